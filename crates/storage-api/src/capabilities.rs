@@ -1,0 +1,109 @@
+//! What a store can do beyond its duty, and how much it wants at once.
+
+/// What a [`Journal`](crate::Journal) declares of itself.
+///
+/// The default declares nothing optional, one lane and no limits.
+/// The conformance kit shows the cases of an undeclared capability as ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JournalCapabilities {
+    /// Stores atomic writes of several events; without it `persist_all` is rejected before the journal is called.
+    pub atomic_batches: bool,
+    /// Keeps [`EventRecord::metadata`](crate::EventRecord::metadata).
+    pub metadata: bool,
+    /// Keeps [`EventRecord::tags`](crate::EventRecord::tags).
+    pub tags: bool,
+    /// How many calls that write may run side by side, at least 1: 1 for a single-writer store.
+    pub lanes: usize,
+    /// The most events in one call that writes; a single larger atomic write still comes, alone.
+    pub max_group_events: usize,
+    /// The most payload bytes in one call that writes; a single larger atomic write still comes, alone.
+    pub max_group_bytes: usize,
+    /// The largest event the store takes, in bytes of payload; larger ones are rejected as too large.
+    pub max_event_bytes: Option<usize>,
+}
+
+impl Default for JournalCapabilities {
+    fn default() -> Self {
+        Self {
+            atomic_batches: false,
+            metadata: false,
+            tags: false,
+            lanes: 1,
+            max_group_events: 1_000,
+            max_group_bytes: 8 * 1024 * 1024,
+            max_event_bytes: None,
+        }
+    }
+}
+
+impl JournalCapabilities {
+    /// Declares atomic writes of several events.
+    #[must_use]
+    pub fn with_atomic_batches(mut self) -> Self {
+        self.atomic_batches = true;
+        self
+    }
+
+    /// Declares metadata.
+    #[must_use]
+    pub fn with_metadata(mut self) -> Self {
+        self.metadata = true;
+        self
+    }
+
+    /// Declares tags.
+    #[must_use]
+    pub fn with_tags(mut self) -> Self {
+        self.tags = true;
+        self
+    }
+
+    /// Sets how many writing calls may run side by side; 0 counts as 1.
+    #[must_use]
+    pub fn with_lanes(mut self, lanes: usize) -> Self {
+        self.lanes = lanes.max(1);
+        self
+    }
+
+    /// Caps a group by events and payload bytes.
+    #[must_use]
+    pub fn with_max_group(mut self, events: usize, bytes: usize) -> Self {
+        self.max_group_events = events.max(1);
+        self.max_group_bytes = bytes.max(1);
+        self
+    }
+
+    /// Sets the largest event in bytes of payload.
+    #[must_use]
+    pub fn with_max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_event_bytes = Some(bytes);
+        self
+    }
+}
+
+/// What a [`SnapshotStore`](crate::SnapshotStore) declares of itself; the default declares nothing optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SnapshotCapabilities {
+    /// Keeps [`SnapshotMetadata::metadata`](crate::SnapshotMetadata::metadata).
+    pub metadata: bool,
+    /// The largest snapshot the store takes, in bytes of payload.
+    pub max_snapshot_bytes: Option<usize>,
+}
+
+impl SnapshotCapabilities {
+    /// Declares metadata.
+    #[must_use]
+    pub fn with_metadata(mut self) -> Self {
+        self.metadata = true;
+        self
+    }
+
+    /// Sets the largest snapshot in bytes of payload.
+    #[must_use]
+    pub fn with_max_snapshot_bytes(mut self, bytes: usize) -> Self {
+        self.max_snapshot_bytes = Some(bytes);
+        self
+    }
+}

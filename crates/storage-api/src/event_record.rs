@@ -1,0 +1,71 @@
+//! One event as a journal keeps it.
+
+use std::sync::Arc;
+
+use crate::{Payload, SequenceNr, Timestamp, WriterId};
+
+/// An encoded event with its place in the stream of one persistence id.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EventRecord {
+    /// The place in the stream, from 1.
+    pub sequence_nr: SequenceNr,
+    /// When the number was given, by the writer's clock.
+    pub timestamp: Timestamp,
+    /// The incarnation that wrote it.
+    pub writer: WriterId,
+    /// The encoded event.
+    pub payload: Payload,
+    /// What the write-side event adapter noted; empty without one.
+    pub adapter_manifest: Arc<str>,
+    /// By what queries find the event; no order, no duplicates.
+    pub tags: Vec<Arc<str>>,
+    /// Data beside the event, kept only by journals with the capability `metadata`.
+    pub metadata: Option<Payload>,
+}
+
+impl EventRecord {
+    /// A record without adapter manifest, tags and metadata.
+    pub fn new(
+        sequence_nr: SequenceNr,
+        timestamp: Timestamp,
+        writer: WriterId,
+        payload: Payload,
+    ) -> Self {
+        Self {
+            sequence_nr,
+            timestamp,
+            writer,
+            payload,
+            adapter_manifest: Arc::default(),
+            tags: Vec::new(),
+            metadata: None,
+        }
+    }
+
+    /// The same record with what an event adapter noted.
+    #[must_use]
+    pub fn with_adapter_manifest(mut self, manifest: impl Into<Arc<str>>) -> Self {
+        self.adapter_manifest = manifest.into();
+        self
+    }
+
+    /// The same record with these tags.
+    #[must_use]
+    pub fn with_tags<T: Into<Arc<str>>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.tags = tags.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// The same record with data beside the event.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Payload) -> Self {
+        self.metadata = Some(metadata);
+        self
+    }
+
+    /// The bytes that count against page and group limits: payload and metadata.
+    pub fn size(&self) -> usize {
+        self.payload.len() + self.metadata.as_ref().map_or(0, Payload::len)
+    }
+}

@@ -1,0 +1,191 @@
+//! The contract of a journal.
+
+use std::any::Any;
+
+use async_trait::async_trait;
+
+use crate::{
+    AtomicWrite, JournalCapabilities, PageLimit, PersistenceId, Recovered, RecoveryRequest,
+    ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+};
+
+/// Stores events by persistence id, in order, and gives them back.
+///
+/// The journal actor in front of it takes care of initialising, retrying, batching, time-outs and the order of
+/// calls for one id; a plugin takes care of storing.
+/// Calls come as tasks of a multi-threaded tokio runtime that runs nothing else, several at once.
+/// A panic in a method counts as a failure of unknown outcome.
+///
+/// Where a clause says *durable* it means: survives the end of the process by `kill -9`, and of the machine if the
+/// plugin's documentation does not take that back.
+#[async_trait]
+pub trait Journal: Any + Send + Sync {
+    /// Makes the store ready: opens it, creates or checks its schema.
+    ///
+    /// # Contract
+    /// - **J-INIT-1**: may be called again, also on a store in use, and then changes nothing that is stored.
+    /// - **J-INIT-2**: when several instances initialise the same store at once, all of them succeed.
+    ///
+    /// No other method is called before this one has returned `Ok`.
+    ///
+    /// # Errors
+    /// Kinds that [`is_curable_by_waiting`](crate::StorageErrorKind::is_curable_by_waiting) make the caller try again,
+    /// all others make the application's start fail.
+    ///
+    /// # Cancel safety
+    /// When dropped, the store is as before or ready; calling again finishes the work.
+    async fn initialize(&self) -> Result<(), StorageError>;
+
+    /// Takes over `persistence_id` for `writer`, which is about to replay and then to write.
+    ///
+    /// # Contract
+    /// - **J-RECOVER-1**: raises the epoch of the id by at least one and returns it; the first is 1.
+    /// - **J-RECOVER-2**: returns the highest number ever stored and the highest deleted one; 0 for an id never seen.
+    /// - **J-RECOVER-3**: from its return on no write that carries an older epoch is stored; one that was stored
+    ///   before is counted in what is returned.
+    /// - **J-RECOVER-4**: the epochs of other ids stay as they are.
+    /// - **J-RECOVER-5**: epochs are durable: they go on rising after the store is opened again.
+    ///
+    /// # Errors
+    /// A failed call may or may not have raised the epoch; both are safe.
+    ///
+    /// # Cancel safety
+    /// As for errors.
+    async fn recover(
+        &self,
+        persistence_id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError>;
+
+    /// Takes over several ids in one call, each at most once; a store with transactions does it in one.
+    ///
+    /// # Contract
+    /// - **J-RECOVER-6**: the same as [`recover`](Self::recover) for each request, answered in the order of the requests.
+    ///
+    /// # Errors
+    /// As for [`recover`](Self::recover): one error for all, after which any of the epochs may have been raised.
+    ///
+    /// # Cancel safety
+    /// As for [`recover`](Self::recover).
+    async fn recover_many(
+        &self,
+        requests: &[RecoveryRequest],
+    ) -> Result<Vec<Recovered>, StorageError> {
+        let mut recovered = Vec::with_capacity(requests.len());
+        for request in requests {
+            recovered.push(
+                self.recover(&request.persistence_id, request.writer)
+                    .await?,
+            );
+        }
+        Ok(recovered)
+    }
+
+    /// Stores atomic writes of one or many ids, in order within each id.
+    ///
+    /// A call is a batch for speed, not a transaction: each write stands or falls alone, as in Akka's `AsyncWriteJournal`.
+    ///
+    /// # Contract
+    /// - **J-WRITE-1**: gives one outcome per write, in order; for no writes it gives none and does nothing.
+    /// - **J-WRITE-2**: stores all events of a write or none.
+    /// - **J-WRITE-3**: what is `Stored` is durable, and seen by every replay that starts afterwards.
+    /// - **J-WRITE-4**: a write whose first number is not the highest ever stored plus one is `Failed` with a
+    ///   [`SequenceConflict`](crate::SequenceConflict) that names both writers, and not stored.
+    /// - **J-WRITE-5**: a write whose epoch is not the one of the last [`recover`](Self::recover) of its id is refused
+    ///   the same way; so is one of an id that was never recovered.
+    /// - **J-WRITE-6**: after the first write of an id that is not `Stored`, later ones of that id in the call are
+    ///   `Skipped`; other ids are not affected.
+    /// - **J-WRITE-7**: every field of an event comes back from replay unchanged; tags and metadata only where the
+    ///   capability is declared.
+    /// - **J-WRITE-8**: without the capability `atomic_batches`, a write of several events is `Rejected` as unsupported.
+    /// - **J-WRITE-9**: an event of any size is stored whole, or `Rejected` as too large with its neighbours stored.
+    /// - **J-WRITE-10**: ids are compared byte by byte, and calls for different ids may run at the same time.
+    ///
+    /// `Rejected` is decided before storing, from the events alone; trouble with the database is always `Failed` or `Err`.
+    ///
+    /// # Errors
+    /// With effect `NotStored` nothing of the call is stored, nor ever will be; with `Unknown` any whole write may be,
+    /// now or later, as long as J-WRITE-5 allows.
+    ///
+    /// # Cancel safety
+    /// As for an error of unknown effect.
+    async fn write_messages(
+        &self,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError>;
+
+    /// Reads one page of events.
+    ///
+    /// # Contract
+    /// - **J-REPLAY-1**: gives the events of the range that are not deleted, ascending by number, bounds inclusive;
+    ///   none for an id never seen or for `from` above `to`.
+    /// - **J-REPLAY-2**: gives at most `max_events`, from the lowest on; 0 gives none.
+    /// - **J-REPLAY-3**: gives at most `max_bytes`, but never an empty page for that reason.
+    /// - **J-REPLAY-4**: `more` is true exactly if stored events of the range remain after the page.
+    /// - **J-REPLAY-5**: `deleted_to` is the highest deleted number at the time of reading; no event up to it is given.
+    /// - **J-REPLAY-6**: while others write, a page shows no gap and no half of an atomic write other than by its own limits.
+    /// - **J-REPLAY-7**: changes nothing: raises no epoch and leaves no trace of an id.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if an event of the page cannot be read; events are never left out.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn replay_messages(
+        &self,
+        persistence_id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError>;
+
+    /// Reads the highest sequence number that was ever stored for the id.
+    ///
+    /// # Contract
+    /// - **J-HIGHEST-1**: counts deleted events; 0 for an id never seen.
+    /// - **J-HIGHEST-2**: `from` is a hint that no lower number need be looked at; up to the highest, it does not
+    ///   change the answer.
+    /// - **J-HIGHEST-3**: never sinks, also when the store is opened again.
+    ///
+    /// # Errors
+    /// Any kind; reads have no effect.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn read_highest_sequence_nr(
+        &self,
+        persistence_id: &PersistenceId,
+        from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError>;
+
+    /// Deletes the events of the id up to `to`, inclusive.
+    ///
+    /// # Contract
+    /// - **J-DELETE-1**: from its return on no replay gives an event up to `to`; the others stay.
+    /// - **J-DELETE-2**: raises `deleted_to` to the lower of `to` and the highest number ever stored, and never lowers it.
+    /// - **J-DELETE-3**: keeps the highest number, so that none is ever used again, also after everything was
+    ///   deleted and the store opened again.
+    /// - **J-DELETE-4**: succeeds for an id never seen, and leaves no trace of it.
+    /// - **J-DELETE-5**: is durable.
+    /// - **J-DELETE-6**: may run while others write and replay the id; they see all or nothing of it.
+    ///
+    /// Rows may be removed later; what counts is what replays show.
+    ///
+    /// # Errors
+    /// With effect `Unknown` the delete may have happened; repeating it is safe.
+    ///
+    /// # Cancel safety
+    /// As for an error of unknown effect.
+    async fn delete_messages_to(
+        &self,
+        persistence_id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError>;
+
+    /// What this journal can do; constant over its life. The default declares nothing optional.
+    fn capabilities(&self) -> JournalCapabilities {
+        JournalCapabilities::default()
+    }
+}
+
+/// Fails to compile when [`Journal`] is no longer object safe.
+const _: Option<&dyn Journal> = None;

@@ -1,0 +1,51 @@
+#![doc = include_str!("../README.md")]
+
+mod journal;
+mod snapshot_store;
+
+mod plugin;
+
+mod atomic_write;
+mod capabilities;
+mod event_record;
+mod outcome;
+mod payload;
+mod persistence_id;
+mod recovery;
+mod replay;
+mod sequence_nr;
+mod slice;
+mod snapshot_record;
+mod timestamp;
+mod writer_id;
+
+mod storage_error;
+
+mod back_off;
+mod section;
+mod units;
+
+pub use journal::Journal;
+pub use plugin::Plugin;
+pub use snapshot_store::SnapshotStore;
+
+pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
+pub use capabilities::{JournalCapabilities, SnapshotCapabilities};
+pub use event_record::EventRecord;
+pub use outcome::WriteOutcome;
+pub use payload::Payload;
+pub use persistence_id::{InvalidPersistenceId, PersistenceId};
+pub use recovery::{Recovered, RecoveryRequest};
+pub use replay::{PageLimit, ReplayPage, ReplayRange};
+pub use sequence_nr::{Epoch, SequenceNr};
+pub use slice::{NUMBER_OF_SLICES, slice_of};
+pub use snapshot_record::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
+pub use timestamp::Timestamp;
+pub use writer_id::WriterId;
+
+pub use storage_error::{
+    Effect, Operation, SequenceConflict, StorageError, StorageErrorKind, WriterPosition,
+};
+
+pub use back_off::BackOff;
+pub use section::{ConfigError, ConfigErrors, Item, Origin, Section, SectionReader, Value};

@@ -1,0 +1,26 @@
+//! What became of one atomic write.
+
+use crate::StorageError;
+
+/// The fate of one [`AtomicWrite`](crate::AtomicWrite) of a call.
+///
+/// What decides is whether the events are stored, never whose fault it was:
+/// trouble with the database is never a rejection, because an actor goes on after one.
+#[derive(Clone, Debug)]
+pub enum WriteOutcome {
+    /// Durable, and visible to every replay that starts from now on.
+    Stored,
+    /// Certainly not stored, decided before storing (too large, unsupported); the actor goes on.
+    Rejected(StorageError),
+    /// Not stored, or of unknown fate, as [`StorageError::effect`] tells; the actor stops and recovers.
+    Failed(StorageError),
+    /// Not tried, because an earlier write of the same id in the call was not stored.
+    Skipped,
+}
+
+impl WriteOutcome {
+    /// Whether the events are durable.
+    pub fn is_stored(&self) -> bool {
+        matches!(self, WriteOutcome::Stored)
+    }
+}

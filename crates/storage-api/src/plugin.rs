@@ -1,0 +1,42 @@
+//! What an application registers in one line.
+
+use std::sync::Arc;
+
+use crate::{ConfigErrors, Journal, Section, SnapshotStore};
+
+/// Makes stores from sections of the config.
+///
+/// One plugin makes any number of stores; those of one database may share what is behind them.
+/// Making a store opens nothing: that is what `initialize` is for.
+pub trait Plugin: Send + Sync {
+    /// What a section's `kind` says to choose this plugin, such as `sqlite`.
+    fn name(&self) -> &'static str;
+
+    /// Makes the journal of one plugin id. The section no longer has the keys that all journals share.
+    ///
+    /// # Errors
+    /// All that is wrong with the section at once; also if the plugin has no journal.
+    fn journal(&self, section: &Section) -> Result<Arc<dyn Journal>, ConfigErrors> {
+        Err(ConfigErrors::unsupported(section, self.name(), "journal"))
+    }
+
+    /// Makes the snapshot store of one plugin id. The section no longer has the keys that all snapshot stores share.
+    ///
+    /// # Errors
+    /// All that is wrong with the section at once; also if the plugin has no snapshot store.
+    fn snapshot_store(&self, section: &Section) -> Result<Arc<dyn SnapshotStore>, ConfigErrors> {
+        Err(ConfigErrors::unsupported(
+            section,
+            self.name(),
+            "snapshot store",
+        ))
+    }
+
+    /// The keys whose values must not be shown, such as `password`; a `url` is always shown without its password.
+    fn secret_keys(&self) -> &'static [&'static str] {
+        &["password"]
+    }
+}
+
+/// Fails to compile when [`Plugin`] is no longer object safe.
+const _: Option<&dyn Plugin> = None;

@@ -1,0 +1,79 @@
+//! Reading the events of one persistence id, page by page.
+
+use crate::{EventRecord, SequenceNr};
+
+/// Which events to read; both bounds inclusive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReplayRange {
+    /// The lowest number wanted; 0 means the same as 1.
+    pub from: SequenceNr,
+    /// The highest number wanted; lower than `from` gives nothing.
+    pub to: SequenceNr,
+}
+
+impl ReplayRange {
+    /// Every event.
+    pub const ALL: ReplayRange = ReplayRange {
+        from: 1,
+        to: SequenceNr::MAX,
+    };
+
+    /// From `from` to `to`, both inclusive.
+    pub fn new(from: SequenceNr, to: SequenceNr) -> Self {
+        Self { from, to }
+    }
+}
+
+/// How much one page may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageLimit {
+    /// The most events; 0 gives none.
+    pub max_events: usize,
+    /// The most bytes of payload and metadata; one larger event still comes, alone.
+    pub max_bytes: usize,
+}
+
+impl PageLimit {
+    /// 1,000 events or 4 MiB.
+    pub const DEFAULT: PageLimit = PageLimit {
+        max_events: 1_000,
+        max_bytes: 4 * 1024 * 1024,
+    };
+
+    /// At most `max_events` events, however large.
+    pub fn events(max_events: usize) -> Self {
+        Self {
+            max_events,
+            max_bytes: usize::MAX,
+        }
+    }
+}
+
+impl Default for PageLimit {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// Some of the events asked for, in order.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ReplayPage {
+    /// Ascending by number, without a gap but for deleted events.
+    pub events: Vec<EventRecord>,
+    /// Whether stored events within the range remain after these.
+    pub more: bool,
+    /// The highest deleted number when the page was read: tells a gap that a delete made from a corrupt store.
+    pub deleted_to: SequenceNr,
+}
+
+impl ReplayPage {
+    /// Puts a page together.
+    pub fn new(events: Vec<EventRecord>, more: bool, deleted_to: SequenceNr) -> Self {
+        Self {
+            events,
+            more,
+            deleted_to,
+        }
+    }
+}

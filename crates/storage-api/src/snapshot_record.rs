@@ -1,0 +1,157 @@
+//! Snapshots as a store keeps them, and how to choose among them.
+
+use crate::{Payload, PersistenceId, SequenceNr, Timestamp};
+
+/// Which snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SnapshotMetadata {
+    /// Whose state it is.
+    pub persistence_id: PersistenceId,
+    /// The number of the last event the state includes; 0 for a state before any event.
+    pub sequence_nr: SequenceNr,
+    /// When it was taken, by the writer's clock.
+    pub timestamp: Timestamp,
+    /// Data beside the snapshot, kept only by stores with the capability `metadata`.
+    pub metadata: Option<Payload>,
+}
+
+impl SnapshotMetadata {
+    /// Metadata without data beside it.
+    pub fn new(
+        persistence_id: PersistenceId,
+        sequence_nr: SequenceNr,
+        timestamp: Timestamp,
+    ) -> Self {
+        Self {
+            persistence_id,
+            sequence_nr,
+            timestamp,
+            metadata: None,
+        }
+    }
+
+    /// The same with data beside the snapshot.
+    #[must_use]
+    pub fn with_metadata(mut self, metadata: Payload) -> Self {
+        self.metadata = Some(metadata);
+        self
+    }
+}
+
+/// A stored snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SnapshotRecord {
+    /// Which one.
+    pub metadata: SnapshotMetadata,
+    /// The encoded state.
+    pub payload: Payload,
+}
+
+impl SnapshotRecord {
+    /// Puts the two together.
+    pub fn new(metadata: SnapshotMetadata, payload: Payload) -> Self {
+        Self { metadata, payload }
+    }
+}
+
+/// Selects snapshots of one persistence id; all four bounds inclusive, as Akka's `SnapshotSelectionCriteria`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotCriteria {
+    /// The highest sequence number.
+    pub max_sequence_nr: SequenceNr,
+    /// The latest timestamp.
+    pub max_timestamp: Timestamp,
+    /// The lowest sequence number.
+    pub min_sequence_nr: SequenceNr,
+    /// The earliest timestamp.
+    pub min_timestamp: Timestamp,
+}
+
+impl SnapshotCriteria {
+    /// Matches every snapshot, so that a load gives the latest.
+    pub const LATEST: SnapshotCriteria = SnapshotCriteria {
+        max_sequence_nr: SequenceNr::MAX,
+        max_timestamp: Timestamp::MAX,
+        min_sequence_nr: 0,
+        min_timestamp: Timestamp::MIN,
+    };
+
+    /// Matches no snapshot.
+    pub const NONE: SnapshotCriteria = SnapshotCriteria {
+        max_sequence_nr: 0,
+        max_timestamp: Timestamp::MIN,
+        min_sequence_nr: SequenceNr::MAX,
+        min_timestamp: Timestamp::MAX,
+    };
+
+    /// Matches snapshots up to this sequence number.
+    pub fn up_to(max_sequence_nr: SequenceNr) -> Self {
+        Self {
+            max_sequence_nr,
+            ..Self::LATEST
+        }
+    }
+
+    /// The same with a latest timestamp.
+    #[must_use]
+    pub fn with_max_timestamp(mut self, max_timestamp: Timestamp) -> Self {
+        self.max_timestamp = max_timestamp;
+        self
+    }
+
+    /// The same with a lowest sequence number.
+    #[must_use]
+    pub fn with_min_sequence_nr(mut self, min_sequence_nr: SequenceNr) -> Self {
+        self.min_sequence_nr = min_sequence_nr;
+        self
+    }
+
+    /// The same with an earliest timestamp.
+    #[must_use]
+    pub fn with_min_timestamp(mut self, min_timestamp: Timestamp) -> Self {
+        self.min_timestamp = min_timestamp;
+        self
+    }
+
+    /// The same, matching nothing above `sequence_nr`.
+    #[must_use]
+    pub fn limited_to(mut self, sequence_nr: SequenceNr) -> Self {
+        self.max_sequence_nr = self.max_sequence_nr.min(sequence_nr);
+        self
+    }
+
+    /// Whether a snapshot with this number and timestamp is selected.
+    pub fn matches(&self, sequence_nr: SequenceNr, timestamp: Timestamp) -> bool {
+        (self.min_sequence_nr..=self.max_sequence_nr).contains(&sequence_nr)
+            && (self.min_timestamp..=self.max_timestamp).contains(&timestamp)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_inclusive_and_none_matches_nothing() {
+        let at = Timestamp::from_micros;
+        let criteria = SnapshotCriteria::up_to(13)
+            .with_min_sequence_nr(11)
+            .with_max_timestamp(at(9))
+            .with_min_timestamp(at(5));
+        for (nr, ts, selected) in [
+            (11, 5, true),
+            (13, 9, true),
+            (10, 5, false),
+            (14, 5, false),
+            (12, 4, false),
+            (12, 10, false),
+        ] {
+            assert_eq!(criteria.matches(nr, at(ts)), selected, "{nr} at {ts}");
+        }
+        assert!(SnapshotCriteria::LATEST.matches(0, Timestamp::MIN));
+        assert!(!SnapshotCriteria::NONE.matches(0, Timestamp::MIN));
+        assert_eq!(SnapshotCriteria::LATEST.limited_to(7).max_sequence_nr, 7);
+    }
+}

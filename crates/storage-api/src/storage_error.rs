@@ -1,0 +1,350 @@
+//! What went wrong in a store, and what is certain about it.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Epoch, PersistenceId, SequenceNr, WriterId};
+
+/// A failed call of a store: what kind, what is certain about its effect, which operation, of which id, and why.
+///
+/// Cheap to clone, because one failed group answers many requests.
+/// `Display` says what could not be done and never repeats the [`source`](Error::source).
+/// Credentials and payloads never appear in it.
+#[derive(Clone)]
+pub struct StorageError(Arc<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: StorageErrorKind,
+    effect: Option<Effect>,
+    operation: Operation,
+    persistence_id: Option<PersistenceId>,
+    message: Option<String>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// The kinds of trouble a store can report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StorageErrorKind {
+    /// Another writer was there first; [`StorageError::conflict`] names both. The loser recovers onto the winner's events.
+    SequenceConflict,
+    /// A state was stored at another revision than expected.
+    RevisionConflict,
+    /// The store cannot be reached or is too busy now; waiting may help.
+    Unavailable,
+    /// No answer in time; for a write the outcome is unknown.
+    Timeout,
+    /// An event, snapshot or group is larger than the store or its settings allow; make it smaller or raise the limit.
+    TooLarge,
+    /// What is stored cannot be read or contradicts itself; somebody has to look.
+    Corrupt,
+    /// The schema is missing, newer than this version, or not ours; migrate, or use another database.
+    SchemaMismatch,
+    /// Refused: login, permissions, a read-only database, a file that cannot be opened.
+    AccessDenied,
+    /// The store never does this, as its capabilities tell.
+    Unsupported,
+    /// Anything else the database says.
+    Backend,
+}
+
+impl StorageErrorKind {
+    /// Whether the same call may work later without anybody doing something.
+    ///
+    /// What is not curable makes [`Persistence::open`] fail at once instead of retrying.
+    ///
+    /// [`Persistence::open`]: https://docs.rs/actix-persistence
+    pub fn is_curable_by_waiting(self) -> bool {
+        matches!(
+            self,
+            StorageErrorKind::Unavailable | StorageErrorKind::Timeout | StorageErrorKind::Backend
+        )
+    }
+
+    /// Whether a circuit breaker counts it: trouble with the store itself, not with what was asked of it.
+    pub fn counts_as_store_failure(self) -> bool {
+        !matches!(
+            self,
+            StorageErrorKind::SequenceConflict
+                | StorageErrorKind::RevisionConflict
+                | StorageErrorKind::TooLarge
+                | StorageErrorKind::Unsupported
+        )
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            StorageErrorKind::SequenceConflict => "another writer was there first",
+            StorageErrorKind::RevisionConflict => "stored at another revision",
+            StorageErrorKind::Unavailable => "the store is not available",
+            StorageErrorKind::Timeout => "no answer in time",
+            StorageErrorKind::TooLarge => "too large",
+            StorageErrorKind::Corrupt => "what is stored is corrupt",
+            StorageErrorKind::SchemaMismatch => "the schema does not fit",
+            StorageErrorKind::AccessDenied => "access is refused",
+            StorageErrorKind::Unsupported => "not supported by this store",
+            StorageErrorKind::Backend => "the store reports an error",
+        }
+    }
+}
+
+/// What is certain about a failed call that would have changed something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Effect {
+    /// Nothing of it is stored, nor ever will be.
+    NotStored,
+    /// All of it may be stored, or nothing, now or a little later.
+    Unknown,
+}
+
+/// Which method failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+#[allow(missing_docs)] // each is the method of the same name
+pub enum Operation {
+    Initialize,
+    Recover,
+    WriteMessages,
+    ReplayMessages,
+    ReadHighestSequenceNr,
+    DeleteMessagesTo,
+    LoadSnapshot,
+    SaveSnapshot,
+    DeleteSnapshot,
+    DeleteMatchingSnapshots,
+}
+
+impl Operation {
+    /// Whether the operation changes something, so that its failures have an [`Effect`].
+    pub fn writes(self) -> bool {
+        !matches!(
+            self,
+            Operation::ReplayMessages | Operation::ReadHighestSequenceNr | Operation::LoadSnapshot
+        )
+    }
+
+    fn text(self) -> &'static str {
+        match self {
+            Operation::Initialize => "initialize the store",
+            Operation::Recover => "take over the journal",
+            Operation::WriteMessages => "write events",
+            Operation::ReplayMessages => "replay events",
+            Operation::ReadHighestSequenceNr => "read the highest sequence number",
+            Operation::DeleteMessagesTo => "delete events",
+            Operation::LoadSnapshot => "load a snapshot",
+            Operation::SaveSnapshot => "save a snapshot",
+            Operation::DeleteSnapshot => "delete a snapshot",
+            Operation::DeleteMatchingSnapshots => "delete snapshots",
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text())
+    }
+}
+
+/// A writer and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WriterPosition {
+    /// The incarnation; [`WriterId::NIL`] if the store knows none.
+    pub writer: WriterId,
+    /// Its epoch.
+    pub epoch: Epoch,
+    /// For the refused writer the first number it wanted to write, for the stored one the highest number.
+    pub sequence_nr: SequenceNr,
+}
+
+/// Two writers of one id: the source of every error of kind [`StorageErrorKind::SequenceConflict`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "writer {} with epoch {} wanted to write sequence number {}, but the store is at {} by writer {} with epoch {}",
+    refused.writer, refused.epoch, refused.sequence_nr, stored.sequence_nr, stored.writer, stored.epoch
+)]
+pub struct SequenceConflict {
+    /// Who lost, and the number it wanted.
+    pub refused: WriterPosition,
+    /// Who holds the id, and the highest number stored.
+    pub stored: WriterPosition,
+}
+
+impl StorageError {
+    /// An error without id and source. The effect of a failed write starts as [`Effect::Unknown`], of a read as `None`.
+    pub fn new(kind: StorageErrorKind, operation: Operation) -> Self {
+        let effect = operation.writes().then_some(Effect::Unknown);
+        Self(Arc::new(Inner {
+            kind,
+            effect,
+            operation,
+            persistence_id: None,
+            message: None,
+            source: None,
+        }))
+    }
+
+    /// The refusal of a write that does not follow on what is stored, or whose epoch is over.
+    pub fn sequence_conflict(persistence_id: PersistenceId, conflict: SequenceConflict) -> Self {
+        Self::new(StorageErrorKind::SequenceConflict, Operation::WriteMessages)
+            .not_stored()
+            .with_persistence_id(persistence_id)
+            .with_source(conflict)
+    }
+
+    /// The same error, certain that nothing is stored.
+    #[must_use]
+    pub fn not_stored(self) -> Self {
+        self.with(|inner| inner.effect = Some(Effect::NotStored))
+    }
+
+    /// The same error with another effect.
+    #[must_use]
+    pub fn with_effect(self, effect: Effect) -> Self {
+        self.with(|inner| inner.effect = Some(effect))
+    }
+
+    /// The same error about one id.
+    #[must_use]
+    pub fn with_persistence_id(self, persistence_id: PersistenceId) -> Self {
+        self.with(|inner| inner.persistence_id = Some(persistence_id))
+    }
+
+    /// The same error with a sentence that says what to change: lower case, no full stop.
+    #[must_use]
+    pub fn with_message(self, message: impl Into<String>) -> Self {
+        self.with(|inner| inner.message = Some(message.into()))
+    }
+
+    /// The same error with its cause.
+    #[must_use]
+    pub fn with_source(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let source: Box<dyn Error + Send + Sync> = source.into();
+        self.with(|inner| inner.source = Some(Arc::from(source)))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Inner)) -> Self {
+        change(Arc::make_mut(&mut self.0));
+        self
+    }
+
+    /// What kind of trouble.
+    pub fn kind(&self) -> StorageErrorKind {
+        self.0.kind
+    }
+
+    /// What is certain about a call that would have changed something; `None` for reads.
+    pub fn effect(&self) -> Option<Effect> {
+        self.0.effect
+    }
+
+    /// Whether it is certain that nothing was stored.
+    pub fn is_certainly_not_stored(&self) -> bool {
+        self.0.effect == Some(Effect::NotStored)
+    }
+
+    /// Which method failed.
+    pub fn operation(&self) -> Operation {
+        self.0.operation
+    }
+
+    /// Whose stream or snapshot, where it concerns one.
+    pub fn persistence_id(&self) -> Option<&PersistenceId> {
+        self.0.persistence_id.as_ref()
+    }
+
+    /// Both writers, for the kind [`StorageErrorKind::SequenceConflict`].
+    pub fn conflict(&self) -> Option<&SequenceConflict> {
+        self.0.source.as_deref()?.downcast_ref()
+    }
+}
+
+impl fmt::Display for StorageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        write!(f, "could not {}", inner.operation)?;
+        if let Some(id) = &inner.persistence_id {
+            write!(f, " of {id:?}")?;
+        }
+        write!(f, ": {}", inner.kind.text())?;
+        if let Some(message) = &inner.message {
+            write!(f, ": {message}")?;
+        }
+        match inner.effect {
+            Some(Effect::Unknown) if inner.operation.writes() => f.write_str(" (outcome unknown)"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for StorageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let inner = &*self.0;
+        f.debug_struct("StorageError")
+            .field("kind", &inner.kind)
+            .field("effect", &inner.effect)
+            .field("operation", &inner.operation)
+            .field("persistence_id", &inner.persistence_id)
+            .field("message", &inner.message)
+            .field("source", &inner.source)
+            .finish()
+    }
+}
+
+impl Error for StorageError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0
+            .source
+            .as_deref()
+            .map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn says_what_could_not_be_done_and_never_repeats_the_source() {
+        let error = StorageError::new(StorageErrorKind::Unavailable, Operation::WriteMessages)
+            .with_persistence_id(PersistenceId::of("Account", "1"))
+            .with_source("connection reset");
+        assert_eq!(
+            error.to_string(),
+            "could not write events of \"Account|1\": the store is not available (outcome unknown)"
+        );
+        assert_eq!(error.source().unwrap().to_string(), "connection reset");
+        assert!(error.clone().not_stored().is_certainly_not_stored());
+        assert_eq!(error.effect(), Some(Effect::Unknown));
+    }
+
+    #[test]
+    fn a_conflict_names_both_writers() {
+        let side = |epoch, sequence_nr| WriterPosition {
+            writer: WriterId::random(),
+            epoch,
+            sequence_nr,
+        };
+        let conflict = SequenceConflict {
+            refused: side(1, 6),
+            stored: side(2, 7),
+        };
+        let error = StorageError::sequence_conflict(PersistenceId::of("T", "1"), conflict);
+        assert_eq!(error.conflict(), Some(&conflict));
+        assert!(error.is_certainly_not_stored());
+        let text = error.source().unwrap().to_string();
+        assert!(
+            text.contains(&conflict.refused.writer.to_string()),
+            "{text}"
+        );
+        assert!(text.contains(&conflict.stored.writer.to_string()), "{text}");
+    }
+
+    #[test]
+    fn reads_have_no_effect() {
+        let error = StorageError::new(StorageErrorKind::Timeout, Operation::ReplayMessages);
+        assert_eq!(error.effect(), None);
+        assert!(!error.to_string().contains("unknown"));
+    }
+}
