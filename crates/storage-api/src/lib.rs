@@ -22,6 +22,7 @@ mod writer_id;
 mod storage_error;
 
 mod back_off;
+mod nearest;
 mod section;
 mod units;
 
@@ -48,4 +49,5 @@ pub use storage_error::{
 };
 
 pub use back_off::BackOff;
+pub use nearest::nearest;
 pub use section::{ConfigError, ConfigErrors, Item, Origin, Section, SectionReader, Value};

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::nearest::nearest;
 use crate::units::{parse_bytes, parse_duration};
 
 /// Where a value was written.
@@ -121,11 +122,14 @@ pub struct Item {
 }
 
 /// The keys and values of one section, sorted by key.
-#[derive(Clone, Debug, PartialEq, Default)]
+///
+/// `Debug` shows the keys but not the values: any of them may be a secret.
+#[derive(Clone, PartialEq, Default)]
 pub struct Section {
     path: String,
     origin: Origin,
     items: BTreeMap<String, Item>,
+    also_known: Vec<String>,
 }
 
 impl Section {
@@ -135,6 +139,7 @@ impl Section {
             path: path.into(),
             origin,
             items: BTreeMap::new(),
+            also_known: Vec::new(),
         }
     }
 
@@ -205,6 +210,12 @@ impl Section {
         }
     }
 
+    /// Names keys that may stand in this section but were taken out of it before: a reader lists them beside its own
+    /// when it meets one that nobody knows.
+    pub fn also_known<'k>(&mut self, keys: impl IntoIterator<Item = &'k str>) {
+        self.also_known.extend(keys.into_iter().map(str::to_owned));
+    }
+
     /// Starts reading; see [`SectionReader`].
     pub fn reader(&self) -> SectionReader<'_> {
         SectionReader {
@@ -221,6 +232,17 @@ impl Section {
         } else {
             format!("{}.{key}", self.path)
         }
+    }
+}
+
+impl fmt::Debug for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let keys: Vec<_> = self.items.keys().collect();
+        f.debug_struct("Section")
+            .field("path", &self.path)
+            .field("origin", &format_args!("{}", self.origin))
+            .field("keys", &keys)
+            .finish()
     }
 }
 
@@ -422,10 +444,16 @@ impl<'a> SectionReader<'a> {
     /// Every wrong value, and every key that was not asked for with those that were.
     pub fn finish(mut self) -> Result<(), ConfigErrors> {
         let section = self.section;
-        for (key, item) in section.iter() {
-            if !self.known.iter().any(|known| known == key) {
+        let unknown: Vec<_> = section
+            .iter()
+            .filter(|(key, _)| !self.known.iter().any(|known| known == key))
+            .collect();
+        if !unknown.is_empty() {
+            self.known.extend(section.also_known.iter().cloned());
+            self.known.sort();
+            for (key, item) in unknown {
                 let path = section.path_of(key);
-                let message = format!("unknown key '{path}'{}", known_list(&self.known));
+                let message = format!("unknown key '{path}'{}", alternatives(key, &self.known));
                 self.errors.push(ConfigError {
                     origin: item.origin.clone(),
                     path,
@@ -470,13 +498,15 @@ fn shown(value: &Value) -> String {
     }
 }
 
-fn known_list(known: &[String]) -> String {
+fn alternatives(key: &str, known: &[String]) -> String {
     if known.is_empty() {
         return "; this section has no keys".to_owned();
     }
-    let mut known = known.to_vec();
-    known.sort();
-    format!("; known keys: {}", known.join(", "))
+    let guess = match nearest(key, known.iter().map(String::as_str)) {
+        Some(guess) => format!("did you mean '{guess}'? "),
+        None => String::new(),
+    };
+    format!("; {guess}known keys: {}", known.join(", "))
 }
 
 /// One mistake in the config.

@@ -87,3 +87,27 @@ fn falls_back_section_by_section() {
     assert_eq!(reader.integer_or("max-failures", 0, 0..=99), 3);
     assert_eq!(reader.string("call-timeout").as_deref(), Some("1s"));
 }
+
+#[test]
+fn an_unknown_key_gets_the_nearest_known_one_and_those_taken_out_before() {
+    let mut section = Section::new("s", Origin::code()).with("write-timout", "1s");
+    section.also_known(["kind", "write-timeout"]);
+    let mut reader = section.reader();
+    reader.string("url");
+    assert_eq!(
+        reader.finish().unwrap_err().to_string(),
+        "code: unknown key 's.write-timout'; did you mean 'write-timeout'? known keys: kind, url, write-timeout"
+    );
+}
+
+#[test]
+fn debug_shows_the_keys_of_a_section_but_no_values() {
+    let inner = Section::new("s.tls", Origin::code()).with("key", "inner-secret");
+    let section = Section::new("s", Origin::file("app.toml", 3))
+        .with("password", "outer-secret")
+        .with("tls", inner);
+    assert_eq!(
+        format!("{section:?}"),
+        r#"Section { path: "s", origin: app.toml:3, keys: ["password", "tls"] }"#
+    );
+}
