@@ -1,0 +1,204 @@
+//! The journal.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use actix_persistence_storage_api::{
+    AtomicWrite, Epoch, EventRecord, Journal, JournalCapabilities, PageLimit, PersistenceId,
+    Recovered, ReplayPage, ReplayRange, SequenceConflict, SequenceNr, StorageError, WriteOutcome,
+    WriterId, WriterPosition,
+};
+use async_trait::async_trait;
+
+/// Every stream of a storage behind the one lock of its journals.
+pub(crate) type Streams = Mutex<HashMap<PersistenceId, Stream>>;
+
+/// A journal in memory, with every capability and no limits.
+///
+/// Journals of one [`MemoryStorage`](crate::MemoryStorage) see the same events.
+pub struct MemoryJournal {
+    streams: Arc<Streams>,
+}
+
+/// What is known of one persistence id; the default is an id never seen.
+#[derive(Default)]
+pub(crate) struct Stream {
+    /// The events that are not deleted.
+    events: BTreeMap<SequenceNr, EventRecord>,
+    /// The highest number ever stored.
+    highest: SequenceNr,
+    /// The highest deleted number.
+    deleted_to: SequenceNr,
+    /// Of the last recovery; 0 before the first.
+    epoch: Epoch,
+    /// Who recovered last.
+    writer: Option<WriterId>,
+}
+
+impl MemoryJournal {
+    /// A journal on a storage of its own; its data ends with it.
+    pub fn new() -> Self {
+        crate::MemoryStorage::new().journal()
+    }
+
+    pub(crate) fn on(streams: Arc<Streams>) -> Self {
+        Self { streams }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<PersistenceId, Stream>> {
+        self.streams
+            .lock()
+            .expect("nothing panics while it holds the lock")
+    }
+}
+
+impl Default for MemoryJournal {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Shows no data: events do not belong in logs.
+impl fmt::Debug for MemoryJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryJournal").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Journal for MemoryJournal {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    async fn recover(
+        &self,
+        persistence_id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        let mut streams = self.lock();
+        let stream = streams.entry(persistence_id.clone()).or_default();
+        stream.epoch += 1;
+        stream.writer = Some(writer);
+        Ok(Recovered {
+            highest_sequence_nr: stream.highest,
+            deleted_to: stream.deleted_to,
+            epoch: stream.epoch,
+        })
+    }
+
+    async fn write_messages(
+        &self,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        let mut streams = self.lock();
+        let mut not_stored = HashSet::new();
+        let mut outcomes = Vec::with_capacity(writes.len());
+        for write in writes {
+            let outcome = if not_stored.contains(write.persistence_id()) {
+                WriteOutcome::Skipped
+            } else if let Some(conflict) = conflict_of(streams.get(write.persistence_id()), &write)
+            {
+                let id = write.persistence_id().clone();
+                not_stored.insert(id.clone());
+                WriteOutcome::Failed(StorageError::sequence_conflict(id, conflict))
+            } else {
+                let id = write.persistence_id().clone();
+                streams.entry(id).or_default().append(write);
+                WriteOutcome::Stored
+            };
+            outcomes.push(outcome);
+        }
+        Ok(outcomes)
+    }
+
+    async fn replay_messages(
+        &self,
+        persistence_id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        let streams = self.lock();
+        let stream = streams.get(persistence_id);
+        Ok(stream.map_or_else(ReplayPage::default, |stream| stream.page(range, page)))
+    }
+
+    async fn read_highest_sequence_nr(
+        &self,
+        persistence_id: &PersistenceId,
+        _from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        let streams = self.lock();
+        let stream = streams.get(persistence_id);
+        Ok(stream.map_or(0, |stream| stream.highest))
+    }
+
+    async fn delete_messages_to(
+        &self,
+        persistence_id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        if let Some(stream) = self.lock().get_mut(persistence_id) {
+            stream.deleted_to = stream.deleted_to.max(to.min(stream.highest));
+            stream.events.retain(|&sequence_nr, _| sequence_nr > to);
+        }
+        Ok(())
+    }
+
+    fn capabilities(&self) -> JournalCapabilities {
+        JournalCapabilities::default()
+            .with_atomic_batches()
+            .with_metadata()
+            .with_tags()
+    }
+}
+
+impl Stream {
+    fn append(&mut self, write: AtomicWrite) {
+        self.highest = write.highest_sequence_nr();
+        for event in write.into_events() {
+            self.events.insert(event.sequence_nr, event);
+        }
+    }
+
+    fn page(&self, range: ReplayRange, limit: PageLimit) -> ReplayPage {
+        let mut wanted = self
+            .events
+            .values()
+            .filter(|event| (range.from..=range.to).contains(&event.sequence_nr))
+            .peekable();
+        let mut events = Vec::new();
+        let mut bytes = 0_usize;
+        while events.len() < limit.max_events {
+            let fits = |event: &&EventRecord| {
+                events.is_empty() || bytes.saturating_add(event.size()) <= limit.max_bytes
+            };
+            let Some(event) = wanted.next_if(fits) else {
+                break;
+            };
+            bytes = bytes.saturating_add(event.size());
+            events.push(event.clone());
+        }
+        ReplayPage::new(events, wanted.peek().is_some(), self.deleted_to)
+    }
+}
+
+/// Why the write must not be stored, if so: its epoch is over, or it does not follow on the highest number.
+fn conflict_of(stream: Option<&Stream>, write: &AtomicWrite) -> Option<SequenceConflict> {
+    let stored = WriterPosition {
+        writer: stream
+            .and_then(|stream| stream.writer)
+            .unwrap_or(WriterId::NIL),
+        epoch: stream.map_or(0, |stream| stream.epoch),
+        sequence_nr: stream.map_or(0, |stream| stream.highest),
+    };
+    let refused = WriterPosition {
+        writer: write.writer(),
+        epoch: write.epoch(),
+        sequence_nr: write.lowest_sequence_nr(),
+    };
+    let recovered = stored.epoch > 0 && stored.epoch == refused.epoch;
+    let follows = refused.sequence_nr - 1 == stored.sequence_nr;
+    (!recovered || !follows).then_some(SequenceConflict { refused, stored })
+}

@@ -1,0 +1,88 @@
+//! What an application registers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use actix_persistence_storage_api::{ConfigErrors, Journal, Plugin, Section, SnapshotStore};
+
+use crate::MemoryStorage;
+
+/// Makes stores in memory; clones are the same plugin.
+///
+/// A section has one key, `name`: stores with the same name share their data, and so do later stores, for as long
+/// as the plugin lives. Without a name a store has data of its own that ends with it.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryPlugin {
+    named: Arc<Mutex<HashMap<String, MemoryStorage>>>,
+}
+
+impl MemoryPlugin {
+    /// A plugin without any data.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The storage that sections reach as `name`; made empty at the first use.
+    pub fn storage(&self, name: &str) -> MemoryStorage {
+        self.named
+            .lock()
+            .expect("nothing panics while it holds the lock")
+            .entry(name.to_owned())
+            .or_default()
+            .clone()
+    }
+
+    fn storage_of(&self, section: &Section) -> Result<MemoryStorage, ConfigErrors> {
+        let mut reader = section.reader();
+        let name = reader.string("name");
+        reader.finish()?;
+        Ok(name.map_or_else(MemoryStorage::new, |name| self.storage(&name)))
+    }
+}
+
+impl Plugin for MemoryPlugin {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn journal(&self, section: &Section) -> Result<Arc<dyn Journal>, ConfigErrors> {
+        Ok(Arc::new(self.storage_of(section)?.journal()))
+    }
+
+    fn snapshot_store(&self, section: &Section) -> Result<Arc<dyn SnapshotStore>, ConfigErrors> {
+        Ok(Arc::new(self.storage_of(section)?.snapshot_store()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_persistence_storage_api::{Origin, PersistenceId, WriterId};
+
+    use super::*;
+
+    async fn epoch(plugin: &MemoryPlugin, section: &Section) -> u64 {
+        let journal = plugin.journal(section).unwrap();
+        let id = PersistenceId::of("Account", "1");
+        let recovered = journal.recover(&id, WriterId::random()).await.unwrap();
+        recovered.epoch
+    }
+
+    #[tokio::test]
+    async fn stores_share_data_by_name_only() {
+        let plugin = MemoryPlugin::new();
+        let plain = Section::new("persistence.journal.plain", Origin::code());
+        let named = plain.clone().with("name", "shared");
+        assert_eq!(epoch(&plugin, &plain).await, 1);
+        assert_eq!(epoch(&plugin, &plain).await, 1);
+        assert_eq!(epoch(&plugin, &named).await, 1);
+        assert_eq!(epoch(&plugin.clone(), &named).await, 2);
+        assert_eq!(epoch(&MemoryPlugin::new(), &named).await, 1);
+    }
+
+    #[test]
+    fn reports_an_unknown_key() {
+        let section = Section::new("persistence.journal.m", Origin::code()).with("nmae", "x");
+        let errors = MemoryPlugin::new().snapshot_store(&section).err().unwrap();
+        assert!(errors.to_string().contains("known keys: name"), "{errors}");
+    }
+}

@@ -1,0 +1,42 @@
+//! What stays in memory while stores come and go.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::journal::Streams;
+use crate::snapshot_store::Snapshots;
+use crate::{MemoryJournal, MemorySnapshotStore};
+
+/// The data of any number of journals and snapshot stores; clones are the same storage.
+///
+/// Making a store from it stands for opening a database: what earlier stores wrote is there.
+/// The data is gone when the storage and the last store made from it are dropped.
+#[derive(Clone, Default)]
+pub struct MemoryStorage {
+    streams: Arc<Streams>,
+    snapshots: Arc<Snapshots>,
+}
+
+impl MemoryStorage {
+    /// An empty storage.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A journal on this storage.
+    pub fn journal(&self) -> MemoryJournal {
+        MemoryJournal::on(Arc::clone(&self.streams))
+    }
+
+    /// A snapshot store on this storage.
+    pub fn snapshot_store(&self) -> MemorySnapshotStore {
+        MemorySnapshotStore::on(Arc::clone(&self.snapshots))
+    }
+}
+
+/// Shows no data: events and snapshots do not belong in logs.
+impl fmt::Debug for MemoryStorage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStorage").finish_non_exhaustive()
+    }
+}

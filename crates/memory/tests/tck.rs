@@ -1,0 +1,2 @@
+//! The conformance kit.
+fn main() {}
