@@ -1,0 +1,41 @@
+//! A question whose answer is a result.
+
+use std::marker::PhantomData;
+
+use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
+
+use crate::slot::Question;
+
+/// Asks for a `T`; the answer is `Result<T, StorageError>`.
+pub struct Ask<T> {
+    operation: Operation,
+    persistence_id: PersistenceId,
+    answer: PhantomData<fn() -> T>,
+}
+
+impl<T> Ask<T> {
+    /// A question about one id.
+    pub fn new(operation: Operation, persistence_id: PersistenceId) -> Self {
+        Self {
+            operation,
+            persistence_id,
+            answer: PhantomData,
+        }
+    }
+}
+
+impl<T: Send + 'static> Question for Ask<T> {
+    type Answer = Result<T, StorageError>;
+
+    fn operation(&self) -> Operation {
+        self.operation
+    }
+
+    fn persistence_id(&self) -> &PersistenceId {
+        &self.persistence_id
+    }
+
+    fn failed(&self, error: StorageError) -> Self::Answer {
+        Err(error)
+    }
+}

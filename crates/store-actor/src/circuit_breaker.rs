@@ -1,0 +1,261 @@
+//! Stops calling a store that keeps failing.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use actix_persistence_storage_api::StorageErrorKind;
+use tokio::time::Instant;
+
+use crate::refusal::Refusal;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// When a breaker opens, and when it tries again; the settings and defaults of Akka's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BreakerSettings {
+    /// How many failures in a row open it; 0 counts as 1.
+    pub max_failures: u32,
+    /// How long one call may take; longer is a failure.
+    pub call_timeout: Duration,
+    /// How long it stays open before one call is tried.
+    pub reset_timeout: Duration,
+    /// The longest it stays open.
+    pub max_reset_timeout: Duration,
+    /// By what the time it stays open is multiplied after each failed trial; 1.0 keeps it constant.
+    pub exponential_backoff: f64,
+    /// 0.2 lengthens the time it stays open by up to a fifth, at random.
+    pub random_factor: f64,
+}
+
+impl BreakerSettings {
+    /// For a journal: 10 failures, 10 s per call, 30 s open.
+    pub fn journal() -> Self {
+        Self::constant(10, 10, 30)
+    }
+
+    /// For a snapshot store: 5 failures, 20 s per call, 60 s open.
+    pub fn snapshot_store() -> Self {
+        Self::constant(5, 20, 60)
+    }
+
+    fn constant(max_failures: u32, call_secs: u64, reset_secs: u64) -> Self {
+        Self {
+            max_failures,
+            call_timeout: Duration::from_secs(call_secs),
+            reset_timeout: Duration::from_secs(reset_secs),
+            max_reset_timeout: 36_500 * DAY,
+            exponential_backoff: 1.0,
+            random_factor: 0.0,
+        }
+    }
+
+    /// How long the breaker stays open after this many failed trials in a row.
+    fn open_for(&self, failed_trials: u32) -> Duration {
+        let longest = self.max_reset_timeout.max(self.reset_timeout);
+        let growth = self.exponential_backoff.max(1.0).powf(failed_trials.into());
+        let jitter = 1.0 + fastrand::f64() * self.random_factor.max(0.0);
+        let seconds = self.reset_timeout.as_secs_f64() * growth * jitter;
+        Duration::try_from_secs_f64(seconds).map_or(longest, |duration| duration.min(longest))
+    }
+}
+
+/// Lets calls through while they succeed, none for a while after too many failures in a row, then one as a trial.
+///
+/// Results are reported through the [`Entry`] of each call; those of calls that began before the breaker last changed
+/// its mind are ignored. The clock is tokio's.
+#[derive(Debug)]
+pub struct CircuitBreaker {
+    name: String,
+    settings: BreakerSettings,
+    position: Mutex<Position>,
+}
+
+#[derive(Debug)]
+struct Position {
+    state: State,
+    /// Grows with every change of state, so that late results can be told.
+    generation: u64,
+    /// Since the breaker was last closed.
+    failed_trials: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Closed { failures: u32 },
+    Open { until: Instant },
+    HalfOpen,
+}
+
+/// The permission to make one call; dropping it without a result counts as a failure.
+#[must_use = "dropping it counts as a failure"]
+#[derive(Debug)]
+pub struct Entry {
+    breaker: Arc<CircuitBreaker>,
+    generation: u64,
+    reported: bool,
+}
+
+/// The breaker lets no call through.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BreakerOpen {
+    name: String,
+    /// For how long at least; zero while the outcome of a trial is awaited.
+    pub remaining: Duration,
+}
+
+impl CircuitBreaker {
+    /// A closed breaker; the name says in errors and logs which one it is.
+    pub fn new(name: impl Into<String>, settings: BreakerSettings) -> Arc<Self> {
+        Arc::new(Self {
+            name: name.into(),
+            settings,
+            position: Mutex::new(Position {
+                state: State::Closed { failures: 0 },
+                generation: 0,
+                failed_trials: 0,
+            }),
+        })
+    }
+
+    /// How long one call may take.
+    pub fn call_timeout(&self) -> Duration {
+        self.settings.call_timeout
+    }
+
+    /// Whether a call would be let through now, without making one.
+    ///
+    /// # Errors
+    /// [`BreakerOpen`] says for how long not.
+    pub fn check(&self) -> Result<(), BreakerOpen> {
+        self.remaining(self.lock().state)
+    }
+
+    /// Lets a call through, or not; the first one after the time to stay open is the trial.
+    ///
+    /// # Errors
+    /// [`BreakerOpen`] if the call must not be made.
+    pub fn enter(self: &Arc<Self>) -> Result<Entry, BreakerOpen> {
+        let mut position = self.lock();
+        self.remaining(position.state)?;
+        if matches!(position.state, State::Open { .. }) {
+            position.change(State::HalfOpen);
+            tracing::info!(breaker = %self.name, "circuit breaker tries one call");
+        }
+        Ok(Entry {
+            breaker: self.clone(),
+            generation: position.generation,
+            reported: false,
+        })
+    }
+
+    fn remaining(&self, state: State) -> Result<(), BreakerOpen> {
+        let remaining = match state {
+            State::Closed { .. } => return Ok(()),
+            State::Open { until } => {
+                let remaining = until.saturating_duration_since(Instant::now());
+                if remaining.is_zero() {
+                    return Ok(());
+                }
+                remaining
+            }
+            State::HalfOpen => Duration::ZERO,
+        };
+        Err(BreakerOpen {
+            name: self.name.clone(),
+            remaining,
+        })
+    }
+
+    fn report(&self, generation: u64, success: bool) {
+        let mut position = self.lock();
+        if position.generation != generation {
+            return;
+        }
+        match position.state {
+            State::Closed { .. } if success => position.state = State::Closed { failures: 0 },
+            State::Closed { failures } if failures + 1 < self.settings.max_failures => {
+                position.state = State::Closed {
+                    failures: failures + 1,
+                };
+            }
+            State::Closed { .. } => self.open(&mut position),
+            State::HalfOpen if success => {
+                position.failed_trials = 0;
+                position.change(State::Closed { failures: 0 });
+                tracing::info!(breaker = %self.name, "circuit breaker closed");
+            }
+            State::HalfOpen => {
+                position.failed_trials = position.failed_trials.saturating_add(1);
+                self.open(&mut position);
+            }
+            // Nobody enters an open breaker, so no entry has its generation.
+            State::Open { .. } => {}
+        }
+    }
+
+    fn open(&self, position: &mut Position) {
+        let open_for = self.settings.open_for(position.failed_trials);
+        position.change(State::Open {
+            until: Instant::now() + open_for,
+        });
+        tracing::warn!(breaker = %self.name, ?open_for, "circuit breaker opened");
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Position> {
+        self.position
+            .lock()
+            .expect("nothing panics while it holds the lock")
+    }
+}
+
+impl Position {
+    fn change(&mut self, state: State) {
+        self.state = state;
+        self.generation += 1;
+    }
+}
+
+impl Entry {
+    /// The call worked, or failed for a reason that is not the store's.
+    pub fn succeeded(mut self) {
+        self.report(true);
+    }
+
+    /// The call failed.
+    pub fn failed(mut self) {
+        self.report(false);
+    }
+
+    fn report(&mut self, success: bool) {
+        self.reported = true;
+        self.breaker.report(self.generation, success);
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        if !self.reported {
+            self.report(false);
+        }
+    }
+}
+
+impl From<BreakerOpen> for Refusal {
+    fn from(open: BreakerOpen) -> Self {
+        let message = if open.remaining.is_zero() {
+            format!(
+                "circuit breaker {} waits for the outcome of a trial",
+                open.name
+            )
+        } else {
+            format!(
+                "circuit breaker {} is open for another {:?}",
+                open.name, open.remaining
+            )
+        };
+        Refusal::new(StorageErrorKind::Unavailable, message)
+    }
+}
+
+#[cfg(test)]
+mod tests;

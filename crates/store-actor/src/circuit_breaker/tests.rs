@@ -1,0 +1,127 @@
+//! The breaker on a paused clock.
+
+use tokio::time::advance;
+
+use super::*;
+
+const RESET: Duration = Duration::from_secs(30);
+
+fn breaker(settings: BreakerSettings) -> Arc<CircuitBreaker> {
+    CircuitBreaker::new("test", settings)
+}
+
+fn fail(breaker: &Arc<CircuitBreaker>, times: u32) {
+    for _ in 0..times {
+        breaker.enter().expect("closed").failed();
+    }
+}
+
+fn remaining(breaker: &Arc<CircuitBreaker>) -> Duration {
+    breaker.check().expect_err("open").remaining
+}
+
+#[tokio::test(start_paused = true)]
+async fn opens_after_so_many_failures_in_a_row() {
+    let breaker = breaker(BreakerSettings::journal());
+    fail(&breaker, 9);
+    breaker.enter().unwrap().succeeded();
+    fail(&breaker, 9);
+    assert!(breaker.check().is_ok());
+    fail(&breaker, 1);
+    assert_eq!(remaining(&breaker), RESET);
+    advance(RESET - Duration::from_millis(1)).await;
+    assert_eq!(remaining(&breaker), Duration::from_millis(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn lets_exactly_one_trial_through() {
+    let breaker = breaker(BreakerSettings::journal());
+    fail(&breaker, 10);
+    advance(RESET).await;
+    let trial = breaker.enter().expect("the trial");
+    for _ in 0..10 {
+        assert!(breaker.enter().is_err());
+    }
+    trial.succeeded();
+    fail(&breaker, 9);
+    assert!(breaker.check().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_that_is_dropped_counts_as_failed() {
+    let breaker = breaker(BreakerSettings::journal());
+    fail(&breaker, 10);
+    advance(RESET).await;
+    drop(breaker.enter().expect("the trial"));
+    assert_eq!(remaining(&breaker), RESET);
+    advance(RESET).await;
+    assert!(breaker.enter().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn ignores_results_from_before_it_changed() {
+    let breaker = breaker(BreakerSettings::journal());
+    let (late_success, late_failure) = (breaker.enter().unwrap(), breaker.enter().unwrap());
+    fail(&breaker, 10);
+    late_success.succeeded();
+    assert_eq!(remaining(&breaker), RESET);
+    advance(RESET).await;
+    let trial = breaker.enter().expect("the trial");
+    late_failure.failed();
+    trial.succeeded();
+    assert!(breaker.check().is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn stays_open_longer_after_each_failed_trial_up_to_the_longest() {
+    let breaker = breaker(BreakerSettings {
+        max_reset_timeout: Duration::from_secs(100),
+        exponential_backoff: 2.0,
+        ..BreakerSettings::journal()
+    });
+    fail(&breaker, 10);
+    for seconds in [30, 60, 100, 100] {
+        let open_for = Duration::from_secs(seconds);
+        assert_eq!(remaining(&breaker), open_for);
+        advance(open_for).await;
+        breaker.enter().expect("the trial").failed();
+    }
+    advance(Duration::from_secs(100)).await;
+    breaker.enter().expect("the trial").succeeded();
+    fail(&breaker, 10);
+    assert_eq!(remaining(&breaker), RESET);
+}
+
+#[test]
+fn no_setting_makes_the_time_to_stay_open_overflow() {
+    let settings = BreakerSettings {
+        exponential_backoff: f64::MAX,
+        random_factor: f64::MAX,
+        ..BreakerSettings::journal()
+    };
+    assert_eq!(settings.open_for(u32::MAX), settings.max_reset_timeout);
+    let jittered = BreakerSettings {
+        random_factor: 0.2,
+        ..BreakerSettings::journal()
+    };
+    for _ in 0..100 {
+        let open_for = jittered.open_for(7);
+        assert!(open_for >= RESET && open_for <= RESET.mul_f64(1.2));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_names_the_breaker_and_the_time_left() {
+    use actix_persistence_storage_api::{Operation, PersistenceId};
+
+    let breaker = CircuitBreaker::new("\"sqlite\" (writes)", BreakerSettings::journal());
+    fail(&breaker, 10);
+    let refusal = Refusal::from(breaker.check().unwrap_err());
+    let error = refusal.error(Operation::WriteMessages, &PersistenceId::of("T", "1"));
+    assert!(error.is_certainly_not_stored());
+    assert_eq!(
+        error.to_string(),
+        "could not write events of \"T|1\": the store is not available: \
+         circuit breaker \"sqlite\" (writes) is open for another 30s"
+    );
+}

@@ -1,0 +1,32 @@
+#![doc = include_str!("../README.md")]
+
+mod front;
+mod store_thread;
+
+mod gate;
+mod initialization;
+mod store_service;
+
+mod ask;
+mod refusal;
+mod reply;
+mod slot;
+
+mod call;
+mod circuit_breaker;
+mod outstanding;
+
+pub use front::Front;
+pub use store_thread::StoreThread;
+
+pub use gate::Gate;
+pub use store_service::StoreService;
+
+pub use ask::Ask;
+pub use refusal::{Refusal, Refuse};
+pub use reply::Reply;
+pub use slot::{Question, Slot};
+
+pub use call::{Call, CallEnd, Caller, LateCall};
+pub use circuit_breaker::{BreakerOpen, BreakerSettings, CircuitBreaker, Entry};
+pub use outstanding::{Outstanding, Ticket};

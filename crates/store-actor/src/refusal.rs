@@ -1,0 +1,55 @@
+//! Answering a request without asking the store.
+
+use actix_persistence_storage_api::{Operation, PersistenceId, StorageError, StorageErrorKind};
+
+/// Why a request was never handed to the store; what it would have written is certainly not stored.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    kind: StorageErrorKind,
+    message: String,
+    source: Option<StorageError>,
+}
+
+/// What can be answered with a [`Refusal`].
+pub trait Refuse: Send + 'static {
+    /// Answers the request.
+    fn refuse(self, refusal: &Refusal);
+}
+
+impl Refusal {
+    /// A refusal of this kind; the message says why: lower case, no full stop.
+    pub fn new(kind: StorageErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// For a request whose deadline passed, or whose asker left, while it waited.
+    pub fn too_late() -> Self {
+        let message = "the request's time was over before its turn came";
+        Self::new(StorageErrorKind::Timeout, message)
+    }
+
+    /// The same with its cause.
+    #[must_use]
+    pub fn with_source(mut self, source: StorageError) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// The error a request for `operation` on `persistence_id` is answered with.
+    pub fn error(&self, operation: Operation, persistence_id: &PersistenceId) -> StorageError {
+        let mut error = StorageError::new(self.kind, operation)
+            .with_persistence_id(persistence_id.clone())
+            .with_message(self.message.as_str());
+        if operation.writes() {
+            error = error.not_stored();
+        }
+        match &self.source {
+            Some(source) => error.with_source(source.clone()),
+            None => error,
+        }
+    }
+}

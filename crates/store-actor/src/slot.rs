@@ -1,0 +1,193 @@
+//! The store's end of a question.
+
+use actix_persistence_storage_api::{
+    Effect, Operation, PersistenceId, StorageError, StorageErrorKind,
+};
+use tokio::sync::oneshot;
+
+use crate::outstanding::{Outstanding, Ticket};
+use crate::refusal::{Refusal, Refuse};
+use crate::reply::Reply;
+
+/// What a slot must know of a request in order to answer it when nobody else does.
+pub trait Question: Send + 'static {
+    /// What the asker gets.
+    type Answer: Send + 'static;
+
+    /// What was asked for.
+    fn operation(&self) -> Operation;
+
+    /// Of which stream or state.
+    fn persistence_id(&self) -> &PersistenceId;
+
+    /// The answer that tells this error. Runs while a slot is dropped, so it must not panic.
+    fn failed(&self, error: StorageError) -> Self::Answer;
+}
+
+/// The duty to answer one question, once: dropping the slot is an answer too.
+///
+/// Dropped before [`dispatched`](Self::dispatched), the answer is that nothing was stored; afterwards, that nobody knows.
+pub struct Slot<Q: Question> {
+    question: Q,
+    sender: Option<oneshot::Sender<Q::Answer>>,
+    dispatched: bool,
+    // Given back after the answer was sent: fields are dropped after `Drop::drop` has run.
+    _ticket: Ticket,
+}
+
+impl<Q: Question> Slot<Q> {
+    /// Both ends of a question, counted as outstanding until it is answered.
+    pub fn new(question: Q, outstanding: &Outstanding) -> (Self, Reply<Q::Answer>) {
+        let (sender, receiver) = oneshot::channel();
+        let slot = Self {
+            question,
+            sender: Some(sender),
+            dispatched: false,
+            _ticket: outstanding.enter(),
+        };
+        (slot, Reply::new(receiver))
+    }
+
+    /// What was asked.
+    pub fn question(&self) -> &Q {
+        &self.question
+    }
+
+    /// Whether the asker has left, so that nobody would learn the answer.
+    pub fn is_abandoned(&self) -> bool {
+        self.sender.as_ref().is_none_or(oneshot::Sender::is_closed)
+    }
+
+    /// Notes that the request is about to be handed to the store: from now on its effect is unknown until answered.
+    pub fn dispatched(&mut self) {
+        self.dispatched = true;
+    }
+
+    /// Answers.
+    pub fn answer(mut self, answer: Q::Answer) {
+        self.send(answer);
+    }
+
+    /// Answers with an error of the store, completed by the id asked about if it names none.
+    ///
+    /// For an operation that writes, an error that tells no effect counts as [`Effect::Unknown`].
+    pub fn fail(mut self, error: StorageError) {
+        let answer = self.question.failed(self.complete(error));
+        self.send(answer);
+    }
+
+    fn complete(&self, mut error: StorageError) -> StorageError {
+        if error.persistence_id().is_none() {
+            error = error.with_persistence_id(self.question.persistence_id().clone());
+        }
+        if self.question.operation().writes() && error.effect().is_none() {
+            error = error.with_effect(Effect::Unknown);
+        }
+        error
+    }
+
+    fn send(&mut self, answer: Q::Answer) {
+        if let Some(sender) = self.sender.take() {
+            // An asker that has left does not want to know.
+            let _ = sender.send(answer);
+        }
+    }
+}
+
+impl<Q: Question> Refuse for Slot<Q> {
+    fn refuse(mut self, refusal: &Refusal) {
+        let question = &self.question;
+        let error = refusal.error(question.operation(), question.persistence_id());
+        let answer = question.failed(error);
+        self.send(answer);
+    }
+}
+
+impl<Q: Question> Drop for Slot<Q> {
+    fn drop(&mut self) {
+        if self.sender.is_none() {
+            return;
+        }
+        let operation = self.question.operation();
+        let mut error = StorageError::new(StorageErrorKind::Unavailable, operation)
+            .with_persistence_id(self.question.persistence_id().clone())
+            .with_message("the request was dropped before the store answered");
+        if operation.writes() && !self.dispatched {
+            error = error.not_stored();
+        }
+        let answer = self.question.failed(error);
+        self.send(answer);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::Ask;
+
+    type Deleted = Ask<()>;
+
+    fn question() -> (Slot<Deleted>, Reply<Result<(), StorageError>>, Outstanding) {
+        let outstanding = Outstanding::new();
+        let ask = Ask::new(
+            Operation::DeleteMessagesTo,
+            PersistenceId::of("Account", "1"),
+        );
+        let (slot, reply) = Slot::new(ask, &outstanding);
+        (slot, reply, outstanding)
+    }
+
+    fn answer(reply: Reply<Result<(), StorageError>>) -> Result<(), StorageError> {
+        reply.now_or_never().expect("an answer")
+    }
+
+    #[test]
+    fn a_dropped_slot_answers_by_how_far_it_came() {
+        let (slot, reply, outstanding) = question();
+        drop(slot);
+        let error = answer(reply).unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::Unavailable);
+        assert!(error.is_certainly_not_stored());
+        assert_eq!(outstanding.count(), 0);
+
+        let (mut slot, reply, _outstanding) = question();
+        slot.dispatched();
+        drop(slot);
+        assert_eq!(answer(reply).unwrap_err().effect(), Some(Effect::Unknown));
+    }
+
+    #[test]
+    fn an_answered_slot_stays_answered_and_is_outstanding_until_then() {
+        let (slot, reply, outstanding) = question();
+        assert_eq!(outstanding.count(), 1);
+        slot.answer(Ok(()));
+        assert_eq!(outstanding.count(), 0);
+        assert!(answer(reply).is_ok());
+    }
+
+    #[test]
+    fn knows_when_the_asker_has_left() {
+        let (slot, reply, _outstanding) = question();
+        assert!(!slot.is_abandoned());
+        drop(reply);
+        assert!(slot.is_abandoned());
+    }
+
+    #[test]
+    fn completes_what_the_store_left_out() {
+        let (slot, reply, _outstanding) = question();
+        // An error made for a read has no effect to tell.
+        slot.fail(StorageError::new(
+            StorageErrorKind::Backend,
+            Operation::ReplayMessages,
+        ));
+        let error = answer(reply).unwrap_err();
+        assert_eq!(error.effect(), Some(Effect::Unknown));
+        assert_eq!(
+            error.persistence_id(),
+            Some(&PersistenceId::of("Account", "1"))
+        );
+    }
+}

@@ -1,0 +1,25 @@
+//! What a store actor does with requests.
+
+use std::time::Duration;
+
+use crate::call::Call;
+use crate::gate::Gate;
+use crate::refusal::Refuse;
+
+/// The part of a store actor that is not actix: it outlives the actor, which only brings it the requests.
+pub trait StoreService: Send + Sync + 'static {
+    /// What can be asked.
+    type Request: Refuse;
+
+    /// What holds requests until [`initialize`](Self::initialize) has worked.
+    fn gate(&self) -> &Gate<Self::Request>;
+
+    /// Starts an attempt to make the store ready.
+    fn initialize(&self) -> Call<()>;
+
+    /// How long requests are held while attempts fail; and how long one attempt is waited for before the next.
+    fn initialize_timeout(&self) -> Duration;
+
+    /// Sets a request going, now that the store is ready; never blocks and never comes back to the gate.
+    fn route(&self, request: Self::Request);
+}
