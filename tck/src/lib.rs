@@ -1,1 +1,28 @@
-//! The conformance kit: what a storage plugin runs against itself.
+#![doc = include_str!("../README.md")]
+
+mod fixture;
+mod kit;
+
+mod case;
+mod not_there_yet;
+
+mod journal_serialization_spec;
+mod journal_spec;
+mod snapshot_store_serialization_spec;
+mod snapshot_store_spec;
+
+mod bytes_like_random;
+mod failure;
+mod journal_steps;
+mod my_payload;
+mod odd_texts;
+mod parallel;
+mod snapshot_steps;
+mod subject;
+mod writer;
+
+pub use fixture::{BoxError, JournalFixture, SnapshotStoreFixture};
+pub use kit::{CaseOutcome, CaseReport, Kit};
+
+pub use case::{CaseInfo, cases};
+pub use not_there_yet::{NOT_THERE_YET, NotThereYet};

@@ -1,0 +1,128 @@
+//! A case: what it is called, what it proves, what it needs, and how it runs.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+
+use actix_persistence_storage_api::{Journal, SnapshotStore};
+
+use crate::failure::CaseResult;
+use crate::subject::{Subject, UnderTest};
+
+/// A case of the kit, for those who compare it with the contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CaseInfo {
+    /// The name with its spec, such as `journal_spec::replay_all_messages`.
+    pub name: String,
+    /// The clauses of the contract that the case proves, such as `J-REPLAY-1`; at least one.
+    pub clauses: &'static [&'static str],
+    /// The case of the Akka family's kits that it stands for, such as `JournalSpec 12`.
+    pub spec_number: Option<&'static str>,
+    /// The capability without which the case is ignored, such as `tags`.
+    pub needs: Option<&'static str>,
+}
+
+/// Every case of every spec, in the order of the specs.
+pub fn cases() -> Vec<CaseInfo> {
+    infos::<dyn Journal>()
+        .chain(infos::<dyn SnapshotStore>())
+        .collect()
+}
+
+/// The run of one case.
+pub(crate) type CaseFuture = Pin<Box<dyn Future<Output = CaseResult> + Send>>;
+
+/// A named list of cases, in groups: one per file.
+pub(crate) struct Spec<S: ?Sized + 'static> {
+    pub(crate) name: &'static str,
+    pub(crate) groups: &'static [&'static [Case<S>]],
+}
+
+/// A case for stores of kind `S`.
+pub(crate) struct Case<S: ?Sized + 'static> {
+    pub(crate) name: &'static str,
+    pub(crate) clauses: &'static [&'static str],
+    pub(crate) spec_number: Option<&'static str>,
+    pub(crate) needs: Option<Capability>,
+    pub(crate) run: fn(Subject<S>) -> CaseFuture,
+}
+
+/// What only some stores can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Capability {
+    AtomicBatches,
+    Metadata,
+    Tags,
+}
+
+/// Makes a [`Case`] of an async function and the clauses that it proves.
+macro_rules! case {
+    ($run:ident, $clauses:expr) => {
+        $crate::case::Case {
+            name: stringify!($run),
+            clauses: &$clauses,
+            spec_number: None,
+            needs: None,
+            run: |subject| Box::pin($run(subject)),
+        }
+    };
+}
+
+pub(crate) use case;
+
+impl<S: ?Sized + 'static> Case<S> {
+    /// The same case, standing for one of the Akka family's kits.
+    pub(crate) const fn of_spec(mut self, number: &'static str) -> Self {
+        self.spec_number = Some(number);
+        self
+    }
+
+    /// The same case, ignored where the capability is not declared.
+    pub(crate) const fn needing(mut self, capability: Capability) -> Self {
+        self.needs = Some(capability);
+        self
+    }
+
+    /// The case as [`cases`] tells of it.
+    pub(crate) fn info(&self, spec: &Spec<S>) -> CaseInfo {
+        CaseInfo {
+            name: format!("{}::{}", spec.name, self.name),
+            clauses: self.clauses,
+            spec_number: self.spec_number,
+            needs: self.needs.map(Capability::name),
+        }
+    }
+}
+
+impl<S: ?Sized + 'static> Spec<S> {
+    /// All cases in order.
+    pub(crate) fn cases(&self) -> impl Iterator<Item = &'static Case<S>> {
+        self.groups.iter().flat_map(|group| group.iter())
+    }
+}
+
+impl Capability {
+    fn name(self) -> &'static str {
+        match self {
+            Capability::AtomicBatches => "atomic_batches",
+            Capability::Metadata => "metadata",
+            Capability::Tags => "tags",
+        }
+    }
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+fn infos<S: UnderTest + ?Sized>() -> impl Iterator<Item = CaseInfo> {
+    S::SPECS
+        .iter()
+        .flat_map(|spec| spec.cases().map(|case| case.info(spec)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,89 @@
+//! Why a case failed, and how cases say what they expect.
+
+use std::error::Error;
+use std::fmt::{self, Debug, Display};
+use std::panic::Location;
+
+use crate::BoxError;
+
+/// What a case ends with.
+pub(crate) type CaseResult = Result<(), Failure>;
+
+/// What was expected, what was found, and where in the kit.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    text: String,
+    location: Option<&'static Location<'static>>,
+}
+
+impl Failure {
+    /// A failure at the caller's line.
+    #[track_caller]
+    pub(crate) fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            location: Some(Location::caller()),
+        }
+    }
+
+    /// A failure that no line of the kit stands for.
+    pub(crate) fn without_location(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            location: None,
+        }
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)?;
+        match self.location {
+            Some(location) => write!(f, "\nat {}:{}", location.file(), location.line()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// An error where none was expected, with its whole chain of sources.
+impl<E: Into<BoxError>> From<E> for Failure {
+    #[track_caller]
+    fn from(error: E) -> Self {
+        let error: BoxError = error.into();
+        Self::new(format!("expected no error, found: {}", chain(&*error)))
+    }
+}
+
+/// Checks that what was found is what was expected; `what` names it.
+#[track_caller]
+pub(crate) fn expect_eq<T: PartialEq + Debug>(
+    what: impl Display,
+    found: T,
+    expected: T,
+) -> CaseResult {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Failure::new(format!(
+        "{what}: expected {expected:?}, found {found:?}"
+    )))
+}
+
+/// Checks what no equality says; `expected` is a sentence.
+#[track_caller]
+pub(crate) fn expect(holds: bool, expected: impl Display) -> CaseResult {
+    if holds {
+        return Ok(());
+    }
+    Err(Failure::new(format!("expected {expected}")))
+}
+
+fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        text = format!("{text}: {error}");
+        source = error.source();
+    }
+    text
+}

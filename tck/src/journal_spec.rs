@@ -1,0 +1,45 @@
+//! `journal_spec`: every clause of the contract of a journal.
+
+use actix_persistence_storage_api::Journal;
+
+use crate::case::Spec;
+
+mod cancel;
+mod conflict;
+mod delete;
+mod delete_and_replay;
+mod fence;
+mod fields;
+mod highest;
+mod identity;
+mod initialize;
+mod outcomes;
+mod page;
+mod race;
+mod recover;
+mod replay;
+mod size;
+mod write;
+
+/// The spec; the groups stand in the order in which a new plugin wants to make them pass.
+pub(crate) const SPEC: Spec<dyn Journal> = Spec {
+    name: "journal_spec",
+    groups: &[
+        initialize::CASES,
+        recover::CASES,
+        write::CASES,
+        replay::CASES,
+        page::CASES,
+        highest::CASES,
+        delete::CASES,
+        delete_and_replay::CASES,
+        conflict::CASES,
+        outcomes::CASES,
+        fence::CASES,
+        fields::CASES,
+        size::CASES,
+        identity::CASES,
+        race::CASES,
+        cancel::CASES,
+    ],
+};

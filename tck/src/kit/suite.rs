@@ -1,0 +1,112 @@
+//! The specs of one kind of store on the stores of one fixture.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::run::Prepared;
+use crate::case::{Case, Spec};
+use crate::failure::{Failure, expect};
+use crate::subject::{Place, Subject, UnderTest};
+
+/// A suite of any kind of store.
+#[async_trait]
+pub(super) trait PrepareSuite: Send + Sync {
+    /// Opens one store to learn its capabilities, and makes every case ready to run.
+    async fn prepare(&self) -> Vec<Prepared>;
+}
+
+/// Makes places for stores of kind `S`.
+type Create<S> = Arc<dyn Fn() -> BoxFuture<'static, Arc<dyn Place<S>>> + Send + Sync>;
+
+pub(super) struct Suite<S: ?Sized> {
+    pub(super) prefix: String,
+    pub(super) expected_ignored: Vec<String>,
+    pub(super) create: Create<S>,
+}
+
+#[async_trait]
+impl<S: UnderTest + ?Sized> PrepareSuite for Suite<S> {
+    async fn prepare(&self) -> Vec<Prepared> {
+        let place = (self.create)().await;
+        match place.open().await {
+            Ok(store) => self.prepare_for(&store),
+            Err(error) => {
+                let failure = Failure::from(error);
+                vec![self.own_check("opens_a_store", Err(failure))]
+            }
+        }
+    }
+}
+
+impl<S: UnderTest + ?Sized> Suite<S> {
+    fn prepare_for(&self, store: &S) -> Vec<Prepared> {
+        let mut prepared = Vec::new();
+        let mut ignored = BTreeSet::new();
+        for spec in S::SPECS {
+            for case in spec.cases() {
+                let case = self.prepare_case(spec, case, store);
+                if let (true, Some(info)) = (case.is_ignored(), &case.info) {
+                    ignored.insert(info.name.clone());
+                }
+                prepared.push(case);
+            }
+        }
+        let expected = self.expected_ignored.iter().cloned().collect();
+        prepared.push(self.own_check("ignores_what_it_declares", difference(&ignored, &expected)));
+        prepared
+    }
+
+    fn prepare_case(&self, spec: &Spec<S>, case: &'static Case<S>, store: &S) -> Prepared {
+        let info = case.info(spec);
+        let create = Arc::clone(&self.create);
+        let run = move || {
+            let future = async move {
+                let place = create().await;
+                (case.run)(Subject::open(place).await?).await
+            };
+            future.boxed()
+        };
+        Prepared {
+            name: self.prefixed(&info.name),
+            info: Some(info),
+            missing: case.needs.filter(|&needed| !store.declares(needed)),
+            run: Box::new(run),
+        }
+    }
+
+    /// A check of the fixture rather than of the store.
+    fn own_check(&self, check: &str, result: Result<(), Failure>) -> Prepared {
+        let kind = S::SPECS.first().map_or("", |spec| spec.name);
+        Prepared {
+            name: self.prefixed(&format!("{kind}::fixture::{check}")),
+            info: None,
+            missing: None,
+            run: Box::new(move || async move { result }.boxed()),
+        }
+    }
+
+    fn prefixed(&self, name: &str) -> String {
+        if self.prefix.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}::{name}", self.prefix)
+        }
+    }
+}
+
+fn difference(ignored: &BTreeSet<String>, expected: &BTreeSet<String>) -> Result<(), Failure> {
+    let unexpected: Vec<_> = ignored.difference(expected).collect();
+    let missing: Vec<_> = expected.difference(ignored).collect();
+    let same = unexpected.is_empty() && missing.is_empty();
+    expect(
+        same,
+        format!(
+            "the ignored cases to be those that expected_ignored names, \
+             but ignored without being named: {unexpected:?}, named without being ignored: {missing:?}"
+        ),
+    )
+}

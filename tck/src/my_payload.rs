@@ -1,0 +1,91 @@
+//! A value that applications would store, with serializers of its own.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use actix_persistence_storage_api::Payload;
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// What the serialization specs store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct MyPayload {
+    data: String,
+    n: u32,
+}
+
+/// A serializer's id and the manifest it gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Format {
+    serializer_id: u32,
+    manifest: &'static str,
+}
+
+impl MyPayload {
+    /// The format with the name of the type as manifest.
+    pub(crate) const V1: Format = Format {
+        serializer_id: 77_123,
+        manifest: "tck.my-payload",
+    };
+    /// The format with a manifest of its own; its bytes are another encoding than those of [`V1`](Self::V1).
+    pub(crate) const V2: Format = Format {
+        serializer_id: 77_125,
+        manifest: "MyPayload-V2",
+    };
+
+    /// A value unlike all others, so that one found instead of another shows.
+    pub(crate) fn new(data: &str) -> Self {
+        Self {
+            data: data.to_owned(),
+            n: 5,
+        }
+    }
+
+    /// As [`new`](Self::new), with a number that no other has.
+    pub(crate) fn unique(data: &str) -> Self {
+        static COUNT: AtomicUsize = AtomicUsize::new(100);
+        Self {
+            data: data.to_owned(),
+            n: COUNT.fetch_add(1, Ordering::Relaxed) as u32,
+        }
+    }
+
+    /// The bytes with what it takes to decode them.
+    pub(crate) fn encode(&self, format: Format) -> Payload {
+        let encoded = match format {
+            Self::V2 => rmp_serde::to_vec_named(self),
+            _ => rmp_serde::to_vec(self),
+        };
+        let bytes = encoded.expect("a struct of a text and a number always encodes");
+        Payload::new(format.serializer_id, format.manifest, bytes)
+    }
+
+    /// The value, if serializer id, manifest and bytes are what [`encode`](Self::encode) gave.
+    pub(crate) fn decode(payload: &Payload) -> Result<Self, Failure> {
+        let known = [Self::V1, Self::V2].into_iter().any(|format| {
+            (format.serializer_id, format.manifest) == (payload.serializer_id, &*payload.manifest)
+        });
+        if !known {
+            let (id, manifest) = (payload.serializer_id, &payload.manifest);
+            let text = format!("expected a known format, found serializer {id} with {manifest:?}");
+            return Err(Failure::new(text));
+        }
+        Ok(rmp_serde::from_slice(&payload.bytes)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_formats_decode_and_differ() {
+        let value = MyPayload::unique("a");
+        let (first, second) = (value.encode(MyPayload::V1), value.encode(MyPayload::V2));
+        assert_ne!(first.bytes, second.bytes);
+        assert_eq!(MyPayload::decode(&first).unwrap(), value);
+        assert_eq!(MyPayload::decode(&second).unwrap(), value);
+        let mixed = Payload::new(77_123, "MyPayload-V2", first.bytes);
+        assert!(MyPayload::decode(&mixed).is_err());
+    }
+}

@@ -1,0 +1,108 @@
+//! The store that a case examines, and the place where it can be opened again.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{Journal, SnapshotStore, StorageError};
+use async_trait::async_trait;
+
+use crate::case::{Capability, Spec};
+use crate::failure::Failure;
+use crate::{BoxError, journal_serialization_spec, journal_spec};
+use crate::{snapshot_store_serialization_spec, snapshot_store_spec};
+
+/// A kind of store that the kit has specs for.
+#[async_trait]
+pub(crate) trait UnderTest: Send + Sync + 'static {
+    /// Every spec of this kind.
+    const SPECS: &'static [Spec<Self>];
+
+    async fn make_ready(&self) -> Result<(), StorageError>;
+
+    /// Whether the store declares the capability.
+    fn declares(&self, capability: Capability) -> bool;
+}
+
+/// A place where stores can be opened.
+#[async_trait]
+pub(crate) trait Place<S: ?Sized>: Send + Sync {
+    async fn open(&self) -> Result<Arc<S>, BoxError>;
+}
+
+/// A store, opened and initialised.
+pub(crate) struct Subject<S: ?Sized> {
+    store: Arc<S>,
+    // Declared after the store, so that the place outlives it.
+    place: Arc<dyn Place<S>>,
+}
+
+impl<S: UnderTest + ?Sized> Subject<S> {
+    /// Opens the store of a place.
+    pub(crate) async fn open(place: Arc<dyn Place<S>>) -> Result<Self, Failure> {
+        let store = place.open().await?;
+        store.make_ready().await?;
+        Ok(Self { store, place })
+    }
+
+    /// Closes the store and opens it again.
+    pub(crate) async fn restart(self) -> Result<Self, Failure> {
+        drop(self.store);
+        Self::open(self.place).await
+    }
+
+    /// Another instance on the same place, as in another process.
+    pub(crate) async fn another(&self) -> Result<Arc<S>, Failure> {
+        Ok(Self::open(Arc::clone(&self.place)).await?.store)
+    }
+
+    /// Another instance on the same place that is not initialised yet.
+    pub(crate) async fn another_uninitialised(&self) -> Result<Arc<S>, Failure> {
+        Ok(self.place.open().await?)
+    }
+
+    /// The store itself.
+    pub(crate) fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// The store, to be used by several tasks.
+    pub(crate) fn share(&self) -> Arc<S> {
+        Arc::clone(&self.store)
+    }
+}
+
+#[async_trait]
+impl UnderTest for dyn Journal {
+    const SPECS: &'static [Spec<Self>] = &[journal_spec::SPEC, journal_serialization_spec::SPEC];
+
+    async fn make_ready(&self) -> Result<(), StorageError> {
+        self.initialize().await
+    }
+
+    fn declares(&self, capability: Capability) -> bool {
+        let declared = self.capabilities();
+        match capability {
+            Capability::AtomicBatches => declared.atomic_batches,
+            Capability::Metadata => declared.metadata,
+            Capability::Tags => declared.tags,
+        }
+    }
+}
+
+#[async_trait]
+impl UnderTest for dyn SnapshotStore {
+    const SPECS: &'static [Spec<Self>] = &[
+        snapshot_store_spec::SPEC,
+        snapshot_store_serialization_spec::SPEC,
+    ];
+
+    async fn make_ready(&self) -> Result<(), StorageError> {
+        self.initialize().await
+    }
+
+    fn declares(&self, capability: Capability) -> bool {
+        match capability {
+            Capability::Metadata => self.capabilities().metadata,
+            Capability::AtomicBatches | Capability::Tags => false,
+        }
+    }
+}
