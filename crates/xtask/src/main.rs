@@ -1,0 +1,47 @@
+//! The project's own commands: `cargo xtask test | verify | tidy | fix`.
+//!
+//! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
+//! [`child`] runs other programs, [`progress`] tells a person how far things are.
+
+#![allow(
+    clippy::print_stdout,
+    reason = "a command-line program answers on its standard output"
+)]
+
+mod child;
+mod contract;
+mod dependency_rule;
+mod fix;
+mod progress;
+mod test;
+mod tidy;
+mod verify;
+mod workspace;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+#[derive(Parser)]
+#[command(name = "cargo xtask", about = "The project's own commands")]
+enum Task {
+    /// Runs the tests: unit, conformance, integration, examples, documentation.
+    Test(test::Options),
+    /// Checks everything and changes nothing: format, tidiness, dependencies, lints, documentation, tests.
+    Verify,
+    /// Checks the house rules that no compiler knows, in a second.
+    Tidy,
+    /// Formats the code and regenerates what is generated.
+    Fix,
+}
+
+fn main() -> anyhow::Result<ExitCode> {
+    let task = Task::parse();
+    child::end_with_us_on_interrupt()?;
+    match task {
+        Task::Test(options) => test::run(&options),
+        Task::Verify => verify::run(),
+        Task::Tidy => tidy::run(),
+        Task::Fix => fix::run(),
+    }
+}

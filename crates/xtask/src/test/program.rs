@@ -1,0 +1,125 @@
+//! Test programs: cargo builds them, we run them.
+//!
+//! `cargo test` could run them too, but would not say which of them crashed.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::process::Command;
+
+use cargo_metadata::{Artifact, Message, Package, TargetKind};
+
+use super::Options;
+use crate::child;
+use crate::workspace;
+
+/// The kind of a test program, in the order they run within a crate.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Unit,
+    Kit,
+    Integration(String),
+}
+
+/// A built test program.
+pub(crate) struct TestProgram {
+    crate_name: String,
+    kind: Kind,
+    package_name: String,
+    directory: PathBuf,
+    executable: PathBuf,
+}
+
+impl TestProgram {
+    fn of_artifact(members: &[&Package], artifact: Artifact) -> Option<Self> {
+        let executable = artifact.executable.filter(|_| artifact.profile.test)?;
+        let package = members
+            .iter()
+            .find(|member| member.id == artifact.package_id)?;
+        let is_test = artifact.target.is_kind(TargetKind::Test);
+        let kind = match artifact.target.name.as_str() {
+            workspace::KIT_TARGET if is_test => Kind::Kit,
+            name if is_test => Kind::Integration(name.to_owned()),
+            _ => Kind::Unit,
+        };
+        Some(Self {
+            crate_name: workspace::short_name(package).to_owned(),
+            kind,
+            package_name: package.name.to_string(),
+            directory: workspace::directory(package).to_path_buf(),
+            executable: executable.into_std_path_buf(),
+        })
+    }
+
+    /// The call of this program, in the place and with the variables that `cargo test` gives.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.executable);
+        workspace::forget_own_package(&mut command);
+        command
+            .current_dir(&self.directory)
+            .env("CARGO_MANIFEST_DIR", &self.directory)
+            .env("CARGO_PKG_NAME", &self.package_name);
+        command
+    }
+
+    /// The crate whose conformance kit this is, if it is one.
+    pub(crate) fn kit_of(&self) -> Option<&str> {
+        (self.kind == Kind::Kit).then_some(&self.crate_name)
+    }
+}
+
+impl fmt::Display for TestProgram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Unit => write!(f, "{} unit tests", self.crate_name),
+            Kind::Kit => write!(f, "{} {}", self.crate_name, workspace::KIT_TARGET),
+            Kind::Integration(name) => write!(f, "{} tests/{name}", self.crate_name),
+        }
+    }
+}
+
+/// Builds the test programs of these packages; `None` if they do not compile, after cargo has said why.
+pub(crate) fn build(
+    members: &[&Package],
+    options: &Options,
+) -> anyhow::Result<Option<Vec<TestProgram>>> {
+    let mut command = workspace::cargo("test");
+    command.args(["--no-run", "--message-format=json-render-diagnostics"]);
+    select_packages(&mut command, members, options);
+    if options.quick {
+        select_quick_targets(&mut command, members);
+    }
+    let (status, messages) = child::output(command)?;
+    if !status.success() {
+        return Ok(None);
+    }
+    let mut programs = Vec::new();
+    for message in Message::parse_stream(messages.as_slice()) {
+        if let Message::CompilerArtifact(artifact) = message? {
+            programs.extend(TestProgram::of_artifact(members, artifact));
+        }
+    }
+    programs.sort_by(|a, b| (&a.directory, &a.kind).cmp(&(&b.directory, &b.kind)));
+    Ok(Some(programs))
+}
+
+/// Tells cargo which packages; all of them by name of the whole, for that is how they were built before.
+pub(crate) fn select_packages(command: &mut Command, members: &[&Package], options: &Options) {
+    if options.packages.is_empty() {
+        command.arg("--workspace");
+    } else {
+        for member in members {
+            command.args(["--package", member.name.as_str()]);
+        }
+    }
+}
+
+/// Cargo refuses to select a kind of target that no package has.
+fn select_quick_targets(command: &mut Command, members: &[&Package]) {
+    command.arg("--bins");
+    if members.iter().any(|member| workspace::has_library(member)) {
+        command.arg("--lib");
+    }
+    if members.iter().any(|member| workspace::has_kit(member)) {
+        command.args(["--test", workspace::KIT_TARGET]);
+    }
+}

@@ -1,0 +1,214 @@
+//! What came of the tests.
+
+use std::fmt;
+use std::process::ExitStatus;
+
+use super::tally::Tally;
+
+/// One test program, or the doctests of one crate, after it has run.
+#[derive(Debug)]
+pub(crate) struct Run {
+    name: String,
+    kit_of: Option<String>,
+    tally: Tally,
+    /// What went wrong beyond failed tests.
+    fault: Option<String>,
+}
+
+impl Run {
+    /// A program that ended with `status` after it had written these counts, if any.
+    pub(crate) fn new(
+        name: String,
+        kit_of: Option<&str>,
+        tally: Option<Tally>,
+        status: ExitStatus,
+    ) -> Self {
+        let mut run = Self::counted(name, tally);
+        run.kit_of = kit_of.map(str::to_owned);
+        match tally {
+            None => run.fault = Some(format!("ended with {status} before its closing line")),
+            Some(tally) if tally.failed == 0 && !status.success() => {
+                run.fail(format!("ended with {status} though no test failed"));
+            }
+            Some(_) => {}
+        }
+        run
+    }
+
+    /// A run known by its counts alone; without counts it has failed.
+    pub(crate) fn counted(name: String, tally: Option<Tally>) -> Self {
+        let mut run = Self {
+            name,
+            kit_of: None,
+            tally: tally.unwrap_or_default(),
+            fault: None,
+        };
+        if tally.is_none() {
+            run.fail("ended before its closing line".to_owned());
+        }
+        run
+    }
+
+    /// Something that failed as a whole.
+    pub(crate) fn broken(name: impl Into<String>, fault: impl Into<String>) -> Self {
+        let mut run = Self::counted(name.into(), Some(Tally::default()));
+        run.fail(fault.into());
+        run
+    }
+
+    /// Whether nothing failed.
+    pub(crate) fn passed(&self) -> bool {
+        self.tally.failed == 0
+    }
+
+    /// The outcome in a few words.
+    pub(crate) fn verdict(&self) -> String {
+        match &self.fault {
+            Some(fault) => format!("FAILED: {fault}"),
+            None if self.tally.failed == 1 => "FAILED: 1 test".to_owned(),
+            None if self.tally.failed > 1 => format!("FAILED: {} tests", self.tally.failed),
+            None => format!("{} passed", self.tally.passed),
+        }
+    }
+
+    fn fail(&mut self, fault: String) {
+        self.tally.failed += 1;
+        self.fault = Some(fault);
+    }
+}
+
+/// All runs; shown as what failed, a line for each conformance kit, and the closing line.
+#[derive(Default)]
+pub(crate) struct Report {
+    runs: Vec<Run>,
+}
+
+impl Report {
+    /// Adds a run.
+    pub(crate) fn add(&mut self, run: Run) {
+        self.runs.push(run);
+    }
+
+    /// Adds several.
+    pub(crate) fn add_all(&mut self, runs: impl IntoIterator<Item = Run>) {
+        self.runs.extend(runs);
+    }
+
+    /// Whether something ran and nothing failed.
+    pub(crate) fn is_green(&self) -> bool {
+        let sum = self.sum();
+        sum.failed == 0 && sum.passed > 0
+    }
+
+    fn sum(&self) -> Tally {
+        let mut sum = Tally::default();
+        for run in &self.runs {
+            sum.add(run.tally);
+        }
+        sum
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for run in self.runs.iter().filter(|run| !run.passed()) {
+            writeln!(f, "{}: {}", run.name, run.verdict())?;
+        }
+        for run in &self.runs {
+            if let Some(kit_of) = &run.kit_of {
+                let Tally { passed, failed, .. } = run.tally;
+                writeln!(f, "tck {kit_of}: {passed} passed, {failed} failed")?;
+            }
+        }
+        let sum = self.sum();
+        write!(f, "{} passed, {} failed", sum.passed, sum.failed)?;
+        if sum.ignored > 0 {
+            write!(f, ", {} skipped", sum.ignored)?;
+        }
+        writeln!(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+
+    use super::*;
+
+    fn tally(passed: u64, failed: u64, ignored: u64) -> Option<Tally> {
+        Some(Tally {
+            passed,
+            failed,
+            ignored,
+        })
+    }
+
+    fn report(runs: impl IntoIterator<Item = Run>) -> Report {
+        let mut report = Report::default();
+        report.add_all(runs);
+        report
+    }
+
+    fn run(name: &str, kit_of: Option<&str>, tally: Option<Tally>, raw_status: i32) -> Run {
+        Run::new(
+            name.to_owned(),
+            kit_of,
+            tally,
+            ExitStatus::from_raw(raw_status),
+        )
+    }
+
+    #[test]
+    fn the_closing_line_sums_up_and_each_kit_has_a_line() {
+        let report = report([
+            run("memory unit tests", None, tally(10, 0, 0), 0),
+            run("memory tck", Some("memory"), tally(100, 0, 2), 0),
+        ]);
+        assert!(report.is_green());
+        assert_eq!(
+            report.to_string(),
+            "tck memory: 100 passed, 0 failed\n110 passed, 0 failed, 2 skipped\n"
+        );
+    }
+
+    #[test]
+    fn failed_tests_are_named_by_program() {
+        let report = report([run("memory tck", Some("memory"), tally(98, 2, 0), 101 << 8)]);
+        assert!(!report.is_green());
+        assert_eq!(
+            report.to_string(),
+            "memory tck: FAILED: 2 tests\ntck memory: 98 passed, 2 failed\n98 passed, 2 failed\n"
+        );
+    }
+
+    #[test]
+    fn a_crashed_program_is_a_failure_and_named() {
+        let report = report([
+            run("memory unit tests", None, tally(3, 0, 0), 0),
+            run("sqlite tck", Some("sqlite"), None, 6),
+        ]);
+        assert!(!report.is_green());
+        assert_eq!(
+            report.to_string(),
+            "sqlite tck: FAILED: ended with signal: 6 (SIGABRT) before its closing line\n\
+             tck sqlite: 0 passed, 1 failed\n3 passed, 1 failed\n"
+        );
+    }
+
+    #[test]
+    fn a_bad_end_after_a_good_closing_line_is_a_failure() {
+        let report = report([run("x tck", None, tally(3, 0, 0), 1 << 8)]);
+        assert!(!report.is_green());
+        assert_eq!(
+            report.to_string(),
+            "x tck: FAILED: ended with exit status: 1 though no test failed\n3 passed, 1 failed\n"
+        );
+    }
+
+    #[test]
+    fn nothing_at_all_is_not_green() {
+        assert!(!report([]).is_green());
+        assert!(!report([run("x", None, tally(0, 0, 0), 0)]).is_green());
+        assert_eq!(report([]).to_string(), "0 passed, 0 failed\n");
+    }
+}

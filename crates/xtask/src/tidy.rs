@@ -1,0 +1,68 @@
+//! `cargo xtask tidy`: the house rules that no compiler knows.
+//!
+//! A rule is a function from the [`Tree`] of source files to what breaks it, so that it is tested on files that
+//! exist only in its test.
+
+mod architecture;
+mod conformance;
+mod database_crates;
+mod machine_paths;
+mod manifests;
+mod source_files;
+mod tree;
+
+pub(crate) use tree::{Tree, Violation};
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::dependency_rule;
+use crate::workspace::{self, Workspace};
+
+type Rule = fn(&Tree) -> Vec<Violation>;
+
+const RULES: [Rule; 6] = [
+    source_files::check,
+    machine_paths::check,
+    manifests::check,
+    architecture::check,
+    conformance::check,
+    database_crates::check,
+];
+
+/// Checks the rules and the dependencies, and says what breaks them.
+pub(crate) fn run() -> anyhow::Result<ExitCode> {
+    let violations = check(&workspace::root())?;
+    for violation in &violations {
+        println!("{violation}");
+    }
+    let misdirected = dependency_rule::check(&Workspace::load()?);
+    for violation in &misdirected {
+        println!("{violation}");
+    }
+    let count = violations.len() + misdirected.len();
+    println!("{count} violations");
+    Ok(if count == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// Checks every rule on the files below `root`.
+pub(crate) fn check(root: &Path) -> anyhow::Result<Vec<Violation>> {
+    let tree = Tree::load(root)?;
+    Ok(RULES.iter().flat_map(|rule| rule(&tree)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repository_is_tidy() {
+        let violations = check(&workspace::root()).unwrap();
+        let lines: Vec<String> = violations.iter().map(ToString::to_string).collect();
+        assert!(lines.is_empty(), "\n{}\n", lines.join("\n"));
+    }
+}

@@ -1,0 +1,96 @@
+//! What cargo knows about this workspace.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
+
+/// The checkout that this program was built from, with cargo's description of it.
+pub(crate) struct Workspace {
+    /// What `cargo metadata` gives, dependencies resolved.
+    pub(crate) metadata: Metadata,
+}
+
+impl Workspace {
+    /// Asks cargo.
+    pub(crate) fn load() -> anyhow::Result<Self> {
+        let metadata = MetadataCommand::new()
+            .manifest_path(root().join("Cargo.toml"))
+            .exec()
+            .context("could not read the workspace, see whether every Cargo.toml is valid")?;
+        Ok(Self { metadata })
+    }
+
+    /// The members, by directory.
+    pub(crate) fn members(&self) -> Vec<&Package> {
+        let mut members = self.metadata.workspace_packages();
+        members.sort_by_key(|package| directory(package).to_path_buf());
+        members
+    }
+}
+
+/// The folder of the workspace's Cargo.toml.
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("this crate lies two levels below the root")
+        .to_path_buf()
+}
+
+/// A call of cargo on this workspace, free of the variables that cargo set for this program itself.
+pub(crate) fn cargo(subcommand: &str) -> Command {
+    let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.arg(subcommand).current_dir(root());
+    forget_own_package(&mut command);
+    command
+}
+
+/// Takes away what `cargo run` says about this package; another program would take it for its own.
+pub(crate) fn forget_own_package(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let own = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_"];
+        let text = name.to_string_lossy();
+        if own.iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(&name);
+        }
+    }
+}
+
+/// The folder of a package.
+pub(crate) fn directory(package: &Package) -> &Path {
+    package
+        .manifest_path
+        .parent()
+        .expect("a manifest lies in a folder")
+        .as_std_path()
+}
+
+/// The short name of a package: the name of its folder.
+pub(crate) fn short_name(package: &Package) -> &str {
+    directory(package)
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or(package.name.as_str())
+}
+
+/// Whether the package has a library.
+pub(crate) fn has_library(package: &Package) -> bool {
+    package
+        .targets
+        .iter()
+        .any(|target| target.is_kind(TargetKind::Lib))
+}
+
+/// Whether the package runs the conformance kit.
+pub(crate) fn has_kit(package: &Package) -> bool {
+    package
+        .targets
+        .iter()
+        .any(|target| target.is_kind(TargetKind::Test) && target.name == KIT_TARGET)
+}
+
+/// The test target that runs the conformance kit.
+pub(crate) const KIT_TARGET: &str = "tck";
