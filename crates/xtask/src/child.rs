@@ -214,6 +214,15 @@ mod tests {
     }
 
     #[test]
+    fn a_daemon_that_keeps_the_pipe_open_does_not_keep_us() {
+        let (status, seen) = collect("setsid sleep 1000 & echo $!");
+        assert!(status.success());
+        let daemon = Pid::from_raw(seen[0].parse().unwrap()).unwrap();
+        // It has left the group, unless the end came sooner.
+        let _ = rustix::process::kill_process(daemon, Signal::KILL);
+    }
+
+    #[test]
     fn output_gives_standard_output_alone() {
         let (status, bytes) = output(shell("echo out; echo err >&2")).unwrap();
         assert!(status.success());

@@ -41,7 +41,10 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         println!("{violation}");
     }
     let count = violations.len() + misdirected.len();
-    println!("{count} violations");
+    match count {
+        1 => println!("1 violation"),
+        _ => println!("{count} violations"),
+    }
     Ok(if count == 0 {
         ExitCode::SUCCESS
     } else {

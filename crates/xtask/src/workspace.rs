@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::Context;
 use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
 
-/// The checkout that this program was built from, with cargo's description of it.
+/// The workspace that this program belongs to, as cargo describes it.
 pub(crate) struct Workspace {
     /// What `cargo metadata` gives, dependencies resolved.
     pub(crate) metadata: Metadata,
@@ -31,13 +31,12 @@ impl Workspace {
     }
 }
 
-/// The folder of the workspace's Cargo.toml.
+/// The folder of the workspace's Cargo.toml: two levels above this crate, of which `cargo run` says where it lies.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .nth(2)
-        .expect("this crate lies two levels below the root")
-        .to_path_buf()
+    let crate_folder = env::var_os("CARGO_MANIFEST_DIR")
+        .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let root = crate_folder.ancestors().nth(2).map(Path::to_path_buf);
+    root.unwrap_or(crate_folder)
 }
 
 /// A call of cargo on this workspace, free of the variables that cargo set for this program itself.
