@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use actix_persistence_storage_api::StorageErrorKind;
+use actix_persistence_storage_api::{StorageError, StorageErrorKind};
 use tokio::time::Instant;
 
 use crate::refusal::Refusal;
@@ -104,7 +104,7 @@ pub struct BreakerOpen {
 }
 
 impl CircuitBreaker {
-    /// A closed breaker; the name says in errors and logs which one it is.
+    /// A closed breaker; the name says in errors and logs for what it is.
     pub fn new(name: impl Into<String>, settings: BreakerSettings) -> Arc<Self> {
         Arc::new(Self {
             name: name.into(),
@@ -226,6 +226,14 @@ impl Entry {
         self.report(false);
     }
 
+    /// What the call gave: an error counts as a failure if its kind is the store's fault.
+    pub fn ended<T>(self, result: &Result<T, StorageError>) {
+        match result {
+            Err(error) if error.kind().counts_as_store_failure() => self.failed(),
+            _ => self.succeeded(),
+        }
+    }
+
     fn report(&mut self, success: bool) {
         self.reported = true;
         self.breaker.report(self.generation, success);
@@ -249,7 +257,7 @@ impl From<BreakerOpen> for Refusal {
             )
         } else {
             format!(
-                "circuit breaker {} is open for another {:?}",
+                "the circuit breaker for {} is open for another {:?}",
                 open.name, open.remaining
             )
         };

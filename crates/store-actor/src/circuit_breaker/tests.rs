@@ -114,7 +114,7 @@ fn no_setting_makes_the_time_to_stay_open_overflow() {
 async fn a_refusal_names_the_breaker_and_the_time_left() {
     use actix_persistence_storage_api::{Operation, PersistenceId};
 
-    let breaker = CircuitBreaker::new("\"sqlite\" (writes)", BreakerSettings::journal());
+    let breaker = CircuitBreaker::new("writes of journal \"sqlite\"", BreakerSettings::journal());
     fail(&breaker, 10);
     let refusal = Refusal::from(breaker.check().unwrap_err());
     let error = refusal.error(Operation::WriteMessages, &PersistenceId::of("T", "1"));
@@ -122,6 +122,6 @@ async fn a_refusal_names_the_breaker_and_the_time_left() {
     assert_eq!(
         error.to_string(),
         "could not write events of \"T|1\": the store is not available: \
-         circuit breaker \"sqlite\" (writes) is open for another 30s"
+         the circuit breaker for writes of journal \"sqlite\" is open for another 30s"
     );
 }

@@ -1,0 +1,91 @@
+//! Brings each request to where its turn comes.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{JournalCapabilities, PersistenceId};
+use actix_persistence_store_actor::{Call, CircuitBreaker, Gate, Refuse, StoreService};
+
+use crate::job::{Ordered, Request};
+use crate::journal_settings::JournalSettings;
+use crate::lane::{Lane, LaneSender};
+use crate::plugin_calls::PluginCalls;
+
+/// What the journal actor does with requests.
+pub(crate) struct Dispatcher {
+    gate: Gate<Request>,
+    calls: Arc<PluginCalls>,
+    lanes: Vec<LaneSender>,
+    initialize_timeout: Duration,
+}
+
+impl Dispatcher {
+    /// Starts the lanes.
+    pub(crate) fn new(
+        calls: PluginCalls,
+        settings: &JournalSettings,
+        capabilities: &JournalCapabilities,
+    ) -> Self {
+        let calls = Arc::new(calls);
+        let lanes = settings.lanes.unwrap_or(capabilities.lanes).max(1);
+        let name = format!("journal {:?}", settings.plugin_id);
+        Self {
+            gate: Gate::new(name, settings.stash_capacity),
+            lanes: (0..lanes)
+                .map(|_| Lane::start(calls.clone(), capabilities))
+                .collect(),
+            calls,
+            initialize_timeout: settings.initialize_timeout,
+        }
+    }
+
+    /// An id always has the same lane, or its order would be lost.
+    fn lane(&self, persistence_id: &PersistenceId) -> &LaneSender {
+        if let [lane] = self.lanes.as_slice() {
+            return lane;
+        }
+        let mut hasher = DefaultHasher::new();
+        persistence_id.as_str().hash(&mut hasher);
+        &self.lanes[(hasher.finish() % self.lanes.len() as u64) as usize]
+    }
+
+    fn breaker(&self, request: &Ordered) -> &CircuitBreaker {
+        match request {
+            Ordered::Write(_) | Ordered::Delete(_) => &self.calls.writes,
+            Ordered::Recover(_) => &self.calls.recoveries,
+            Ordered::Read(_) => &self.calls.reads,
+        }
+    }
+}
+
+impl StoreService for Dispatcher {
+    type Request = Request;
+
+    fn gate(&self) -> &Gate<Request> {
+        &self.gate
+    }
+
+    fn initialize(&self) -> Call<()> {
+        self.calls.initialize()
+    }
+
+    fn initialize_timeout(&self) -> Duration {
+        self.initialize_timeout
+    }
+
+    fn route(&self, request: Request) {
+        match request {
+            // A lane may be busy with a call that hangs; an open breaker answers without it.
+            Request::Ordered(ordered) => match self.breaker(&ordered).check() {
+                Ok(()) => self.lane(ordered.persistence_id()).send(ordered),
+                Err(open) => ordered.refuse(&open.into()),
+            },
+            Request::Read(job) => match self.calls.reads.check() {
+                Ok(()) => self.lane(job.persistence_id()).send_read(job),
+                Err(open) => job.refuse(&open.into()),
+            },
+            Request::Replay(job) => self.calls.replay(job),
+        }
+    }
+}

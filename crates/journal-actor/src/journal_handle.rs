@@ -1,0 +1,264 @@
+//! How to ask a journal.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{
+    Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered, ReplayPage,
+    ReplayRange, SequenceNr, StorageError, StorageErrorKind, WriterId,
+};
+use actix_persistence_store_actor::{
+    Ask, Caller, Front, Outstanding, Refusal, Refuse, Reply, Slot, StoreService, StoreThread,
+};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use crate::dispatcher::Dispatcher;
+use crate::job::{Job, Ordered, Request};
+use crate::journal_settings::JournalSettings;
+use crate::plugin_calls::PluginCalls;
+use crate::recovery_permits::{RecoveryPermit, RecoveryPermits};
+use crate::write_request::{WriteQuestion, WriteReply, WriteRequest};
+
+/// The actor in front of a journal; clones share it, and it ends with the last one.
+///
+/// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
+/// Requests of one id are served in the order in which they were sent, but for replays, which do not wait.
+#[derive(Clone)]
+pub struct JournalHandle {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    front: Front<Dispatcher>,
+    journal: Arc<dyn Journal>,
+    settings: JournalSettings,
+    capabilities: JournalCapabilities,
+    permits: RecoveryPermits,
+    outstanding: Outstanding,
+}
+
+impl JournalHandle {
+    /// Starts the actor on `thread` and begins to initialise the journal; its calls run on `runtime`, with timer.
+    pub fn start(
+        journal: Arc<dyn Journal>,
+        settings: JournalSettings,
+        runtime: Handle,
+        thread: &StoreThread,
+    ) -> Self {
+        let outstanding = Outstanding::new();
+        let capabilities = journal.capabilities();
+        let caller = Caller::new(runtime.clone(), outstanding.clone());
+        let calls = PluginCalls::new(journal.clone(), caller, &settings);
+        let dispatcher = Dispatcher::new(calls, &settings, &capabilities);
+        let permits = RecoveryPermits::new(
+            settings.max_concurrent_recoveries,
+            settings.recovery_permit_timeout,
+        );
+        Self {
+            inner: Arc::new(Inner {
+                front: Front::start(dispatcher, &runtime, thread),
+                journal,
+                settings,
+                capabilities,
+                permits,
+                outstanding,
+            }),
+        }
+    }
+
+    /// Stores atomic writes of one id, together with whatever else waits to be written.
+    ///
+    /// The outcomes are those of [`Journal::write_messages`]; a call that failed as a whole fails every write of it.
+    pub fn write(&self, request: WriteRequest) -> Reply<WriteReply> {
+        let question = WriteQuestion {
+            persistence_id: request.persistence_id,
+            incarnation: request.incarnation,
+            writes: request.writes.len(),
+        };
+        let foreign = request
+            .writes
+            .iter()
+            .any(|write| *write.persistence_id() != question.persistence_id);
+        let (slot, reply) = Slot::new(question, &self.inner.outstanding);
+        let job = Job {
+            slot,
+            deadline: request.deadline,
+            payload: request.writes,
+        };
+        if job.payload.is_empty() {
+            let incarnation = job.slot.question().incarnation;
+            job.slot.answer(WriteReply {
+                incarnation,
+                outcomes: Vec::new(),
+            });
+        } else if foreign {
+            let message =
+                "a request holds the writes of one persistence id, this one has another's";
+            job.refuse(&Refusal::new(StorageErrorKind::Unsupported, message));
+        } else {
+            self.send(Request::Ordered(Ordered::Write(job)));
+        }
+        reply
+    }
+
+    /// Takes over an id, together with other recoveries, once all earlier requests of it have ended.
+    ///
+    /// An earlier write that hangs is waited for at most twice the call time-out; the raised epoch then fences it.
+    pub fn recover(
+        &self,
+        persistence_id: PersistenceId,
+        writer: WriterId,
+    ) -> Reply<Result<Recovered, StorageError>> {
+        let limit = self.settings().recovery_event_timeout;
+        self.ask(Operation::Recover, persistence_id, limit, writer, |job| {
+            Request::Ordered(Ordered::Recover(job))
+        })
+    }
+
+    /// Reads a page of events, without circuit breaker, and without waiting for writes under way.
+    ///
+    /// Gives [`StorageErrorKind::Timeout`] if the page takes longer than `recovery_event_timeout`.
+    pub fn replay(
+        &self,
+        persistence_id: PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Reply<Result<ReplayPage, StorageError>> {
+        let limit = self.settings().recovery_event_timeout;
+        let payload = (range, page);
+        self.ask(
+            Operation::ReplayMessages,
+            persistence_id,
+            limit,
+            payload,
+            Request::Replay,
+        )
+    }
+
+    /// Reads the highest number ever stored, once all earlier requests of the id have ended.
+    pub fn read_highest_sequence_nr(
+        &self,
+        persistence_id: PersistenceId,
+        from: SequenceNr,
+    ) -> Reply<Result<SequenceNr, StorageError>> {
+        let limit = self.settings().recovery_event_timeout;
+        self.ask(
+            Operation::ReadHighestSequenceNr,
+            persistence_id,
+            limit,
+            from,
+            Request::Read,
+        )
+    }
+
+    /// Deletes events up to `to`, inclusive, in order with the writes of the id.
+    pub fn delete_messages_to(
+        &self,
+        persistence_id: PersistenceId,
+        to: SequenceNr,
+    ) -> Reply<Result<(), StorageError>> {
+        let limit = self.settings().write_timeout;
+        self.ask(
+            Operation::DeleteMessagesTo,
+            persistence_id,
+            limit,
+            to,
+            |job| Request::Ordered(Ordered::Delete(job)),
+        )
+    }
+
+    /// Waits until the journal is initialised.
+    ///
+    /// # Errors
+    /// What waiting cannot cure, at once.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn ready(&self) -> Result<(), StorageError> {
+        self.inner.front.service().gate().ready().await
+    }
+
+    /// Waits for the end of the first attempt to initialise, at most for `initialize_timeout`: `true` if it worked,
+    /// `false` if trying goes on.
+    ///
+    /// # Errors
+    /// What waiting cannot cure.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn first_attempt(&self) -> Result<bool, StorageError> {
+        self.inner.front.service().gate().first_attempt().await
+    }
+
+    /// Waits for the turn to recover, in the order of asking; it lasts until the permit is dropped.
+    ///
+    /// The future needs a tokio timer where it is polled.
+    ///
+    /// # Errors
+    /// [`StorageErrorKind::Timeout`] after `recovery_permit_timeout`.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the queue.
+    pub fn recovery_permit(
+        &self,
+    ) -> impl Future<Output = Result<RecoveryPermit, StorageError>> + Send + use<> {
+        self.inner.permits.clone().acquire()
+    }
+
+    /// How the journal is treated.
+    pub fn settings(&self) -> &JournalSettings {
+        &self.inner.settings
+    }
+
+    /// What the journal can do.
+    pub fn capabilities(&self) -> &JournalCapabilities {
+        &self.inner.capabilities
+    }
+
+    /// The journal itself, for what only its own type offers; calling it directly skips all care taken here.
+    pub fn journal(&self) -> &Arc<dyn Journal> {
+        &self.inner.journal
+    }
+
+    /// Waits for a moment in which no request is queued and no call is in flight.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn drained(&self) {
+        self.inner.outstanding.drained().await;
+    }
+
+    fn ask<T: Send + 'static, P>(
+        &self,
+        operation: Operation,
+        persistence_id: PersistenceId,
+        limit: Duration,
+        payload: P,
+        request: impl FnOnce(Job<Ask<T>, P>) -> Request,
+    ) -> Reply<Result<T, StorageError>> {
+        let ask = Ask::new(operation, persistence_id);
+        let (slot, reply) = Slot::new(ask, &self.inner.outstanding);
+        self.send(request(Job {
+            slot,
+            deadline: Instant::now() + limit,
+            payload,
+        }));
+        reply
+    }
+
+    fn send(&self, request: Request) {
+        self.inner.front.send(request);
+    }
+}
+
+/// Shows the settings only.
+impl fmt::Debug for JournalHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JournalHandle")
+            .field("settings", self.settings())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,325 @@
+//! One call that writes at a time, and everything that arrives meanwhile as the next one.
+
+mod member;
+mod waiting;
+
+use std::collections::HashSet;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{
+    JournalCapabilities, PersistenceId, StorageError, StorageErrorKind,
+};
+use actix_persistence_store_actor::{Call, CallEnd, LateCall, Refusal};
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::job::{Ordered, ReadJob};
+use crate::plugin_calls::PluginCalls;
+use member::Member;
+use waiting::{Step, Waiting};
+
+/// With so many single requests failed and none that worked, it is the store that is guilty, and splitting stops.
+const GUILTY_ENOUGH: u32 = 8;
+
+/// Where requests of a lane go; the lane ends, after the last of them, when this is dropped.
+pub(crate) struct LaneSender {
+    ordered: UnboundedSender<Ordered>,
+    reads: UnboundedSender<ReadJob>,
+}
+
+/// A task that serves the requests of its ids.
+///
+/// It is the only one that makes calls for them, so that its own state is all there is to know about their order.
+pub(crate) struct Lane {
+    calls: Arc<PluginCalls>,
+    ordered: UnboundedReceiver<Ordered>,
+    /// Apart, because a read need not wait for the writes of other ids: it wakes the lane in the middle of a call.
+    reads: UnboundedReceiver<ReadJob>,
+    closed: bool,
+    waiting: Waiting,
+    /// The ids of the group under way, sorted.
+    in_flight: Vec<PersistenceId>,
+    /// Calls that nobody waits for any more but that may still write; each gives back its ids.
+    late: FuturesUnordered<BoxFuture<'static, Vec<PersistenceId>>>,
+    /// The ids of the late calls.
+    blocked: HashSet<PersistenceId>,
+}
+
+/// How the parts of a group fared.
+#[derive(Default)]
+struct Tally {
+    worked: bool,
+    failed: bool,
+    late: bool,
+    /// Requests that failed alone.
+    guilty: u32,
+}
+
+impl LaneSender {
+    /// Queues a request; a lane that has ended with its runtime drops it, which answers it.
+    pub(crate) fn send(&self, request: Ordered) {
+        let _ = self.ordered.send(request);
+    }
+
+    /// As [`send`](Self::send).
+    pub(crate) fn send_read(&self, job: ReadJob) {
+        let _ = self.reads.send(job);
+    }
+}
+
+impl Lane {
+    /// Starts a lane on the runtime of the calls.
+    pub(crate) fn start(calls: Arc<PluginCalls>, capabilities: &JournalCapabilities) -> LaneSender {
+        let (ordered_sender, ordered) = unbounded_channel();
+        let (reads_sender, reads) = unbounded_channel();
+        let runtime = calls.caller.runtime().clone();
+        let lane = Lane {
+            calls,
+            ordered,
+            reads,
+            closed: false,
+            waiting: Waiting::new(capabilities),
+            in_flight: Vec::new(),
+            late: FuturesUnordered::new(),
+            blocked: HashSet::new(),
+        };
+        runtime.spawn(lane.run());
+        LaneSender {
+            ordered: ordered_sender,
+            reads: reads_sender,
+        }
+    }
+
+    async fn run(mut self) {
+        loop {
+            self.collect();
+            match self.waiting.next(&self.blocked) {
+                Some(Step::Writes(group)) => self.perform(group).await,
+                Some(Step::Recoveries(group)) => self.perform(group).await,
+                Some(Step::Delete(job)) => self.perform(vec![job]).await,
+                Some(Step::Read(job)) => self.calls.read_highest(job),
+                None if self.closed && self.waiting.is_empty() => return,
+                None => self.listen().await,
+            }
+        }
+    }
+
+    /// Takes in everything that has arrived.
+    fn collect(&mut self) {
+        // Reads are received first and queued last: by then every earlier write of their id is queued.
+        let reads: Vec<_> = std::iter::from_fn(|| self.reads.try_recv().ok()).collect();
+        while let Ok(request) = self.ordered.try_recv() {
+            self.waiting.push(request);
+        }
+        while let Some(Some(ids)) = self.late.next().now_or_never() {
+            self.unblock(&ids);
+        }
+        reads.into_iter().for_each(|job| self.accept_read(job));
+    }
+
+    /// Waits for something to change.
+    async fn listen(&mut self) {
+        tokio::select! {
+            request = self.ordered.recv(), if !self.closed => match request {
+                Some(request) => self.waiting.push(request),
+                None => self.closed = true,
+            },
+            Some(job) = self.reads.recv() => self.collect_before(job),
+            Some(ids) = self.late.next() => self.unblock(&ids),
+        }
+    }
+
+    fn collect_before(&mut self, job: ReadJob) {
+        while let Ok(request) = self.ordered.try_recv() {
+            self.waiting.push(request);
+        }
+        self.accept_read(job);
+    }
+
+    fn accept_read(&mut self, job: ReadJob) {
+        let id = job.persistence_id();
+        if self.in_flight.binary_search(id).is_ok()
+            || self.blocked.contains(id)
+            || self.waiting.has(id)
+        {
+            self.waiting.push(Ordered::Read(job));
+        } else {
+            self.calls.read_highest(job);
+        }
+    }
+
+    async fn perform<M: Member>(&mut self, mut group: Vec<M>) {
+        let breaker = M::breaker(&self.calls).clone();
+        let entry = match breaker.enter() {
+            Ok(entry) => entry,
+            Err(open) => return refuse_all(group, &open.into()),
+        };
+        // Databases lock in one order then, whatever the order of arrival.
+        group.sort_unstable_by(|a, b| a.persistence_id().cmp(b.persistence_id()));
+        self.in_flight = ids(&group);
+        let tally = self.perform_parts(group, breaker.call_timeout()).await;
+        self.in_flight.clear();
+        if tally.late || (tally.failed && !tally.worked) {
+            entry.failed();
+        } else {
+            entry.succeeded();
+        }
+    }
+
+    /// Makes the call; as long as it certainly changed nothing and splitting can help, does so with its halves.
+    async fn perform_parts<M: Member>(&mut self, group: Vec<M>, limit: Duration) -> Tally {
+        let mut tally = Tally::default();
+        let mut parts = vec![group];
+        while let Some(mut part) = parts.pop() {
+            let result = match self.call(&mut part, limit).await {
+                CallEnd::InTime(result) => checked(&part, result),
+                CallEnd::Late(late) => {
+                    tally.late = true;
+                    self.give_up_waiting(&part, limit, late)
+                }
+            };
+            tally.count::<M>(part.len(), &result);
+            match result {
+                Ok(outcomes) => answer_all(part, outcomes),
+                Err(error) if part.len() > 1 && M::can_split(&error) && !tally.is_hopeless() => {
+                    tracing::debug!(requests = part.len(), %error, "splitting a group that failed");
+                    let upper = part.split_off(part.len() / 2);
+                    parts.push(upper);
+                    parts.push(part);
+                }
+                Err(error) => {
+                    let goes_on = M::can_split(&error) && !tally.is_hopeless();
+                    if !goes_on {
+                        let rest = parts.drain(..).rev().flatten();
+                        refuse_all(rest, &neighbour_failed(&error));
+                    }
+                    fail_all(part, &error);
+                }
+            }
+        }
+        tally
+    }
+
+    /// Makes one call, and serves reads of other ids meanwhile.
+    async fn call<M: Member>(
+        &mut self,
+        part: &mut [M],
+        limit: Duration,
+    ) -> CallEnd<Vec<M::Outcome>> {
+        part.iter_mut().for_each(M::dispatched);
+        let call = M::call(self.calls.journal.clone(), part);
+        let call: Call<_> = self.calls.caller.start(M::OPERATION, call);
+        let mut end = pin!(call.within(limit));
+        loop {
+            tokio::select! {
+                biased;
+                end = &mut end => return end,
+                Some(job) = self.reads.recv() => self.collect_before(job),
+            }
+        }
+    }
+
+    /// Keeps the ids of a late call from being written to, until it has ended or for as long again.
+    fn give_up_waiting<M: Member>(
+        &mut self,
+        part: &[M],
+        grace: Duration,
+        late: LateCall<Vec<M::Outcome>>,
+    ) -> Result<Vec<M::Outcome>, StorageError> {
+        let error = late.error();
+        let ids = ids(part);
+        tracing::warn!(requests = ids.len(), %error, "a call of the journal is late");
+        self.blocked.extend(ids.iter().cloned());
+        let ended = async move {
+            if !late.ended(grace).await {
+                tracing::warn!(
+                    requests = ids.len(),
+                    "a late call has not ended in its grace"
+                );
+            }
+            ids
+        };
+        self.late.push(ended.boxed());
+        Err(error)
+    }
+
+    fn unblock(&mut self, ids: &[PersistenceId]) {
+        for id in ids {
+            self.blocked.remove(id);
+        }
+    }
+}
+
+impl Tally {
+    fn count<M: Member>(
+        &mut self,
+        requests: usize,
+        result: &Result<Vec<M::Outcome>, StorageError>,
+    ) {
+        let store_failed = match result {
+            Ok(outcomes) => M::store_failed(outcomes),
+            Err(error) => {
+                self.guilty += u32::from(requests == 1);
+                error.kind().counts_as_store_failure()
+            }
+        };
+        self.failed |= store_failed;
+        self.worked |= !store_failed;
+    }
+
+    fn is_hopeless(&self) -> bool {
+        self.guilty >= GUILTY_ENOUGH && !self.worked
+    }
+}
+
+fn ids<M: Member>(group: &[M]) -> Vec<PersistenceId> {
+    group.iter().map(|m| m.persistence_id().clone()).collect()
+}
+
+/// A journal that gives too many or too few outcomes tells nothing about any of them.
+fn checked<M: Member>(
+    part: &[M],
+    result: Result<Vec<M::Outcome>, StorageError>,
+) -> Result<Vec<M::Outcome>, StorageError> {
+    let expected: usize = part.iter().map(M::outcomes).sum();
+    match result {
+        Ok(outcomes) if outcomes.len() != expected => {
+            Err(
+                StorageError::new(StorageErrorKind::Backend, M::OPERATION).with_message(format!(
+                    "the plugin gave {} outcomes where {expected} are due",
+                    outcomes.len()
+                )),
+            )
+        }
+        result => result,
+    }
+}
+
+fn answer_all<M: Member>(part: Vec<M>, outcomes: Vec<M::Outcome>) {
+    let mut outcomes = outcomes.into_iter();
+    for member in part {
+        let due = member.outcomes();
+        member.answer(outcomes.by_ref().take(due));
+    }
+}
+
+fn fail_all<M: Member>(part: Vec<M>, error: &StorageError) {
+    for member in part {
+        member.fail(error.clone());
+    }
+}
+
+fn refuse_all<M: Member>(group: impl IntoIterator<Item = M>, refusal: &Refusal) {
+    for member in group {
+        member.refuse(refusal);
+    }
+}
+
+/// For what was part of a call that changed nothing, and is not tried again.
+fn neighbour_failed(error: &StorageError) -> Refusal {
+    let message = "the store failed while it was tried which request of a group is at fault";
+    Refusal::new(StorageErrorKind::Unavailable, message).with_source(error.clone())
+}

@@ -1,0 +1,219 @@
+//! Requests that can share a call.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    Journal, Operation, PersistenceId, Recovered, RecoveryRequest, StorageError, StorageErrorKind,
+    WriteOutcome,
+};
+use actix_persistence_store_actor::{CircuitBreaker, Refuse};
+use futures_util::future::{BoxFuture, FutureExt};
+
+use crate::job::{DeleteJob, Job, RecoverJob, WriteJob};
+use crate::plugin_calls::PluginCalls;
+use crate::write_request::WriteReply;
+
+/// One request of a group: how to call the journal for several of them, and how to take the outcomes apart again.
+pub(super) trait Member: Refuse + Sized {
+    /// The journal gives a list of these.
+    type Outcome: Send + 'static;
+    const OPERATION: Operation;
+
+    fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker>;
+
+    fn persistence_id(&self) -> &PersistenceId;
+
+    /// How many of the outcomes are this one's.
+    fn outcomes(&self) -> usize;
+
+    fn dispatched(&mut self);
+
+    /// The call for these requests. A single one gives away what it holds, because nobody will split it.
+    fn call(
+        journal: Arc<dyn Journal>,
+        part: &mut [Self],
+    ) -> BoxFuture<'static, Result<Vec<Self::Outcome>, StorageError>>;
+
+    /// Whether a call that failed like this is safe to make again, in halves, and one half may work.
+    fn can_split(error: &StorageError) -> bool;
+
+    /// Whether a call that gave outcomes shows that the store is in trouble.
+    fn store_failed(outcomes: &[Self::Outcome]) -> bool;
+
+    fn answer(self, outcomes: impl Iterator<Item = Self::Outcome>);
+
+    fn fail(self, error: StorageError);
+}
+
+/// Whether one request may be the reason, rather than the store.
+fn may_be_one_request(error: &StorageError) -> bool {
+    !matches!(
+        error.kind(),
+        StorageErrorKind::Unavailable
+            | StorageErrorKind::Timeout
+            | StorageErrorKind::AccessDenied
+            | StorageErrorKind::SchemaMismatch
+    )
+}
+
+impl Member for WriteJob {
+    type Outcome = WriteOutcome;
+    const OPERATION: Operation = Operation::WriteMessages;
+
+    fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker> {
+        &calls.writes
+    }
+
+    fn persistence_id(&self) -> &PersistenceId {
+        Job::persistence_id(self)
+    }
+
+    fn outcomes(&self) -> usize {
+        self.slot.question().writes
+    }
+
+    fn dispatched(&mut self) {
+        self.slot.dispatched();
+    }
+
+    fn call(
+        journal: Arc<dyn Journal>,
+        part: &mut [Self],
+    ) -> BoxFuture<'static, Result<Vec<WriteOutcome>, StorageError>> {
+        let writes = match part {
+            [single] => std::mem::take(&mut single.payload),
+            several => several
+                .iter()
+                .flat_map(|job| job.payload.iter().cloned())
+                .collect(),
+        };
+        async move { journal.write_messages(writes).await }.boxed()
+    }
+
+    fn can_split(error: &StorageError) -> bool {
+        error.is_certainly_not_stored() && may_be_one_request(error)
+    }
+
+    fn store_failed(outcomes: &[WriteOutcome]) -> bool {
+        let failed = |outcome: &WriteOutcome| matches!(outcome, WriteOutcome::Failed(error) if error.kind().counts_as_store_failure());
+        outcomes.iter().any(failed) && !outcomes.iter().any(WriteOutcome::is_stored)
+    }
+
+    fn answer(self, outcomes: impl Iterator<Item = WriteOutcome>) {
+        let reply = WriteReply {
+            incarnation: self.slot.question().incarnation,
+            outcomes: outcomes.collect(),
+        };
+        self.slot.answer(reply);
+    }
+
+    fn fail(self, error: StorageError) {
+        self.slot.fail(error);
+    }
+}
+
+impl Member for RecoverJob {
+    type Outcome = Recovered;
+    const OPERATION: Operation = Operation::Recover;
+
+    fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker> {
+        &calls.recoveries
+    }
+
+    fn persistence_id(&self) -> &PersistenceId {
+        Job::persistence_id(self)
+    }
+
+    fn outcomes(&self) -> usize {
+        1
+    }
+
+    fn dispatched(&mut self) {
+        self.slot.dispatched();
+    }
+
+    fn call(
+        journal: Arc<dyn Journal>,
+        part: &mut [Self],
+    ) -> BoxFuture<'static, Result<Vec<Recovered>, StorageError>> {
+        let request = |job: &Self| RecoveryRequest {
+            persistence_id: job.persistence_id().clone(),
+            writer: job.payload,
+        };
+        let requests: Vec<_> = part.iter().map(request).collect();
+        async move { journal.recover_many(&requests).await }.boxed()
+    }
+
+    /// Whatever its effect: to raise an epoch twice does no harm.
+    fn can_split(error: &StorageError) -> bool {
+        may_be_one_request(error)
+    }
+
+    fn store_failed(_: &[Recovered]) -> bool {
+        false
+    }
+
+    fn answer(self, mut outcomes: impl Iterator<Item = Recovered>) {
+        // The number of outcomes was checked; without one, the slot's drop answers.
+        if let Some(recovered) = outcomes.next() {
+            self.slot.answer(Ok(recovered));
+        }
+    }
+
+    fn fail(self, error: StorageError) {
+        self.slot.fail(error);
+    }
+}
+
+impl Member for DeleteJob {
+    type Outcome = ();
+    const OPERATION: Operation = Operation::DeleteMessagesTo;
+
+    fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker> {
+        &calls.writes
+    }
+
+    fn persistence_id(&self) -> &PersistenceId {
+        Job::persistence_id(self)
+    }
+
+    fn outcomes(&self) -> usize {
+        1
+    }
+
+    fn dispatched(&mut self) {
+        self.slot.dispatched();
+    }
+
+    fn call(
+        journal: Arc<dyn Journal>,
+        part: &mut [Self],
+    ) -> BoxFuture<'static, Result<Vec<()>, StorageError>> {
+        let request = |job: &Self| (job.persistence_id().clone(), job.payload);
+        let requests: Vec<_> = part.iter().map(request).collect();
+        async move {
+            for (persistence_id, to) in &requests {
+                journal.delete_messages_to(persistence_id, *to).await?;
+            }
+            Ok(vec![(); requests.len()])
+        }
+        .boxed()
+    }
+
+    /// Deletes go alone.
+    fn can_split(_: &StorageError) -> bool {
+        false
+    }
+
+    fn store_failed(_: &[()]) -> bool {
+        false
+    }
+
+    fn answer(self, _: impl Iterator<Item = ()>) {
+        self.slot.answer(Ok(()));
+    }
+
+    fn fail(self, error: StorageError) {
+        self.slot.fail(error);
+    }
+}

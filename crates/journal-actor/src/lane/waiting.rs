@@ -1,0 +1,138 @@
+//! What waits in a lane, and what of it goes next.
+
+use std::collections::{HashSet, VecDeque};
+
+use actix_persistence_storage_api::{AtomicWrite, JournalCapabilities, PersistenceId};
+use actix_persistence_store_actor::{Refusal, Refuse};
+use tokio::time::Instant;
+
+use crate::job::{DeleteJob, Ordered, ReadJob, RecoverJob, WriteJob};
+
+/// Requests in the order in which they arrived.
+pub(super) struct Waiting {
+    queue: VecDeque<Ordered>,
+    max_events: usize,
+    max_bytes: usize,
+}
+
+/// What to do next; a group has at most one request of an id.
+pub(super) enum Step {
+    Writes(Vec<WriteJob>),
+    Recoveries(Vec<RecoverJob>),
+    Delete(DeleteJob),
+    Read(ReadJob),
+}
+
+/// A step that grows, and the room that is left in it.
+struct Group {
+    step: Option<Step>,
+    events_left: usize,
+    bytes_left: usize,
+    full: bool,
+}
+
+impl Waiting {
+    /// Nothing waits; groups stay within the limits the journal declares.
+    pub(super) fn new(capabilities: &JournalCapabilities) -> Self {
+        Self {
+            queue: VecDeque::new(),
+            max_events: capabilities.max_group_events,
+            max_bytes: capabilities.max_group_bytes,
+        }
+    }
+
+    pub(super) fn push(&mut self, request: Ordered) {
+        self.queue.push_back(request);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    pub(super) fn has(&self, persistence_id: &PersistenceId) -> bool {
+        self.queue
+            .iter()
+            .any(|request| request.persistence_id() == persistence_id)
+    }
+
+    /// Takes the oldest request that may go, and all that may go with it; what nobody waits for any more is answered.
+    ///
+    /// A request may go if its id is not blocked and no older request of its id waits.
+    pub(super) fn next(&mut self, blocked: &HashSet<PersistenceId>) -> Option<Step> {
+        let now = Instant::now();
+        let mut group = Group {
+            step: None,
+            events_left: self.max_events,
+            bytes_left: self.max_bytes,
+            full: false,
+        };
+        let mut left = Vec::new();
+        let mut seen = HashSet::new();
+        while !group.full {
+            let Some(request) = self.queue.pop_front() else {
+                break;
+            };
+            let id = request.persistence_id();
+            if request.is_dead(now) {
+                request.refuse(&Refusal::too_late());
+            } else if blocked.contains(id) || !seen.insert(id.clone()) {
+                left.push(request);
+            } else if let Some(request) = group.add(request) {
+                left.push(request);
+            }
+        }
+        while let Some(request) = left.pop() {
+            self.queue.push_front(request);
+        }
+        group.step
+    }
+}
+
+impl Group {
+    /// Takes the request if it is of the group's kind and there is room, or gives it back; the first one always fits.
+    ///
+    /// One that finds no room makes the group full, so that smaller ones do not overtake it again and again.
+    fn add(&mut self, request: Ordered) -> Option<Ordered> {
+        let (events, bytes) = size(&request);
+        let fits = events <= self.events_left && bytes <= self.bytes_left;
+        match (&mut self.step, request) {
+            (None, request) => {
+                self.full = matches!(request, Ordered::Delete(_) | Ordered::Read(_));
+                self.step = Some(request.into());
+            }
+            (Some(Step::Writes(group)), Ordered::Write(job)) if fits => group.push(job),
+            (Some(Step::Recoveries(group)), Ordered::Recover(job)) if fits => group.push(job),
+            (Some(Step::Writes(_)), request @ Ordered::Write(_))
+            | (Some(Step::Recoveries(_)), request @ Ordered::Recover(_)) => {
+                self.full = true;
+                return Some(request);
+            }
+            (_, request) => return Some(request),
+        }
+        self.events_left = self.events_left.saturating_sub(events);
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
+        None
+    }
+}
+
+impl From<Ordered> for Step {
+    fn from(request: Ordered) -> Self {
+        match request {
+            Ordered::Write(job) => Step::Writes(vec![job]),
+            Ordered::Recover(job) => Step::Recoveries(vec![job]),
+            Ordered::Delete(job) => Step::Delete(job),
+            Ordered::Read(job) => Step::Read(job),
+        }
+    }
+}
+
+/// Events, and bytes of payload; a recovery counts as one event.
+fn size(request: &Ordered) -> (usize, usize) {
+    match request {
+        Ordered::Write(job) => (
+            job.payload.iter().map(|write| write.events().len()).sum(),
+            job.payload.iter().map(AtomicWrite::size).sum(),
+        ),
+        _ => (1, 0),
+    }
+}

@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod journal_handle;
+mod journal_proxy;
+mod journal_settings;
+mod recovery_permits;
+mod write_request;
+
+mod dispatcher;
+mod job;
+mod lane;
+mod plugin_calls;
+
+pub use journal_handle::JournalHandle;
+pub use journal_proxy::JournalProxy;
+pub use journal_settings::JournalSettings;
+pub use recovery_permits::RecoveryPermit;
+pub use write_request::{WriteReply, WriteRequest};
