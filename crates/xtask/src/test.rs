@@ -107,7 +107,8 @@ fn run_doctests(members: &[&Package], options: &Options) -> anyhow::Result<Vec<R
         return Ok(Vec::new());
     }
     let mut command = workspace::cargo("test");
-    command.args(["--doc", "--no-fail-fast"]);
+    // Colours would hide the headings from us.
+    command.args(["--doc", "--no-fail-fast", "--color=never"]);
     program::select_packages(&mut command, &libraries, options);
 
     let step = Step::start("doctests");
