@@ -1,0 +1,446 @@
+//! The context of a persistent actor.
+
+pub(crate) mod pending;
+pub(crate) mod tasks;
+
+use std::fmt;
+use std::sync::Arc;
+
+use actix::dev::ToEnvelope;
+use actix::{
+    ActorContext, ActorFuture, ActorState, Addr, AsyncContext, Handler, Message, SpawnHandle,
+    WeakAddr,
+};
+use actix_persistence_journal_actor::{WriteReply, WriteRequest};
+use actix_persistence_storage_api::{
+    Effect, Epoch, Operation, PersistenceId, Recovered, SequenceNr, SnapshotCriteria,
+    SnapshotMetadata, StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
+};
+use actix_persistence_store_actor::Reply as StoreReply;
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
+use tokio::time::Instant;
+
+use crate::context::pending::PendingQueue;
+use crate::context::tasks::Tasks;
+use crate::environment::Environment;
+use crate::serializer::Manifest;
+use crate::{
+    DeleteMessagesError, Event, Persist, PersistError, PersistentActor, RejectionCause,
+    SaveSnapshotError, Snapshot, StoreResponse,
+};
+
+/// The context of a [`PersistentActor`]: an actix context with a run loop of its own.
+///
+/// While events are being stored, commands wait in a stash, and timers, streams and spawned futures are not polled:
+/// between a command and the handlers of its events nothing else touches the actor. Waits ([`AsyncContext::wait`])
+/// end in the order they were given. [`stop`](ActorContext::stop) takes effect when everything persisted was handled.
+pub struct PersistentContext<A: PersistentActor> {
+    pub(crate) persistence_id: PersistenceId,
+    pub(crate) environment: Arc<Environment>,
+    pub(crate) state: ActorState,
+    pub(crate) stop_requested: bool,
+    pub(crate) terminated: bool,
+    pub(crate) recovering: bool,
+    pub(crate) pending: PendingQueue<A>,
+    pub(crate) in_flight: Option<InFlight>,
+    pub(crate) tasks: Tasks<A>,
+    pub(crate) store_responses: FuturesUnordered<LocalBoxFuture<'static, StoreResponse>>,
+    /// The last event the actor has taken note of.
+    pub(crate) last_sequence_nr: SequenceNr,
+    pub(crate) snapshot_sequence_nr: SequenceNr,
+    address: WeakAddr<A>,
+    writer: WriterId,
+    epoch: Epoch,
+    /// The last number known to be used; the next event gets the one after it.
+    used_sequence_nr: SequenceNr,
+    event_manifest: Manifest,
+}
+
+/// The write under way: never more than one.
+pub(crate) struct InFlight {
+    pub(crate) reply: StoreReply<WriteReply>,
+    /// After this nobody waits for the reply any more.
+    pub(crate) deadline: std::pin::Pin<Box<tokio::time::Sleep>>,
+    pub(crate) writes: usize,
+}
+
+impl<A: PersistentActor> PersistentContext<A> {
+    pub(crate) fn new(
+        persistence_id: PersistenceId,
+        environment: Arc<Environment>,
+        address: WeakAddr<A>,
+        writer: WriterId,
+    ) -> Self {
+        Self {
+            persistence_id,
+            environment,
+            state: ActorState::Started,
+            stop_requested: false,
+            terminated: false,
+            recovering: true,
+            pending: PendingQueue::new(),
+            in_flight: None,
+            tasks: Tasks::new(),
+            store_responses: FuturesUnordered::new(),
+            last_sequence_nr: 0,
+            snapshot_sequence_nr: 0,
+            address,
+            writer,
+            epoch: 0,
+            used_sequence_nr: 0,
+            event_manifest: Manifest::new(A::Event::MANIFEST, A::Event::VERSION),
+        }
+    }
+
+    /// Stores an event, then gives it to [`on_event`](PersistentActor::on_event), then runs the handler and the reply
+    /// that are attached to what this returns.
+    ///
+    /// Takes effect at the call. Commands wait until all of it has happened. An event that cannot be encoded or is
+    /// too large is rejected: [`on_persist_rejected`](PersistentActor::on_persist_rejected) is called at its turn, its
+    /// reply fails, and the actor goes on.
+    pub fn persist(&mut self, event: A::Event) -> Persist<A> {
+        self.persist_all([event])
+    }
+
+    /// Stores events together or not at all, then handles them one by one as [`persist`](Self::persist) does.
+    ///
+    /// The reply comes after the last handler. No events is no write, but its reply comes in its turn all the same.
+    /// A journal without atomic batches rejects several events.
+    pub fn persist_all(&mut self, events: impl IntoIterator<Item = A::Event>) -> Persist<A> {
+        let events: Vec<_> = events.into_iter().collect();
+        let encoded = self.encode(&events);
+        Persist::new(self.pending.push(events, encoded))
+    }
+
+    fn encode(
+        &self,
+        events: &[A::Event],
+    ) -> Result<Vec<actix_persistence_storage_api::Payload>, RejectionCause> {
+        if self.recovering {
+            return Err(RejectionCause::DuringRecovery);
+        }
+        if events.len() > 1 && !self.environment.journal.capabilities().atomic_batches {
+            let error = StorageError::new(StorageErrorKind::Unsupported, Operation::WriteMessages)
+                .not_stored()
+                .with_persistence_id(self.persistence_id.clone())
+                .with_message("this journal stores one event at a time");
+            return Err(error.into());
+        }
+        let serializer = self.environment.event_serializer::<A::Event>();
+        let limit = self.environment.max_event_bytes();
+        events
+            .iter()
+            .map(|event| Ok(serializer.encode(event, &self.event_manifest, limit)?))
+            .collect()
+    }
+
+    /// Stores the state as it is after the last event, without holding back commands.
+    ///
+    /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
+    pub fn save_snapshot(&mut self, snapshot: &A::Snapshot) {
+        let metadata = SnapshotMetadata::new(
+            self.persistence_id.clone(),
+            self.last_sequence_nr,
+            Timestamp::now(),
+        );
+        let serializer = self.environment.snapshot_serializer::<A::Snapshot>();
+        let manifest = Manifest::new(A::Snapshot::MANIFEST, A::Snapshot::VERSION);
+        let limit = self.environment.max_snapshot_bytes();
+        let saving = match (
+            &self.environment.snapshot_store,
+            serializer.encode(snapshot, &manifest, limit),
+        ) {
+            (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
+            (_, Err(error)) => Err(error.into()),
+            (Some(store), Ok(payload)) => Ok(store.save(metadata.clone(), payload)),
+        };
+        self.respond(async move {
+            let result = match saving {
+                Ok(reply) => reply.await.map_err(SaveSnapshotError::from),
+                Err(error) => Err(error),
+            };
+            match result {
+                Ok(()) => StoreResponse::SaveSnapshotSuccess { metadata },
+                Err(error) => StoreResponse::SaveSnapshotFailure { metadata, error },
+            }
+        });
+    }
+
+    /// Deletes the snapshot with this number; one that does not exist is deleted already.
+    ///
+    /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
+    pub fn delete_snapshot(&mut self, sequence_nr: SequenceNr) {
+        let metadata =
+            SnapshotMetadata::new(self.persistence_id.clone(), sequence_nr, Timestamp::UNSET);
+        let deleting = self
+            .environment
+            .snapshot_store
+            .as_ref()
+            .map(|store| store.delete(metadata.clone()));
+        self.respond(async move {
+            let result = match deleting {
+                Some(reply) => reply.await,
+                None => Err(no_snapshot_store(Operation::DeleteSnapshot)),
+            };
+            match result {
+                Ok(()) => StoreResponse::DeleteSnapshotSuccess { metadata },
+                Err(error) => StoreResponse::DeleteSnapshotFailure { metadata, error },
+            }
+        });
+    }
+
+    /// Deletes every snapshot that the criteria select.
+    ///
+    /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
+    pub fn delete_snapshots(&mut self, criteria: SnapshotCriteria) {
+        let id = self.persistence_id.clone();
+        let deleting = self
+            .environment
+            .snapshot_store
+            .as_ref()
+            .map(|store| store.delete_matching(id, criteria));
+        self.respond(async move {
+            let result = match deleting {
+                Some(reply) => reply.await,
+                None => Err(no_snapshot_store(Operation::DeleteMatchingSnapshots)),
+            };
+            match result {
+                Ok(()) => StoreResponse::DeleteSnapshotsSuccess { criteria },
+                Err(error) => StoreResponse::DeleteSnapshotsFailure { criteria, error },
+            }
+        });
+    }
+
+    /// Deletes the actor's events up to `to_sequence_nr`, inclusive; [`SequenceNr::MAX`] means all it has taken note of.
+    ///
+    /// Numbers are never used again. A bound above the last event is refused without asking the journal.
+    /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
+    pub fn delete_messages(&mut self, to_sequence_nr: SequenceNr) {
+        let last_sequence_nr = self.last_sequence_nr;
+        let to = match to_sequence_nr {
+            SequenceNr::MAX => last_sequence_nr,
+            to => to,
+        };
+        let deleting = if to > last_sequence_nr {
+            Err(DeleteMessagesError::AboveLast {
+                to_sequence_nr,
+                last_sequence_nr,
+            })
+        } else {
+            let journal = &self.environment.journal;
+            Ok(journal.delete_messages_to(self.persistence_id.clone(), to))
+        };
+        self.respond(async move {
+            let result = match deleting {
+                Ok(reply) => reply.await.map_err(DeleteMessagesError::from),
+                Err(error) => Err(error),
+            };
+            match result {
+                Ok(()) => StoreResponse::DeleteMessagesSuccess { to_sequence_nr },
+                Err(error) => StoreResponse::DeleteMessagesFailure {
+                    to_sequence_nr,
+                    error,
+                },
+            }
+        });
+    }
+
+    fn respond(&mut self, response: impl Future<Output = StoreResponse> + 'static) {
+        self.store_responses.push(response.boxed_local());
+    }
+
+    /// Whose context this is.
+    pub fn persistence_id(&self) -> &PersistenceId {
+        &self.persistence_id
+    }
+
+    /// The number of the last event the actor has taken note of, replayed or persisted; 0 for none.
+    pub fn last_sequence_nr(&self) -> SequenceNr {
+        self.last_sequence_nr
+    }
+
+    /// The number of the snapshot the recovery started from; 0 for none.
+    pub fn snapshot_sequence_nr(&self) -> SequenceNr {
+        self.snapshot_sequence_nr
+    }
+
+    /// Whether events are still being replayed; false from [`on_recovery_completed`](PersistentActor::on_recovery_completed) on.
+    pub fn is_recovering(&self) -> bool {
+        self.recovering
+    }
+
+    /// Whether every event was replayed; the opposite of [`is_recovering`](Self::is_recovering).
+    pub fn is_recovery_finished(&self) -> bool {
+        !self.recovering
+    }
+
+    pub(crate) fn taken_over(&mut self, recovered: Recovered) {
+        self.epoch = recovered.epoch;
+        self.used_sequence_nr = recovered.highest_sequence_nr;
+    }
+
+    pub(crate) fn recovery_completed(&mut self) {
+        self.used_sequence_nr = self.used_sequence_nr.max(self.last_sequence_nr);
+        self.last_sequence_nr = self.used_sequence_nr;
+        self.recovering = false;
+        self.state = ActorState::Running;
+    }
+
+    /// Whether everything but the stores has to wait.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.recovering || self.pending.holds_back()
+    }
+
+    /// Sends everything persisted since the last write, unless one is under way.
+    pub(crate) fn flush(&mut self) {
+        if self.in_flight.is_some() || self.recovering || self.pending.is_empty() {
+            return;
+        }
+        let writes = self.pending.take_unsent(
+            &self.persistence_id,
+            self.epoch,
+            self.writer,
+            self.used_sequence_nr + 1,
+        );
+        if writes.is_empty() {
+            return;
+        }
+        let journal = &self.environment.journal;
+        let deadline = Instant::now() + journal.settings().write_timeout;
+        self.in_flight = Some(InFlight {
+            writes: writes.len(),
+            reply: journal.write(WriteRequest {
+                persistence_id: self.persistence_id.clone(),
+                writes,
+                incarnation: self.writer,
+                deadline,
+            }),
+            deadline: Box::pin(tokio::time::sleep_until(deadline)),
+        });
+    }
+
+    /// Takes the reply of the write under way, if it is there; gives whether it was.
+    pub(crate) fn poll_write(&mut self, cx: &mut std::task::Context<'_>) -> bool {
+        let Some(in_flight) = &mut self.in_flight else {
+            return false;
+        };
+        let outcomes = if let std::task::Poll::Ready(reply) = in_flight.reply.poll_unpin(cx) {
+            debug_assert_eq!(reply.incarnation, self.writer);
+            reply.outcomes
+        } else if in_flight.deadline.as_mut().poll(cx).is_ready() {
+            Vec::new()
+        } else {
+            return false;
+        };
+        let outcomes = if outcomes.len() == in_flight.writes {
+            outcomes
+        } else {
+            let error = StorageError::new(StorageErrorKind::Timeout, Operation::WriteMessages)
+                .with_effect(Effect::Unknown)
+                .with_persistence_id(self.persistence_id.clone())
+                .with_message("the journal did not answer within write-timeout");
+            vec![WriteOutcome::Failed(error); in_flight.writes]
+        };
+        self.in_flight = None;
+        if let Some(highest) = self.pending.settle(outcomes) {
+            self.used_sequence_nr = highest;
+        }
+        true
+    }
+
+    /// Ends everything that waits for a store, because the actor failed.
+    pub(crate) fn abandon(&mut self) {
+        let id = self.persistence_id.clone();
+        self.pending.abandon(|| {
+            let error = StorageError::new(StorageErrorKind::Timeout, Operation::WriteMessages)
+                .with_persistence_id(id.clone())
+                .with_message("the actor failed before its journal answered");
+            PersistError::Unknown(error)
+        });
+        self.in_flight = None;
+    }
+
+    pub(crate) fn event_manifest(&self) -> &str {
+        self.event_manifest.text()
+    }
+}
+
+fn no_snapshot_store(operation: Operation) -> StorageError {
+    StorageError::new(StorageErrorKind::Unsupported, operation)
+        .not_stored()
+        .with_message("no snapshot store is configured")
+}
+
+impl<A: PersistentActor> ActorContext for PersistentContext<A> {
+    /// Stops the actor once everything it persisted is handled; messages that wait are dropped.
+    fn stop(&mut self) {
+        self.stop_requested = true;
+    }
+
+    /// Stops the actor after the present turn, whatever it persisted; its stored events come back with its next start.
+    fn terminate(&mut self) {
+        self.terminated = true;
+        self.stop_requested = true;
+    }
+
+    fn state(&self) -> ActorState {
+        self.state
+    }
+}
+
+impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
+    fn address(&self) -> Addr<A> {
+        self.address
+            .upgrade()
+            .expect("the mailbox is open as long as its context exists")
+    }
+
+    fn spawn<F>(&mut self, fut: F) -> SpawnHandle
+    where
+        F: ActorFuture<A, Output = ()> + 'static,
+    {
+        self.tasks.spawn(Box::pin(fut))
+    }
+
+    fn wait<F>(&mut self, fut: F)
+    where
+        F: ActorFuture<A, Output = ()> + 'static,
+    {
+        self.tasks.wait(Box::pin(fut));
+    }
+
+    fn waiting(&self) -> bool {
+        self.tasks.waiting() || self.holds_back()
+    }
+
+    fn cancel_future(&mut self, handle: SpawnHandle) -> bool {
+        self.tasks.cancel(handle)
+    }
+}
+
+impl<A, M> ToEnvelope<A, M> for PersistentContext<A>
+where
+    A: PersistentActor + Handler<M>,
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    fn pack(
+        message: M,
+        sender: Option<actix::dev::OneshotSender<M::Result>>,
+    ) -> actix::dev::Envelope<A> {
+        actix::dev::Envelope::new(message, sender)
+    }
+}
+
+impl<A: PersistentActor> fmt::Debug for PersistentContext<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PersistentContext")
+            .field("persistence_id", &self.persistence_id)
+            .field("state", &self.state)
+            .field("recovering", &self.recovering)
+            .field("last_sequence_nr", &self.last_sequence_nr)
+            .finish_non_exhaustive()
+    }
+}

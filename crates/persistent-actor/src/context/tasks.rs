@@ -1,0 +1,118 @@
+//! The futures, timers and streams that an actor spawned on its context.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::Context;
+
+use actix::{ActorFuture, SpawnHandle};
+
+use crate::{PersistentActor, PersistentContext};
+
+type Task<A> = Pin<Box<dyn ActorFuture<A, Output = ()>>>;
+
+/// What was spawned and what is waited for, in the order it was given.
+pub(crate) struct Tasks<A: PersistentActor> {
+    spawned: Vec<(SpawnHandle, Task<A>)>,
+    waits: VecDeque<Task<A>>,
+    /// Cancelled while they were being polled.
+    cancelled: Vec<SpawnHandle>,
+    last_handle: SpawnHandle,
+    /// Whether a spawned future may be ready that was not polled since.
+    due: bool,
+}
+
+impl<A: PersistentActor> Tasks<A> {
+    pub(crate) fn new() -> Self {
+        Self {
+            spawned: Vec::new(),
+            waits: VecDeque::new(),
+            cancelled: Vec::new(),
+            last_handle: SpawnHandle::default(),
+            due: false,
+        }
+    }
+
+    pub(crate) fn spawn(&mut self, task: Task<A>) -> SpawnHandle {
+        self.last_handle = self.last_handle.next();
+        self.spawned.push((self.last_handle, task));
+        self.due = true;
+        self.last_handle
+    }
+
+    pub(crate) fn wait(&mut self, task: Task<A>) {
+        self.waits.push_back(task);
+    }
+
+    pub(crate) fn cancel(&mut self, handle: SpawnHandle) -> bool {
+        let before = self.spawned.len();
+        self.spawned.retain(|(spawned, _)| *spawned != handle);
+        if self.spawned.len() == before {
+            // It may be out of the list because it is being polled right now.
+            self.cancelled.push(handle);
+        }
+        self.spawned.len() < before
+    }
+
+    pub(crate) fn waiting(&self) -> bool {
+        !self.waits.is_empty()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.spawned.is_empty() && self.waits.is_empty()
+    }
+
+    /// Notes that the task was woken, perhaps by a spawned future.
+    pub(crate) fn woken(&mut self) {
+        self.due = !self.spawned.is_empty();
+    }
+
+    pub(crate) fn due(&self) -> bool {
+        self.due
+    }
+}
+
+/// Polls the oldest wait; gives whether it ended. Waits end in the order they were given.
+pub(crate) fn poll_wait<A: PersistentActor>(
+    actor: &mut A,
+    ctx: &mut PersistentContext<A>,
+    cx: &mut Context<'_>,
+) -> bool {
+    let Some(mut wait) = ctx.tasks.waits.pop_front() else {
+        return false;
+    };
+    if wait.as_mut().poll(actor, ctx, cx).is_ready() {
+        return true;
+    }
+    // What was added meanwhile is younger.
+    ctx.tasks.waits.push_front(wait);
+    false
+}
+
+/// Polls the spawned futures in order, until all had their turn or one of them makes the others wait.
+///
+/// A future that is not polled keeps the mark that it is due, so that no wake-up is lost.
+pub(crate) fn poll_spawned<A: PersistentActor>(
+    actor: &mut A,
+    ctx: &mut PersistentContext<A>,
+    cx: &mut Context<'_>,
+) {
+    ctx.tasks.due = false;
+    let mut unpolled = VecDeque::from(std::mem::take(&mut ctx.tasks.spawned));
+    let mut kept = Vec::with_capacity(unpolled.len());
+    while let Some((handle, mut task)) = unpolled.pop_front() {
+        if task.as_mut().poll(actor, ctx, cx).is_pending() {
+            kept.push((handle, task));
+        }
+        for cancelled in ctx.tasks.cancelled.drain(..) {
+            kept.retain(|(handle, _)| *handle != cancelled);
+            unpolled.retain(|(handle, _)| *handle != cancelled);
+        }
+        if ctx.holds_back() || ctx.tasks.waiting() {
+            ctx.tasks.due |= !unpolled.is_empty();
+            break;
+        }
+    }
+    kept.extend(unpolled);
+    kept.append(&mut ctx.tasks.spawned);
+    ctx.tasks.spawned = kept;
+}

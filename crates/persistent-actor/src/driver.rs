@@ -1,0 +1,186 @@
+//! Keeps an actor alive: one incarnation after the other behind the same address.
+
+mod incarnation;
+pub(crate) mod mailbox;
+mod panics;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use actix::WeakAddr;
+use actix_persistence_storage_api::{BackOff, PersistenceId};
+use tokio::time::{Instant, Sleep};
+
+use crate::driver::incarnation::{Exit, Failure, Incarnation};
+use crate::driver::mailbox::Mailbox;
+use crate::driver::panics::caught;
+use crate::environment::Environment;
+use crate::error_chain::ErrorChain;
+use crate::live_ids::Registration;
+use crate::{PersistentActor, RecoveryError};
+
+/// The task behind the address of a persistent actor: ends with it.
+pub(crate) struct Driver<A: PersistentActor, F> {
+    stage: Stage<A>,
+    mailbox: Mailbox<A>,
+    factory: F,
+    persistence_id: PersistenceId,
+    environment: Arc<Environment>,
+    registration: Registration,
+    address: WeakAddr<A>,
+    delays: BackOff,
+}
+
+enum Stage<A: PersistentActor> {
+    Live(Box<Incarnation<A>>),
+    BackingOff {
+        until: Pin<Box<Sleep>>,
+        /// Whether messages that arrive meanwhile are refused instead of kept.
+        refusing: bool,
+    },
+}
+
+impl<A, F> Driver<A, F>
+where
+    A: PersistentActor,
+    F: FnMut() -> A + Unpin + 'static,
+{
+    pub(crate) fn new(
+        actor: A,
+        factory: F,
+        environment: Arc<Environment>,
+        registration: Registration,
+        mailbox: Mailbox<A>,
+        address: WeakAddr<A>,
+    ) -> Self {
+        let persistence_id = registration.persistence_id().clone();
+        let first = Incarnation::new(
+            actor,
+            persistence_id.clone(),
+            Arc::clone(&environment),
+            address.clone(),
+            registration.predecessor_gone(),
+        );
+        Self {
+            stage: Stage::Live(Box::new(first)),
+            mailbox,
+            factory,
+            persistence_id,
+            delays: environment.back_off.delays(),
+            environment,
+            registration,
+            address,
+        }
+    }
+
+    /// Backs off after a failure; gives whether there will be another incarnation.
+    fn back_off(&mut self, failure: Failure, cx: &mut Context<'_>) -> bool {
+        let settings = &self.environment.back_off;
+        if failure
+            .worked_for
+            .is_some_and(|worked| worked >= settings.reset_after)
+        {
+            self.delays.reset();
+        }
+        if settings
+            .max_restarts
+            .is_some_and(|max| self.delays.attempts() >= max)
+        {
+            tracing::error!(
+                persistence_id = %self.persistence_id,
+                restarts = self.delays.attempts(),
+                "the actor failed too often and ends for good"
+            );
+            return false;
+        }
+        let refusing = failure.is_lasting || !settings.keep_stash;
+        if refusing {
+            self.mailbox.close_waiting(cx);
+        }
+        let delay = self.delays.next_delay();
+        tracing::info!(
+            persistence_id = %self.persistence_id,
+            delay_ms = delay.as_millis() as u64,
+            "the actor will be rebuilt from its factory"
+        );
+        self.stage = Stage::BackingOff {
+            until: Box::pin(tokio::time::sleep_until(Instant::now() + delay)),
+            // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
+            refusing: failure.is_lasting,
+        };
+        true
+    }
+
+    /// Builds the next incarnation.
+    fn rebuild(&mut self) -> Result<(), Failure> {
+        let made = caught(&mut self.factory).map_err(|message| RecoveryError::Panicked {
+            persistence_id: self.persistence_id.clone(),
+            sequence_nr: 0,
+            message,
+        });
+        let same_id = made.and_then(|actor| match actor.persistence_id() {
+            id if id == self.persistence_id => Ok(actor),
+            found => Err(RecoveryError::OtherId {
+                persistence_id: self.persistence_id.clone(),
+                found,
+            }),
+        });
+        let actor = same_id.map_err(|error| {
+            tracing::error!(
+                persistence_id = %self.persistence_id,
+                error = %ErrorChain(&error),
+                "the actor could not be rebuilt"
+            );
+            Failure::of_recovery(&error)
+        })?;
+        self.stage = Stage::Live(Box::new(Incarnation::new(
+            actor,
+            self.persistence_id.clone(),
+            Arc::clone(&self.environment),
+            self.address.clone(),
+            std::future::ready(()),
+        )));
+        Ok(())
+    }
+}
+
+impl<A, F> Future for Driver<A, F>
+where
+    A: PersistentActor,
+    F: FnMut() -> A + Unpin + 'static,
+{
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let this = self.get_mut();
+        loop {
+            let failure = match &mut this.stage {
+                Stage::Live(incarnation) => {
+                    match ready!(incarnation.poll(cx, &mut this.mailbox, &this.registration)) {
+                        Exit::Stopped => return Poll::Ready(()),
+                        Exit::Failed(failure) => failure,
+                    }
+                }
+                Stage::BackingOff { until, refusing } => {
+                    if *refusing {
+                        this.mailbox.close_waiting(cx);
+                    } else {
+                        this.mailbox.stash_arrivals(cx);
+                    }
+                    if this.mailbox.is_abandoned(cx) {
+                        return Poll::Ready(());
+                    }
+                    ready!(until.as_mut().poll(cx));
+                    match this.rebuild() {
+                        Ok(()) => continue,
+                        Err(failure) => failure,
+                    }
+                }
+            };
+            if !this.back_off(failure, cx) {
+                return Poll::Ready(());
+            }
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! One life of an actor: recovery, then turn after turn.
+
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use actix::dev::{Envelope, EnvelopeProxy};
+use actix::{ActorState, Running, WeakAddr};
+use actix_persistence_storage_api::{PersistenceId, WriterId};
+use futures_util::future::LocalBoxFuture;
+use futures_util::{FutureExt, StreamExt};
+use tokio::time::Instant;
+
+use crate::context::pending::{Fate, Settled, fail};
+use crate::context::tasks::{poll_spawned, poll_wait};
+use crate::driver::mailbox::Mailbox;
+use crate::driver::panics::caught;
+use crate::environment::Environment;
+use crate::error_chain::ErrorChain;
+use crate::live_ids::Registration;
+use crate::recovery::process::{RecoveryProcess, RecoveryStep};
+use crate::{
+    PersistError, PersistentActor, PersistentContext, RecoveryError, RejectionCause, StoreResponse,
+};
+
+/// After so many turns the task lets others of its arbiter run.
+const TURNS_PER_POLL: usize = 64;
+
+/// An actor, its context, and what is left of its recovery.
+pub(crate) struct Incarnation<A: PersistentActor> {
+    actor: A,
+    ctx: PersistentContext<A>,
+    recovery: Option<RecoveryFuture<A>>,
+    started: bool,
+    stopping_called: bool,
+    recovered_at: Option<Instant>,
+}
+
+type Process<A> = RecoveryProcess<<A as PersistentActor>::Event, <A as PersistentActor>::Snapshot>;
+type Step<A> = RecoveryStep<<A as PersistentActor>::Event, <A as PersistentActor>::Snapshot>;
+type RecoveryFuture<A> = LocalBoxFuture<'static, (Process<A>, Result<Step<A>, RecoveryError>)>;
+
+/// How an incarnation ended.
+pub(crate) enum Exit {
+    /// As it wanted; the address closes.
+    Stopped,
+    /// To be followed by another one.
+    Failed(Failure),
+}
+
+/// What the next incarnation has to know about the failure of this one.
+pub(crate) struct Failure {
+    /// Whether another attempt will hardly fare better, so that nobody should wait for it.
+    pub(crate) is_lasting: bool,
+    /// How long the actor had worked after its recovery.
+    pub(crate) worked_for: Option<Duration>,
+}
+
+impl Failure {
+    pub(crate) fn of_recovery(error: &RecoveryError) -> Self {
+        Self {
+            is_lasting: !error.is_curable_by_waiting(),
+            worked_for: None,
+        }
+    }
+}
+
+impl<A: PersistentActor> Incarnation<A> {
+    /// Starts recovering the actor once `predecessor` has ended.
+    pub(crate) fn new(
+        actor: A,
+        persistence_id: PersistenceId,
+        environment: Arc<Environment>,
+        address: WeakAddr<A>,
+        predecessor: impl Future<Output = ()> + 'static,
+    ) -> Self {
+        let writer = WriterId::random();
+        let mut process = RecoveryProcess::for_writer(
+            Arc::clone(&environment),
+            persistence_id.clone(),
+            actor.recovery(),
+            writer,
+        );
+        let recovery = async move {
+            predecessor.await;
+            let step = process.next().await;
+            (process, step)
+        };
+        Self {
+            actor,
+            ctx: PersistentContext::new(persistence_id, environment, address, writer),
+            recovery: Some(recovery.boxed_local()),
+            started: false,
+            stopping_called: false,
+            recovered_at: None,
+        }
+    }
+
+    /// Runs until it has to wait, or ends.
+    pub(crate) fn poll(
+        &mut self,
+        cx: &mut Context<'_>,
+        mailbox: &mut Mailbox<A>,
+        registration: &Registration,
+    ) -> Poll<Exit> {
+        let exit = match self.run(cx, mailbox, registration) {
+            Ok(poll) => {
+                ready!(poll);
+                Exit::Stopped
+            }
+            Err(failure) => Exit::Failed(failure),
+        };
+        self.ctx.abandon();
+        Poll::Ready(exit)
+    }
+
+    fn run(
+        &mut self,
+        cx: &mut Context<'_>,
+        mailbox: &mut Mailbox<A>,
+        registration: &Registration,
+    ) -> Result<Poll<()>, Failure> {
+        if !self.started {
+            self.started = true;
+            self.turn(A::started)?;
+        }
+        self.ctx.tasks.woken();
+        for _ in 0..TURNS_PER_POLL {
+            if self.ctx.terminated || (self.ctx.stop_requested && self.ctx.recovering) {
+                self.end(registration);
+                return Ok(Poll::Ready(()));
+            }
+            let progress =
+                self.poll_recovery(cx)? | self.poll_stores(cx)? | self.poll_turns(cx, mailbox)?;
+            self.ctx.flush();
+            if self.ctx.holds_back() {
+                mailbox.stash_arrivals(cx);
+            } else if self.wants_to_stop(cx, mailbox) && self.stop(registration)? {
+                return Ok(Poll::Ready(()));
+            }
+            if !progress {
+                return Ok(Poll::Pending);
+            }
+        }
+        cx.waker().wake_by_ref();
+        Ok(Poll::Pending)
+    }
+
+    /// Applies the next steps of the recovery; gives whether there was one.
+    fn poll_recovery(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
+        let Some(recovery) = &mut self.recovery else {
+            return Ok(false);
+        };
+        let fetched = caught(|| recovery.poll_unpin(cx));
+        let step = match fetched {
+            Ok(Poll::Pending) => return Ok(false),
+            Ok(Poll::Ready((mut process, step))) => {
+                self.recovery = Some(
+                    async move {
+                        let step = process.next().await;
+                        (process, step)
+                    }
+                    .boxed_local(),
+                );
+                step
+            }
+            Err(message) => Err(self.recovery_panicked(message)),
+        };
+        step.and_then(|step| self.apply(step))
+            .map_err(|error| self.recovery_failed(error))?;
+        if self.recovery.is_none() {
+            self.recovered_at = Some(Instant::now());
+            self.turn(A::on_recovery_completed)?;
+        }
+        Ok(true)
+    }
+
+    fn apply(&mut self, step: Step<A>) -> Result<(), RecoveryError> {
+        match step {
+            RecoveryStep::TakenOver(recovered) => self.ctx.taken_over(recovered),
+            RecoveryStep::Snapshot(offer) => {
+                let sequence_nr = offer.metadata.sequence_nr;
+                let refused = offer.refused.clone();
+                caught(|| self.actor.on_snapshot(offer))
+                    .map_err(|message| self.recovery_panicked(message))?;
+                if refused.get() {
+                    return Err(RecoveryError::SnapshotUnhandled {
+                        persistence_id: self.ctx.persistence_id.clone(),
+                        sequence_nr,
+                    });
+                }
+                self.ctx.snapshot_sequence_nr = sequence_nr;
+                self.ctx.last_sequence_nr = sequence_nr;
+            }
+            RecoveryStep::Events(events) => {
+                for numbered in events {
+                    caught(|| self.actor.on_event(&numbered.event))
+                        .map_err(|message| self.recovery_panicked(message))?;
+                    self.ctx.last_sequence_nr = numbered.sequence_nr;
+                }
+            }
+            // The permit is given back here: the journal has nothing more to do for this recovery.
+            RecoveryStep::Completed(_permit) => {
+                self.recovery = None;
+                self.ctx.recovery_completed();
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what the stores answered, and handles everything persisted whose fate is known.
+    fn poll_stores(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
+        if self.ctx.recovering {
+            return Ok(false);
+        }
+        let mut progress = self.ctx.poll_write(cx);
+        if progress {
+            // What has accumulated goes out before the handlers of what came back run.
+            self.ctx.flush();
+        }
+        while !self.ctx.terminated
+            && let Some(settled) = self.ctx.pending.pop_settled()
+        {
+            self.handle(settled)?;
+            progress = true;
+        }
+        Ok(progress)
+    }
+
+    /// Lets the actor have its next turn, unless it has to wait for its events.
+    fn poll_turns(
+        &mut self,
+        cx: &mut Context<'_>,
+        mailbox: &mut Mailbox<A>,
+    ) -> Result<bool, Failure> {
+        if self.ctx.holds_back() {
+            return Ok(false);
+        }
+        if self.ctx.tasks.waiting() {
+            let ended = self.turn_with(|actor, ctx| poll_wait(actor, ctx, cx))?;
+            return Ok(ended);
+        }
+        if let Poll::Ready(Some(response)) = self.ctx.store_responses.poll_next_unpin(cx) {
+            self.respond(response)?;
+            return Ok(true);
+        }
+        if self.ctx.tasks.due() {
+            self.turn_with(|actor, ctx| poll_spawned(actor, ctx, cx))?;
+            return Ok(true);
+        }
+        if self.ctx.stop_requested {
+            return Ok(false);
+        }
+        match mailbox.poll_next(cx) {
+            Some(envelope) => self.command(envelope).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn command(&mut self, mut envelope: Envelope<A>) -> Result<(), Failure> {
+        self.turn_with(|actor, ctx| envelope.handle(actor, ctx))
+    }
+
+    fn respond(&mut self, response: StoreResponse) -> Result<(), Failure> {
+        if let Some(error) = response.error() {
+            tracing::warn!(
+                persistence_id = %self.ctx.persistence_id,
+                error = %ErrorChain(error),
+                "a snapshot or delete failed"
+            );
+        }
+        self.turn_with(|actor, ctx| actor.on_store_response(response, ctx))
+    }
+
+    fn handle(&mut self, settled: Settled<A>) -> Result<(), Failure> {
+        match settled.fate {
+            Fate::Stored { first } => self.handle_stored(settled, first),
+            Fate::Rejected(ref cause) => {
+                let cause = cause.clone();
+                self.handle_rejected(settled, cause)
+            }
+            Fate::Failed { ref error, first } => {
+                let error = PersistError::from_failure(error.clone());
+                Err(self.handle_failed(settled, error, first))
+            }
+        }
+    }
+
+    fn handle_stored(&mut self, settled: Settled<A>, first: u64) -> Result<(), Failure> {
+        let handler = settled.attached.borrow_mut().handler.take();
+        let attached = settled.attached;
+        let events = settled.events;
+        let handled = self.turn_with(move |actor, ctx| {
+            let mut handler = handler;
+            for (sequence_nr, event) in (first..).zip(&events) {
+                ctx.last_sequence_nr = sequence_nr;
+                actor.on_event(event);
+                if let Some(handler) = &mut handler {
+                    handler(actor, event, ctx);
+                }
+            }
+        });
+        if let Err(failure) = handled {
+            fail(&attached, PersistError::StoredUnanswered);
+            return Err(failure);
+        }
+        let completion = attached.borrow_mut().completion.take();
+        match completion {
+            Some(completion) => self.turn_with(|actor, ctx| completion.stored(actor, ctx)),
+            None => Ok(()),
+        }
+    }
+
+    fn handle_rejected(
+        &mut self,
+        settled: Settled<A>,
+        cause: RejectionCause,
+    ) -> Result<(), Failure> {
+        tracing::warn!(
+            persistence_id = %self.ctx.persistence_id,
+            sequence_nr = self.ctx.last_sequence_nr + 1,
+            manifest = self.ctx.event_manifest(),
+            error = %ErrorChain(&cause),
+            "an event was rejected"
+        );
+        let told = settled.events.iter().try_for_each(|event| {
+            self.turn_with(|actor, ctx| actor.on_persist_rejected(&cause, event, ctx))
+        });
+        fail(&settled.attached, PersistError::Rejected(cause));
+        told
+    }
+
+    fn handle_failed(&mut self, settled: Settled<A>, error: PersistError, first: u64) -> Failure {
+        tracing::error!(
+            persistence_id = %self.ctx.persistence_id,
+            sequence_nr = first,
+            manifest = self.ctx.event_manifest(),
+            error = %ErrorChain(&error),
+            "persisting failed, the actor stops and will be recovered"
+        );
+        let told = settled.events.first().map_or(Ok(()), |event| {
+            self.turn_with(|actor, _| actor.on_persist_failure(&error, event, first))
+        });
+        fail(&settled.attached, error);
+        told.err().unwrap_or_else(|| self.failure(false))
+    }
+
+    fn recovery_failed(&mut self, error: RecoveryError) -> Failure {
+        tracing::error!(
+            persistence_id = %self.ctx.persistence_id,
+            sequence_nr = self.ctx.last_sequence_nr,
+            manifest = self.ctx.event_manifest(),
+            error = %ErrorChain(&error),
+            "the recovery failed"
+        );
+        let told = self.turn_with(|actor, _| actor.on_recovery_failure(&error));
+        told.err().unwrap_or_else(|| Failure::of_recovery(&error))
+    }
+
+    fn recovery_panicked(&self, message: String) -> RecoveryError {
+        RecoveryError::Panicked {
+            persistence_id: self.ctx.persistence_id.clone(),
+            sequence_nr: self.ctx.last_sequence_nr,
+            message,
+        }
+    }
+
+    /// Runs code of the user; a panic in it ends the incarnation.
+    fn turn(
+        &mut self,
+        code: impl FnOnce(&mut A, &mut PersistentContext<A>),
+    ) -> Result<(), Failure> {
+        self.turn_with(code)
+    }
+
+    fn turn_with<R>(
+        &mut self,
+        code: impl FnOnce(&mut A, &mut PersistentContext<A>) -> R,
+    ) -> Result<R, Failure> {
+        caught(|| code(&mut self.actor, &mut self.ctx)).map_err(|message| {
+            tracing::error!(
+                persistence_id = %self.ctx.persistence_id,
+                sequence_nr = self.ctx.last_sequence_nr,
+                panic = message,
+                "the actor panicked and will be rebuilt"
+            );
+            self.failure(false)
+        })
+    }
+
+    fn failure(&self, is_lasting: bool) -> Failure {
+        Failure {
+            is_lasting,
+            worked_for: self.recovered_at.map(|at| at.elapsed()),
+        }
+    }
+
+    /// Whether it was asked to stop, or nobody can reach it and it has nothing left to do.
+    fn wants_to_stop(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
+        self.ctx.stop_requested
+            || (self.ctx.tasks.is_empty()
+                && self.ctx.store_responses.is_empty()
+                && mailbox.is_abandoned(cx))
+    }
+
+    /// Asks the actor whether it really stops; gives whether it has.
+    fn stop(&mut self, registration: &Registration) -> Result<bool, Failure> {
+        if !self.stopping_called {
+            self.stopping_called = true;
+            self.ctx.state = ActorState::Stopping;
+            if self.turn_with(A::stopping)? == Running::Continue {
+                self.stopping_called = false;
+                self.ctx.stop_requested = false;
+                self.ctx.state = ActorState::Running;
+                return Ok(false);
+            }
+            // What it persisted in `stopping` is stored and handled first.
+            self.ctx.flush();
+            if self.ctx.holds_back() {
+                self.ctx.stop_requested = true;
+                return Ok(false);
+            }
+        }
+        self.end(registration);
+        Ok(true)
+    }
+
+    fn end(&mut self, registration: &Registration) {
+        registration.stopping();
+        self.ctx.state = ActorState::Stopped;
+        // A panic here is logged; there is nothing left that it could harm.
+        let _ = self.turn(A::stopped);
+    }
+}

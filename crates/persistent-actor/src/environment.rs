@@ -1,0 +1,128 @@
+//! What actors of one pair of plugin ids share.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_snapshot_actor::SnapshotHandle;
+use actix_persistence_storage_api::BackOff;
+
+use crate::live_ids::LiveIds;
+use crate::serializer::{DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, HARD_PAYLOAD_LIMIT};
+use crate::{Event, Serializer, Snapshot};
+
+/// The stores and settings an actor is started with.
+#[non_exhaustive]
+pub struct Environment {
+    /// Where events go.
+    pub journal: JournalHandle,
+    /// Where snapshots go; without one, saving a snapshot fails and recovery replays every event.
+    pub snapshot_store: Option<SnapshotHandle>,
+    /// How events are encoded whose type does not say.
+    pub event_serializer: Serializer,
+    /// How snapshots are encoded whose type does not say.
+    pub snapshot_serializer: Serializer,
+    /// When a failed actor is rebuilt.
+    pub back_off: BackOffSettings,
+    /// How many messages an actor holds while it recovers or persists; further ones stay in its mailbox.
+    pub stash_capacity: usize,
+    /// The ids that are live in this process, shared by all environments of one journal.
+    pub live_ids: LiveIds,
+}
+
+/// When a failed actor is rebuilt from its factory; as Akka's `BackoffSupervisor`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct BackOffSettings {
+    /// The delay after the first failure.
+    pub min: Duration,
+    /// The longest delay.
+    pub max: Duration,
+    /// 0.2 lengthens each delay by up to a fifth, at random.
+    pub random_factor: f64,
+    /// How many failures in a row end the actor for good; `None` for never.
+    pub max_restarts: Option<u32>,
+    /// An actor that worked for so long starts again from `min`.
+    pub reset_after: Duration,
+    /// Whether commands that wait survive a failure that waiting may cure; otherwise their channels close.
+    pub keep_stash: bool,
+}
+
+impl Default for BackOffSettings {
+    fn default() -> Self {
+        Self {
+            min: Duration::from_secs(3),
+            max: Duration::from_secs(30),
+            random_factor: 0.2,
+            max_restarts: None,
+            reset_after: Duration::from_millis(16_500),
+            keep_stash: true,
+        }
+    }
+}
+
+impl BackOffSettings {
+    pub(crate) fn delays(&self) -> BackOff {
+        BackOff::new(self.min, self.max, self.random_factor)
+    }
+}
+
+impl Environment {
+    /// How many messages an actor holds unless told otherwise.
+    pub const DEFAULT_STASH_CAPACITY: usize = 4_096;
+
+    /// These stores with default settings.
+    pub fn new(journal: JournalHandle, snapshot_store: Option<SnapshotHandle>) -> Self {
+        Self {
+            journal,
+            snapshot_store,
+            event_serializer: Serializer::default(),
+            snapshot_serializer: Serializer::default(),
+            back_off: BackOffSettings::default(),
+            stash_capacity: Self::DEFAULT_STASH_CAPACITY,
+            live_ids: LiveIds::default(),
+        }
+    }
+
+    pub(crate) fn max_event_bytes(&self) -> usize {
+        let declared = self.journal.capabilities().max_event_bytes;
+        declared
+            .unwrap_or(DEFAULT_EVENT_LIMIT)
+            .min(HARD_PAYLOAD_LIMIT)
+    }
+
+    pub(crate) fn max_snapshot_bytes(&self) -> usize {
+        let declared = self
+            .snapshot_store
+            .as_ref()
+            .and_then(|store| store.capabilities().max_snapshot_bytes);
+        declared
+            .unwrap_or(DEFAULT_SNAPSHOT_LIMIT)
+            .min(HARD_PAYLOAD_LIMIT)
+    }
+
+    pub(crate) fn event_serializer<E: Event>(&self) -> Serializer {
+        E::SERIALIZER.unwrap_or(self.event_serializer)
+    }
+
+    pub(crate) fn snapshot_serializer<S: Snapshot>(&self) -> Serializer {
+        S::SERIALIZER.unwrap_or(self.snapshot_serializer)
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment")
+            .field("journal", &self.journal.settings().plugin_id)
+            .field("back_off", &self.back_off)
+            .field("stash_capacity", &self.stash_capacity)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Environments are shared by every arbiter.
+const _: fn() = || {
+    fn shared<T: Send + Sync>() {}
+    shared::<Arc<Environment>>();
+};

@@ -1,0 +1,42 @@
+#![doc = include_str!("../README.md")]
+
+mod context;
+mod event;
+mod persist;
+mod persistent_actor;
+mod recovery;
+mod reply;
+mod snapshot;
+mod store_response;
+
+mod driver;
+mod environment;
+mod live_ids;
+mod read_only;
+mod start;
+
+mod error_chain;
+mod persist_error;
+mod recovery_error;
+mod serializer;
+
+pub use context::PersistentContext;
+pub use event::Event;
+pub use persist::Persist;
+pub use persistent_actor::PersistentActor;
+pub use recovery::Recovery;
+pub use reply::Reply;
+pub use snapshot::{NoSnapshot, Snapshot, SnapshotOffer};
+pub use store_response::{DeleteMessagesError, SaveSnapshotError, StoreResponse};
+
+pub use environment::{BackOffSettings, Environment};
+pub use live_ids::LiveIds;
+pub use read_only::{replay_actor, replay_events};
+pub use start::{StartError, start, start_in};
+
+pub use persist_error::{FromPersistError, PersistError, RejectionCause};
+pub use recovery_error::RecoveryError;
+pub use serializer::{
+    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DecodeError, EncodeError, HARD_PAYLOAD_LIMIT,
+    Serializer,
+};

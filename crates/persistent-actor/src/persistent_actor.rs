@@ -1,0 +1,93 @@
+//! The trait that users implement.
+
+use actix::Actor;
+use actix_persistence_storage_api::{PersistenceId, SequenceNr};
+
+use crate::{
+    Event, PersistError, PersistentContext, Recovery, RecoveryError, RejectionCause, Snapshot,
+    SnapshotOffer, StoreResponse,
+};
+
+/// An actor whose state is the sum of the events it persisted, and is there again after a restart.
+///
+/// Its [`Context`](Actor::Context) is [`PersistentContext`]; messages, addresses, timers and replies work as for any
+/// actix actor. Between a command and the handlers of the events it persisted nothing else touches the actor.
+///
+/// When a write or the recovery fails, or a handler panics, the actor is dropped without its
+/// [`stopping`](Actor::stopping) and [`stopped`](Actor::stopped) being called, and is built again from its factory
+/// after a delay. Its address stays valid and waiting commands are kept, see [`BackOffSettings`](crate::BackOffSettings).
+pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
+    /// What it persists.
+    type Event: Event;
+    /// Its snapshots; [`NoSnapshot`](crate::NoSnapshot) for none.
+    type Snapshot: Snapshot;
+
+    /// Under which id its events are stored; the same for every actor that the factory makes.
+    fn persistence_id(&self) -> PersistenceId;
+
+    /// Takes note of an event: the one place where state changes, called once it is stored, and in replay.
+    ///
+    /// Must not fail; a panic in replay makes the recovery fail.
+    fn on_event(&mut self, event: &Self::Event);
+
+    /// Takes over the state of a snapshot, before any event is replayed.
+    ///
+    /// To be implemented by every actor that saves snapshots. Left out, a stored snapshot makes the recovery fail,
+    /// because the events it stands for are not replayed.
+    fn on_snapshot(&mut self, offer: SnapshotOffer<Self::Snapshot>) {
+        offer.unhandled();
+    }
+
+    /// The plugin id of its journal; `None` for the configured default.
+    fn journal_plugin_id(&self) -> Option<String> {
+        None
+    }
+
+    /// The plugin id of its snapshot store; `None` for the configured default.
+    fn snapshot_plugin_id(&self) -> Option<String> {
+        None
+    }
+
+    /// How much of the past to replay.
+    fn recovery(&self) -> Recovery {
+        Recovery::default()
+    }
+
+    /// Called once per start, after the last replayed event and before the first command; may persist.
+    fn on_recovery_completed(&mut self, ctx: &mut PersistentContext<Self>) {
+        let _ = ctx;
+    }
+
+    /// Called when the recovery failed, before the actor is dropped. The failure was logged as an error.
+    fn on_recovery_failure(&mut self, error: &RecoveryError) {
+        let _ = error;
+    }
+
+    /// Called when an event was not stored, or is not known to be, before the actor is dropped.
+    ///
+    /// `sequence_nr` is the number it was sent with. The failure was logged as an error; of several events of one
+    /// `persist_all` the first is given.
+    fn on_persist_failure(
+        &mut self,
+        error: &PersistError,
+        event: &Self::Event,
+        sequence_nr: SequenceNr,
+    ) {
+        let _ = (error, event, sequence_nr);
+    }
+
+    /// Called for each event that was rejected; the actor goes on. The rejection was logged as a warning.
+    fn on_persist_rejected(
+        &mut self,
+        cause: &RejectionCause,
+        event: &Self::Event,
+        ctx: &mut PersistentContext<Self>,
+    ) {
+        let _ = (cause, event, ctx);
+    }
+
+    /// Called with the answers of the stores to snapshots and deletes, between commands; failures were logged as warnings.
+    fn on_store_response(&mut self, response: StoreResponse, ctx: &mut PersistentContext<Self>) {
+        let _ = (response, ctx);
+    }
+}

@@ -1,0 +1,96 @@
+//! Looking at a stream without becoming its writer.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{PersistenceId, ReplayRange, SequenceNr};
+
+use crate::environment::Environment;
+use crate::recovery::event_pages::EventPages;
+use crate::recovery::process::{RecoveryProcess, RecoveryStep};
+use crate::{Event, PersistentActor, RecoveryError};
+
+/// Brings an actor's state back without starting it: nothing is written, no epoch is raised, and an actor of the same
+/// id that is live anywhere goes on undisturbed.
+///
+/// Gives the actor and the number of the last event in its state; 0 if nothing was ever stored.
+///
+/// # Errors
+/// [`RecoveryError`] as for a real recovery.
+///
+/// # Cancel safety
+/// Has no effect that could be lost.
+pub async fn replay_actor<A: PersistentActor>(
+    mut actor: A,
+    environment: Arc<Environment>,
+) -> Result<(A, SequenceNr), RecoveryError> {
+    let persistence_id = actor.persistence_id();
+    let mut process = RecoveryProcess::<A::Event, A::Snapshot>::for_reader(
+        environment,
+        persistence_id.clone(),
+        actor.recovery(),
+    );
+    let mut last = 0;
+    loop {
+        match process.next().await? {
+            RecoveryStep::TakenOver(_) => {}
+            RecoveryStep::Snapshot(offer) => {
+                last = offer.metadata.sequence_nr;
+                let refused = offer.refused.clone();
+                actor.on_snapshot(offer);
+                if refused.get() {
+                    return Err(RecoveryError::SnapshotUnhandled {
+                        persistence_id,
+                        sequence_nr: last,
+                    });
+                }
+            }
+            RecoveryStep::Events(events) => {
+                for numbered in events {
+                    actor.on_event(&numbered.event);
+                    last = numbered.sequence_nr;
+                }
+            }
+            RecoveryStep::Completed(_) => return Ok((actor, last)),
+        }
+    }
+}
+
+/// Folds the events of an id that are stored now and not deleted, in order; `fold` gets their numbers too.
+///
+/// # Errors
+/// [`RecoveryError`] if an event is missing or cannot be decoded.
+///
+/// # Cancel safety
+/// Has no effect that could be lost.
+pub async fn replay_events<E: Event, S>(
+    environment: &Environment,
+    persistence_id: PersistenceId,
+    range: ReplayRange,
+    mut state: S,
+    mut fold: impl FnMut(&mut S, SequenceNr, E),
+) -> Result<S, RecoveryError> {
+    let journal = &environment.journal;
+    let highest = journal
+        .read_highest_sequence_nr(persistence_id.clone(), 0)
+        .await
+        .map_err(|source| RecoveryError::Journal {
+            persistence_id: persistence_id.clone(),
+            source,
+        })?;
+    let mut pages = EventPages::new(
+        journal.clone(),
+        persistence_id,
+        ReplayRange::new(range.from, range.to.min(highest)),
+        u64::MAX,
+        environment.max_event_bytes(),
+    );
+    loop {
+        let events = pages.next_page().await?;
+        if events.is_empty() {
+            return Ok(state);
+        }
+        for numbered in events {
+            fold(&mut state, numbered.sequence_nr, numbered.event);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Why a recovery, or a read-only replay, failed.
+
+use actix_persistence_storage_api::{PersistenceId, SequenceNr, StorageError};
+
+use crate::DecodeError;
+
+/// A stream could not be brought back; nothing of it was skipped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecoveryError {
+    /// The journal failed.
+    #[error("could not recover {persistence_id:?} from its journal")]
+    Journal {
+        /// Whose recovery.
+        persistence_id: PersistenceId,
+        /// What the journal says.
+        source: StorageError,
+    },
+    /// The snapshot store failed.
+    #[error("could not recover {persistence_id:?} from its snapshot")]
+    SnapshotStore {
+        /// Whose recovery.
+        persistence_id: PersistenceId,
+        /// What the snapshot store says.
+        source: StorageError,
+    },
+    /// A stored event could not be decoded.
+    #[error(
+        "could not decode event {sequence_nr} of {persistence_id:?}, stored by serializer {serializer_id} as {manifest:?}"
+    )]
+    Event {
+        /// Whose event.
+        persistence_id: PersistenceId,
+        /// Which event.
+        sequence_nr: SequenceNr,
+        /// The serializer that wrote it.
+        serializer_id: u32,
+        /// The manifest stored with it.
+        manifest: String,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+    /// A stored snapshot could not be decoded.
+    #[error(
+        "could not decode the snapshot of {persistence_id:?} at {sequence_nr}, stored by serializer {serializer_id} as {manifest:?}"
+    )]
+    Snapshot {
+        /// Whose snapshot.
+        persistence_id: PersistenceId,
+        /// Which snapshot.
+        sequence_nr: SequenceNr,
+        /// The serializer that wrote it.
+        serializer_id: u32,
+        /// The manifest stored with it.
+        manifest: String,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+    /// The actor did not take the snapshot; without it the events before it would be missing.
+    #[error(
+        "the actor of {persistence_id:?} did not handle its snapshot at {sequence_nr}: implement on_snapshot"
+    )]
+    SnapshotUnhandled {
+        /// Whose snapshot.
+        persistence_id: PersistenceId,
+        /// Which snapshot.
+        sequence_nr: SequenceNr,
+    },
+    /// The snapshot is newer than the journal: the journal lost events, or is another one.
+    #[error(
+        "the snapshot of {persistence_id:?} at {sequence_nr} is above {highest_sequence_nr}, the highest number its journal ever stored"
+    )]
+    SnapshotAhead {
+        /// Whose snapshot.
+        persistence_id: PersistenceId,
+        /// Which snapshot.
+        sequence_nr: SequenceNr,
+        /// Where the journal ends.
+        highest_sequence_nr: SequenceNr,
+    },
+    /// Events are missing that were never deleted.
+    #[error("the journal of {persistence_id:?} is corrupt: event {expected} is missing")]
+    EventMissing {
+        /// Whose event.
+        persistence_id: PersistenceId,
+        /// Which event.
+        expected: SequenceNr,
+    },
+    /// The actor panicked, in its factory or while it took its snapshot or an event.
+    #[error(
+        "the actor of {persistence_id:?} panicked in recovery after event {sequence_nr}: {message}"
+    )]
+    Panicked {
+        /// Whose actor.
+        persistence_id: PersistenceId,
+        /// The last event it had taken.
+        sequence_nr: SequenceNr,
+        /// The message of the panic.
+        message: String,
+    },
+    /// The factory made an actor with another persistence id than the first time.
+    #[error("the factory of {persistence_id:?} now makes an actor with the id {found:?}")]
+    OtherId {
+        /// The id it was started with.
+        persistence_id: PersistenceId,
+        /// The id of the actor it made.
+        found: PersistenceId,
+    },
+}
+
+impl RecoveryError {
+    /// Whether a later attempt may succeed without anybody doing something.
+    ///
+    /// While an actor that failed otherwise waits for its next attempt, commands to it are closed at once.
+    pub fn is_curable_by_waiting(&self) -> bool {
+        match self {
+            RecoveryError::Journal { source, .. } | RecoveryError::SnapshotStore { source, .. } => {
+                source.kind().is_curable_by_waiting()
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! How events and snapshots become bytes, and bytes become them again.
+
+mod limited_writer;
+mod manifest;
+mod message_pack_scan;
+
+use std::error::Error;
+
+use actix_persistence_storage_api::Payload;
+use bytes::Bytes;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub(crate) use manifest::Manifest;
+
+use limited_writer::LimitedWriter;
+
+/// No payload may be larger, whatever the settings say: 64 MiB.
+pub const HARD_PAYLOAD_LIMIT: usize = 64 * 1024 * 1024;
+/// The largest event unless the journal says otherwise: 1 MiB.
+pub const DEFAULT_EVENT_LIMIT: usize = 1024 * 1024;
+/// The largest snapshot unless the store says otherwise: 15 MiB.
+pub const DEFAULT_SNAPSHOT_LIMIT: usize = 15 * 1024 * 1024;
+
+/// The encodings that come with the library. The encoding behind an id never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[non_exhaustive]
+pub enum Serializer {
+    /// MessagePack with named fields, so that fields may be added, removed and reordered; id 1.
+    #[default]
+    MessagePack,
+    /// JSON; id 2.
+    Json,
+}
+
+/// Why a value could not be encoded: it is rejected, and nothing was sent to the store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EncodeError {
+    /// More bytes than the limit; make the event smaller or raise the store's limit.
+    #[error("encoded as {manifest} it takes more than {limit} bytes, the limit of its store")]
+    TooLarge {
+        /// What it would have been stored as.
+        manifest: String,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The serializer refused the value.
+    #[error("{serializer:?} could not encode {manifest}")]
+    Serializer {
+        /// Which serializer.
+        serializer: Serializer,
+        /// What it would have been stored as.
+        manifest: String,
+        /// What it says.
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+/// Why stored bytes could not be decoded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// Another type, or a newer version of this one.
+    #[error("unknown manifest {found:?}, this program reads {expected:?} and older versions of it")]
+    UnknownManifest {
+        /// What is stored.
+        found: String,
+        /// What this program writes.
+        expected: String,
+    },
+    /// No serializer with this id.
+    #[error("unknown serializer id {0}, this program knows 1 (MessagePack) and 2 (JSON)")]
+    UnknownSerializer(u32),
+    /// More bytes than this program is willing to decode.
+    #[error("{len} bytes are more than the limit of {limit}")]
+    TooLarge {
+        /// The size of the payload in bytes.
+        len: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The bytes are no well-formed value, too deep, or have something behind them.
+    #[error("malformed {serializer:?}: {reason}")]
+    Malformed {
+        /// Which serializer.
+        serializer: Serializer,
+        /// What is wrong.
+        reason: &'static str,
+    },
+    /// The bytes are well-formed but not of this type.
+    #[error("{serializer:?} could not decode the bytes")]
+    Serializer {
+        /// Which serializer.
+        serializer: Serializer,
+        /// What it says.
+        source: Box<dyn Error + Send + Sync>,
+    },
+}
+
+impl Serializer {
+    /// The id stored with every payload.
+    pub fn id(self) -> u32 {
+        match self {
+            Serializer::MessagePack => 1,
+            Serializer::Json => 2,
+        }
+    }
+
+    /// The serializer that a config names: `messagepack` or `json`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "messagepack" => Some(Serializer::MessagePack),
+            "json" => Some(Serializer::Json),
+            _ => None,
+        }
+    }
+
+    fn from_id(id: u32) -> Result<Self, DecodeError> {
+        match id {
+            1 => Ok(Serializer::MessagePack),
+            2 => Ok(Serializer::Json),
+            other => Err(DecodeError::UnknownSerializer(other)),
+        }
+    }
+
+    /// Encodes a value, giving up as soon as it grows over `limit` bytes.
+    pub(crate) fn encode<T: Serialize>(
+        self,
+        value: &T,
+        manifest: &Manifest,
+        limit: usize,
+    ) -> Result<Payload, EncodeError> {
+        let mut writer = LimitedWriter::new(limit.min(HARD_PAYLOAD_LIMIT));
+        let result: Result<(), Box<dyn Error + Send + Sync>> = match self {
+            Serializer::MessagePack => {
+                rmp_serde::encode::write_named(&mut writer, value).map_err(Into::into)
+            }
+            Serializer::Json => serde_json::to_writer(&mut writer, value).map_err(Into::into),
+        };
+        match result {
+            _ if writer.overflowed() => Err(EncodeError::TooLarge {
+                manifest: manifest.text().to_string(),
+                limit: limit.min(HARD_PAYLOAD_LIMIT),
+            }),
+            Ok(()) => Ok(Payload::new(
+                self.id(),
+                manifest.text().clone(),
+                Bytes::from(writer.into_bytes()),
+            )),
+            Err(source) => Err(EncodeError::Serializer {
+                serializer: self,
+                manifest: manifest.text().to_string(),
+                source,
+            }),
+        }
+    }
+}
+
+/// Decodes what a store gave back: the stored serializer decides, never the present setting.
+pub(crate) fn decode<T: DeserializeOwned>(
+    payload: &Payload,
+    manifest: &Manifest,
+    limit: usize,
+) -> Result<T, DecodeError> {
+    manifest.check_stored(&payload.manifest)?;
+    let limit = limit.min(HARD_PAYLOAD_LIMIT);
+    if payload.len() > limit {
+        return Err(DecodeError::TooLarge {
+            len: payload.len(),
+            limit,
+        });
+    }
+    let serializer = Serializer::from_id(payload.serializer_id)?;
+    let decoded: Result<T, Box<dyn Error + Send + Sync>> = match serializer {
+        Serializer::MessagePack => {
+            // serde would recurse along the nesting of hostile bytes until the stack overflows, which aborts the process.
+            message_pack_scan::check(&payload.bytes)
+                .map_err(|reason| DecodeError::Malformed { serializer, reason })?;
+            rmp_serde::from_slice(&payload.bytes).map_err(Into::into)
+        }
+        Serializer::Json => serde_json::from_slice(&payload.bytes).map_err(Into::into),
+    };
+    decoded.map_err(|source| DecodeError::Serializer { serializer, source })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,162 @@
+//! What is encoded, what is refused, and that hostile bytes do no harm.
+
+use proptest::prelude::*;
+use serde::Deserialize;
+
+use super::*;
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum Value {
+    Leaf(u64),
+    Named { text: String, list: Vec<u8> },
+    Nested(Box<Value>),
+}
+
+const LIMIT: usize = DEFAULT_EVENT_LIMIT;
+
+fn manifest() -> Manifest {
+    Manifest::new("test.value", 2)
+}
+
+fn encode(serializer: Serializer, value: &Value) -> Payload {
+    serializer.encode(value, &manifest(), LIMIT).unwrap()
+}
+
+fn named() -> Value {
+    Value::Named {
+        text: "é😀".to_owned(),
+        list: vec![0, 255],
+    }
+}
+
+#[test]
+fn both_serializers_give_back_what_they_took() {
+    for serializer in [Serializer::MessagePack, Serializer::Json] {
+        let payload = encode(serializer, &named());
+        assert_eq!(payload.serializer_id, serializer.id());
+        assert_eq!(&*payload.manifest, "test.value:v2");
+        assert_eq!(
+            decode::<Value>(&payload, &manifest(), LIMIT).unwrap(),
+            named()
+        );
+    }
+}
+
+#[test]
+fn the_stored_form_is_frozen() {
+    let message_pack = encode(Serializer::MessagePack, &Value::Leaf(300));
+    assert_eq!(&message_pack.bytes[..], b"\x81\xa4Leaf\xcd\x01\x2c");
+    let json = encode(Serializer::Json, &Value::Leaf(300));
+    assert_eq!(&json.bytes[..], br#"{"Leaf":300}"#);
+}
+
+#[test]
+fn the_stored_serializer_decides_and_an_unknown_one_is_named() {
+    let mut payload = encode(Serializer::Json, &named());
+    assert!(decode::<Value>(&payload, &manifest(), LIMIT).is_ok());
+    payload.serializer_id = 1_234;
+    let error = decode::<Value>(&payload, &manifest(), LIMIT).unwrap_err();
+    assert!(error.to_string().contains("1234"), "{error}");
+}
+
+#[test]
+fn lower_versions_are_read_and_higher_or_foreign_ones_refused() {
+    let mut payload = encode(Serializer::MessagePack, &named());
+    for (stored, known) in [
+        ("test.value:v1", true),
+        ("test.value:v2", true),
+        ("test.value:v3", false),
+        ("test.value:v0", false),
+        ("test.value", false),
+        ("other:v1", false),
+        ("test.value:vx", false),
+    ] {
+        payload.manifest = stored.into();
+        let decoded = decode::<Value>(&payload, &manifest(), LIMIT);
+        assert_eq!(decoded.is_ok(), known, "{stored}: {decoded:?}");
+    }
+}
+
+#[test]
+fn a_value_over_the_limit_is_refused_before_it_is_built_whole() {
+    let large = Value::Named {
+        text: "x".repeat(LIMIT),
+        list: Vec::new(),
+    };
+    for serializer in [Serializer::MessagePack, Serializer::Json] {
+        let refused = serializer.encode(&large, &manifest(), LIMIT);
+        assert!(matches!(
+            refused,
+            Err(EncodeError::TooLarge { limit: LIMIT, .. })
+        ));
+    }
+}
+
+#[test]
+fn bytes_over_the_limit_are_not_decoded() {
+    let payload = encode(Serializer::MessagePack, &named());
+    let error = decode::<Value>(&payload, &manifest(), payload.len() - 1).unwrap_err();
+    assert!(matches!(error, DecodeError::TooLarge { .. }));
+}
+
+#[test]
+fn bytes_behind_the_value_are_an_error() {
+    for serializer in [Serializer::MessagePack, Serializer::Json] {
+        let mut payload = encode(serializer, &named());
+        payload.bytes = [&payload.bytes[..], b"1"].concat().into();
+        assert!(decode::<Value>(&payload, &manifest(), LIMIT).is_err());
+    }
+}
+
+#[test]
+fn a_nesting_bomb_is_refused_without_touching_the_stack() {
+    // {"Nested": {"Nested": ...}}: 600 KB of it abort a process that hands them to rmp-serde.
+    let bomb = b"\x81\xa6Nested".repeat(100_000);
+    let payload = Payload::new(1, manifest().text().clone(), bomb);
+    let error = decode::<Value>(&payload, &manifest(), LIMIT).unwrap_err();
+    assert!(error.to_string().contains("nested too deeply"), "{error}");
+}
+
+#[test]
+fn a_claimed_length_that_is_not_there_is_cut_off_not_allocated() {
+    for bytes in [
+        &b"\xdd\xff\xff\xff\xff"[..],
+        b"\xdb\xff\xff\xff\xff",
+        b"\xc9\xff\xff\xff\xff",
+    ] {
+        assert_eq!(message_pack_scan::check(bytes), Err("cut off"));
+    }
+}
+
+fn value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        any::<u64>().prop_map(Value::Leaf),
+        (".*", any::<Vec<u8>>()).prop_map(|(text, list)| Value::Named { text, list }),
+    ];
+    leaf.prop_recursive(30, 30, 1, |inner| {
+        inner.prop_map(|value| Value::Nested(Box::new(value)))
+    })
+}
+
+proptest! {
+    #[test]
+    fn every_value_survives_both_ways(value in value(), json: bool) {
+        let serializer = if json { Serializer::Json } else { Serializer::MessagePack };
+        let payload = encode(serializer, &value);
+        prop_assert_eq!(decode::<Value>(&payload, &manifest(), LIMIT).unwrap(), value);
+    }
+
+    #[test]
+    fn random_bytes_never_panic(bytes: Vec<u8>, id in 0_u32..4) {
+        let payload = Payload::new(id, manifest().text().clone(), bytes);
+        let _ = decode::<Value>(&payload, &manifest(), LIMIT);
+    }
+
+    #[test]
+    fn the_scan_agrees_with_the_decoder_on_whole_values(value in value(), cut in any::<prop::sample::Index>()) {
+        let bytes = encode(Serializer::MessagePack, &value).bytes;
+        prop_assert_eq!(message_pack_scan::check(&bytes), Ok(()));
+        let cut = cut.index(bytes.len());
+        prop_assert!(message_pack_scan::check(&bytes[..cut]).is_err());
+    }
+}

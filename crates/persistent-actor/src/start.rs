@@ -1,0 +1,115 @@
+//! Starting a persistent actor.
+
+use std::sync::Arc;
+
+use actix::dev::channel::channel;
+use actix::{Addr, ArbiterHandle};
+use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId};
+use tokio::sync::oneshot;
+
+use crate::PersistentActor;
+use crate::driver::Driver;
+use crate::driver::mailbox::Mailbox;
+use crate::environment::Environment;
+
+/// How many messages wait in the channel of an address before senders are held back; actix's own default.
+const MAILBOX_CAPACITY: usize = 16;
+
+/// Why an actor was not started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// An actor with this id is live in this process; two would overwrite each other's decisions.
+    #[error("an actor with the persistence id {0:?} is already running")]
+    AlreadyRunning(PersistenceId),
+    /// Its id cannot be stored.
+    #[error("{persistence_id:?} is no valid persistence id")]
+    InvalidPersistenceId {
+        /// The id.
+        persistence_id: PersistenceId,
+        /// Which rule it breaks.
+        source: InvalidPersistenceId,
+    },
+    /// No journal or snapshot store is configured under this plugin id.
+    #[error("there is no {store} with the plugin id '{plugin_id}'; known are: {}", known.join(", "))]
+    UnknownPlugin {
+        /// `journal` or `snapshot store`.
+        store: &'static str,
+        /// What the actor asked for.
+        plugin_id: String,
+        /// What there is.
+        known: Vec<String>,
+    },
+    /// The arbiter has stopped.
+    #[error("the arbiter has stopped")]
+    ArbiterStopped,
+}
+
+/// Starts an actor on the current arbiter; `choose` gives the stores for the plugin ids it names.
+///
+/// The factory is called at once, and again whenever the actor has to be rebuilt; messages may be sent right away and
+/// are handled after the recovery.
+///
+/// # Errors
+/// [`StartError`] if its id is invalid or live, or for what `choose` refuses.
+///
+/// # Panics
+/// Outside of an actix system, and where the factory does.
+pub fn start<A, F>(
+    mut factory: F,
+    choose: impl FnOnce(&A) -> Result<Arc<Environment>, StartError>,
+) -> Result<Addr<A>, StartError>
+where
+    A: PersistentActor,
+    F: FnMut() -> A + Unpin + 'static,
+{
+    let actor = factory();
+    let persistence_id = actor.persistence_id();
+    persistence_id
+        .validate()
+        .map_err(|source| StartError::InvalidPersistenceId {
+            persistence_id: persistence_id.clone(),
+            source,
+        })?;
+    let environment = choose(&actor)?;
+    let registration = environment
+        .live_ids
+        .register(&persistence_id)
+        .ok_or(StartError::AlreadyRunning(persistence_id))?;
+    let (sender, receiver) = channel(MAILBOX_CAPACITY);
+    let address = Addr::new(sender);
+    let mailbox = Mailbox::new(receiver, environment.stash_capacity);
+    actix_rt::spawn(Driver::new(
+        actor,
+        factory,
+        environment,
+        registration,
+        mailbox,
+        address.downgrade(),
+    ));
+    Ok(address)
+}
+
+/// Starts an actor on another arbiter, where the factory runs too.
+///
+/// # Errors
+/// As [`start`], and [`StartError::ArbiterStopped`].
+///
+/// # Cancel safety
+/// When dropped the actor may have been started; it ends by itself, because nobody has its address.
+pub async fn start_in<A, F>(
+    arbiter: &ArbiterHandle,
+    factory: F,
+    choose: impl FnOnce(&A) -> Result<Arc<Environment>, StartError> + Send + 'static,
+) -> Result<Addr<A>, StartError>
+where
+    A: PersistentActor,
+    F: FnMut() -> A + Send + Unpin + 'static,
+{
+    let (sender, started) = oneshot::channel();
+    arbiter.spawn_fn(move || {
+        // The asker may have gone; then the address is dropped and the actor ends.
+        let _ = sender.send(start(factory, choose));
+    });
+    started.await.unwrap_or(Err(StartError::ArbiterStopped))
+}

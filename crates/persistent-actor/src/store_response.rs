@@ -1,0 +1,111 @@
+//! What the stores answer to snapshots and deletes.
+
+use actix_persistence_storage_api::{SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError};
+
+use crate::EncodeError;
+
+/// The answer to [`save_snapshot`], [`delete_snapshot`], [`delete_snapshots`] or [`delete_messages`],
+/// given to [`on_store_response`]; the names are Akka's.
+///
+/// [`save_snapshot`]: crate::PersistentContext::save_snapshot
+/// [`delete_snapshot`]: crate::PersistentContext::delete_snapshot
+/// [`delete_snapshots`]: crate::PersistentContext::delete_snapshots
+/// [`delete_messages`]: crate::PersistentContext::delete_messages
+/// [`on_store_response`]: crate::PersistentActor::on_store_response
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StoreResponse {
+    /// The snapshot is durable.
+    SaveSnapshotSuccess {
+        /// Which snapshot.
+        metadata: SnapshotMetadata,
+    },
+    /// The snapshot is not stored, or not known to be.
+    SaveSnapshotFailure {
+        /// Which snapshot.
+        metadata: SnapshotMetadata,
+        /// Why.
+        error: SaveSnapshotError,
+    },
+    /// The snapshot is gone, or never was.
+    DeleteSnapshotSuccess {
+        /// Which snapshot; its timestamp is [`UNSET`](actix_persistence_storage_api::Timestamp::UNSET).
+        metadata: SnapshotMetadata,
+    },
+    /// The snapshot may still be there.
+    DeleteSnapshotFailure {
+        /// Which snapshot.
+        metadata: SnapshotMetadata,
+        /// Why.
+        error: StorageError,
+    },
+    /// No snapshot that the criteria select is left.
+    DeleteSnapshotsSuccess {
+        /// The criteria asked for.
+        criteria: SnapshotCriteria,
+    },
+    /// Selected snapshots may still be there.
+    DeleteSnapshotsFailure {
+        /// The criteria asked for.
+        criteria: SnapshotCriteria,
+        /// Why.
+        error: StorageError,
+    },
+    /// Events up to the number are not replayed any more.
+    DeleteMessagesSuccess {
+        /// The bound asked for, inclusive.
+        to_sequence_nr: SequenceNr,
+    },
+    /// The events may still be there.
+    DeleteMessagesFailure {
+        /// The bound asked for, inclusive.
+        to_sequence_nr: SequenceNr,
+        /// Why.
+        error: DeleteMessagesError,
+    },
+}
+
+/// Why a snapshot was not saved.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SaveSnapshotError {
+    /// It could not be encoded, or is too large.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// The store failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The actor was started without a snapshot store.
+    #[error("no snapshot store is configured")]
+    NoSnapshotStore,
+}
+
+/// Why events were not deleted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeleteMessagesError {
+    /// The journal failed.
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+    /// The bound is above every event the actor persisted; the journal was not asked.
+    #[error("events up to {to_sequence_nr} cannot be deleted, the last one is {last_sequence_nr}")]
+    AboveLast {
+        /// The bound asked for.
+        to_sequence_nr: SequenceNr,
+        /// The actor's last event.
+        last_sequence_nr: SequenceNr,
+    },
+}
+
+impl StoreResponse {
+    /// The failure, if it is one.
+    pub fn error(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            StoreResponse::SaveSnapshotFailure { error, .. } => Some(error),
+            StoreResponse::DeleteSnapshotFailure { error, .. }
+            | StoreResponse::DeleteSnapshotsFailure { error, .. } => Some(error),
+            StoreResponse::DeleteMessagesFailure { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

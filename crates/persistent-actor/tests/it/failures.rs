@@ -1,0 +1,286 @@
+//! What fails is answered, the actor is rebuilt, and its address goes on.
+
+use std::time::Duration;
+
+use actix::MailboxError;
+use actix_persistence_memory::MemoryStorage;
+use actix_persistence_persistent_actor::PersistError;
+use actix_persistence_storage_api::{Journal, WriterId};
+use tokio::time::Instant;
+
+use crate::scripted_journal::{Next, ScriptedJournal};
+use crate::tally::{Add, Get, Log, Run, Tally, kind, persist};
+use crate::world::{World, run};
+
+#[test]
+fn a_write_that_certainly_failed_is_answered_so_and_the_next_incarnation_goes_on() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Add(1)).await.unwrap().unwrap();
+        journal.next(Next::FailNotStored);
+        let failed = tally.send(Add(2)).await.unwrap().unwrap_err();
+        assert_eq!(kind(&failed), "NotStored");
+        assert_eq!(tally.send(Add(4)).await.unwrap().unwrap(), 5);
+        let expected = [
+            "failed 2 at 2: NotStored",
+            "event 1",
+            "recovered at 1",
+            "command 4",
+        ];
+        assert_eq!(log.take()[5..9], expected);
+    });
+}
+
+#[test]
+fn a_write_of_unknown_outcome_is_answered_so_and_the_recovery_finds_out() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        journal.next(Next::StoreButFailUnknown);
+        let failed = tally.send(Add(2)).await.unwrap().unwrap_err();
+        assert_eq!(kind(&failed), "Unknown");
+        assert!(!failed.is_certainly_not_stored());
+        assert_eq!(tally.send(Get).await.unwrap(), 2, "it was stored");
+        assert_eq!(tally.send(Add(3)).await.unwrap().unwrap(), 5);
+    });
+}
+
+#[test]
+fn a_plugin_that_panics_is_a_failure_of_unknown_outcome() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        journal.next(Next::Panic);
+        let failed = tally.send(Add(2)).await.unwrap().unwrap_err();
+        assert_eq!(kind(&failed), "Unknown");
+        assert_eq!(tally.send(Add(3)).await.unwrap().unwrap(), 3);
+    });
+}
+
+#[test]
+fn a_second_writer_makes_the_first_one_lose_with_a_conflict_and_recover_onto_the_winners_events() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let other = World::on(
+            world.storage.clone(),
+            std::sync::Arc::new(world.storage.journal()),
+            |_| {},
+        );
+        let first = world.start(Tally::factory("1", &log)).unwrap();
+        first.send(Add(1)).await.unwrap().unwrap();
+        let second = other.start(Tally::factory("1", &log)).unwrap();
+        assert_eq!(second.send(Add(10)).await.unwrap().unwrap(), 11);
+        let lost = first.send(Add(2)).await.unwrap().unwrap_err();
+        assert!(
+            matches!(&lost, PersistError::Conflict(error) if error.conflict().is_some()),
+            "{lost:?}"
+        );
+        assert_eq!(first.send(Get).await.unwrap(), 11);
+    });
+}
+
+#[test]
+fn stashed_commands_survive_a_failure_and_the_failed_one_is_not_run_again() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let journal = ScriptedJournal::held(storage.journal());
+        let world = World::on(storage, journal.clone(), |_| {});
+        let log = Log::default();
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        journal.next(Next::FailNotStored);
+        let failing = tally.send(Add(1));
+        let waiting: Vec<_> = (2..=5).map(|n| tally.send(Add(n))).collect();
+        journal.release(5);
+        failing.await.unwrap().unwrap_err();
+        let mut sums = Vec::new();
+        for command in waiting {
+            sums.push(command.await.unwrap().unwrap());
+        }
+        assert_eq!(sums, [2, 5, 9, 14]);
+        let commands = log
+            .take()
+            .into_iter()
+            .filter(|entry| entry.starts_with("command"));
+        let expected = [
+            "command 1",
+            "command 2",
+            "command 3",
+            "command 4",
+            "command 5",
+        ];
+        assert_eq!(commands.collect::<Vec<_>>(), expected);
+    });
+}
+
+#[test]
+fn without_keep_stash_the_channels_of_waiting_commands_close() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let journal = ScriptedJournal::held(storage.journal());
+        let world = World::on(storage, journal.clone(), |environment| {
+            environment.back_off.keep_stash = false;
+        });
+        let log = Log::default();
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        journal.next(Next::FailNotStored);
+        let failing = tally.send(Add(1));
+        let waiting = tally.send(Add(2));
+        journal.release(2);
+        failing.await.unwrap().unwrap_err();
+        assert!(matches!(waiting.await, Err(MailboxError::Closed)));
+        assert_eq!(
+            tally.send(Add(3)).await.unwrap().unwrap(),
+            3,
+            "the address goes on"
+        );
+    });
+}
+
+#[test]
+fn a_panicking_handler_ends_the_incarnation_and_nothing_it_persisted_in_that_turn_is_stored() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Add(1)).await.unwrap().unwrap();
+        let panicking = tally.send(Run::new(|_, ctx| {
+            persist(ctx, 50);
+            panic!("in a handler");
+        }));
+        let waiting = tally.send(Add(2));
+        assert!(matches!(panicking.await, Err(MailboxError::Closed)));
+        assert_eq!(waiting.await.unwrap().unwrap(), 3);
+        assert!(tally.connected());
+    });
+}
+
+#[test]
+fn a_panic_in_on_event_tells_the_asker_that_the_event_is_stored() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let shared = log.clone();
+        // Only the first incarnation is poisoned.
+        let mut incarnation = 0;
+        let tally = world.start(move || {
+            incarnation += 1;
+            let mut tally = Tally::new("1", &shared);
+            tally.poison = (incarnation == 1).then_some(7);
+            tally
+        });
+        let tally = tally.unwrap();
+        let error = tally.send(Add(7)).await.unwrap().unwrap_err();
+        assert_eq!(kind(&error), "StoredUnanswered");
+        assert_eq!(tally.send(Get).await.unwrap(), 7);
+    });
+}
+
+#[test]
+fn delays_between_incarnations_grow_and_start_again_after_a_time_of_good_work() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let journal = ScriptedJournal::new(storage.journal());
+        let world = World::on(storage, journal.clone(), |environment| {
+            environment.back_off.random_factor = 0.0;
+        });
+        let log = Log::default();
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Get).await.unwrap();
+        let mut delays = Vec::new();
+        for pause in [0, 0, 0, 60] {
+            tokio::time::sleep(Duration::from_secs(pause)).await;
+            journal.next(Next::FailNotStored);
+            tally.send(Add(1)).await.unwrap().unwrap_err();
+            let failed_at = Instant::now();
+            tally.send(Get).await.unwrap();
+            delays.push(failed_at.elapsed().as_secs());
+        }
+        assert_eq!(delays, [3, 6, 12, 3]);
+    });
+}
+
+#[test]
+fn an_actor_that_fails_too_often_ends_for_good_and_frees_its_id() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let journal = ScriptedJournal::new(storage.journal());
+        let world = World::on(storage, journal.clone(), |environment| {
+            environment.back_off.max_restarts = Some(2);
+        });
+        let log = Log::default();
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        for _ in 0..3 {
+            journal.next(Next::FailNotStored);
+            tally.send(Add(1)).await.unwrap().unwrap_err();
+        }
+        assert!(matches!(tally.send(Get).await, Err(MailboxError::Closed)));
+        let again = world.start(Tally::factory("1", &log)).unwrap();
+        assert_eq!(again.send(Add(1)).await.unwrap().unwrap(), 1);
+    });
+}
+
+#[test]
+fn a_recovery_that_waiting_cures_keeps_its_commands() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        journal.fail_recoveries(3);
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        assert_eq!(tally.send(Add(1)).await.unwrap().unwrap(), 1);
+        let failures = log
+            .take()
+            .iter()
+            .filter(|entry| entry.starts_with("recovery failed"))
+            .count();
+        assert_eq!(failures, 3);
+    });
+}
+
+#[test]
+fn a_recovery_that_waiting_does_not_cure_closes_its_commands_and_tries_again() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let shared = log.clone();
+        let mut incarnation = 0;
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Add(7)).await.unwrap().unwrap();
+        drop(tally);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let tally = world
+            .start(move || {
+                incarnation += 1;
+                let mut tally = Tally::new("1", &shared);
+                tally.poison = (incarnation <= 2).then_some(7);
+                tally
+            })
+            .unwrap();
+        assert!(matches!(tally.send(Get).await, Err(MailboxError::Closed)));
+        assert!(
+            matches!(tally.send(Get).await, Err(MailboxError::Closed)),
+            "at once"
+        );
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(
+            tally.send(Get).await.unwrap(),
+            7,
+            "the third incarnation is sound"
+        );
+    });
+}
+
+#[test]
+fn a_write_from_before_a_recovery_is_refused_by_its_epoch() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Add(1)).await.unwrap().unwrap();
+        // Somebody else takes the id over, without writing.
+        let id = Tally::new("1", &log).id;
+        world
+            .storage
+            .journal()
+            .recover(&id, WriterId::random())
+            .await
+            .unwrap();
+        let error = tally.send(Add(2)).await.unwrap().unwrap_err();
+        assert_eq!(kind(&error), "Conflict");
+    });
+}

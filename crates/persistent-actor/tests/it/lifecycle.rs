@@ -1,0 +1,156 @@
+//! Starting, stopping, and being left alone.
+
+use actix::{ActorContext, MailboxError, Running};
+use actix_persistence_persistent_actor::StartError;
+use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId};
+
+use crate::tally::{Add, Get, Log, Run, Tally, persist, stop};
+use crate::world::{World, run};
+
+#[test]
+fn an_id_that_is_live_is_refused_before_any_database_is_asked() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let refused = world.start(Tally::factory("1", &log)).err().unwrap();
+        assert_eq!(
+            refused,
+            StartError::AlreadyRunning(PersistenceId::of("Tally", "1"))
+        );
+        tally.send(Get).await.unwrap();
+        assert!(journal.calls().is_empty());
+        assert_eq!(log.take(), ["recovered at 0"], "one recovery");
+    });
+}
+
+#[test]
+fn an_invalid_id_is_refused() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let refused = world.start(Tally::factory("", &log)).err().unwrap();
+        let persistence_id = PersistenceId::of("Tally", "");
+        let source = InvalidPersistenceId::Blank;
+        assert_eq!(
+            refused,
+            StartError::InvalidPersistenceId {
+                persistence_id,
+                source
+            }
+        );
+    });
+}
+
+#[test]
+fn stop_takes_effect_when_everything_persisted_is_handled_and_drops_what_waits() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let turn = tally.send(Run::new(|tally, ctx| {
+            persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+            stop(tally, ctx);
+        }));
+        let late = tally.send(Get);
+        turn.await.unwrap();
+        journal.release(1);
+        assert!(matches!(late.await, Err(MailboxError::Closed)));
+        assert_eq!(
+            log.take(),
+            ["recovered at 0", "event 1", "handler", "stopped"]
+        );
+    });
+}
+
+#[test]
+fn terminate_ends_after_the_present_turn_and_no_handler_runs() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let turn = Run::new(|_, ctx| {
+            persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+            ctx.terminate();
+        });
+        tally.send(turn).await.unwrap();
+        assert!(matches!(tally.send(Get).await, Err(MailboxError::Closed)));
+        assert_eq!(log.take(), ["recovered at 0", "stopped"]);
+    });
+}
+
+#[test]
+fn a_successor_waits_until_the_stopping_actor_is_gone_and_sees_all_its_events() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        for n in 1..=20 {
+            let tally = world.start(Tally::factory("1", &log)).unwrap();
+            assert_eq!(tally.send(Add(1)).await.unwrap().unwrap(), n);
+            tally.send(Run::new(stop)).await.unwrap();
+            while tally.connected() {
+                tokio::task::yield_now().await;
+            }
+        }
+    });
+}
+
+#[test]
+fn an_actor_whose_last_address_is_gone_handles_what_it_was_sent_and_ends() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        for n in 1..=3 {
+            tally.do_send(Add(n));
+        }
+        drop(tally);
+        while !world.environment.live_ids.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let entries = log.take();
+        assert_eq!(entries[entries.len() - 2..], ["handler 3", "stopped"]);
+    });
+}
+
+#[test]
+fn an_actor_may_decline_to_stop() {
+    use actix::{Actor, Handler};
+    use actix_persistence_persistent_actor::{NoSnapshot, PersistentActor, PersistentContext};
+
+    struct Stubborn {
+        declined: bool,
+    }
+    impl Actor for Stubborn {
+        type Context = PersistentContext<Self>;
+        fn stopping(&mut self, _: &mut Self::Context) -> Running {
+            if std::mem::replace(&mut self.declined, true) {
+                Running::Stop
+            } else {
+                Running::Continue
+            }
+        }
+    }
+    impl PersistentActor for Stubborn {
+        type Event = crate::tally::Added;
+        type Snapshot = NoSnapshot;
+        fn persistence_id(&self) -> PersistenceId {
+            PersistenceId::of("Stubborn", "1")
+        }
+        fn on_event(&mut self, _: &crate::tally::Added) {}
+    }
+    #[derive(actix::Message)]
+    #[rtype(result = "()")]
+    struct Stop;
+    impl Handler<Stop> for Stubborn {
+        type Result = ();
+        fn handle(&mut self, _: Stop, ctx: &mut Self::Context) {
+            ctx.stop();
+        }
+    }
+
+    run(|| async {
+        let world = World::new();
+        let stubborn = world.start(|| Stubborn { declined: false }).unwrap();
+        stubborn.send(Stop).await.unwrap();
+        assert!(
+            stubborn.send(Stop).await.is_ok(),
+            "the first stop was declined"
+        );
+        assert!(stubborn.send(Stop).await.is_err());
+    });
+}

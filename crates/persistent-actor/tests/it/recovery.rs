@@ -1,0 +1,351 @@
+//! Recovery: what is replayed, what is refused.
+
+use std::sync::Arc;
+
+use actix::MailboxError;
+use actix_persistence_memory::MemoryStorage;
+use actix_persistence_persistent_actor::{Recovery, replay_actor};
+use actix_persistence_storage_api::{
+    AtomicWrite, EventRecord, Journal, Payload, SequenceNr, SnapshotCriteria, SnapshotMetadata,
+    SnapshotStore, Timestamp, WriterId,
+};
+
+use crate::tally::{Add, Get, Log, Run, Tally};
+use crate::world::{World, run};
+
+/// A world whose tally "1" has persisted the numbers from 1 to `events`, and is gone.
+async fn with_events(events: i64) -> (World, Log) {
+    let (world, log) = (World::new(), Log::default());
+    let tally = world.start(Tally::factory("1", &log)).unwrap();
+    for n in 1..=events {
+        tally.send(Add(n)).await.unwrap().unwrap();
+    }
+    end(&world, tally).await;
+    log.take();
+    (world, log)
+}
+
+async fn end(world: &World, tally: actix::Addr<Tally>) {
+    drop(tally);
+    while !world.environment.live_ids.is_empty() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// What a tally with this recovery replays, and the sum it ends with.
+async fn recovered(world: &World, log: &Log, recovery: Recovery) -> (Vec<String>, i64) {
+    let shared = log.clone();
+    let tally = world
+        .start(move || Tally {
+            recovery,
+            ..Tally::new("1", &shared)
+        })
+        .unwrap();
+    let sum = tally.send(Get).await.unwrap();
+    let entries = log.take();
+    end(world, tally).await;
+    log.take();
+    (entries, sum)
+}
+
+async fn save_snapshot(world: &World, log: &Log, at: SequenceNr, payload: Payload) {
+    let id = Tally::new("1", log).id;
+    let metadata = SnapshotMetadata::new(id, at, Timestamp::now());
+    world
+        .storage
+        .snapshot_store()
+        .save(metadata, payload)
+        .await
+        .unwrap();
+}
+
+fn sum(n: i64) -> Payload {
+    // A newtype struct is encoded as what it holds.
+    Payload::new(2, "test.sum:v1", n.to_string())
+}
+
+#[test]
+fn every_event_is_replayed_in_order_and_completion_follows_once() {
+    run(|| async {
+        let (world, log) = with_events(3).await;
+        let (entries, sum) = recovered(&world, &log, Recovery::default()).await;
+        assert_eq!(entries, ["event 1", "event 2", "event 3", "recovered at 3"]);
+        assert_eq!(sum, 6);
+    });
+}
+
+#[test]
+fn a_snapshot_stands_for_the_events_before_it() {
+    run(|| async {
+        let (world, log) = with_events(3).await;
+        save_snapshot(&world, &log, 2, sum(3)).await;
+        let (entries, sum) = recovered(&world, &log, Recovery::default()).await;
+        assert_eq!(entries, ["snapshot 2", "event 3", "recovered at 3"]);
+        assert_eq!(sum, 6);
+        let (entries, _) = recovered(
+            &world,
+            &log,
+            Recovery::default().from_snapshot(SnapshotCriteria::NONE),
+        )
+        .await;
+        assert_eq!(entries[0], "event 1");
+    });
+}
+
+#[test]
+fn a_bounded_recovery_goes_back_in_time_and_new_events_follow_on_the_real_end() {
+    run(|| async {
+        let (world, log) = with_events(4).await;
+        save_snapshot(&world, &log, 3, sum(6)).await;
+        let (entries, sum) = recovered(&world, &log, Recovery::default().to_sequence_nr(2)).await;
+        assert_eq!(entries, ["event 1", "event 2", "recovered at 4"]);
+        assert_eq!(sum, 3);
+        let (entries, _) = recovered(&world, &log, Recovery::none()).await;
+        assert_eq!(entries, ["recovered at 4"]);
+        let (entries, _) = recovered(&world, &log, Recovery::default().replay_max(0)).await;
+        assert_eq!(entries, ["snapshot 3", "recovered at 4"]);
+
+        let shared = log.clone();
+        let tally = world
+            .start(move || Tally {
+                recovery: Recovery::none(),
+                ..Tally::new("1", &shared)
+            })
+            .unwrap();
+        assert_eq!(tally.send(Add(5)).await.unwrap().unwrap(), 5);
+        end(&world, tally).await;
+        log.take();
+        let (entries, _) = recovered(&world, &log, Recovery::default()).await;
+        assert_eq!(
+            entries,
+            ["snapshot 3", "event 4", "event 5", "recovered at 5"]
+        );
+    });
+}
+
+#[test]
+fn a_stream_longer_than_a_page_is_replayed_whole() {
+    run(|| async {
+        let (world, log) = with_events(2_345).await;
+        let (entries, sum) = recovered(&world, &log, Recovery::default()).await;
+        assert_eq!(entries.len(), 2_346);
+        assert_eq!(sum, 2_345 * 2_346 / 2);
+    });
+}
+
+#[test]
+fn commands_wait_until_the_recovery_has_completed() {
+    run(|| async {
+        let (world, log) = with_events(3).await;
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let first = tally.send(Run::new(|tally, ctx| {
+            assert!(!ctx.is_recovering());
+            tally.log.add("command");
+        }));
+        first.await.unwrap();
+        let expected = ["event 1", "event 2", "event 3", "recovered at 3", "command"];
+        assert_eq!(log.take(), expected);
+    });
+}
+
+#[test]
+fn deleted_events_are_not_missed() {
+    run(|| async {
+        let (world, log) = with_events(5).await;
+        let id = Tally::new("1", &log).id;
+        world
+            .storage
+            .journal()
+            .delete_messages_to(&id, 3)
+            .await
+            .unwrap();
+        let (entries, _) = recovered(&world, &log, Recovery::default()).await;
+        assert_eq!(entries, ["event 4", "event 5", "recovered at 5"]);
+        world
+            .storage
+            .journal()
+            .delete_messages_to(&id, 5)
+            .await
+            .unwrap();
+        let (entries, _) = recovered(&world, &log, Recovery::default()).await;
+        assert_eq!(entries, ["recovered at 5"]);
+    });
+}
+
+/// Fails to recover, and gives what the actor was told.
+async fn failure(world: &World, log: &Log) -> String {
+    let tally = world.start(Tally::factory("1", log)).unwrap();
+    assert!(matches!(tally.send(Get).await, Err(MailboxError::Closed)));
+    let entries = log.take();
+    let failed = entries
+        .iter()
+        .find(|entry| entry.starts_with("recovery failed"));
+    failed
+        .unwrap_or_else(|| panic!("no failure in {entries:?}"))
+        .clone()
+}
+
+#[test]
+fn a_snapshot_above_the_journal_is_a_loud_failure_unless_allowed() {
+    run(|| async {
+        let (world, log) = with_events(3).await;
+        save_snapshot(&world, &log, 9, sum(45)).await;
+        let allowed = Recovery::default().allow_snapshot_ahead();
+        let (entries, sum) = recovered(&world, &log, allowed).await;
+        assert_eq!((entries[0].as_str(), sum), ("snapshot 9", 45));
+        let failed = failure(&world, &log).await;
+        assert!(failed.contains("at 9 is above 3"), "{failed}");
+    });
+}
+
+#[test]
+fn a_snapshot_of_another_type_is_a_failure() {
+    run(|| async {
+        let (world, log) = with_events(3).await;
+        save_snapshot(&world, &log, 2, Payload::new(2, "test.other:v1", "3")).await;
+        let failed = failure(&world, &log).await;
+        assert!(failed.contains("snapshot of \"Tally|1\" at 2"), "{failed}");
+    });
+}
+
+/// Writes a record as some other program would.
+async fn write_raw(world: &World, log: &Log, sequence_nr: SequenceNr, payload: Payload) {
+    let journal = world.storage.journal();
+    let id = Tally::new("1", log).id;
+    let writer = WriterId::random();
+    let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+    let record = EventRecord::new(sequence_nr, Timestamp::now(), writer, payload);
+    let write = AtomicWrite::new(id, epoch, vec![record]).unwrap();
+    assert!(journal.write_messages(vec![write]).await.unwrap()[0].is_stored());
+}
+
+#[test]
+fn an_unknown_manifest_or_serializer_or_a_corrupt_payload_fails_and_names_the_event() {
+    for (payload, expected) in [
+        (Payload::new(2, "test.added:v2", "{}"), "test.added:v2"),
+        (Payload::new(7, "test.added:v1", "{}"), "serializer 7"),
+        (Payload::new(1, "test.added:v1", vec![0xc1]), "serializer 1"),
+        (
+            Payload::new(2, "test.added:v1", "{\"n\":true}"),
+            "serializer 2",
+        ),
+    ] {
+        run(move || async move {
+            let (world, log) = with_events(2).await;
+            write_raw(&world, &log, 3, payload).await;
+            let failed = failure(&world, &log).await;
+            assert!(failed.contains("event 3 of \"Tally|1\""), "{failed}");
+            assert!(failed.contains(expected), "{failed}");
+        });
+    }
+}
+
+/// Hides one event, as a damaged store would.
+struct Lossy(actix_persistence_memory::MemoryJournal, SequenceNr);
+
+mod lossy {
+    use actix_persistence_storage_api::*;
+    use async_trait::async_trait;
+
+    #[async_trait]
+    impl Journal for super::Lossy {
+        async fn initialize(&self) -> Result<(), StorageError> {
+            self.0.initialize().await
+        }
+        async fn recover(
+            &self,
+            id: &PersistenceId,
+            writer: WriterId,
+        ) -> Result<Recovered, StorageError> {
+            self.0.recover(id, writer).await
+        }
+        async fn write_messages(
+            &self,
+            writes: Vec<AtomicWrite>,
+        ) -> Result<Vec<WriteOutcome>, StorageError> {
+            self.0.write_messages(writes).await
+        }
+        async fn replay_messages(
+            &self,
+            id: &PersistenceId,
+            range: ReplayRange,
+            page: PageLimit,
+        ) -> Result<ReplayPage, StorageError> {
+            let mut page = self.0.replay_messages(id, range, page).await?;
+            page.events.retain(|event| event.sequence_nr != self.1);
+            Ok(page)
+        }
+        async fn read_highest_sequence_nr(
+            &self,
+            id: &PersistenceId,
+            from: SequenceNr,
+        ) -> Result<SequenceNr, StorageError> {
+            self.0.read_highest_sequence_nr(id, from).await
+        }
+        async fn delete_messages_to(
+            &self,
+            id: &PersistenceId,
+            to: SequenceNr,
+        ) -> Result<(), StorageError> {
+            self.0.delete_messages_to(id, to).await
+        }
+    }
+}
+
+#[test]
+fn an_event_missing_at_the_start_in_the_middle_or_at_the_end_fails_the_recovery() {
+    for missing in [1, 2, 3] {
+        run(move || async move {
+            let (whole, log) = with_events(3).await;
+            let storage: MemoryStorage = whole.storage.clone();
+            let journal = Arc::new(Lossy(storage.journal(), missing));
+            let world = World::on(storage, journal, |_| {});
+            let failed = failure(&world, &log).await;
+            assert!(
+                failed.contains(&format!("event {missing} is missing")),
+                "{failed}"
+            );
+            let read = replay_actor(Tally::new("1", &log), world.environment).await;
+            assert!(read.is_err(), "a read-only replay notices it too");
+        });
+    }
+}
+
+#[test]
+fn an_actor_without_on_snapshot_fails_loudly_when_a_snapshot_exists() {
+    use actix::Actor;
+    use actix_persistence_persistent_actor::{PersistentActor, PersistentContext, RecoveryError};
+    use actix_persistence_storage_api::PersistenceId;
+
+    struct Forgetful(Log);
+    impl Actor for Forgetful {
+        type Context = PersistentContext<Self>;
+    }
+    impl PersistentActor for Forgetful {
+        type Event = crate::tally::Added;
+        type Snapshot = crate::tally::Sum;
+        fn persistence_id(&self) -> PersistenceId {
+            PersistenceId::of("Tally", "1")
+        }
+        fn on_event(&mut self, _: &crate::tally::Added) {
+            self.0.add("event");
+        }
+        fn on_recovery_failure(&mut self, error: &RecoveryError) {
+            self.0.add(error.to_string());
+        }
+    }
+
+    run(|| async {
+        let (world, log) = with_events(3).await;
+        save_snapshot(&world, &log, 2, sum(3)).await;
+        let shared = log.clone();
+        let forgetful = world.start(move || Forgetful(shared.clone())).unwrap();
+        let mut entries = Vec::new();
+        while entries.is_empty() {
+            tokio::task::yield_now().await;
+            entries = log.take();
+        }
+        assert!(entries[0].contains("implement on_snapshot"), "{entries:?}");
+        drop(forgetful);
+    });
+}

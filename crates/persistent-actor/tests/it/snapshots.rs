@@ -1,0 +1,162 @@
+//! Snapshots and deletes asked for by the actor, and their answers.
+
+use actix_persistence_persistent_actor::Environment;
+use actix_persistence_storage_api::{
+    Journal, PageLimit, ReplayRange, SnapshotCriteria, SnapshotStore,
+};
+
+use crate::tally::{Add, Get, Log, Run, Sum, Tally};
+use crate::world::{World, run};
+
+async fn answer(tally: &actix::Addr<Tally>, log: &Log, expected: &str) {
+    loop {
+        let entries = log.take();
+        if let Some(answer) = entries
+            .iter()
+            .find(|entry| entry.contains("Snapshot") || entry.contains("Messages"))
+        {
+            assert_eq!(answer, expected);
+            return;
+        }
+        tally.send(Get).await.unwrap();
+        tokio::task::yield_now().await;
+    }
+}
+
+#[test]
+fn a_saved_snapshot_has_the_number_of_the_last_event_and_starts_the_next_recovery() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        for n in [1, 2, 3] {
+            tally.send(Add(n)).await.unwrap().unwrap();
+        }
+        let save = Run::new(|tally, ctx| ctx.save_snapshot(&Sum(tally.sum)));
+        tally.send(save).await.unwrap();
+        answer(&tally, &log, "SaveSnapshotSuccess").await;
+        drop(tally);
+        while !world.environment.live_ids.is_empty() {
+            tokio::task::yield_now().await;
+        }
+        log.take();
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let check = Run::new(|tally, ctx| {
+            assert_eq!(
+                (
+                    ctx.snapshot_sequence_nr(),
+                    ctx.last_sequence_nr(),
+                    tally.sum
+                ),
+                (3, 3, 6)
+            );
+        });
+        tally.send(check).await.unwrap();
+        assert_eq!(log.take(), ["snapshot 3", "recovered at 3"]);
+    });
+}
+
+#[test]
+fn commands_go_on_while_a_snapshot_is_saved() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Add(1)).await.unwrap().unwrap();
+        let save = tally.send(Run::new(|tally, ctx| ctx.save_snapshot(&Sum(tally.sum))));
+        let next = tally.send(Get);
+        save.await.unwrap();
+        next.await.unwrap();
+        assert!(!log.take().contains(&"SaveSnapshotSuccess".to_owned()));
+        answer(&tally, &log, "SaveSnapshotSuccess").await;
+    });
+}
+
+#[test]
+fn snapshots_are_deleted_by_number_and_by_criteria() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        for n in [1, 2, 3] {
+            tally.send(Add(n)).await.unwrap().unwrap();
+            let save = Run::new(|tally, ctx| ctx.save_snapshot(&Sum(tally.sum)));
+            tally.send(save).await.unwrap();
+            answer(&tally, &log, "SaveSnapshotSuccess").await;
+        }
+        let delete = Run::new(|_, ctx| ctx.delete_snapshot(3));
+        tally.send(delete).await.unwrap();
+        answer(&tally, &log, "DeleteSnapshotSuccess").await;
+        let store = world.storage.snapshot_store();
+        let id = Tally::new("1", &log).id;
+        let latest = store
+            .load(&id, SnapshotCriteria::LATEST)
+            .await
+            .unwrap()
+            .unwrap();
+        assert_eq!(latest.metadata.sequence_nr, 2);
+        let delete = Run::new(|_, ctx| ctx.delete_snapshots(SnapshotCriteria::up_to(2)));
+        tally.send(delete).await.unwrap();
+        answer(&tally, &log, "DeleteSnapshotsSuccess").await;
+        assert_eq!(
+            store.load(&id, SnapshotCriteria::LATEST).await.unwrap(),
+            None
+        );
+    });
+}
+
+#[test]
+fn a_snapshot_over_the_limit_or_without_a_store_is_answered_with_a_failure() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let journal = world.environment.journal.clone();
+        let bare = World {
+            environment: std::sync::Arc::new(Environment::new(journal, None)),
+            storage: world.storage,
+        };
+        let tally = bare.start(Tally::factory("1", &log)).unwrap();
+        let save = Run::new(|tally, ctx| ctx.save_snapshot(&Sum(tally.sum)));
+        tally.send(save).await.unwrap();
+        answer(&tally, &log, "SaveSnapshotFailure").await;
+        let delete = Run::new(|_, ctx| ctx.delete_snapshot(3));
+        tally.send(delete).await.unwrap();
+        answer(&tally, &log, "DeleteSnapshotFailure").await;
+    });
+}
+
+#[test]
+fn events_are_deleted_up_to_a_bound_and_a_bound_above_the_last_event_is_refused() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        for n in [1, 2, 3] {
+            tally.send(Add(n)).await.unwrap().unwrap();
+        }
+        tally
+            .send(Run::new(|_, ctx| ctx.delete_messages(2)))
+            .await
+            .unwrap();
+        answer(&tally, &log, "DeleteMessagesSuccess").await;
+        let (journal, id) = (world.storage.journal(), Tally::new("1", &log).id);
+        let left = journal
+            .replay_messages(&id, ReplayRange::ALL, PageLimit::DEFAULT)
+            .await
+            .unwrap();
+        assert_eq!(
+            left.events
+                .iter()
+                .map(|e| e.sequence_nr)
+                .collect::<Vec<_>>(),
+            [3]
+        );
+        tally
+            .send(Run::new(|_, ctx| ctx.delete_messages(4)))
+            .await
+            .unwrap();
+        answer(&tally, &log, "DeleteMessagesFailure").await;
+        tally
+            .send(Run::new(|_, ctx| ctx.delete_messages(u64::MAX)))
+            .await
+            .unwrap();
+        answer(&tally, &log, "DeleteMessagesSuccess").await;
+        assert_eq!(tally.send(Add(4)).await.unwrap().unwrap(), 10);
+        assert_eq!(journal.read_highest_sequence_nr(&id, 0).await.unwrap(), 4);
+    });
+}

@@ -1,0 +1,94 @@
+//! The stores of one test, on an actix system with a paused clock.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::{Addr, System};
+use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
+use actix_persistence_memory::MemoryStorage;
+use actix_persistence_persistent_actor::{Environment, PersistentActor, StartError, start};
+use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings};
+use actix_persistence_storage_api::Journal;
+use actix_persistence_store_actor::StoreThread;
+
+use crate::scripted_journal::ScriptedJournal;
+
+/// Runs a test on a clock that stands still unless everybody waits for it: back-off takes no time.
+pub(crate) fn run<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + 'static) {
+    let system = System::with_tokio_rt(|| {
+        tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .start_paused(true)
+            .build()
+            .unwrap()
+    });
+    // Nothing here takes an hour; a test that hangs fails instead.
+    let limit = Duration::from_secs(24 * 3_600);
+    let result = system.block_on(async move { tokio::time::timeout(limit, test()).await });
+    assert!(result.is_ok(), "the test did not end");
+}
+
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) storage: MemoryStorage,
+    pub(crate) environment: Arc<Environment>,
+}
+
+impl World {
+    /// The memory plugin as it is.
+    pub(crate) fn new() -> Self {
+        let storage = MemoryStorage::new();
+        let journal = Arc::new(storage.journal());
+        Self::on(storage, journal, |_| {})
+    }
+
+    /// A journal that the test directs.
+    pub(crate) fn scripted() -> (Self, Arc<ScriptedJournal>) {
+        let storage = MemoryStorage::new();
+        let journal = ScriptedJournal::new(storage.journal());
+        (Self::on(storage, journal.clone(), |_| {}), journal)
+    }
+
+    /// A journal that holds back every write.
+    pub(crate) fn held() -> (Self, Arc<ScriptedJournal>) {
+        let storage = MemoryStorage::new();
+        let journal = ScriptedJournal::held(storage.journal());
+        (Self::on(storage, journal.clone(), |_| {}), journal)
+    }
+
+    /// Any journal, with settings of the test's own.
+    pub(crate) fn on(
+        storage: MemoryStorage,
+        journal: Arc<dyn Journal>,
+        change: impl FnOnce(&mut Environment),
+    ) -> Self {
+        let thread = StoreThread::on_current_arbiter();
+        let runtime = tokio::runtime::Handle::current();
+        let journal = JournalHandle::start(
+            journal,
+            JournalSettings::new("test"),
+            runtime.clone(),
+            &thread,
+        );
+        let snapshot_store = SnapshotHandle::start(
+            Arc::new(storage.snapshot_store()),
+            SnapshotSettings::new("test"),
+            runtime,
+            &thread,
+        );
+        let mut environment = Environment::new(journal, Some(snapshot_store));
+        change(&mut environment);
+        Self {
+            storage,
+            environment: Arc::new(environment),
+        }
+    }
+
+    pub(crate) fn start<A: PersistentActor>(
+        &self,
+        factory: impl FnMut() -> A + Unpin + 'static,
+    ) -> Result<Addr<A>, StartError> {
+        let environment = Arc::clone(&self.environment);
+        start(factory, move |_| Ok(environment))
+    }
+}
