@@ -1,0 +1,136 @@
+//! Opening a connection, and checking that it is what durability needs.
+
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, SqliteConnection};
+
+use super::ConnectionSettings;
+use crate::error::Fault;
+use crate::options::{Mode, Synchronous};
+use crate::queries;
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    SetUp,
+    Writer,
+    Reader,
+}
+
+/// Before it, concurrent checkpoints could damage a database: <https://www.sqlite.org/wal.html#walreset>.
+const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
+
+/// Rows on their way from the connection's thread, and so the most that is read beyond the end of a page.
+const ROWS_AHEAD: usize = 128;
+
+pub(super) async fn open(
+    settings: &ConnectionSettings,
+    role: Role,
+) -> Result<SqliteConnection, Fault> {
+    let options = SqliteConnectOptions::new()
+        .filename(&settings.location.path)
+        // The file is made before, with permissions of our choice: see `file::prepare`.
+        .create_if_missing(false)
+        .read_only(settings.location.mode == Mode::ReadOnly)
+        .busy_timeout(settings.busy_timeout)
+        .synchronous(match settings.synchronous {
+            Synchronous::Full => SqliteSynchronous::Full,
+            Synchronous::Normal => SqliteSynchronous::Normal,
+        })
+        // The schema may come from somebody else: it gets no say, and damaged pages are found early.
+        // https://www.sqlite.org/security.html
+        .pragma("trusted_schema", "OFF")
+        .pragma("cell_size_check", "ON")
+        .pragma(
+            "query_only",
+            if role == Role::Reader { "ON" } else { "OFF" },
+        )
+        .row_buffer_size(ROWS_AHEAD)
+        .disable_statement_logging();
+    Ok(options.connect().await?)
+}
+
+/// The write-ahead log stays set in the file; readers do not wait for the writer then, nor the writer for them.
+pub(super) async fn set_write_ahead_log(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    let mode: String = sqlx::query_scalar(queries::SET_WAL)
+        .fetch_one(&mut *connection)
+        .await?;
+    check_write_ahead_log(&mode)
+}
+
+/// Whether the settings took hold: SQLite ignores a pragma it cannot obey.
+pub(super) async fn check(
+    connection: &mut SqliteConnection,
+    settings: &ConnectionSettings,
+    role: Role,
+) -> Result<(), Fault> {
+    let mode: String = sqlx::query_scalar(queries::JOURNAL_MODE)
+        .fetch_one(&mut *connection)
+        .await?;
+    check_write_ahead_log(&mode)?;
+    if role != Role::Writer {
+        return Ok(());
+    }
+    for (pragma, expected) in [
+        (queries::SYNCHRONOUS, settings.synchronous.level()),
+        (queries::TRUSTED_SCHEMA, 0),
+        (queries::CELL_SIZE_CHECK, 1),
+    ] {
+        let found: i64 = sqlx::query_scalar(pragma)
+            .fetch_one(&mut *connection)
+            .await?;
+        if found != expected {
+            let message = format!("{pragma} is {found} although it was set to {expected}");
+            return Err(Fault::refused(StorageErrorKind::Unsupported, message));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the SQLite that was linked is new enough.
+pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    let version: String = sqlx::query_scalar(queries::SQLITE_VERSION)
+        .fetch_one(connection)
+        .await?;
+    if is_new_enough(&version) {
+        return Ok(());
+    }
+    let [major, minor, patch] = OLDEST_SQLITE;
+    let message = format!(
+        "SQLite {version} is linked, which may damage databases with a write-ahead log; \
+         use {major}.{minor}.{patch} or newer"
+    );
+    Err(Fault::refused(StorageErrorKind::Unsupported, message))
+}
+
+fn check_write_ahead_log(mode: &str) -> Result<(), Fault> {
+    if mode.eq_ignore_ascii_case("wal") {
+        return Ok(());
+    }
+    let message = format!(
+        "the database is in journal mode '{mode}' and cannot use a write-ahead log; \
+         put it on a local disk"
+    );
+    Err(Fault::refused(StorageErrorKind::Unsupported, message))
+}
+
+fn is_new_enough(version: &str) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    let parts: [u32; 3] = std::array::from_fn(|_| parts.next().unwrap_or(0));
+    parts >= OLDEST_SQLITE
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compares_versions_part_by_part() {
+        for good in ["3.51.3", "3.51.10", "3.52.0", "4.0", "3.100.0"] {
+            assert!(is_new_enough(good), "{good}");
+        }
+        for bad in ["3.51.2", "3.46.0", "3.51", "3.9.9", "", "x.y.z"] {
+            assert!(!is_new_enough(bad), "{bad}");
+        }
+    }
+}

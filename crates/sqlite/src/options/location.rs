@@ -1,0 +1,183 @@
+//! Where the database is: the `url` setting.
+
+use std::path::{Path, PathBuf};
+
+/// The database file a `url` names, and how it may be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Location {
+    /// Absolute, and with symbolic links resolved where the directory exists.
+    pub(crate) path: PathBuf,
+    pub(crate) mode: Mode,
+}
+
+/// The `mode` parameter of a `url`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Created when missing, if the schema may be created too.
+    Create,
+    /// Never created.
+    Existing,
+    /// Never written; SQLite refuses, and the store says so.
+    ReadOnly,
+}
+
+const MEMORY: &str = "must name a file: a database in memory is gone when its connection closes; \
+    use kind = \"memory\" for that";
+
+impl Location {
+    /// Reads a `url`; an error continues the key's name.
+    pub(crate) fn parse(url: &str) -> Result<Self, String> {
+        let rest = url
+            .strip_prefix("sqlite://")
+            .or_else(|| url.strip_prefix("sqlite:"))
+            .unwrap_or(url);
+        let (encoded, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+        let name = percent_decoded(encoded)
+            .ok_or("must have two hexadecimal digits after each '%', and be UTF-8 when decoded")?;
+        let scheme = name.split_once("://").map_or("", |(scheme, _)| scheme);
+        if name.is_empty() || name.contains('\0') {
+            return Err("must name a file, as in \"sqlite://bank.db\"".to_owned());
+        }
+        if !scheme.is_empty() || name.starts_with("file:") {
+            return Err(
+                "must be a path or begin with \"sqlite:\", as in \"sqlite://bank.db\"".to_owned(),
+            );
+        }
+        if name == ":memory:" {
+            return Err(MEMORY.to_owned());
+        }
+        let mode = mode_of(parameters)?;
+        let path = absolute(Path::new(&name)).map_err(|error| {
+            format!("is relative to a working directory that cannot be read: {error}")
+        })?;
+        Ok(Self { path, mode })
+    }
+}
+
+fn mode_of(parameters: &str) -> Result<Mode, String> {
+    let mut mode = Mode::Create;
+    for parameter in parameters.split('&').filter(|text| !text.is_empty()) {
+        mode = match parameter {
+            "mode=rwc" => Mode::Create,
+            "mode=rw" => Mode::Existing,
+            "mode=ro" => Mode::ReadOnly,
+            "mode=memory" => return Err(MEMORY.to_owned()),
+            _ => return Err("may be followed by '?mode=rwc', 'rw' or 'ro' only".to_owned()),
+        };
+    }
+    Ok(mode)
+}
+
+/// One file has one name here, as far as that can be known before it exists.
+fn absolute(path: &Path) -> std::io::Result<PathBuf> {
+    let path = std::path::absolute(path)?;
+    if let Ok(resolved) = path.canonicalize() {
+        return Ok(resolved);
+    }
+    let resolved = match (path.parent().map(Path::canonicalize), path.file_name()) {
+        (Some(Ok(directory)), Some(name)) => directory.join(name),
+        _ => path,
+    };
+    Ok(resolved)
+}
+
+/// Decodes `%20` and the like, as sqlx does; `None` if that does not work out.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digits = [bytes.next()?, bytes.next()?];
+            if !digits.iter().all(u8::is_ascii_hexdigit) {
+                return None;
+            }
+            let digits = std::str::from_utf8(&digits).ok()?;
+            decoded.push(u8::from_str_radix(digits, 16).ok()?);
+        } else {
+            decoded.push(byte);
+        }
+    }
+    String::from_utf8(decoded).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file_name(url: &str) -> String {
+        let location = Location::parse(url).unwrap();
+        let name = location.path.file_name().unwrap();
+        name.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn every_spelling_names_the_same_file() {
+        let here = std::env::current_dir().unwrap().canonicalize().unwrap();
+        for url in [
+            "sqlite://some.db",
+            "sqlite:some.db",
+            "some.db",
+            "./some.db",
+            "sqlite://some%2Edb",
+            "sqlite://some.db?mode=rwc",
+            "src/../some.db",
+        ] {
+            let location = Location::parse(url).unwrap();
+            // `std::path::absolute` keeps `..`, the parent directory is resolved after it.
+            assert_eq!(location.path, here.join("some.db"), "{url}");
+        }
+        let absolute = Location::parse("sqlite:///no/such/place/some.db").unwrap();
+        assert_eq!(absolute.path, Path::new("/no/such/place/some.db"));
+    }
+
+    #[test]
+    fn decodes_what_would_end_a_path() {
+        assert_eq!(file_name("sqlite://a%20b%3Fc%23.db"), "a b?c#.db");
+        assert_eq!(file_name("sqlite://%C3%BC.db"), "ü.db");
+        for url in ["a%2", "a%zz", "a%+1b", "%FF"] {
+            assert!(Location::parse(url).unwrap_err().contains('%'), "{url}");
+        }
+    }
+
+    #[test]
+    fn refuses_memory_and_points_to_the_memory_plugin() {
+        for url in [
+            "sqlite::memory:",
+            "sqlite://:memory:",
+            ":memory:",
+            "x.db?mode=memory",
+        ] {
+            let message = Location::parse(url).unwrap_err();
+            assert!(message.contains("kind = \"memory\""), "{url}: {message}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_file_on_this_machine() {
+        for url in [
+            "",
+            "sqlite://",
+            "postgres://me@host/db",
+            "file:x.db",
+            "a%00b",
+        ] {
+            assert!(Location::parse(url).is_err(), "{url}");
+        }
+        for url in [
+            "x.db?cache=shared",
+            "x.db?mode=rox",
+            "x.db?immutable=1&mode=ro",
+        ] {
+            let message = Location::parse(url).unwrap_err();
+            assert!(message.contains("mode=rwc"), "{url}: {message}");
+        }
+        assert_eq!(
+            Location::parse("x.db?mode=ro").unwrap().mode,
+            Mode::ReadOnly
+        );
+        assert_eq!(
+            Location::parse("x.db?mode=rw").unwrap().mode,
+            Mode::Existing
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Statements with several rows of values.
+
+use sqlx::SqlStr;
+
+use super::{TableName, with_names};
+
+/// The most rows in one statement.
+const LARGEST: usize = 128;
+/// Above this the sizes are its multiples.
+const STEP: usize = 16;
+
+/// One statement for each of a few numbers of rows, so that a connection prepares each once.
+///
+/// With powers of two a group needs more statements, with a text for every number of rows more of them are prepared
+/// and kept; this was the fastest of the three for groups of varying size.
+#[derive(Debug)]
+pub(crate) struct RowsStatement(Vec<SqlStr>);
+
+impl RowsStatement {
+    /// Repeats `row` for `{rows}` in the text.
+    pub(super) fn new(text: &str, row: &str, names: &[(&str, &TableName)]) -> Self {
+        let texts = sizes().map(|size| {
+            let rows = vec![row; size].join(", ");
+            with_names(&text.replace("{rows}", &rows), names)
+        });
+        Self(texts.collect())
+    }
+
+    /// The statement for one of [`chunk_sizes`].
+    pub(crate) fn of(&self, rows: usize) -> SqlStr {
+        self.0[index_of(rows)].clone()
+    }
+}
+
+/// Splits `total` rows into sizes there are statements for: few of them.
+pub(crate) fn chunk_sizes(total: usize) -> impl Iterator<Item = usize> {
+    let mut rest = total;
+    std::iter::from_fn(move || {
+        let size = match rest {
+            0 => return None,
+            _ if rest >= LARGEST => LARGEST,
+            _ if rest >= STEP => rest - rest % STEP,
+            _ => rest,
+        };
+        rest -= size;
+        Some(size)
+    })
+}
+
+fn sizes() -> impl Iterator<Item = usize> {
+    (1..STEP).chain((STEP..=LARGEST).step_by(STEP))
+}
+
+fn index_of(size: usize) -> usize {
+    if size < STEP {
+        size - 1
+    } else {
+        STEP - 2 + size / STEP
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_add_up_and_have_a_statement_of_their_size() {
+        let statement = RowsStatement::new("VALUES {rows}", "(?)", &[]);
+        for total in (0..=300).chain([999, 1_000, 1_001, 12_345]) {
+            let chunks: Vec<_> = chunk_sizes(total).collect();
+            assert_eq!(chunks.iter().sum::<usize>(), total);
+            assert!(chunks.len() <= total / LARGEST + 2, "{total}: {chunks:?}");
+            for size in chunks {
+                let binds = statement.of(size).as_str().matches('?').count();
+                assert_eq!(binds, size);
+            }
+        }
+    }
+
+    #[test]
+    fn binds_stay_below_the_limit_of_sqlite() {
+        // https://www.sqlite.org/limits.html#max_variable_number
+        const LIMIT: usize = 32_766;
+        const MOST_COLUMNS: usize = 16;
+        assert!(const { LARGEST * MOST_COLUMNS < LIMIT });
+    }
+}
