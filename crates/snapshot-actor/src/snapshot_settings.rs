@@ -1,0 +1,42 @@
+//! How a snapshot store is treated.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_store_actor::BreakerSettings;
+
+/// What the actor in front of a snapshot store has to know.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SnapshotSettings {
+    /// Which store this is, for errors and logs.
+    pub plugin_id: Arc<str>,
+    /// When to stop calling it, and how long one call may take; saves with deletes, and loads, have a breaker each.
+    pub circuit_breaker: BreakerSettings,
+    /// How long requests are held while initialising keeps failing.
+    pub initialize_timeout: Duration,
+    /// How long a load may take in all, waiting included.
+    pub load_timeout: Duration,
+    /// How long a save or delete may wait for its turn; afterwards it is not sent any more.
+    pub save_timeout: Duration,
+    /// How many requests are held until the store is initialised.
+    pub stash_capacity: usize,
+    /// How many calls run side by side, each for another id; 0 counts as 1.
+    pub max_concurrent_calls: usize,
+}
+
+impl SnapshotSettings {
+    /// The defaults: [`BreakerSettings::snapshot_store`], 30 s to initialise and to load, 60 s to save, 10,000 requests
+    /// held, 16 calls at once.
+    pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
+        Self {
+            plugin_id: plugin_id.into(),
+            circuit_breaker: BreakerSettings::snapshot_store(),
+            initialize_timeout: Duration::from_secs(30),
+            load_timeout: Duration::from_secs(30),
+            save_timeout: Duration::from_secs(60),
+            stash_capacity: 10_000,
+            max_concurrent_calls: 16,
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The snapshot store, and what it takes to call it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{
+    Effect, Operation, PersistenceId, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
+    SnapshotStore, StorageError, Timestamp,
+};
+use actix_persistence_store_actor::{
+    Ask, Call, CallEnd, Caller, CircuitBreaker, Question, Refusal, Refuse, Slot,
+};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::Instant;
+
+use crate::request::{Change, Kind, Request};
+use crate::snapshot_settings::SnapshotSettings;
+
+/// Serves one request at a time for each of its callers.
+pub(crate) struct StoreCalls {
+    store: Arc<dyn SnapshotStore>,
+    pub(crate) caller: Caller,
+    /// Of everything that changes snapshots.
+    pub(crate) saves: Arc<CircuitBreaker>,
+    pub(crate) loads: Arc<CircuitBreaker>,
+    load_timeout: Duration,
+    side_by_side: Semaphore,
+}
+
+impl StoreCalls {
+    pub(crate) fn new(
+        store: Arc<dyn SnapshotStore>,
+        caller: Caller,
+        settings: &SnapshotSettings,
+    ) -> Self {
+        let breaker = |what: &str| {
+            let name = format!("{what} of snapshot store {:?}", settings.plugin_id);
+            CircuitBreaker::new(name, settings.circuit_breaker.clone())
+        };
+        let permits = settings
+            .max_concurrent_calls
+            .clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            store,
+            caller,
+            saves: breaker("saves"),
+            loads: breaker("loads"),
+            load_timeout: settings.load_timeout,
+            side_by_side: Semaphore::new(permits),
+        }
+    }
+
+    pub(crate) fn initialize(&self) -> Call<()> {
+        let store = self.store.clone();
+        self.caller.start(
+            Operation::Initialize,
+            async move { store.initialize().await },
+        )
+    }
+
+    /// Serves a request; returns when the next one of its id may be served.
+    pub(crate) async fn serve(&self, request: Request) {
+        let permit = self.permit().await;
+        if request.is_dead(Instant::now()) {
+            return request.refuse(&Refusal::too_late());
+        }
+        match request.kind {
+            Kind::Load(slot, criteria) => self.load(permit, slot, criteria).await,
+            Kind::Change(slot, change) => self.change(permit, slot, change).await,
+        }
+    }
+
+    async fn permit(&self) -> SemaphorePermit<'_> {
+        let permit = self.side_by_side.acquire().await;
+        permit.expect("nobody closes the semaphore")
+    }
+
+    async fn load(
+        &self,
+        permit: SemaphorePermit<'_>,
+        mut slot: Slot<Ask<Option<SnapshotRecord>>>,
+        criteria: SnapshotCriteria,
+    ) {
+        let entry = match self.loads.enter() {
+            Ok(entry) => entry,
+            Err(open) => return slot.refuse(&open.into()),
+        };
+        slot.dispatched();
+        let (store, id) = (self.store.clone(), slot.question().persistence_id().clone());
+        let call = self.caller.start(Operation::LoadSnapshot, async move {
+            store.load(&id, criteria).await
+        });
+        let limit = self.loads.call_timeout().min(self.load_timeout);
+        let result = match call.within(limit).await {
+            CallEnd::InTime(result) => result,
+            CallEnd::Late(late) => Err(late.error()),
+        };
+        drop(permit);
+        entry.ended(&result);
+        answer(slot, result);
+    }
+
+    async fn change(&self, permit: SemaphorePermit<'_>, mut slot: Slot<Ask<()>>, change: Change) {
+        let entry = match self.saves.enter() {
+            Ok(entry) => entry,
+            Err(open) => return slot.refuse(&open.into()),
+        };
+        slot.dispatched();
+        let id = slot.question().persistence_id().clone();
+        let saved = match &change {
+            Change::Save(metadata, _) => Some(metadata.clone()),
+            _ => None,
+        };
+        let limit = self.saves.call_timeout();
+        let (result, late) = match self.start(id, change).within(limit).await {
+            CallEnd::InTime(result) => (result, None),
+            CallEnd::Late(late) => (Err(late.error()), Some(late)),
+        };
+        drop(permit);
+        entry.ended(&result);
+        let unknown = result
+            .as_ref()
+            .is_err_and(|error| error.effect() != Some(Effect::NotStored));
+        answer(slot, result);
+        if let Some(late) = late
+            && !late.ended(limit).await
+        {
+            tracing::warn!("a late call of the snapshot store has not ended in its grace");
+        }
+        if unknown && let Some(metadata) = saved {
+            self.clean_up(metadata).await;
+        }
+    }
+
+    fn start(&self, id: PersistenceId, change: Change) -> Call<()> {
+        let store = self.store.clone();
+        match change {
+            Change::Save(metadata, payload) => {
+                self.caller.start(Operation::SaveSnapshot, async move {
+                    store.save(metadata, payload).await
+                })
+            }
+            Change::Delete(metadata) => self.caller.start(Operation::DeleteSnapshot, async move {
+                store.delete(&metadata).await
+            }),
+            Change::DeleteMatching(criteria) => self
+                .caller
+                .start(Operation::DeleteMatchingSnapshots, async move {
+                    store.delete_matching(&id, criteria).await
+                }),
+        }
+    }
+
+    /// Deletes what a failed save may have left, best effort.
+    async fn clean_up(&self, metadata: SnapshotMetadata) {
+        // Without a timestamp the delete would hit an older snapshot of the number, too.
+        if metadata.timestamp == Timestamp::UNSET {
+            return;
+        }
+        let _permit = self.permit().await;
+        let Ok(entry) = self.saves.enter() else {
+            return;
+        };
+        let id = metadata.persistence_id.clone();
+        let call = self.start(id, Change::Delete(metadata));
+        let result = match call.within(self.saves.call_timeout()).await {
+            CallEnd::InTime(result) => result,
+            CallEnd::Late(late) => Err(late.error()),
+        };
+        entry.ended(&result);
+        if let Err(error) = result {
+            tracing::warn!(%error, "what a failed save may have left could not be deleted");
+        }
+    }
+}
+
+fn answer<T: Send + 'static>(slot: Slot<Ask<T>>, result: Result<T, StorageError>) {
+    match result {
+        Ok(answer) => slot.answer(Ok(answer)),
+        Err(error) => slot.fail(error),
+    }
+}
