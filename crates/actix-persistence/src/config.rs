@@ -1,0 +1,186 @@
+//! Which stores there are and how they behave: from a file, from text, or from code.
+
+mod akka;
+mod durations;
+mod effective;
+mod inherited;
+mod load_error;
+mod masked;
+mod mistakes;
+mod resolve;
+mod settings;
+mod store_section;
+mod toml_document;
+mod unknown_name;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{ConfigError, Item, Origin, Section, Value};
+
+use crate::made_stores::MadeStores;
+
+pub use load_error::ConfigLoadError;
+pub(crate) use resolve::PluginKind;
+pub(crate) use settings::Settings;
+pub(crate) use store_section::{JournalSection, SnapshotSection};
+
+use mistakes::Mistakes;
+use store_section::StoreSection;
+
+/// Which journals and snapshot stores there are, and how they and the actors behave.
+///
+/// A tree of keys, each with the place where it was written.
+/// What the keys mean is checked when persistence is opened, all of them at once.
+///
+/// `Debug` shows the keys and where they stand but no values: any of them may be a secret.
+#[derive(Clone)]
+pub struct Config {
+    root: Section,
+    /// What the file says that no key can mean, reported together with the rest.
+    mistakes: Vec<ConfigError>,
+}
+
+impl Config {
+    /// A config without any keys, for those who say everything in code.
+    pub fn new() -> Self {
+        Self {
+            root: Section::new("", Origin::code()),
+            mistakes: Vec::new(),
+        }
+    }
+
+    /// Reads a TOML file, blocking until it is read.
+    ///
+    /// The path is relative to the working directory, and so are the paths in the file.
+    ///
+    /// # Errors
+    /// If the file does not exist, cannot be read, or is not TOML.
+    pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigLoadError> {
+        let path = path.as_ref();
+        let bytes = std::fs::read(path).map_err(|source| ConfigLoadError::reading(path, source))?;
+        let name: Arc<str> = path.to_string_lossy().into();
+        Self::from_document(toml_document::parse_bytes(&bytes, name)?)
+    }
+
+    /// Reads TOML text; `source_name` stands in error messages where the file's name would.
+    ///
+    /// # Errors
+    /// If the text is not TOML.
+    pub fn from_toml(text: &str, source_name: &str) -> Result<Self, ConfigLoadError> {
+        Self::from_document(toml_document::parse(text, source_name.into())?)
+    }
+
+    /// The config with one more value, which replaces what a file says.
+    ///
+    /// `path` is what stands in a file, such as `persistence.journal.accounts.url`: keys joined by dots.
+    /// A [`Section`] as value sets each of its keys and keeps the others; an empty one declares a plugin id.
+    /// What makes no sense is reported when persistence is opened, like a mistake in a file.
+    #[must_use]
+    pub fn with(mut self, path: &str, value: impl Into<Value>) -> Self {
+        let keys: Vec<_> = path.split('.').collect();
+        set(&mut self.root, &keys, value.into());
+        self
+    }
+
+    /// The config with a section for a store that the program made, which is the default one if there is none yet.
+    pub(crate) fn with_made_store(self, sort: &str, plugin_id: &str) -> Self {
+        let default = format!("persistence.{sort}.plugin");
+        let has_default = self.has(&default);
+        let config = self.with(
+            &format!("persistence.{sort}.{plugin_id}.kind"),
+            MadeStores::KIND,
+        );
+        if has_default {
+            config
+        } else {
+            config.with(&default, plugin_id)
+        }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let mut section = &self.root;
+        let mut keys = path.split('.').peekable();
+        while let Some(key) = keys.next() {
+            match section.get(key).map(|item| &item.value) {
+                Some(Value::Section(inner)) => section = inner,
+                found => return found.is_some() && keys.peek().is_none(),
+            }
+        }
+        true
+    }
+
+    fn from_document(document: toml_document::Document) -> Result<Self, ConfigLoadError> {
+        Ok(Self {
+            root: document.root,
+            mistakes: document.mistakes,
+        })
+    }
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = f.debug_set();
+        list_keys(&self.root, &mut |path, origin| {
+            list.entry(&format_args!("{path} ({origin})"));
+        });
+        list.finish()
+    }
+}
+
+fn set(section: &mut Section, keys: &[&str], value: Value) {
+    let Some((key, rest)) = keys.split_first() else {
+        return;
+    };
+    let item = if !rest.is_empty() {
+        let mut inner = take_section(section, key);
+        set(&mut inner, rest, value);
+        section_item(inner)
+    } else if let Value::Section(given) = value {
+        // The given section does not know its path, so its keys are set one by one.
+        let mut inner = take_section(section, key);
+        for (key, item) in given.iter() {
+            set(&mut inner, &[key], item.value.clone());
+        }
+        section_item(inner)
+    } else {
+        Item {
+            value,
+            origin: Origin::code(),
+        }
+    };
+    section.insert(key, item);
+}
+
+fn take_section(section: &mut Section, key: &str) -> Section {
+    match section.remove(key).map(|item| item.value) {
+        Some(Value::Section(inner)) => inner,
+        _ => Section::new(section.path_of(key), Origin::code()),
+    }
+}
+
+fn section_item(section: Section) -> Item {
+    Item {
+        origin: section.origin().clone(),
+        value: Value::Section(section),
+    }
+}
+
+fn list_keys(section: &Section, give: &mut dyn FnMut(String, &Origin)) {
+    for (key, item) in section.iter() {
+        match &item.value {
+            Value::Section(inner) if !inner.is_empty() => list_keys(inner, give),
+            _ => give(section.path_of(key), &item.origin),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! The effective config as a user sees it.
+
+use crate::Config;
+use crate::config::PluginKind;
+
+const KINDS: [PluginKind; 1] = [PluginKind {
+    name: "sqlite",
+    secret_keys: &["api-key"],
+}];
+
+#[test]
+fn shows_each_value_with_its_place_and_no_secret() {
+    let text = r#"[persistence]
+max-concurrent-recoveries = 7
+[persistence.journal.accounts]
+kind = "sqlite"
+url = "x://me:secret@host/db"
+api-key = 12345
+"odd key" = ["C:\\x", "x://me:secret@host"]
+tls.password = "secret"
+tls.secrets = { deep = "secret" }
+tls.ca = "ca.pem"
+[persistence.journal-plugin-fallback]
+write-timeout = "5 s"
+[persistence.journal-plugin-fallback.circuit-breaker]
+max-failures = 3
+"#;
+    let config = Config::from_toml(text, "app.toml")
+        .unwrap()
+        .with("persistence.journal.accounts.serializer", "json")
+        .with(
+            "persistence.journal.accounts.circuit-breaker.call-timeout",
+            "1s",
+        );
+    let resolution = config.resolve(&KINDS);
+    assert_eq!(resolution.mistakes.check(), Ok(()));
+    assert_eq!(
+        resolution.settings.journals[0].effective_toml(),
+        r#"[persistence.journal.accounts]
+api-key = "***"  # app.toml:6
+initialize-timeout = "30s"  # default
+kind = "sqlite"  # app.toml:4
+max-concurrent-recoveries = 7  # app.toml:2
+"odd key" = ['C:\x', "x://me:***@host"]  # app.toml:7
+recovery-event-timeout = "30s"  # default
+recovery-permit-timeout = "2m"  # default
+serializer = "json"  # code
+url = "x://me:***@host/db"  # app.toml:5
+write-timeout = "5 s"  # app.toml:12
+
+[persistence.journal.accounts.circuit-breaker]
+call-timeout = "1s"  # code
+exponential-backoff = 1.0  # default
+max-failures = 3  # app.toml:14
+max-reset-timeout = "36500d"  # default
+random-factor = 0.0  # default
+reset-timeout = "30s"  # default
+
+[persistence.journal.accounts.tls]
+ca = "ca.pem"  # app.toml:10
+password = "***"  # app.toml:8
+
+[persistence.journal.accounts.tls.secrets]
+deep = "***"  # app.toml:9
+"#
+    );
+    let settings = format!("{:?}", resolution.settings);
+    assert!(
+        !settings.contains("secret@") && !settings.contains("12345"),
+        "{settings}"
+    );
+}
+
+#[test]
+fn a_breaker_that_is_only_in_the_fallback_is_shown_under_the_plugin_id() {
+    let text = r#"[persistence.snapshot-store.sqlite]
+[persistence.snapshot-store-plugin-fallback.circuit-breaker]
+max-failures = 3
+"#;
+    let resolution = Config::from_toml(text, "app.toml").unwrap().resolve(&KINDS);
+    assert_eq!(
+        resolution.settings.snapshot_stores[0].effective_toml(),
+        r#"[persistence.snapshot-store.sqlite]
+initialize-timeout = "30s"  # default
+kind = "sqlite"  # default
+load-timeout = "30s"  # default
+serializer = "messagepack"  # default
+
+[persistence.snapshot-store.sqlite.circuit-breaker]
+call-timeout = "20s"  # default
+exponential-backoff = 1.0  # default
+max-failures = 3  # app.toml:3
+max-reset-timeout = "36500d"  # default
+random-factor = 0.0  # default
+reset-timeout = "1m"  # default
+"#
+    );
+}

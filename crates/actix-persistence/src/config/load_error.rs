@@ -1,0 +1,52 @@
+//! Why a config could not be loaded.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a config could not be loaded, before anybody asked what its keys mean.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigLoadError {
+    /// There is no such file.
+    #[error(
+        "cannot find the config file '{}'; create it or name another",
+        path.display()
+    )]
+    Missing {
+        /// The file, absolute, so that it shows which working directory was searched.
+        path: PathBuf,
+    },
+    /// The file is there but cannot be read.
+    #[error(
+        "cannot read the config file '{}'; check that it is a file and that this user may read it",
+        path.display()
+    )]
+    Unreadable {
+        /// The file, absolute.
+        path: PathBuf,
+        /// What the operating system says.
+        source: io::Error,
+    },
+    /// The file or text is not TOML.
+    #[error("{name}:{line}:{column}: not valid TOML: {message}")]
+    Syntax {
+        /// The file, or the name given to the text.
+        name: String,
+        /// The line, from 1.
+        line: u32,
+        /// The column in characters, from 1.
+        column: u32,
+        /// What is wrong; never quotes the file, which may hold a secret there.
+        message: String,
+    },
+}
+
+impl ConfigLoadError {
+    pub(super) fn reading(path: &Path, source: io::Error) -> Self {
+        let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        match source.kind() {
+            io::ErrorKind::NotFound => Self::Missing { path },
+            _ => Self::Unreadable { path, source },
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! From keys to settings.
+
+use actix_persistence_storage_api::{Item, Origin, Plugin, Section, SectionReader, Value};
+
+use super::akka::take_meaningless;
+use super::settings::{ForAllStores, positive_count, read_back_off, read_stash_capacity};
+use super::store_section::{StoreContext, StoreSection, StoreSettings, check_fallback, read_store};
+use super::unknown_name::unknown_name;
+use super::{Config, Mistakes, Settings};
+
+const DEFAULT_MAX_CONCURRENT_RECOVERIES: usize = 50;
+
+/// A registered plugin, as far as the config needs to know it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PluginKind {
+    /// What a section's `kind` says to choose it.
+    pub(crate) name: &'static str,
+    /// The keys whose values must not be shown.
+    pub(crate) secret_keys: &'static [&'static str],
+}
+
+impl From<&dyn Plugin> for PluginKind {
+    fn from(plugin: &dyn Plugin) -> Self {
+        Self {
+            name: plugin.name(),
+            secret_keys: plugin.secret_keys(),
+        }
+    }
+}
+
+/// What a config means, and what is wrong with it.
+///
+/// The settings are complete even if there are mistakes, with defaults in their place, so that the plugins can look for
+/// theirs too before [`Mistakes::check`] reports them together.
+#[derive(Debug)]
+pub(crate) struct Resolution {
+    pub(crate) settings: Settings,
+    pub(crate) mistakes: Mistakes,
+}
+
+impl Config {
+    /// Finds out what the keys mean, and logs a warning for each that is ignored.
+    pub(crate) fn resolve(&self, kinds: &[PluginKind]) -> Resolution {
+        let (resolution, warnings) = self.resolve_silently(kinds);
+        for warning in warnings {
+            tracing::warn!("{warning}");
+        }
+        resolution
+    }
+
+    fn resolve_silently(&self, kinds: &[PluginKind]) -> (Resolution, Vec<String>) {
+        let mut mistakes = Mistakes::new(self.mistakes.clone());
+        let mut warnings = Vec::new();
+        let nothing = Section::new("persistence", Origin::code());
+        let mut root = self.root.reader();
+        let persistence = root.section("persistence").unwrap_or(&nothing);
+        mistakes.add(root.finish());
+
+        let mut reader = persistence.reader();
+        let all = read_for_all_stores(persistence, &mut reader);
+        let stash_capacity = read_stash_capacity(&mut reader);
+        let back_off = read_back_off(&mut reader);
+        let mut stores = Stores {
+            kinds,
+            all: &all,
+            mistakes: &mut mistakes,
+            warnings: &mut warnings,
+        };
+        let (journals, default_journal) = stores.read(&mut reader);
+        let (snapshot_stores, default_snapshot_store) = stores.read(&mut reader);
+        mistakes.add(reader.finish());
+        let settings = Settings {
+            stash_capacity,
+            back_off,
+            journals,
+            snapshot_stores,
+            default_journal,
+            default_snapshot_store,
+        };
+        (Resolution { settings, mistakes }, warnings)
+    }
+}
+
+fn read_for_all_stores(persistence: &Section, reader: &mut SectionReader<'_>) -> ForAllStores {
+    const KEY: &str = "max-concurrent-recoveries";
+    ForAllStores {
+        max_concurrent_recoveries: positive_count(reader, KEY, DEFAULT_MAX_CONCURRENT_RECOVERIES),
+        max_concurrent_recoveries_origin: persistence.get(KEY).map(|item| item.origin.clone()),
+    }
+}
+
+/// Reads all stores of one sort.
+struct Stores<'a> {
+    kinds: &'a [PluginKind],
+    all: &'a ForAllStores,
+    mistakes: &'a mut Mistakes,
+    warnings: &'a mut Vec<String>,
+}
+
+impl Stores<'_> {
+    /// The stores, and the plugin id of the default one.
+    fn read<S: StoreSettings>(
+        &mut self,
+        persistence: &mut SectionReader<'_>,
+    ) -> (Vec<StoreSection<S>>, Option<String>) {
+        let mut fallback = persistence
+            .section(S::FALLBACK)
+            .cloned()
+            .unwrap_or_default();
+        take_meaningless(&mut fallback, self.warnings);
+        check_fallback::<S>(&fallback, self.kinds, self.all, self.mistakes);
+        let Some(section) = persistence.section(S::SECTION) else {
+            return (Vec::new(), None);
+        };
+        let context = StoreContext {
+            kinds: self.kinds,
+            all: self.all,
+            fallback: &fallback,
+        };
+        let mut reader = section.reader();
+        let mut plugin_ids = Vec::new();
+        let mut stores = Vec::new();
+        for (plugin_id, own) in sections(section) {
+            let mut own = own.clone();
+            take_meaningless(&mut own, self.warnings);
+            stores.extend(read_store(plugin_id, own, &context, self.mistakes));
+            plugin_ids.push(plugin_id);
+            // Now the reader knows the section.
+            reader.section(plugin_id);
+        }
+        let default = read_default(section, &mut reader, &plugin_ids);
+        self.mistakes.add(reader.finish());
+        (stores, default)
+    }
+}
+
+/// The sections of plugin ids.
+fn sections(section: &Section) -> impl Iterator<Item = (&str, &Section)> {
+    section.iter().filter_map(|(key, item)| match item {
+        Item {
+            value: Value::Section(own),
+            ..
+        } if key != "plugin" => Some((key, own)),
+        _ => None,
+    })
+}
+
+/// The plugin id that actors use which name none; an empty text stands for none too.
+fn read_default(
+    section: &Section,
+    reader: &mut SectionReader<'_>,
+    plugin_ids: &[&str],
+) -> Option<String> {
+    let reference = reader.string("plugin").filter(|text| !text.is_empty())?;
+    let prefix = section.path_of("");
+    let plugin_id = reference.strip_prefix(&prefix).unwrap_or(&reference);
+    if !plugin_ids.contains(&plugin_id) {
+        reader.reject("plugin", unknown_name("plugin id", &reference, plugin_ids));
+        return None;
+    }
+    Some(plugin_id.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

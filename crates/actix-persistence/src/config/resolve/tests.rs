@@ -1,0 +1,333 @@
+//! What the keys mean, and what a user sees when they mean nothing.
+
+mod errors;
+mod plugins;
+
+use std::time::Duration;
+
+use actix_persistence_journal_actor::JournalSettings;
+use actix_persistence_persistent_actor::{BackOffSettings, Serializer};
+use actix_persistence_snapshot_actor::SnapshotSettings;
+use actix_persistence_storage_api::ConfigErrors;
+use actix_persistence_store_actor::BreakerSettings;
+
+use super::*;
+use crate::config::PluginKind;
+
+const KINDS: [PluginKind; 2] = [
+    PluginKind {
+        name: "sqlite",
+        secret_keys: &["password"],
+    },
+    PluginKind {
+        name: "memory",
+        secret_keys: &[],
+    },
+];
+
+fn config(text: &str) -> Config {
+    Config::from_toml(text, "app.toml").unwrap()
+}
+
+/// The settings of a config without mistakes and warnings.
+fn settings(config: &Config) -> Settings {
+    let (resolution, warnings) = config.resolve_silently(&KINDS);
+    assert_eq!(resolution.mistakes.check(), Ok(()));
+    assert_eq!(warnings, [""; 0]);
+    resolution.settings
+}
+
+/// What a user sees.
+fn mistakes(config: &Config) -> String {
+    let (resolution, _) = config.resolve_silently(&KINDS);
+    let errors = resolution.mistakes.check().unwrap_err();
+    errors.to_string()
+}
+
+/// The example of the documentation.
+const EXAMPLE: &str = r#"[persistence]
+max-concurrent-recoveries = 50
+[persistence.journal]
+plugin = "accounts"                        # the plugin id: the section below
+[persistence.journal.accounts]
+kind = "sqlite"                            # the registered plugin; default: the id itself
+url = "sqlite://bank.db"                   # relative to the working directory
+auto-initialize = true
+serializer = "messagepack"
+[persistence.journal.audit]                # a second instance of the same plugin
+kind = "sqlite"
+url = "sqlite://audit.db"
+[persistence.journal-plugin-fallback.circuit-breaker]
+max-failures = 10
+call-timeout = "10s"
+reset-timeout = "30s"
+[persistence.snapshot-store]
+plugin = "accounts"
+[persistence.snapshot-store.accounts]
+kind = "sqlite"
+url = "sqlite://bank.db"                   # same url = same connection owner, one SQLite writer
+"#;
+
+#[test]
+fn the_example_of_the_documentation_loads() {
+    let settings = settings(&config(EXAMPLE));
+    assert_eq!(settings.default_journal.as_deref(), Some("accounts"));
+    assert_eq!(settings.default_snapshot_store.as_deref(), Some("accounts"));
+    let [accounts, audit] = &settings.journals[..] else {
+        panic!("{:?}", settings.journals);
+    };
+    assert_eq!(
+        (accounts.plugin_id.as_str(), accounts.kind),
+        ("accounts", "sqlite")
+    );
+    assert_eq!((audit.plugin_id.as_str(), audit.kind), ("audit", "sqlite"));
+    assert_eq!(accounts.serializer, Serializer::MessagePack);
+    assert_eq!(accounts.settings, JournalSettings::new("accounts"));
+    let left: Vec<_> = accounts.section.iter().map(|(key, _)| key).collect();
+    assert_eq!(left, ["auto-initialize", "url"]);
+    assert_eq!(accounts.section.path(), "persistence.journal.accounts");
+    let [snapshots] = &settings.snapshot_stores[..] else {
+        panic!("{:?}", settings.snapshot_stores);
+    };
+    assert_eq!(snapshots.settings, SnapshotSettings::new("accounts"));
+}
+
+#[test]
+fn an_empty_config_has_defaults_and_no_stores() {
+    let settings = settings(&Config::new());
+    assert!(settings.journals.is_empty() && settings.snapshot_stores.is_empty());
+    assert_eq!(
+        (settings.default_journal, settings.default_snapshot_store),
+        (None, None)
+    );
+    assert_eq!(settings.stash_capacity, 4_096);
+    assert_eq!(settings.back_off, BackOffSettings::default());
+}
+
+#[test]
+fn a_config_in_code_means_the_same_as_one_in_a_file() {
+    let settings = settings(
+        &Config::new()
+            .with("persistence.journal.plugin", "memory")
+            .with("persistence.journal.memory", Section::default()),
+    );
+    assert_eq!(settings.default_journal.as_deref(), Some("memory"));
+    assert_eq!(settings.journals[0].kind, "memory");
+}
+
+#[test]
+fn a_plugin_id_may_be_given_as_the_path_of_its_section() {
+    let code = Config::new()
+        .with("persistence.journal.plugin", "persistence.journal.a")
+        .with("persistence.journal.a.kind", "memory");
+    assert_eq!(settings(&code).default_journal.as_deref(), Some("a"));
+}
+
+#[test]
+fn code_can_take_a_default_away() {
+    let config = config(EXAMPLE).with("persistence.snapshot-store.plugin", "");
+    assert_eq!(settings(&config).default_snapshot_store, None);
+}
+
+#[test]
+fn every_key_of_a_journal_reaches_its_settings() {
+    let text = r#"
+        [persistence.journal.a]
+        kind = "memory"
+        serializer = "json"
+        initialize-timeout = "1s"
+        write-timeout = "2s"
+        recovery-event-timeout = "3s"
+        recovery-permit-timeout = "4s"
+        max-concurrent-recoveries = 5
+        lanes = 6
+        circuit-breaker.max-failures = 7
+        circuit-breaker.call-timeout = "8s"
+        circuit-breaker.reset-timeout = "9s"
+        circuit-breaker.max-reset-timeout = "10s"
+        circuit-breaker.exponential-backoff = 1.5
+        circuit-breaker.random-factor = 0.25
+    "#;
+    let settings = settings(&config(text));
+    let [journal] = &settings.journals[..] else {
+        panic!("{:?}", settings.journals);
+    };
+    let mut expected = JournalSettings::new("a");
+    expected.initialize_timeout = Duration::from_secs(1);
+    expected.write_timeout = Duration::from_secs(2);
+    expected.recovery_event_timeout = Duration::from_secs(3);
+    expected.recovery_permit_timeout = Duration::from_secs(4);
+    expected.max_concurrent_recoveries = 5;
+    expected.lanes = Some(6);
+    expected.circuit_breaker = breaker(7);
+    assert_eq!(journal.settings, expected);
+    assert_eq!(journal.serializer, Serializer::Json);
+    assert!(journal.section.is_empty());
+}
+
+#[test]
+fn every_key_of_a_snapshot_store_reaches_its_settings() {
+    let text = r#"
+        [persistence.snapshot-store.a]
+        kind = "memory"
+        serializer = "json"
+        initialize-timeout = "1s"
+        load-timeout = "2s"
+        [persistence.snapshot-store.a.circuit-breaker]
+        max-failures = 3
+        call-timeout = "8s"
+        reset-timeout = "9s"
+        max-reset-timeout = "10s"
+        exponential-backoff = 1.5
+        random-factor = 0.25
+    "#;
+    let settings = settings(&config(text));
+    let [store] = &settings.snapshot_stores[..] else {
+        panic!("{:?}", settings.snapshot_stores);
+    };
+    let mut expected = SnapshotSettings::new("a");
+    expected.initialize_timeout = Duration::from_secs(1);
+    expected.load_timeout = Duration::from_secs(2);
+    expected.circuit_breaker = breaker(3);
+    assert_eq!(store.settings, expected);
+    assert_eq!(store.serializer, Serializer::Json);
+    assert!(store.section.is_empty());
+}
+
+fn breaker(max_failures: u32) -> BreakerSettings {
+    let mut breaker = BreakerSettings::journal();
+    breaker.max_failures = max_failures;
+    breaker.call_timeout = Duration::from_secs(8);
+    breaker.reset_timeout = Duration::from_secs(9);
+    breaker.max_reset_timeout = Duration::from_secs(10);
+    breaker.exponential_backoff = 1.5;
+    breaker.random_factor = 0.25;
+    breaker
+}
+
+#[test]
+fn every_key_for_actors_reaches_its_settings() {
+    let text = r#"
+        [persistence]
+        internal-stash.capacity = 1
+        [persistence.back-off]
+        min = "1s"
+        max = "2s"
+        random-factor = 0.5
+        max-restarts = 0
+        reset-after = "3s"
+        keep-stash = false
+    "#;
+    let settings = settings(&config(text));
+    assert_eq!(settings.stash_capacity, 1);
+    let mut expected = BackOffSettings::default();
+    expected.min = Duration::from_secs(1);
+    expected.max = Duration::from_secs(2);
+    expected.random_factor = 0.5;
+    expected.max_restarts = Some(0);
+    expected.reset_after = Duration::from_secs(3);
+    expected.keep_stash = false;
+    assert_eq!(settings.back_off, expected);
+}
+
+#[test]
+fn the_delays_of_actors_follow_each_other() {
+    let code = Config::new().with("persistence.back-off.min", "1m");
+    let back_off = settings(&code).back_off;
+    assert_eq!(back_off.max, Duration::from_secs(60));
+    assert_eq!(back_off.reset_after, Duration::from_secs(60));
+    let code = Config::new().with("persistence.back-off.max", "5s");
+    assert_eq!(settings(&code).back_off.reset_after, Duration::from_secs(4));
+}
+
+#[test]
+fn the_number_of_recoveries_is_that_of_all_journals_unless_one_says_otherwise() {
+    let text = r#"
+        [persistence]
+        max-concurrent-recoveries = 7
+        [persistence.journal.memory]
+        [persistence.journal.sqlite]
+        max-concurrent-recoveries = 8
+    "#;
+    let settings = settings(&config(text));
+    let numbers: Vec<_> = settings
+        .journals
+        .iter()
+        .map(|journal| journal.settings.max_concurrent_recoveries)
+        .collect();
+    assert_eq!(numbers, [7, 8]);
+}
+
+#[test]
+fn a_fallback_fills_in_what_a_section_lacks_key_by_key() {
+    let text = r#"
+        [persistence.journal-plugin-fallback]
+        kind = "sqlite"
+        url = "sqlite://fallback.db"
+        write-timeout = "5s"
+        [persistence.journal-plugin-fallback.circuit-breaker]
+        max-failures = 1
+        call-timeout = "1s"
+        [persistence.journal.a]
+        url = "sqlite://own.db"
+        circuit-breaker.max-failures = 2
+        [persistence.journal.b]
+        kind = "memory"
+        [persistence.snapshot-store.memory]
+    "#;
+    let settings = settings(&config(text));
+    let [a, b] = &settings.journals[..] else {
+        panic!("{:?}", settings.journals);
+    };
+    let url = |section: &Section| section.get("url").unwrap().value.clone();
+    assert_eq!((a.kind, b.kind), ("sqlite", "memory"));
+    assert_eq!(url(&a.section), Value::from("sqlite://own.db"));
+    assert_eq!(url(&b.section), Value::from("sqlite://fallback.db"));
+    assert_eq!(a.settings.write_timeout, Duration::from_secs(5));
+    assert_eq!(a.settings.circuit_breaker.max_failures, 2);
+    assert_eq!(b.settings.circuit_breaker.max_failures, 1);
+    assert_eq!(
+        a.settings.circuit_breaker.call_timeout,
+        Duration::from_secs(1)
+    );
+    assert_eq!(
+        a.settings.circuit_breaker.reset_timeout,
+        Duration::from_secs(30)
+    );
+    // It is the fallback of journals only.
+    let snapshots = &settings.snapshot_stores[0].settings;
+    assert_eq!(*snapshots, SnapshotSettings::new("memory"));
+}
+
+#[test]
+fn keys_of_akka_without_meaning_get_one_warning_each() {
+    let text = r#"
+        [persistence.journal-plugin-fallback]
+        replay-dispatcher = "x"
+        [persistence.journal.memory]
+        class = "akka.persistence.journal.inmem.InmemJournal"
+        plugin-dispatcher = "akka.actor.default-dispatcher"
+        max-message-batch-size = 200
+        [persistence.journal.sqlite]
+        [persistence.snapshot-store.memory]
+        stream-dispatcher = "x"
+    "#;
+    let (resolution, warnings) = config(text).resolve_silently(&KINDS);
+    assert_eq!(resolution.mistakes.check(), Ok(()));
+    assert_eq!(
+        warnings,
+        [
+            "app.toml:3: 'persistence.journal-plugin-fallback.replay-dispatcher' has no meaning here and is ignored; \
+             stores have threads of their own",
+            "app.toml:5: 'persistence.journal.memory.class' has no meaning here and is ignored; \
+             'kind' chooses the plugin",
+            "app.toml:6: 'persistence.journal.memory.plugin-dispatcher' has no meaning here and is ignored; \
+             stores have threads of their own",
+            "app.toml:7: 'persistence.journal.memory.max-message-batch-size' has no meaning here and is ignored; \
+             whatever waits is written together, as far as the plugin can take it",
+            "app.toml:10: 'persistence.snapshot-store.memory.stream-dispatcher' has no meaning here and is ignored; \
+             stores have threads of their own",
+        ]
+    );
+    assert!(resolution.settings.journals[0].section.is_empty());
+}

@@ -1,0 +1,74 @@
+//! The config once its keys have been understood.
+
+use actix_persistence_persistent_actor::{BackOffSettings, Environment};
+use actix_persistence_storage_api::{Origin, SectionReader};
+
+use super::durations::positive_duration;
+use super::store_section::{JournalSection, SnapshotSection};
+
+/// The config once its keys have been understood.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// How many messages an actor holds while it recovers or persists.
+    pub(crate) stash_capacity: usize,
+    /// When a failed actor is rebuilt.
+    pub(crate) back_off: BackOffSettings,
+    /// Every journal, sorted by plugin id.
+    pub(crate) journals: Vec<JournalSection>,
+    /// Every snapshot store, sorted by plugin id.
+    pub(crate) snapshot_stores: Vec<SnapshotSection>,
+    /// The plugin id (short) of the journal for actors that name none.
+    pub(crate) default_journal: Option<String>,
+    /// The plugin id (short) of the snapshot store for actors that name none.
+    pub(crate) default_snapshot_store: Option<String>,
+}
+
+/// What holds for a store unless its own section says otherwise.
+pub(super) struct ForAllStores {
+    /// How many actors recover from a journal at once.
+    pub(super) max_concurrent_recoveries: usize,
+    /// Where that was written, if it was.
+    pub(super) max_concurrent_recoveries_origin: Option<Origin>,
+}
+
+/// A whole number from 1 that fits into any counter, or the default.
+pub(super) fn positive_count(reader: &mut SectionReader<'_>, key: &str, default: usize) -> usize {
+    let number = reader.integer_or(key, default as u64, 1..=u64::from(u32::MAX));
+    usize::try_from(number).unwrap_or(usize::MAX)
+}
+
+pub(super) fn read_stash_capacity(persistence: &mut SectionReader<'_>) -> usize {
+    let default = Environment::DEFAULT_STASH_CAPACITY;
+    let Some(section) = persistence.section("internal-stash") else {
+        return default;
+    };
+    let mut reader = section.reader();
+    let capacity = positive_count(&mut reader, "capacity", default);
+    persistence.absorb(reader.finish());
+    capacity
+}
+
+pub(super) fn read_back_off(persistence: &mut SectionReader<'_>) -> BackOffSettings {
+    let mut settings = BackOffSettings::default();
+    let Some(section) = persistence.section("back-off") else {
+        return settings;
+    };
+    let mut reader = section.reader();
+    settings.min = positive_duration(&mut reader, "min", settings.min);
+    // Raising only the shortest delay is no contradiction.
+    let longest = settings.max.max(settings.min);
+    settings.max = positive_duration(&mut reader, "max", longest);
+    if settings.max < settings.min {
+        reader.reject("max", "must not be shorter than 'min'");
+    }
+    settings.random_factor = reader.float_or("random-factor", settings.random_factor, 0.0..=1.0);
+    let unlimited = u64::MAX;
+    let restarts = reader.integer_or("max-restarts", unlimited, 0..=u64::from(u32::MAX));
+    settings.max_restarts = u32::try_from(restarts).ok();
+    // As in Akka: half-way between the two.
+    let half_way = (settings.min + settings.max) / 2;
+    settings.reset_after = positive_duration(&mut reader, "reset-after", half_way);
+    settings.keep_stash = reader.boolean_or("keep-stash", settings.keep_stash);
+    persistence.absorb(reader.finish());
+    settings
+}

@@ -1,0 +1,206 @@
+//! One plugin id: what all stores of its sort share, and what is left for the plugin.
+
+mod circuit_breaker;
+mod journal;
+mod snapshot_store;
+
+use std::fmt;
+
+use actix_persistence_journal_actor::JournalSettings;
+use actix_persistence_persistent_actor::Serializer;
+use actix_persistence_snapshot_actor::SnapshotSettings;
+use actix_persistence_storage_api::{Item, Origin, Section, SectionReader, Value};
+
+use super::inherited::Inherited;
+use super::resolve::PluginKind;
+use super::settings::ForAllStores;
+use super::unknown_name::{known_names, unknown_name};
+use super::{Mistakes, effective};
+
+/// A journal of the config.
+pub(crate) type JournalSection = StoreSection<JournalSettings>;
+/// A snapshot store of the config.
+pub(crate) type SnapshotSection = StoreSection<SnapshotSettings>;
+
+/// One store of the config, with its fallback section merged in.
+///
+/// `Debug` shows no values of the plugin's own keys: any of them may be a secret.
+pub(crate) struct StoreSection<S> {
+    /// The name of its section.
+    pub(crate) plugin_id: String,
+    /// The registered plugin that makes it.
+    pub(crate) kind: &'static str,
+    /// For types that name no serializer.
+    pub(crate) serializer: Serializer,
+    /// How the actor in front of it behaves.
+    pub(crate) settings: S,
+    /// The keys that are left for the plugin.
+    pub(crate) section: Section,
+    /// Every key with its place, also those that are not written and have a default.
+    effective: Section,
+    secret_keys: &'static [&'static str],
+    pub(super) inherited: Inherited,
+}
+
+/// One sort of stores: where it stands in the config, and the keys that all of its sort have.
+pub(super) trait StoreSettings: Sized {
+    /// The key of the section that has one section for each plugin id.
+    const SECTION: &'static str;
+    /// The key of the section that each of those falls back to.
+    const FALLBACK: &'static str;
+    /// The keys that [`read`](Self::read) asks for.
+    const KEYS: &'static [&'static str];
+
+    /// Reads the keys; a wrong one gets its default.
+    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores) -> Self;
+
+    /// The values that hold, as the config would say them, for keys that are not written.
+    fn shown(&self, section: Section, all: &ForAllStores) -> Section;
+}
+
+/// What the sections of one sort of stores are read with.
+pub(super) struct StoreContext<'a> {
+    pub(super) kinds: &'a [PluginKind],
+    pub(super) all: &'a ForAllStores,
+    pub(super) fallback: &'a Section,
+}
+
+impl<S> StoreSection<S> {
+    /// Everything that holds for this store, as TOML: each value with the place it comes from, secrets masked.
+    pub(crate) fn effective_toml(&self) -> String {
+        effective::toml(&self.effective, self.secret_keys)
+    }
+}
+
+/// Reads the section of a plugin id; `None` if no registered plugin can make the store.
+pub(super) fn read_store<S: StoreSettings>(
+    plugin_id: &str,
+    own: Section,
+    context: &StoreContext<'_>,
+    mistakes: &mut Mistakes,
+) -> Option<StoreSection<S>> {
+    let inherited = Inherited::between(&own, context.fallback);
+    let mut section = own;
+    section.fall_back_to(context.fallback);
+    let mut effective = section.clone();
+
+    let common = take_common::<S>(&mut section);
+    let mut reader = common.reader();
+    let kind = read_kind(plugin_id, &mut reader, context.kinds);
+    let serializer = read_serializer(&mut reader);
+    let settings = S::read(plugin_id, &mut reader, context.all);
+    mistakes.add_written(&inherited, reader.finish());
+
+    let kind = kind?;
+    let defaults = Section::new(section.path(), default_origin());
+    let defaults = default(defaults, "kind", kind.name);
+    let defaults = default(defaults, "serializer", serializer_name(serializer));
+    effective.fall_back_to(&settings.shown(defaults, context.all));
+    Some(StoreSection {
+        plugin_id: plugin_id.to_owned(),
+        kind: kind.name,
+        serializer,
+        settings,
+        section,
+        effective,
+        secret_keys: kind.secret_keys,
+        inherited,
+    })
+}
+
+/// Reads the common keys of a fallback section for their mistakes: it may be that no section falls back to it.
+pub(super) fn check_fallback<S: StoreSettings>(
+    fallback: &Section,
+    kinds: &[PluginKind],
+    all: &ForAllStores,
+    mistakes: &mut Mistakes,
+) {
+    let common = take_common::<S>(&mut fallback.clone());
+    let mut reader = common.reader();
+    if common.get("kind").is_some() {
+        read_kind("", &mut reader, kinds);
+    }
+    read_serializer(&mut reader);
+    S::read("", &mut reader, all);
+    mistakes.add(reader.finish());
+}
+
+/// Moves the keys that all stores of a sort share out of a section, which is left to the plugin.
+fn take_common<S: StoreSettings>(section: &mut Section) -> Section {
+    let mut common = Section::new(section.path(), section.origin().clone());
+    let keys = || ["kind", "serializer"].iter().chain(S::KEYS).copied();
+    for key in keys() {
+        if let Some(item) = section.remove(key) {
+            common.insert(key, item);
+        }
+    }
+    section.also_known(keys());
+    common
+}
+
+fn read_kind<'k>(
+    plugin_id: &str,
+    reader: &mut SectionReader<'_>,
+    kinds: &'k [PluginKind],
+) -> Option<&'k PluginKind> {
+    let written = reader.string("kind");
+    let name = written.as_deref().unwrap_or(plugin_id);
+    let found = kinds.iter().find(|kind| kind.name == name);
+    if found.is_none() {
+        let known: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+        let message = match &written {
+            Some(name) => unknown_name("kind", name, &known),
+            None => {
+                let known = known_names("kind", plugin_id, &known);
+                format!("is missing, and {plugin_id:?} is no kind of plugin; {known}")
+            }
+        };
+        reader.reject("kind", message);
+    }
+    found
+}
+
+const SERIALIZERS: [(&str, Serializer); 2] = [
+    ("messagepack", Serializer::MessagePack),
+    ("json", Serializer::Json),
+];
+
+fn read_serializer(reader: &mut SectionReader<'_>) -> Serializer {
+    reader.choice_or("serializer", &SERIALIZERS, Serializer::default())
+}
+
+fn serializer_name(serializer: Serializer) -> &'static str {
+    SERIALIZERS
+        .iter()
+        .find(|(_, known)| *known == serializer)
+        .map_or("", |(name, _)| name)
+}
+
+fn default_origin() -> Origin {
+    Origin {
+        source: "default".into(),
+        line: None,
+    }
+}
+
+/// The section with one more value that nobody wrote.
+fn default(mut section: Section, key: &str, value: impl Into<Value>) -> Section {
+    let item = Item {
+        value: value.into(),
+        origin: default_origin(),
+    };
+    section.insert(key, item);
+    section
+}
+
+impl<S: fmt::Debug> fmt::Debug for StoreSection<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreSection")
+            .field("plugin_id", &self.plugin_id)
+            .field("kind", &self.kind)
+            .field("serializer", &self.serializer)
+            .field("settings", &self.settings)
+            .field("section", &self.section)
+            .finish_non_exhaustive()
+    }
+}

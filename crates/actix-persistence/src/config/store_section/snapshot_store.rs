@@ -1,0 +1,34 @@
+//! The keys that all snapshot stores share.
+
+use actix_persistence_snapshot_actor::SnapshotSettings;
+use actix_persistence_storage_api::{Section, SectionReader};
+
+use super::super::durations::{positive_duration, shown_duration};
+use super::super::settings::ForAllStores;
+use super::{StoreSettings, circuit_breaker, default};
+
+impl StoreSettings for SnapshotSettings {
+    const SECTION: &'static str = "snapshot-store";
+    const FALLBACK: &'static str = "snapshot-store-plugin-fallback";
+    const KEYS: &'static [&'static str] =
+        &["initialize-timeout", "load-timeout", circuit_breaker::KEY];
+
+    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, _: &ForAllStores) -> Self {
+        let mut settings = SnapshotSettings::new(plugin_id);
+        settings.initialize_timeout =
+            positive_duration(reader, "initialize-timeout", settings.initialize_timeout);
+        settings.load_timeout = positive_duration(reader, "load-timeout", settings.load_timeout);
+        settings.circuit_breaker = circuit_breaker::read(reader, settings.circuit_breaker);
+        settings
+    }
+
+    fn shown(&self, section: Section, _: &ForAllStores) -> Section {
+        let section = circuit_breaker::shown(&self.circuit_breaker, section);
+        let section = default(
+            section,
+            "initialize-timeout",
+            shown_duration(self.initialize_timeout),
+        );
+        default(section, "load-timeout", shown_duration(self.load_timeout))
+    }
+}
