@@ -1,0 +1,179 @@
+//! When the journal keeps failing.
+
+use actix_persistence_storage_api::{
+    Operation, PageLimit, ReplayRange, StorageError, StorageErrorKind, WriterId,
+};
+
+use crate::fixture::{
+    Fixture, atomic_write, failure, id, is_stored, not_stored, now, on_paused_clock, seconds,
+    unknown,
+};
+use crate::scripted_journal::{Call, settle};
+
+fn refused(error: &StorageError) -> String {
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable);
+    let text = error.to_string();
+    assert!(text.contains("circuit breaker"), "{text}");
+    text
+}
+
+#[test]
+fn after_ten_failed_writes_they_are_answered_at_once_until_one_trial_works() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let error = unknown(StorageErrorKind::Backend);
+        fixture.fail_writes(9, &error).await;
+        fixture.fail_writes(1, &error).await;
+        let answer = failure(now(fixture.write("a")).await);
+        assert!(answer.is_certainly_not_stored());
+        let text = refused(&answer);
+        assert!(text.contains("writes of journal \"scripted\""), "{text}");
+        assert!(text.ends_with("for another 30s"), "{text}");
+        assert!(fixture.calls.is_quiet().await);
+        let delete = fixture.handle.delete_messages_to(id("a"), 1);
+        refused(&now(delete).await.unwrap_err());
+
+        tokio::time::advance(seconds(30)).await;
+        let trial = fixture.write("trial");
+        let called = fixture.calls.next().await;
+        // While the trial is under way, nobody else gets through.
+        refused(&failure(now(fixture.write("b")).await));
+        assert!(fixture.calls.is_quiet().await);
+        called.works();
+        assert!(is_stored(&now(trial).await));
+
+        let closed = fixture.write("c");
+        fixture.calls.next().await.works();
+        assert!(is_stored(&now(closed).await));
+    });
+}
+
+#[test]
+fn a_trial_that_fails_opens_the_breaker_again() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let error = unknown(StorageErrorKind::Backend);
+        fixture.fail_writes(10, &error).await;
+        tokio::time::advance(seconds(30)).await;
+        fixture.fail_writes(1, &error).await;
+        refused(&failure(now(fixture.write("a")).await));
+        assert!(fixture.calls.is_quiet().await);
+    });
+}
+
+#[test]
+fn writes_recoveries_and_reads_count_separately() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        for _ in 0..10 {
+            let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+            let error =
+                StorageError::new(StorageErrorKind::Backend, Operation::ReadHighestSequenceNr);
+            fixture.calls.next().await.fails(error);
+            assert!(now(read).await.is_err());
+        }
+        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let text = refused(&now(read).await.unwrap_err());
+        assert!(text.contains("reads"), "{text}");
+
+        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        fixture.calls.next().await.works();
+        assert!(now(recovery).await.is_ok());
+        let write = fixture.write("a");
+        fixture.calls.next().await.works();
+        assert!(is_stored(&now(write).await));
+
+        for _ in 0..10 {
+            let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+            let error = StorageError::new(StorageErrorKind::Backend, Operation::Recover);
+            fixture.calls.next().await.fails(error);
+            assert!(now(recovery).await.is_err());
+        }
+        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        let text = refused(&now(recovery).await.unwrap_err());
+        assert!(text.contains("recoveries"), "{text}");
+        let write = fixture.write("a");
+        fixture.calls.next().await.works();
+        assert!(is_stored(&now(write).await));
+    });
+}
+
+#[test]
+fn replay_is_not_counted_and_passes_an_open_breaker() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let replay = |fixture: &Fixture| {
+            fixture
+                .handle
+                .replay(id("a"), ReplayRange::ALL, PageLimit::DEFAULT)
+        };
+        for _ in 0..20 {
+            let page = replay(&fixture);
+            let error = StorageError::new(StorageErrorKind::Backend, Operation::ReplayMessages);
+            fixture.calls.next().await.fails(error);
+            assert!(now(page).await.is_err());
+        }
+        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        fixture.calls.next().await.works();
+        assert!(now(read).await.is_ok());
+
+        let error = unknown(StorageErrorKind::Backend);
+        fixture.fail_writes(10, &error).await;
+        let page = replay(&fixture);
+        let called = fixture.calls.next().await;
+        assert_eq!(called.call, Call::Replay(id("a")));
+        called.works();
+        assert!(now(page).await.is_ok());
+    });
+}
+
+#[test]
+fn what_is_not_the_stores_fault_does_not_open_the_breaker() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        for kind in [
+            StorageErrorKind::SequenceConflict,
+            StorageErrorKind::TooLarge,
+            StorageErrorKind::Unsupported,
+        ] {
+            fixture.fail_writes(12, &not_stored(kind)).await;
+        }
+        let write = fixture.write("a");
+        fixture.calls.next().await.works();
+        assert!(is_stored(&now(write).await));
+    });
+}
+
+#[test]
+fn calls_that_hang_or_panic_open_the_breaker() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        for round in 0..5 {
+            let hanging = fixture.write(&format!("hanging {round}"));
+            fixture.calls.next().await.hangs();
+            assert_eq!(failure(hanging.await).kind(), StorageErrorKind::Timeout);
+            let panicking = fixture.write("panicking");
+            fixture.calls.next().await.panics();
+            assert_eq!(failure(panicking.await).kind(), StorageErrorKind::Backend);
+        }
+        refused(&failure(now(fixture.write("a")).await));
+    });
+}
+
+#[test]
+fn what_waits_in_the_lane_when_the_breaker_opens_is_answered_too() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        fixture
+            .fail_writes(9, &unknown(StorageErrorKind::Backend))
+            .await;
+        let last = fixture.write_all("a", vec![atomic_write("a", 1, 1, 1)]);
+        let called = fixture.calls.next().await;
+        let waiting = fixture.write("b");
+        settle().await;
+        called.fails(unknown(StorageErrorKind::Backend));
+        assert!(!is_stored(&now(last).await));
+        refused(&failure(now(waiting).await));
+        assert!(fixture.calls.is_quiet().await);
+    });
+}

@@ -1,0 +1,140 @@
+//! Requests nobody waits for, and waiting for all requests.
+
+use std::pin::pin;
+
+use actix_persistence_storage_api::{PageLimit, ReplayRange, StorageErrorKind, WriterId};
+use futures_util::poll;
+use tokio::time::Instant;
+
+use crate::fixture::{
+    Fixture, atomic_write, failure, id, is_stored, now, on_paused_clock, seconds,
+};
+use crate::scripted_journal::settle;
+
+#[test]
+fn a_request_whose_deadline_passed_is_never_sent() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let (busy, _reply) = fixture.busy().await;
+        let deadline = Instant::now() + seconds(2);
+        let writes = vec![atomic_write("a", 1, 1, 1)];
+        let late = fixture.write_until("a", writes, deadline);
+        let later = fixture.write("b");
+        tokio::time::advance(seconds(3)).await;
+        busy.works();
+        let (called, ids) = fixture.calls.next_write().await;
+        assert_eq!(ids, ["b"]);
+        let error = failure(now(late).await);
+        assert_eq!(error.kind(), StorageErrorKind::Timeout);
+        assert!(error.is_certainly_not_stored());
+        called.works();
+        assert!(is_stored(&now(later).await));
+    });
+}
+
+#[test]
+fn recoveries_reads_and_deletes_have_deadlines_too() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let hanging = fixture.write("a");
+        let late = fixture.calls.next().await;
+        let (recovery, read, delete) = (
+            fixture.handle.recover(id("a"), WriterId::NIL),
+            fixture.handle.read_highest_sequence_nr(id("a"), 0),
+            fixture.handle.delete_messages_to(id("a"), 1),
+        );
+        settle().await;
+        tokio::time::advance(seconds(31)).await;
+        assert_eq!(failure(hanging.await).kind(), StorageErrorKind::Timeout);
+        late.works();
+        assert!(fixture.calls.is_quiet().await);
+        let timeout = StorageErrorKind::Timeout;
+        assert_eq!(now(recovery).await.unwrap_err().kind(), timeout);
+        assert_eq!(now(read).await.unwrap_err().kind(), timeout);
+        let error = now(delete).await.unwrap_err();
+        assert_eq!(error.kind(), timeout);
+        assert!(error.is_certainly_not_stored());
+    });
+}
+
+#[test]
+fn a_request_whose_asker_has_left_is_never_sent() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let (busy, _reply) = fixture.busy().await;
+        drop(fixture.write("a"));
+        drop(fixture.handle.recover(id("b"), WriterId::NIL));
+        drop(fixture.handle.read_highest_sequence_nr(id("busy"), 0));
+        drop(fixture.handle.delete_messages_to(id("b"), 1));
+        drop(
+            fixture
+                .handle
+                .replay(id("b"), ReplayRange::ALL, PageLimit::DEFAULT),
+        );
+        settle().await;
+        busy.works();
+        assert!(fixture.calls.is_quiet().await);
+        fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn an_asker_that_leaves_later_does_not_stop_the_call() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let write = fixture.write("a");
+        let called = fixture.calls.next().await;
+        drop(write);
+        let next = fixture.write_nr("a", 2);
+        assert!(fixture.calls.is_quiet().await);
+        called.works();
+        fixture.calls.next().await.works();
+        assert!(is_stored(&now(next).await));
+    });
+}
+
+#[test]
+fn is_drained_only_when_nothing_is_queued_or_in_flight() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        fixture.handle.drained().await;
+        let handle = fixture.handle.clone();
+        let mut drained = pin!(handle.drained());
+        let (busy, first) = fixture.busy().await;
+        let second = fixture.write("a");
+        assert!(poll!(&mut drained).is_pending());
+        busy.works();
+        assert!(is_stored(&now(first).await));
+        assert!(poll!(&mut drained).is_pending());
+
+        // A call that is given up on is still in flight.
+        let late = fixture.calls.next().await;
+        assert!(!is_stored(&second.await));
+        settle().await;
+        assert!(poll!(&mut drained).is_pending());
+        late.works();
+        settle().await;
+        assert!(poll!(&mut drained).is_ready());
+    });
+}
+
+#[test]
+fn no_writes_are_answered_without_the_journal() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let none = fixture.write_all("a", Vec::new());
+        assert!(now(none).await.outcomes.is_empty());
+        assert!(fixture.calls.is_quiet().await);
+    });
+}
+
+#[test]
+fn a_request_with_the_write_of_another_id_is_refused() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let mixed = fixture.write_all("a", vec![atomic_write("b", 1, 1, 1)]);
+        let error = failure(now(mixed).await);
+        assert!(error.is_certainly_not_stored());
+        assert!(fixture.calls.is_quiet().await);
+    });
+}

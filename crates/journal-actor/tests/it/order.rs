@@ -1,0 +1,141 @@
+//! What waits for what.
+
+use actix_persistence_storage_api::{JournalCapabilities, PageLimit, ReplayRange, WriterId};
+
+use crate::fixture::{Fixture, id, is_stored, now, on_paused_clock, settings};
+use crate::scripted_journal::Call;
+
+#[test]
+fn reading_the_highest_number_waits_for_that_ids_write_in_flight() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let write = fixture.write("a");
+        let called = fixture.calls.next().await;
+        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        assert!(fixture.calls.is_quiet().await);
+        called.works();
+        let called = fixture.calls.next().await;
+        assert_eq!(called.call, Call::ReadHighest(id("a")));
+        called.works();
+        assert!(is_stored(&now(write).await));
+        assert_eq!(now(read).await.unwrap(), 7);
+    });
+}
+
+#[test]
+fn reading_the_highest_number_waits_for_a_queued_write_too() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let (busy, _reply) = fixture.busy().await;
+        let write = fixture.write("a");
+        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        assert!(fixture.calls.is_quiet().await);
+        busy.works();
+        let (called, ids) = fixture.calls.next_write().await;
+        assert_eq!(ids, ["a"]);
+        assert!(fixture.calls.is_quiet().await);
+        called.works();
+        fixture.calls.next().await.works();
+        assert!(is_stored(&now(write).await));
+        assert!(now(read).await.is_ok());
+    });
+}
+
+#[test]
+fn reading_the_highest_number_does_not_wait_for_other_ids() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let (busy, _reply) = fixture.busy().await;
+        let _queued = fixture.write("b");
+        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let called = fixture.calls.next().await;
+        assert_eq!(called.call, Call::ReadHighest(id("a")));
+        called.works();
+        assert!(now(read).await.is_ok());
+        busy.works();
+    });
+}
+
+#[test]
+fn recovery_and_delete_wait_for_that_ids_write_in_flight() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let first = fixture.write("a");
+        let called = fixture.calls.next().await;
+        let delete = fixture.handle.delete_messages_to(id("a"), 3);
+        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        let second = fixture.write("a");
+        assert!(fixture.calls.is_quiet().await);
+        called.works();
+        let called = fixture.calls.next().await;
+        assert_eq!(called.call, Call::Delete(id("a"), 3));
+        assert!(fixture.calls.is_quiet().await);
+        called.works();
+        let called = fixture.calls.next().await;
+        assert!(matches!(called.call, Call::Recover(_)), "{called:?}");
+        assert!(fixture.calls.is_quiet().await);
+        called.works();
+        fixture.calls.next().await.works();
+        assert!(is_stored(&now(first).await));
+        assert!(now(delete).await.is_ok());
+        assert!(now(recovery).await.is_ok());
+        assert!(is_stored(&now(second).await));
+    });
+}
+
+#[test]
+fn replay_does_not_wait() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let (busy, _reply) = fixture.busy().await;
+        let page = fixture
+            .handle
+            .replay(id("busy"), ReplayRange::ALL, PageLimit::DEFAULT);
+        let called = fixture.calls.next().await;
+        assert_eq!(called.call, Call::Replay(id("busy")));
+        called.works();
+        assert!(now(page).await.is_ok());
+        busy.works();
+    });
+}
+
+#[test]
+fn lanes_run_side_by_side_and_an_id_keeps_its_lane() {
+    on_paused_clock(async {
+        let capabilities = JournalCapabilities::default().with_lanes(4);
+        let mut fixture = Fixture::ready_with(settings(), capabilities).await;
+        let replies: Vec<_> = (0..32).map(|n| fixture.write(&format!("{n}"))).collect();
+        let again: Vec<_> = (0..32)
+            .map(|n| fixture.write_nr(&format!("{n}"), 2))
+            .collect();
+        let mut under_way = Vec::new();
+        while !fixture.calls.is_quiet().await {
+            under_way.push(fixture.calls.next().await);
+        }
+        assert_eq!(under_way.len(), 4);
+        let firsts = under_way.iter().flat_map(|called| called.writes());
+        assert!(firsts.clone().all(|write| write.lowest_sequence_nr() == 1));
+        under_way.into_iter().for_each(|called| called.works());
+        while !fixture.calls.is_quiet().await {
+            fixture.calls.next().await.works();
+        }
+        for reply in replies.into_iter().chain(again) {
+            assert!(is_stored(&now(reply).await));
+        }
+    });
+}
+
+#[test]
+fn the_setting_overrides_the_declared_lanes() {
+    on_paused_clock(async {
+        let mut one = settings();
+        one.lanes = Some(1);
+        let capabilities = JournalCapabilities::default().with_lanes(4);
+        let mut fixture = Fixture::ready_with(one, capabilities).await;
+        let (busy, _reply) = fixture.busy().await;
+        let _waiting: Vec<_> = (0..32).map(|n| fixture.write(&format!("{n}"))).collect();
+        assert!(fixture.calls.is_quiet().await);
+        busy.works();
+        assert_eq!(fixture.calls.next_write().await.1.len(), 32);
+    });
+}
