@@ -40,6 +40,11 @@ pub enum StartError {
         /// What there is.
         known: Vec<String>,
     },
+    /// The actor names no journal, and the config has no default one.
+    #[error(
+        "there is no default journal: set 'persistence.journal.plugin', or let the actor name one"
+    )]
+    NoDefaultJournal,
     /// The arbiter has stopped.
     #[error("the arbiter has stopped")]
     ArbiterStopped,

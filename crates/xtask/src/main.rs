@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test | verify | tidy | fix`.
+//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench`.
 //!
 //! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
 //! [`child`] runs other programs, [`progress`] tells a person how far things are.
@@ -8,6 +8,7 @@
     reason = "a command-line program answers on its standard output"
 )]
 
+mod bench;
 mod child;
 mod contract;
 mod dependency_rule;
@@ -33,6 +34,8 @@ enum Task {
     Tidy,
     /// Formats the code and regenerates what is generated.
     Fix,
+    /// Compares group commit with the bare driver, in release mode, and prints ratios.
+    Bench,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -43,5 +46,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Verify => verify::run(),
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
+        Task::Bench => bench::run(),
     }
 }

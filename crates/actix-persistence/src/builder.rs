@@ -1,0 +1,215 @@
+//! Opens the stores of an application.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_persistent_actor::LiveIds;
+use actix_persistence_snapshot_actor::SnapshotHandle;
+use actix_persistence_storage_api::{Journal, Plugin, SnapshotStore};
+use actix_persistence_store_actor::StoreThread;
+use tokio::runtime::{self, Runtime};
+
+use crate::config::{JournalSection, PluginKind, Settings, SnapshotSection};
+use crate::current;
+use crate::made_stores::MadeStores;
+use crate::persistence::{JournalEntry, Shared, SnapshotEntry};
+use crate::{Config, OpenError, Persistence};
+
+/// The threads that do the stores' work; more would only make smaller groups.
+const WORKER_THREADS: usize = 2;
+
+/// What [`Persistence::builder`] gives: takes plugins and a config, and opens it all.
+#[must_use = "nothing is opened before `open`"]
+pub struct Builder {
+    config: Config,
+    plugins: Vec<Arc<dyn Plugin>>,
+    made: MadeStores,
+    made_ids: Vec<(&'static str, String)>,
+}
+
+impl Builder {
+    pub(crate) fn new() -> Self {
+        Self {
+            config: Config::new(),
+            plugins: vec![
+                Arc::new(actix_persistence_memory::MemoryPlugin::new()),
+                #[cfg(feature = "sqlite")]
+                Arc::new(actix_persistence_sqlite::SqlitePlugin::new()),
+            ],
+            made: MadeStores::default(),
+            made_ids: Vec::new(),
+        }
+    }
+
+    /// What to open.
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// Registers a plugin, so that a section can choose it by its `kind`; one of the same name is replaced.
+    pub fn plugin(mut self, plugin: impl Plugin + 'static) -> Self {
+        self.plugins.retain(|known| known.name() != plugin.name());
+        self.plugins.push(Arc::new(plugin));
+        self
+    }
+
+    /// Adds a journal that the program made itself, under this plugin id; the first one is the default unless the
+    /// config names another. The config may hold the settings that all journals share in a section of this id.
+    pub fn journal(mut self, plugin_id: &str, journal: Arc<dyn Journal>) -> Self {
+        let path = format!("persistence.journal.{plugin_id}");
+        self.made.add_journal(path, journal);
+        self.made_ids.push(("journal", plugin_id.to_owned()));
+        self
+    }
+
+    /// Adds a snapshot store that the program made itself, as [`journal`](Self::journal).
+    pub fn snapshot_store(mut self, plugin_id: &str, store: Arc<dyn SnapshotStore>) -> Self {
+        let path = format!("persistence.snapshot-store.{plugin_id}");
+        self.made.add_snapshot_store(path, store);
+        self.made_ids.push(("snapshot-store", plugin_id.to_owned()));
+        self
+    }
+
+    /// Opens every store of the config, and waits for the first attempt of each.
+    ///
+    /// # Errors
+    /// As [`Persistence::from_config`].
+    ///
+    /// # Cancel safety
+    /// When dropped, what was opened is closed again.
+    pub async fn open(self) -> Result<Persistence, OpenError> {
+        let persistence = Persistence(Arc::new(self.start()?));
+        for (plugin_id, entry) in &persistence.0.journals {
+            let attempt = entry.handle.first_attempt().await;
+            attempt.map_err(|source| OpenError::Journal {
+                plugin_id: plugin_id.clone(),
+                source,
+            })?;
+        }
+        for (plugin_id, entry) in &persistence.0.snapshot_stores {
+            let attempt = entry.handle.first_attempt().await;
+            attempt.map_err(|source| OpenError::SnapshotStore {
+                plugin_id: plugin_id.clone(),
+                source,
+            })?;
+        }
+        current::install(&persistence);
+        Ok(persistence)
+    }
+
+    fn start(mut self) -> Result<Shared, OpenError> {
+        for (sort, plugin_id) in std::mem::take(&mut self.made_ids) {
+            self.config = self.config.with_made_store(sort, &plugin_id);
+        }
+        self.plugins.push(Arc::new(std::mem::take(&mut self.made)));
+        let (settings, journals, snapshot_stores) = self.make_stores()?;
+
+        let runtime = new_runtime().map_err(OpenError::Threads)?;
+        let thread = StoreThread::start("persistence-actors").map_err(OpenError::Threads)?;
+        Ok(Shared {
+            journals: start_journals(&settings.journals, journals, &runtime, &thread),
+            snapshot_stores: start_snapshot_stores(
+                &settings.snapshot_stores,
+                snapshot_stores,
+                &runtime,
+                &thread,
+            ),
+            default_journal: settings.default_journal,
+            default_snapshot_store: settings.default_snapshot_store,
+            back_off: settings.back_off,
+            stash_capacity: settings.stash_capacity,
+            environments: Mutex::new(HashMap::new()),
+            _thread: thread,
+            runtime: Some(runtime),
+        })
+    }
+
+    /// Lets the plugins make the stores, and reports the mistakes of all sections together.
+    #[expect(
+        clippy::type_complexity,
+        reason = "three results of one step, taken apart at once"
+    )]
+    fn make_stores(
+        &self,
+    ) -> Result<(Settings, Vec<Arc<dyn Journal>>, Vec<Arc<dyn SnapshotStore>>), OpenError> {
+        let kinds: Vec<_> = self
+            .plugins
+            .iter()
+            .map(|plugin| PluginKind::from(&**plugin))
+            .collect();
+        let resolution = self.config.resolve(&kinds);
+        let mut mistakes = resolution.mistakes;
+        let settings = resolution.settings;
+        let mut journals = Vec::new();
+        for section in &settings.journals {
+            match self.plugin_of(section.kind).journal(&section.section) {
+                Ok(journal) => journals.push(journal),
+                Err(errors) => mistakes.add_from_plugin(section, errors),
+            }
+        }
+        let mut snapshot_stores = Vec::new();
+        for section in &settings.snapshot_stores {
+            match self
+                .plugin_of(section.kind)
+                .snapshot_store(&section.section)
+            {
+                Ok(store) => snapshot_stores.push(store),
+                Err(errors) => mistakes.add_from_plugin(section, errors),
+            }
+        }
+        mistakes.check()?;
+        Ok((settings, journals, snapshot_stores))
+    }
+
+    fn plugin_of(&self, kind: &str) -> &dyn Plugin {
+        let plugin = self.plugins.iter().find(|plugin| plugin.name() == kind);
+        &**plugin.expect("sections are resolved with the kinds of these plugins")
+    }
+}
+
+fn new_runtime() -> std::io::Result<Runtime> {
+    runtime::Builder::new_multi_thread()
+        .worker_threads(WORKER_THREADS)
+        .thread_name("persistence-io")
+        .enable_all()
+        .build()
+}
+
+fn start_journals(
+    sections: &[JournalSection],
+    journals: Vec<Arc<dyn Journal>>,
+    runtime: &Runtime,
+    thread: &StoreThread,
+) -> BTreeMap<String, JournalEntry> {
+    let entry = |(section, journal): (&JournalSection, _)| {
+        let settings = section.settings.clone();
+        let entry = JournalEntry {
+            handle: JournalHandle::start(journal, settings, runtime.handle().clone(), thread),
+            serializer: section.serializer,
+            live_ids: LiveIds::default(),
+            effective_config: section.effective_toml(),
+        };
+        (section.plugin_id.clone(), entry)
+    };
+    sections.iter().zip(journals).map(entry).collect()
+}
+
+fn start_snapshot_stores(
+    sections: &[SnapshotSection],
+    stores: Vec<Arc<dyn SnapshotStore>>,
+    runtime: &Runtime,
+    thread: &StoreThread,
+) -> BTreeMap<String, SnapshotEntry> {
+    let entry = |(section, store): (&SnapshotSection, _)| {
+        let settings = section.settings.clone();
+        let entry = SnapshotEntry {
+            handle: SnapshotHandle::start(store, settings, runtime.handle().clone(), thread),
+            serializer: section.serializer,
+            effective_config: section.effective_toml(),
+        };
+        (section.plugin_id.clone(), entry)
+    };
+    sections.iter().zip(stores).map(entry).collect()
+}

@@ -1,0 +1,37 @@
+#![doc = include_str!("../README.md")]
+
+mod builder;
+mod persistence;
+mod replay;
+
+pub mod prelude;
+
+mod config;
+mod open_error;
+
+mod current;
+mod made_stores;
+
+pub use builder::Builder;
+pub use persistence::Persistence;
+pub use replay::{ReplayError, Replayed};
+
+pub use config::{Config, ConfigLoadError};
+pub use open_error::OpenError;
+
+pub use actix_persistence_persistent_actor::{
+    BackOffSettings, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DecodeError, DeleteMessagesError,
+    EncodeError, Event, FromPersistError, HARD_PAYLOAD_LIMIT, NoSnapshot, Persist, PersistError,
+    PersistentActor, PersistentContext, Recovery, RecoveryError, RejectionCause, Reply,
+    SaveSnapshotError, Serializer, Snapshot, SnapshotOffer, StartError, StoreResponse,
+};
+
+pub use actix_persistence_storage_api as storage_api;
+pub use actix_persistence_storage_api::{
+    ConfigError, ConfigErrors, InvalidPersistenceId, Origin, PersistenceId, Section, SequenceNr,
+    SnapshotCriteria, SnapshotMetadata, StorageError, StorageErrorKind, Timestamp, Value,
+};
+
+pub use actix_persistence_memory as memory;
+#[cfg(feature = "sqlite")]
+pub use actix_persistence_sqlite as sqlite;

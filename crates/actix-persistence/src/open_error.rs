@@ -1,0 +1,44 @@
+//! Why persistence could not be opened.
+
+use std::io;
+
+use actix_persistence_storage_api::{ConfigErrors, StorageError};
+
+use crate::ConfigLoadError;
+
+/// What keeps an application from starting; nothing that waiting would cure.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The config cannot be read.
+    #[error(transparent)]
+    Load(#[from] ConfigLoadError),
+    /// The config makes no sense; every mistake with its place.
+    #[error("the config has mistakes\n{0}")]
+    Config(ConfigErrors),
+    /// A journal cannot be used.
+    #[error("could not open the journal '{plugin_id}'")]
+    Journal {
+        /// Its plugin id.
+        plugin_id: String,
+        /// What it says.
+        source: StorageError,
+    },
+    /// A snapshot store cannot be used.
+    #[error("could not open the snapshot store '{plugin_id}'")]
+    SnapshotStore {
+        /// Its plugin id.
+        plugin_id: String,
+        /// What it says.
+        source: StorageError,
+    },
+    /// The threads for the stores could not be started.
+    #[error("could not start the threads of the stores")]
+    Threads(#[source] io::Error),
+}
+
+impl From<ConfigErrors> for OpenError {
+    fn from(errors: ConfigErrors) -> Self {
+        OpenError::Config(errors)
+    }
+}

@@ -1,0 +1,338 @@
+//! The handle that applications hold.
+
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actix::{Addr, ArbiterHandle};
+use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_persistent_actor::{
+    BackOffSettings, Environment, LiveIds, PersistentActor, Serializer, StartError, start, start_in,
+};
+use actix_persistence_snapshot_actor::SnapshotHandle;
+use actix_persistence_storage_api::StorageError;
+use actix_persistence_store_actor::StoreThread;
+use tokio::runtime::Runtime;
+
+use crate::builder::Builder;
+use crate::current;
+use crate::{Config, OpenError};
+
+/// The stores of an application and the way to start its persistent actors.
+///
+/// Cheap to clone and shared by all arbiters. The stores work on threads of their own; they end, in the background,
+/// when the last clone and the last actor are gone.
+#[derive(Clone)]
+pub struct Persistence(pub(crate) Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) journals: BTreeMap<String, JournalEntry>,
+    pub(crate) snapshot_stores: BTreeMap<String, SnapshotEntry>,
+    pub(crate) default_journal: Option<String>,
+    pub(crate) default_snapshot_store: Option<String>,
+    pub(crate) back_off: BackOffSettings,
+    pub(crate) stash_capacity: usize,
+    /// One environment per pair of plugin ids in use.
+    pub(crate) environments: Mutex<HashMap<PluginIds, Arc<Environment>>>,
+    /// Where the store actors live.
+    pub(crate) _thread: StoreThread,
+    /// Where the stores do their work; `None` only while it is being dropped.
+    pub(crate) runtime: Option<Runtime>,
+}
+
+/// The plugin ids of a journal and of a snapshot store, if there is one.
+pub(crate) type PluginIds = (String, Option<String>);
+
+pub(crate) struct JournalEntry {
+    pub(crate) handle: JournalHandle,
+    pub(crate) serializer: Serializer,
+    pub(crate) live_ids: LiveIds,
+    pub(crate) effective_config: String,
+}
+
+pub(crate) struct SnapshotEntry {
+    pub(crate) handle: SnapshotHandle,
+    pub(crate) serializer: Serializer,
+    pub(crate) effective_config: String,
+}
+
+impl Persistence {
+    /// Opens what a TOML file describes, with the plugins that come with the library.
+    ///
+    /// # Errors
+    /// [`OpenError`] for mistakes in the config, all at once, and for what waiting cannot cure: a file of another
+    /// kind, a newer schema, refused access. A store that is merely unreachable is tried again in the background.
+    ///
+    /// # Cancel safety
+    /// When dropped, what was opened is closed again.
+    pub async fn from_config(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        Self::open(Config::from_file(path)?).await
+    }
+
+    /// Opens what a [`Config`] describes, with the plugins that come with the library.
+    ///
+    /// # Errors
+    /// As [`from_config`](Self::from_config).
+    ///
+    /// # Cancel safety
+    /// When dropped, what was opened is closed again.
+    pub async fn open(config: Config) -> Result<Self, OpenError> {
+        Self::builder().config(config).open().await
+    }
+
+    /// Keeps events and snapshots in one SQLite file, which is created if it does not exist; relative to the working
+    /// directory.
+    ///
+    /// # Errors
+    /// As [`from_config`](Self::from_config).
+    ///
+    /// # Cancel safety
+    /// When dropped, what was opened is closed again.
+    #[cfg(feature = "sqlite")]
+    pub async fn sqlite(path: impl AsRef<Path>) -> Result<Self, OpenError> {
+        let path = path.as_ref().to_string_lossy().into_owned();
+        let config = ["journal", "snapshot-store"]
+            .iter()
+            .fold(Config::new(), |config, store| {
+                config
+                    .with(&format!("persistence.{store}.plugin"), "sqlite")
+                    .with(&format!("persistence.{store}.sqlite.url"), path.as_str())
+            });
+        Self::open(config).await
+    }
+
+    /// Keeps events and snapshots in memory, for tests: they end with the last clone.
+    ///
+    /// # Errors
+    /// [`OpenError::Threads`] if the system has no more threads.
+    pub async fn memory() -> Result<Self, OpenError> {
+        let storage = actix_persistence_memory::MemoryStorage::new();
+        Self::builder()
+            .journal("memory", Arc::new(storage.journal()))
+            .snapshot_store("memory", Arc::new(storage.snapshot_store()))
+            .open()
+            .await
+    }
+
+    /// To register other plugins, or stores that the program makes itself.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    /// The persistence of the running actix system: the first that was opened in it and is not gone.
+    pub fn current() -> Option<Self> {
+        current::get()
+    }
+
+    /// Starts a persistent actor on the current arbiter.
+    ///
+    /// The factory is called at once, and again whenever the actor has to be rebuilt. Messages may be sent right away;
+    /// they are handled after the recovery.
+    ///
+    /// # Errors
+    /// [`StartError`] if its id is invalid or already running in this process, or if it asks for an unknown plugin.
+    ///
+    /// # Panics
+    /// Outside of an actix system, and where the factory does.
+    pub fn start<A, F>(&self, factory: F) -> Result<Addr<A>, StartError>
+    where
+        A: PersistentActor,
+        F: FnMut() -> A + Unpin + 'static,
+    {
+        let chooser = self.clone();
+        start(self.kept_by(factory), move |actor| {
+            chooser.environment_of(actor)
+        })
+    }
+
+    /// As [`start`](Self::start) on another arbiter, where the factory runs too.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), and [`StartError::ArbiterStopped`].
+    ///
+    /// # Cancel safety
+    /// When dropped, the actor may have been started; it ends by itself, because nobody has its address.
+    pub async fn start_in<A, F>(
+        &self,
+        arbiter: &ArbiterHandle,
+        factory: F,
+    ) -> Result<Addr<A>, StartError>
+    where
+        A: PersistentActor,
+        F: FnMut() -> A + Send + Unpin + 'static,
+    {
+        let chooser = self.clone();
+        start_in(arbiter, self.kept_by(factory), move |actor| {
+            chooser.environment_of(actor)
+        })
+        .await
+    }
+
+    /// A factory that keeps the stores open as long as its actor lives.
+    fn kept_by<A, F: FnMut() -> A>(&self, mut factory: F) -> impl FnMut() -> A + use<A, F> {
+        let persistence = self.clone();
+        move || {
+            let _ = &persistence;
+            factory()
+        }
+    }
+
+    /// Waits until every store has been initialised.
+    ///
+    /// # Errors
+    /// The first store that turns out not to be usable however long one waits.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn ready(&self) -> Result<(), StorageError> {
+        for entry in self.0.journals.values() {
+            entry.handle.ready().await?;
+        }
+        for entry in self.0.snapshot_stores.values() {
+            entry.handle.ready().await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until every store has answered everything it was asked; to be called before the program ends, so that
+    /// snapshots and deletes that nobody waits for are done.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn drained(&self) {
+        for entry in self.0.journals.values() {
+            entry.handle.drained().await;
+        }
+        for entry in self.0.snapshot_stores.values() {
+            entry.handle.drained().await;
+        }
+    }
+
+    /// The settings of a journal as they are in force, with where each was written and without secrets: TOML.
+    pub fn journal_config(&self, plugin_id: &str) -> Option<&str> {
+        let entry = self.0.journals.get(short_id(plugin_id, JOURNAL_PREFIX))?;
+        Some(&entry.effective_config)
+    }
+
+    /// The settings of a snapshot store, as [`journal_config`](Self::journal_config).
+    pub fn snapshot_store_config(&self, plugin_id: &str) -> Option<&str> {
+        let id = short_id(plugin_id, SNAPSHOT_PREFIX);
+        Some(&self.0.snapshot_stores.get(id)?.effective_config)
+    }
+
+    /// The journal behind a plugin id, for commands of its own; `None` if there is none, or of another type.
+    pub fn journal<J: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<J>> {
+        let entry = self.0.journals.get(short_id(plugin_id, JOURNAL_PREFIX))?;
+        let journal: Arc<dyn Any + Send + Sync> = Arc::clone(entry.handle.journal()) as _;
+        journal.downcast().ok()
+    }
+
+    /// The snapshot store behind a plugin id, for commands of its own; `None` if there is none, or of another type.
+    pub fn snapshot_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
+        let id = short_id(plugin_id, SNAPSHOT_PREFIX);
+        let store = self.0.snapshot_stores.get(id)?.handle.store();
+        let store: Arc<dyn Any + Send + Sync> = Arc::clone(store) as _;
+        store.downcast().ok()
+    }
+
+    pub(crate) fn environment_of<A: PersistentActor>(
+        &self,
+        actor: &A,
+    ) -> Result<Arc<Environment>, StartError> {
+        self.environment(actor.journal_plugin_id(), actor.snapshot_plugin_id())
+    }
+
+    /// The stores for a pair of plugin ids; `None` stands for the default one.
+    pub(crate) fn environment(
+        &self,
+        journal: Option<String>,
+        snapshot_store: Option<String>,
+    ) -> Result<Arc<Environment>, StartError> {
+        let shared = &*self.0;
+        let (journal_id, journal) = find(
+            "journal",
+            JOURNAL_PREFIX,
+            &shared.journals,
+            journal.or_else(|| shared.default_journal.clone()),
+        )?
+        .ok_or(StartError::NoDefaultJournal)?;
+        let snapshot_store = find(
+            "snapshot store",
+            SNAPSHOT_PREFIX,
+            &shared.snapshot_stores,
+            snapshot_store.or_else(|| shared.default_snapshot_store.clone()),
+        )?;
+        let key = (
+            journal_id.to_owned(),
+            snapshot_store.map(|(id, _)| id.to_owned()),
+        );
+        let mut environments = shared
+            .environments
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let environment = environments.entry(key).or_insert_with(|| {
+            let handle = snapshot_store.map(|(_, entry)| entry.handle.clone());
+            let mut environment = Environment::new(journal.handle.clone(), handle);
+            environment.event_serializer = journal.serializer;
+            if let Some((_, entry)) = snapshot_store {
+                environment.snapshot_serializer = entry.serializer;
+            }
+            environment.back_off = shared.back_off.clone();
+            environment.stash_capacity = shared.stash_capacity;
+            environment.live_ids = journal.live_ids.clone();
+            Arc::new(environment)
+        });
+        Ok(Arc::clone(environment))
+    }
+}
+
+const JOURNAL_PREFIX: &str = "persistence.journal.";
+const SNAPSHOT_PREFIX: &str = "persistence.snapshot-store.";
+
+/// A plugin id may be given as the path of its section too.
+fn short_id<'a>(plugin_id: &'a str, prefix: &str) -> &'a str {
+    plugin_id.strip_prefix(prefix).unwrap_or(plugin_id)
+}
+
+fn find<'a, T>(
+    store: &'static str,
+    prefix: &str,
+    known: &'a BTreeMap<String, T>,
+    plugin_id: Option<String>,
+) -> Result<Option<(&'a str, &'a T)>, StartError> {
+    let Some(plugin_id) = plugin_id else {
+        return Ok(None);
+    };
+    match known.get_key_value(short_id(&plugin_id, prefix)) {
+        Some((id, entry)) => Ok(Some((id, entry))),
+        None => Err(unknown(store, &plugin_id, known)),
+    }
+}
+
+fn unknown<T>(store: &'static str, plugin_id: &str, known: &BTreeMap<String, T>) -> StartError {
+    StartError::UnknownPlugin {
+        store,
+        plugin_id: plugin_id.to_owned(),
+        known: known.keys().cloned().collect(),
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Waiting for the threads here would panic on an arbiter; what was sent to a database is finished by them.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl fmt::Debug for Persistence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Persistence")
+            .field("journals", &self.0.journals.keys())
+            .field("snapshot_stores", &self.0.snapshot_stores.keys())
+            .finish_non_exhaustive()
+    }
+}

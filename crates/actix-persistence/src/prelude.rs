@@ -1,0 +1,9 @@
+//! What a file with persistent actors needs: `use actix_persistence::prelude::*;`.
+
+pub use actix_persistence_persistent_actor::{
+    Event, NoSnapshot, Persist, PersistError, PersistentActor, PersistentContext, Recovery,
+    RecoveryError, Reply, Snapshot, SnapshotOffer, StartError, StoreResponse,
+};
+pub use actix_persistence_storage_api::{PersistenceId, SequenceNr, SnapshotCriteria};
+
+pub use crate::Persistence;

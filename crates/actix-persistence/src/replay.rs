@@ -1,0 +1,99 @@
+//! Reading streams without becoming their writer.
+
+use std::sync::Arc;
+
+use actix_persistence_persistent_actor::{
+    Event, PersistentActor, RecoveryError, StartError, replay_actor, replay_events,
+};
+use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId, ReplayRange, SequenceNr};
+
+use crate::Persistence;
+
+/// An actor as its stream makes it.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Replayed<A> {
+    /// The actor; it was never started.
+    pub actor: A,
+    /// The number of the last event in its state; 0 if nothing was ever stored.
+    pub sequence_nr: SequenceNr,
+}
+
+/// Why a stream could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// Nothing can be stored under this id.
+    #[error("{persistence_id:?} is no valid persistence id")]
+    InvalidPersistenceId {
+        /// The id.
+        persistence_id: PersistenceId,
+        /// Which rule it breaks.
+        source: InvalidPersistenceId,
+    },
+    /// No such journal or snapshot store.
+    #[error(transparent)]
+    UnknownPlugin(StartError),
+    /// The stream cannot be brought back.
+    #[error(transparent)]
+    Recovery(#[from] RecoveryError),
+}
+
+impl Persistence {
+    /// Brings the state of an actor back without starting it: from its snapshot and the events after it.
+    ///
+    /// Only reads: no other actor of the same id is disturbed, here or in another process.
+    ///
+    /// # Errors
+    /// [`ReplayError`] if the stream cannot be read or decoded.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn replay<A: PersistentActor>(&self, actor: A) -> Result<Replayed<A>, ReplayError> {
+        check(&actor.persistence_id())?;
+        let environment = self
+            .environment_of(&actor)
+            .map_err(ReplayError::UnknownPlugin)?;
+        let (actor, sequence_nr) = replay_actor(actor, environment).await?;
+        Ok(Replayed { actor, sequence_nr })
+    }
+
+    /// Gives every event of an id in the default journal, in order, with its number.
+    ///
+    /// Only reads, page by page, so that a long stream takes no more memory than a short one.
+    ///
+    /// # Errors
+    /// [`ReplayError`] if the stream cannot be read, or an event is missing or cannot be decoded.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn replay_events<E: Event>(
+        &self,
+        persistence_id: PersistenceId,
+        mut each: impl FnMut(SequenceNr, E),
+    ) -> Result<(), ReplayError> {
+        check(&persistence_id)?;
+        let environment = self
+            .environment(None, None)
+            .map_err(ReplayError::UnknownPlugin)?;
+        let environment = Arc::as_ref(&environment);
+        replay_events(
+            environment,
+            persistence_id,
+            ReplayRange::ALL,
+            (),
+            |(), sequence_nr, event| each(sequence_nr, event),
+        )
+        .await?;
+        Ok(())
+    }
+}
+
+fn check(persistence_id: &PersistenceId) -> Result<(), ReplayError> {
+    persistence_id
+        .validate()
+        .map_err(|source| ReplayError::InvalidPersistenceId {
+            persistence_id: persistence_id.clone(),
+            source,
+        })
+}

@@ -1,0 +1,120 @@
+//! What a config file says is what happens.
+
+use std::path::Path;
+
+use actix_persistence::prelude::*;
+use actix_persistence::{Config, OpenError};
+
+use crate::counter::{Count, Counter};
+
+/// Two journals and one snapshot store, in files of this directory.
+fn two_journals(directory: &Path) -> String {
+    let directory = directory.display();
+    format!(
+        r#"
+[persistence]
+max-concurrent-recoveries = 50
+[persistence.journal]
+plugin = "accounts"
+[persistence.journal.accounts]
+kind = "sqlite"
+url = "sqlite://{directory}/bank.db"
+auto-initialize = true
+serializer = "json"
+[persistence.journal.audit]
+kind = "sqlite"
+url = "sqlite://{directory}/audit.db"
+[persistence.journal-plugin-fallback.circuit-breaker]
+max-failures = 10
+call-timeout = "10s"
+reset-timeout = "30s"
+[persistence.snapshot-store]
+plugin = "accounts"
+[persistence.snapshot-store.accounts]
+kind = "sqlite"
+url = "sqlite://{directory}/bank.db"
+"#
+    )
+}
+
+#[actix::test]
+async fn each_actor_writes_to_the_journal_it_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("persistence.toml");
+    std::fs::write(&file, two_journals(directory.path())).unwrap();
+    let persistence = Persistence::from_config(&file).await.unwrap();
+    persistence.ready().await.unwrap();
+
+    let default = persistence.start(|| Counter::named("1")).unwrap();
+    default.send(Count(5)).await.unwrap().unwrap();
+    let audit = || Counter {
+        journal: Some("persistence.journal.audit".to_owned()),
+        ..Counter::named("1")
+    };
+    let audit = persistence.start(audit).unwrap();
+    let alone = audit.send(Count(7)).await.unwrap().unwrap();
+    assert_eq!(alone, 7, "the same id in another journal is another stream");
+}
+
+#[actix::test]
+async fn the_effective_config_shows_every_setting_with_its_origin_and_no_secret() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = two_journals(directory.path());
+    let config = Config::from_toml(&text, "app.toml").unwrap();
+    let persistence = Persistence::open(config).await.unwrap();
+    let shown = persistence.journal_config("accounts").unwrap();
+    for part in ["json", "max-failures = 10", "app.toml:", "write-timeout"] {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+    }
+    assert!(persistence.snapshot_store_config("accounts").is_some());
+    assert!(persistence.journal_config("nobody").is_none());
+}
+
+#[actix::test]
+async fn every_mistake_of_every_section_is_reported_at_once() {
+    let text = r#"
+[persistence.journal]
+plugin = "acounts"
+[persistence.journal.accounts]
+kind = "sqlite"
+url = "sqlite://a.db"
+busy-timeuot = "5s"
+[persistence.journal.audit]
+kind = "sqllite"
+[persistence.snapshot-store.accounts]
+kind = "sqlite"
+url = 5
+[persistence.journal.accounts.circuit-breaker]
+max-failures = "ten"
+"#;
+    let config = Config::from_toml(text, "app.toml").unwrap();
+    let error = Persistence::open(config).await.err().unwrap();
+    assert!(matches!(error, OpenError::Config(_)), "{error}");
+    let error = error.to_string();
+    for part in [
+        "app.toml:3",
+        "acounts",
+        "app.toml:7",
+        "busy-timeuot",
+        "busy-timeout",
+        "app.toml:9",
+        "sqllite",
+        "app.toml:12",
+        "app.toml:14",
+        "max-failures",
+    ] {
+        assert!(error.contains(part), "{part:?} is not in\n{error}");
+    }
+}
+
+#[actix::test]
+async fn a_store_that_waiting_does_not_cure_makes_opening_fail_and_names_it() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("bank.db"), "no database ".repeat(100)).unwrap();
+    let config = Config::from_toml(&two_journals(directory.path()), "app.toml").unwrap();
+    let error = Persistence::open(config).await.err().unwrap();
+    assert!(
+        matches!(&error, OpenError::Journal { plugin_id, .. } if plugin_id == "accounts"),
+        "{error:?}"
+    );
+}

@@ -1,0 +1,7 @@
+//! The facade as an application uses it.
+#![allow(clippy::unwrap_used)]
+
+mod configured;
+mod counter;
+mod handle;
+mod two_processes;

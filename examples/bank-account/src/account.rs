@@ -1,0 +1,188 @@
+//! The domain: an account, what is booked on it, and what became of that.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::str::FromStr;
+
+use actix::{Actor, Handler, Message};
+use actix_persistence::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A snapshot is taken whenever so many more events are stored.
+const SNAPSHOT_EVERY: u64 = 100;
+
+/// Whether money comes or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Kind {
+    Deposit,
+    Withdraw,
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "deposit" => Ok(Kind::Deposit),
+            "withdraw" => Ok(Kind::Withdraw),
+            other => Err(format!("the kind is deposit or withdraw, not {other:?}")),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kind::Deposit => "deposit",
+            Kind::Withdraw => "withdraw",
+        })
+    }
+}
+
+/// What was decided about one line of a file; final.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Decided {
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+    pub(crate) cents: u64,
+    pub(crate) applied: bool,
+}
+
+impl Event for Decided {
+    const MANIFEST: &'static str = "bank.decided";
+    const VERSION: u32 = 1;
+}
+
+/// The state: what the account holds, and which lines it has decided about.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Balance {
+    cents: u64,
+    decided: HashSet<String>,
+}
+
+impl Snapshot for Balance {
+    const MANIFEST: &'static str = "bank.balance";
+    const VERSION: u32 = 1;
+}
+
+/// One account of the bank.
+pub(crate) struct Account {
+    name: String,
+    balance: Balance,
+}
+
+impl Account {
+    pub(crate) fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            balance: Balance::default(),
+        }
+    }
+
+    /// The id under which an account of this name is stored.
+    pub(crate) fn id_of(name: &str) -> PersistenceId {
+        PersistenceId::of("Account", name)
+    }
+
+    pub(crate) fn cents(&self) -> u64 {
+        self.balance.cents
+    }
+
+    /// What the account would hold afterwards, if that is possible.
+    fn after(&self, kind: Kind, cents: u64) -> Option<u64> {
+        match kind {
+            Kind::Deposit => self.balance.cents.checked_add(cents),
+            Kind::Withdraw => self.balance.cents.checked_sub(cents),
+        }
+    }
+}
+
+impl Actor for Account {
+    type Context = PersistentContext<Self>;
+}
+
+impl PersistentActor for Account {
+    type Event = Decided;
+    type Snapshot = Balance;
+
+    fn persistence_id(&self) -> PersistenceId {
+        Self::id_of(&self.name)
+    }
+
+    fn on_event(&mut self, event: &Decided) {
+        if event.applied
+            && let Some(cents) = self.after(event.kind, event.cents)
+        {
+            self.balance.cents = cents;
+        }
+        self.balance.decided.insert(event.id.clone());
+    }
+
+    fn on_snapshot(&mut self, offer: SnapshotOffer<Balance>) {
+        self.balance = offer.snapshot;
+    }
+
+    /// Keeps one snapshot: the older ones go once the new one is durable.
+    fn on_store_response(&mut self, response: StoreResponse, ctx: &mut Self::Context) {
+        if let StoreResponse::SaveSnapshotSuccess { metadata } = response
+            && metadata.sequence_nr > 0
+        {
+            ctx.delete_snapshots(SnapshotCriteria::up_to(metadata.sequence_nr - 1));
+        }
+    }
+}
+
+/// Books money on the account, once per `id`.
+#[derive(Debug, Message)]
+#[rtype(result = "Result<Booked, BookError>")]
+pub(crate) struct Book {
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+    pub(crate) cents: u64,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Booked {
+    Applied,
+    /// There was not enough money, or no room for more.
+    Refused,
+    /// It was decided before, and stays so.
+    Duplicate,
+}
+
+/// Why it is not known what became of it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BookError {
+    #[error(transparent)]
+    Persist(#[from] PersistError),
+}
+
+impl Handler<Book> for Account {
+    type Result = Reply<Book>;
+
+    fn handle(&mut self, book: Book, ctx: &mut Self::Context) -> Reply<Book> {
+        if self.balance.decided.contains(&book.id) {
+            return Reply::now(Ok(Booked::Duplicate));
+        }
+        let applied = self.after(book.kind, book.cents).is_some();
+        let decided = Decided {
+            id: book.id,
+            kind: book.kind,
+            cents: book.cents,
+            applied,
+        };
+        ctx.persist(decided)
+            .then(|account, _, ctx| {
+                if ctx.last_sequence_nr().is_multiple_of(SNAPSHOT_EVERY) {
+                    ctx.save_snapshot(&account.balance);
+                }
+            })
+            .reply(move |_| {
+                Ok(match applied {
+                    true => Booked::Applied,
+                    false => Booked::Refused,
+                })
+            })
+    }
+}

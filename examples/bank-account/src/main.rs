@@ -1,0 +1,201 @@
+//! A bank on actix-persistence: imports bookings, and tells balances and histories.
+
+mod account;
+mod import;
+mod lines;
+mod progress;
+
+use std::fs::File;
+use std::io::{self, BufReader, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use actix_persistence::prelude::*;
+use anyhow::Context;
+use clap::{Parser, Subcommand};
+
+use crate::account::{Account, Decided};
+use crate::import::{Import, Summary};
+use crate::lines::Lines;
+use crate::progress::Progress;
+
+/// Where the bank keeps its accounts without `--config`.
+const DEFAULT_DATABASE: &str = "bank.db";
+/// As shells report a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
+
+/// A bank whose accounts survive a crash.
+#[derive(Parser)]
+#[command(name = "bank-account", version)]
+struct Arguments {
+    /// The config file; without it the bank keeps its accounts in bank.db in the working directory.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Books the lines of a CSV file with the header id,account,kind,cents; every id once per account.
+    Import {
+        /// The file, or - for standard input.
+        file: PathBuf,
+    },
+    /// Prints the balance of an account in cents; 0 for one never seen.
+    Balance { account: String },
+    /// Prints a line per event: sequence number, kind, cents, id, applied or refused.
+    History { account: String },
+}
+
+#[actix::main]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    tracing_subscriber::fmt()
+        .with_env_filter(
+            tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "warn".into()),
+        )
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
+        .init();
+    match run(arguments).await {
+        Ok(code) => code,
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let config = arguments.config.as_deref();
+    match arguments.command {
+        Command::Import { file } => import(config, &file).await,
+        Command::Balance { account } => {
+            let cents = match open_existing(config).await? {
+                Some(persistence) => {
+                    check_name(&account)?;
+                    persistence
+                        .replay(Account::new(&account))
+                        .await?
+                        .actor
+                        .cents()
+                }
+                None => 0,
+            };
+            writeln!(io::stdout(), "{cents}")?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::History { account } => {
+            check_name(&account)?;
+            if let Some(persistence) = open_existing(config).await? {
+                history(&persistence, &account).await?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn import(config: Option<&Path>, file: &Path) -> anyhow::Result<ExitCode> {
+    // The input is looked at first: a misspelt name must not leave an empty database behind.
+    let (input, size): (Box<dyn io::Read + Send>, _) = if file == Path::new("-") {
+        (Box::new(io::stdin()), None)
+    } else {
+        let opened =
+            File::open(file).with_context(|| format!("could not open {}", file.display()))?;
+        let size = opened.metadata().ok().map(|metadata| metadata.len());
+        (Box::new(opened), size)
+    };
+    let lines = Lines::new(BufReader::new(input))
+        .with_context(|| format!("could not read {}", file.display()))?;
+    let persistence = match config {
+        Some(file) => Persistence::from_config(file).await?,
+        None => Persistence::sqlite(DEFAULT_DATABASE).await?,
+    };
+    let import = Import::new(&persistence, Progress::new(size));
+    let summary = import.run(lines.in_background(), interrupted()).await?;
+    persistence.drained().await;
+    report(&summary)
+}
+
+/// Ends with the first Ctrl-C; the second one ends the program.
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        eprintln!("interrupted: waiting for what is under way; press Ctrl-C again to end at once");
+        actix::spawn(async {
+            if tokio::signal::ctrl_c().await.is_ok() {
+                std::process::exit(i32::from(INTERRUPTED));
+            }
+        });
+    } else {
+        std::future::pending().await
+    }
+}
+
+fn report(summary: &Summary) -> anyhow::Result<ExitCode> {
+    let Summary {
+        applied,
+        refused,
+        duplicate,
+        malformed,
+        interrupted,
+    } = summary;
+    writeln!(
+        io::stdout(),
+        "applied {applied} refused {refused} duplicate {duplicate} malformed {malformed}"
+    )?;
+    Ok(if *interrupted {
+        eprintln!("interrupted before the end of the input; import it again to go on");
+        ExitCode::from(INTERRUPTED)
+    } else if *malformed > 0 {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// Opens the bank for reading; `None` if there is no bank yet, which reading must not change.
+async fn open_existing(config: Option<&Path>) -> anyhow::Result<Option<Persistence>> {
+    match config {
+        Some(file) => Ok(Some(Persistence::from_config(file).await?)),
+        None if Path::new(DEFAULT_DATABASE).exists() => {
+            Ok(Some(Persistence::sqlite(DEFAULT_DATABASE).await?))
+        }
+        None => {
+            eprintln!("note: there is no {DEFAULT_DATABASE} in this directory yet");
+            Ok(None)
+        }
+    }
+}
+
+fn check_name(account: &str) -> anyhow::Result<()> {
+    Account::id_of(account)
+        .validate()
+        .with_context(|| format!("the account {account:?} cannot be used"))
+}
+
+async fn history(persistence: &Persistence, account: &str) -> anyhow::Result<()> {
+    let mut written: io::Result<()> = Ok(());
+    let mut out = io::BufWriter::new(io::stdout());
+    persistence
+        .replay_events(Account::id_of(account), |sequence_nr, event: Decided| {
+            let Decided {
+                id, kind, cents, ..
+            } = event;
+            let outcome = if event.applied { "applied" } else { "refused" };
+            if written.is_ok() {
+                written = writeln!(out, "{sequence_nr}\t{kind}\t{cents}\t{id}\t{outcome}");
+            }
+        })
+        .await?;
+    written?;
+    Ok(out.flush()?)
+}
+
+/// Whether whoever read our output has seen enough, as `head` does.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .downcast_ref::<io::Error>()
+        .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
