@@ -4,13 +4,13 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::System;
 use actix_persistence_journal_actor::{JournalHandle, JournalSettings, WriteReply, WriteRequest};
 use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, JournalCapabilities, Operation, Payload, PersistenceId, SequenceNr,
     StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 use actix_persistence_store_actor::{Reply, StoreThread};
+use actix_rt::System;
 use futures_util::FutureExt;
 use tokio::runtime::{Builder, Handle};
 use tokio::time::Instant;

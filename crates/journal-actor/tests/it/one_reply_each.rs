@@ -156,7 +156,7 @@ async fn serve(mut calls: Calls, script: Vec<(u64, Behaviour)>, seen: Rc<RefCell
     let mut script = script.into_iter().cycle();
     while let Some(called) = calls.recv().await {
         let (millis, behaviour) = script.next().expect("endless");
-        actix::spawn(end_later(called, millis, behaviour, seen.clone()));
+        actix_rt::spawn(end_later(called, millis, behaviour, seen.clone()));
     }
 }
 
@@ -190,7 +190,7 @@ async fn run(
         )
     };
     let seen = Rc::new(RefCell::new(Seen::default()));
-    actix::spawn(serve(calls, script, seen.clone()));
+    actix_rt::spawn(serve(calls, script, seen.clone()));
     let mut replies = Vec::new();
     for (number, step) in (1..).zip(steps) {
         tokio::time::sleep(Duration::from_millis(step.pause_ms)).await;

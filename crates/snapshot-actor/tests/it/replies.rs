@@ -1,0 +1,113 @@
+//! There is always exactly one reply.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_snapshot_actor::SnapshotHandle;
+use actix_persistence_storage_api::{Effect, Payload, SnapshotCriteria, StorageErrorKind};
+use actix_persistence_store_actor::StoreThread;
+use tokio::time::Instant;
+
+use crate::fixture::{Fixture, id, metadata, now, on_paused_clock, seconds, settings};
+use crate::scripted_store::{ScriptedStore, settle};
+
+#[test]
+fn every_kind_of_request_survives_a_panic() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let load = fixture.load("a");
+        fixture.calls.next().await.panics();
+        assert!(now(load).await.is_err());
+        let save = fixture.save("a", 1);
+        fixture.calls.next().await.panics();
+        let failure = now(save).await.unwrap_err();
+        assert_eq!(failure.effect(), Some(Effect::Unknown));
+        // The clean-up.
+        fixture.calls.next().await.panics();
+        let delete = fixture.handle.delete(metadata("a", 1));
+        fixture.calls.next().await.panics();
+        assert!(now(delete).await.is_err());
+        let matching = fixture
+            .handle
+            .delete_matching(id("a"), SnapshotCriteria::LATEST);
+        fixture.calls.next().await.panics();
+        assert!(now(matching).await.is_err());
+        fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn a_load_that_hangs_is_answered_when_its_time_is_over() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let started = Instant::now();
+        let load = fixture.load("a");
+        fixture.calls.next().await.hangs();
+        let failure = load.await.unwrap_err();
+        assert_eq!(failure.kind(), StorageErrorKind::Timeout);
+        assert_eq!(failure.effect(), None);
+        assert_eq!(started.elapsed(), seconds(20));
+        // It cannot have changed anything, so nobody waits for it.
+        let save = fixture.save("a", 1);
+        fixture.calls.next().await.works();
+        assert!(now(save).await.is_ok());
+    });
+}
+
+#[test]
+fn a_request_whose_deadline_passed_or_whose_asker_has_left_is_never_sent() {
+    on_paused_clock(async {
+        let mut short = settings();
+        short.load_timeout = seconds(5);
+        let mut fixture = Fixture::ready_with(short).await;
+        let _busy = fixture.save("a", 1);
+        let called = fixture.calls.next().await;
+        drop(fixture.save("a", 2));
+        let load = fixture.load("a");
+        settle().await;
+        tokio::time::advance(seconds(6)).await;
+        called.works();
+        assert!(fixture.calls.is_quiet().await);
+        assert_eq!(
+            now(load).await.unwrap_err().kind(),
+            StorageErrorKind::Timeout
+        );
+    });
+}
+
+#[test]
+fn a_runtime_that_ends_answers_what_was_sent_as_unknown_and_the_rest_as_not_stored() {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
+    let thread = StoreThread::start("stores").unwrap();
+    let (store, mut calls) = ScriptedStore::new();
+    let handle = SnapshotHandle::start(
+        Arc::new(store),
+        settings(),
+        runtime.handle().clone(),
+        &thread,
+    );
+    let save = |sequence_nr| handle.save(metadata("a", sequence_nr), Payload::new(0, "", "state"));
+    let (sent, queued, _called) = runtime.block_on(async {
+        calls.next().await.works();
+        let sent = save(1);
+        let called = calls.next().await;
+        (sent, save(2), called)
+    });
+    runtime.shutdown_timeout(Duration::from_secs(10));
+
+    let after = save(3);
+    let waiter = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let failure = waiter.block_on(sent).unwrap_err();
+    assert_eq!(failure.effect(), Some(Effect::Unknown));
+    for reply in [queued, after] {
+        let failure = waiter.block_on(reply).unwrap_err();
+        assert!(failure.is_certainly_not_stored());
+    }
+    waiter.block_on(handle.drained());
+}
