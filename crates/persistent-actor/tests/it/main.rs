@@ -3,6 +3,8 @@
 
 mod failures;
 mod lifecycle;
+mod logging;
+mod model;
 mod persisting;
 mod read_only;
 mod recovery;
