@@ -1,0 +1,200 @@
+//! The journal.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use actix_persistence_storage_api::{
+    AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
+    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+};
+use async_trait::async_trait;
+
+use crate::FileOptions;
+use crate::blocking::blocking;
+use crate::directory::Directory;
+use crate::failure::Failure;
+use crate::file_options::MAX_PAYLOAD_BYTES;
+use crate::log::Log;
+use crate::record::Record;
+use crate::write_batch::decide;
+
+/// A journal in an append-only file.
+///
+/// Deleted events are never given again, but stay in the file: it only grows.
+/// The index of all ids, a few words per atomic write, is in memory.
+pub struct FileJournal {
+    options: FileOptions,
+    /// Open from `initialize` on.
+    directory: OnceLock<Arc<Directory>>,
+}
+
+impl FileJournal {
+    /// A journal in a directory, which is opened or created when it is initialised.
+    pub fn new(options: FileOptions) -> Self {
+        Self {
+            options,
+            directory: OnceLock::new(),
+        }
+    }
+
+    // ANCHOR: on_log
+    /// Works on the log, alone, where it may block.
+    async fn on_log<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        work: impl FnOnce(&mut Log) -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let directory =
+            Directory::opened(&self.directory).map_err(|failure| failure.of(operation))?;
+        blocking(operation, move || directory.with_log(work)).await
+    }
+    // ANCHOR_END: on_log
+}
+
+impl fmt::Debug for FileJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileJournal")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Journal for FileJournal {
+    // ANCHOR: initialize
+    async fn initialize(&self) -> Result<(), StorageError> {
+        let options = self.options.clone();
+        let directory = blocking(Operation::Initialize, move || {
+            let directory = Directory::open(&options.directory, options.sync)?;
+            directory.open_log(options.sync)?;
+            Ok(directory)
+        })
+        .await?;
+        // Called again, it was the same directory.
+        self.directory.get_or_init(|| directory);
+        Ok(())
+    }
+    // ANCHOR_END: initialize
+
+    // ANCHOR: recover
+    async fn recover(
+        &self,
+        persistence_id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        let request = RecoveryRequest {
+            persistence_id: persistence_id.clone(),
+            writer,
+        };
+        let recovered = self.recover_many(&[request]).await?;
+        Ok(recovered[0])
+    }
+
+    async fn recover_many(
+        &self,
+        requests: &[RecoveryRequest],
+    ) -> Result<Vec<Recovered>, StorageError> {
+        let requests = requests.to_vec();
+        let sync = self.options.sync;
+        self.on_log(Operation::Recover, move |log| {
+            let mut recovered = Vec::with_capacity(requests.len());
+            let mut records = Vec::with_capacity(requests.len());
+            for RecoveryRequest {
+                persistence_id: id,
+                writer,
+            } in requests
+            {
+                let stream = log.index().get(&id);
+                let epoch = stream.map_or(0, |stream| stream.epoch) + 1;
+                recovered.push(Recovered {
+                    highest_sequence_nr: stream.map_or(0, |stream| stream.highest),
+                    deleted_to: stream.map_or(0, |stream| stream.deleted_to),
+                    epoch,
+                });
+                records.push(Record::Recovered { id, epoch, writer });
+            }
+            log.append(&records, sync)?;
+            Ok(recovered)
+        })
+        .await
+    }
+    // ANCHOR_END: recover
+
+    // ANCHOR: write_messages
+    async fn write_messages(
+        &self,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        let sync = self.options.sync;
+        self.on_log(Operation::WriteMessages, move |log| {
+            let (outcomes, records) = decide(log.index(), writes);
+            log.append(&records, sync)?;
+            Ok(outcomes)
+        })
+        .await
+    }
+    // ANCHOR_END: write_messages
+
+    // ANCHOR: replay_messages
+    async fn replay_messages(
+        &self,
+        persistence_id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        let id = persistence_id.clone();
+        self.on_log(Operation::ReplayMessages, move |log| {
+            log.page(&id, range, page)
+        })
+        .await
+        .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+    }
+    // ANCHOR_END: replay_messages
+
+    // ANCHOR: read_highest_sequence_nr
+    async fn read_highest_sequence_nr(
+        &self,
+        persistence_id: &PersistenceId,
+        _from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        let id = persistence_id.clone();
+        self.on_log(Operation::ReadHighestSequenceNr, move |log| {
+            Ok(log.index().get(&id).map_or(0, |stream| stream.highest))
+        })
+        .await
+    }
+    // ANCHOR_END: read_highest_sequence_nr
+
+    // ANCHOR: delete_messages_to
+    async fn delete_messages_to(
+        &self,
+        persistence_id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        let id = persistence_id.clone();
+        let sync = self.options.sync;
+        self.on_log(Operation::DeleteMessagesTo, move |log| {
+            let Some(stream) = log.index().get(&id) else {
+                return Ok(());
+            };
+            let to = to.min(stream.highest);
+            if to <= stream.deleted_to {
+                return Ok(());
+            }
+            log.append(&[Record::Deleted { id, to }], sync)
+        })
+        .await
+        .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+    }
+    // ANCHOR_END: delete_messages_to
+
+    // ANCHOR: capabilities
+    fn capabilities(&self) -> JournalCapabilities {
+        JournalCapabilities::default()
+            .with_atomic_batches()
+            .with_metadata()
+            .with_tags()
+            .with_max_event_bytes(MAX_PAYLOAD_BYTES)
+    }
+    // ANCHOR_END: capabilities
+}
