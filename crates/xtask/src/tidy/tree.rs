@@ -121,12 +121,12 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> anyhow::
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        // Of links only the target counts, and only once.
+        // A link to a file counts where it stands; one to a folder could lead in circles.
         let kind = entry.file_type().with_context(unreadable)?;
         let path = format!("{prefix}{name}");
         if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
             collect(&entry.path(), &format!("{path}/"), files)?;
-        } else if kind.is_file() {
+        } else if kind.is_file() || (kind.is_symlink() && entry.path().is_file()) {
             files.extend(read_text(&entry.path()).map(|text| SourceFile { path, text }));
         }
     }
