@@ -58,12 +58,14 @@ impl Failure {
     }
 }
 
-/// Only what somebody has to change stops the application's start; anything else is tried again.
+/// What somebody has to change makes the application's start fail; anything else is tried again.
 fn kind_of(error: ErrorKind) -> StorageErrorKind {
     match error {
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem | ErrorKind::NotADirectory => {
-            StorageErrorKind::AccessDenied
-        }
+        // The last two: a file stands where a directory should.
+        ErrorKind::PermissionDenied
+        | ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::NotADirectory
+        | ErrorKind::AlreadyExists => StorageErrorKind::AccessDenied,
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StorageErrorKind::Unavailable,
         _ => StorageErrorKind::Backend,
     }

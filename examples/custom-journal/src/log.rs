@@ -175,3 +175,60 @@ impl Log {
         Failure::io(format!("{} {what}", self.path.display()), error)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use actix_persistence_storage_api::{Effect, Operation, SequenceNr};
+
+    use super::*;
+
+    fn deleted(to: SequenceNr) -> Record {
+        let id = PersistenceId::of("T", "1");
+        Record::Deleted { id, to }
+    }
+
+    fn deleted_to(log: &Log) -> SequenceNr {
+        let id = PersistenceId::of("T", "1");
+        log.index().get(&id).unwrap().deleted_to
+    }
+
+    fn effect(result: Result<(), Failure>) -> Option<Effect> {
+        let failure = result.unwrap_err();
+        failure.of(Operation::WriteMessages).effect()
+    }
+
+    #[test]
+    fn a_failed_append_that_cannot_be_undone_is_unknown_and_stops_all_others_until_it_can() {
+        let place = tempfile::tempdir().unwrap();
+        let mut log = Log::open(place.path(), SyncMode::Always).unwrap();
+        log.append(&[deleted(1)], SyncMode::Always).unwrap();
+        let path = place.path().join("journal.log");
+        let length = fs::metadata(&path).unwrap().len();
+
+        // A file opened to be read takes neither bytes nor another length.
+        let good = std::mem::replace(&mut log.file, File::open(&path).unwrap());
+        let failed = log.append(&[deleted(2)], SyncMode::Always);
+        assert_eq!(effect(failed), Some(Effect::Unknown));
+        // Not tried any more: this one is certain.
+        let failed = log.append(&[deleted(3)], SyncMode::Always);
+        assert_eq!(effect(failed), Some(Effect::NotStored));
+        assert_eq!(deleted_to(&log), 1);
+
+        // A whole record of the failed append has reached the file all the same.
+        let mut late = Vec::new();
+        frame::put(&mut late, length, length, &deleted(2).encode());
+        let mut file = File::options().append(true).open(&path).unwrap();
+        file.write_all(&late).unwrap();
+
+        log.file = good;
+        log.append(&[deleted(4)], SyncMode::Always).unwrap();
+        assert_eq!(deleted_to(&log), 4);
+        drop(log);
+        let mut found = Vec::new();
+        let file = File::open(&path).unwrap();
+        scan(&path, &file, |record, _| found.push(record)).unwrap();
+        assert_eq!(found, [deleted(1), deleted(4)]);
+    }
+}
