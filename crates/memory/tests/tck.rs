@@ -1,9 +1,11 @@
-//! The conformance kit on the memory plugin.
+//! The conformance kit on the memory plugin, and through the actors in front of it.
 
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_memory::MemoryStorage;
+use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_storage_api::{Journal, SnapshotStore};
 use actix_persistence_tck::{BoxError, JournalFixture, Kit, SnapshotStoreFixture};
 use async_trait::async_trait;
@@ -36,9 +38,43 @@ impl SnapshotStoreFixture for Direct {
     }
 }
 
+struct Proxied;
+
+#[async_trait]
+impl JournalFixture for Proxied {
+    type Store = MemoryStorage;
+
+    async fn create(&self) -> MemoryStorage {
+        MemoryStorage::new()
+    }
+
+    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn Journal>, BoxError> {
+        let journal = Arc::new(storage.journal());
+        let proxy = JournalProxy::spawn(journal, JournalSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
+#[async_trait]
+impl SnapshotStoreFixture for Proxied {
+    type Store = MemoryStorage;
+
+    async fn create(&self) -> MemoryStorage {
+        MemoryStorage::new()
+    }
+
+    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        let store = Arc::new(storage.snapshot_store());
+        let proxy = SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
 fn main() -> ExitCode {
     Kit::new()
         .journal("", Direct)
+        .journal("proxied", Proxied)
         .snapshot_store("", Direct)
+        .snapshot_store("proxied", Proxied)
         .run()
 }

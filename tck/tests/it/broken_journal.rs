@@ -1,0 +1,175 @@
+//! A memory journal with one defect.
+
+use std::sync::Arc;
+
+use actix_persistence_memory::{MemoryJournal, MemoryStorage};
+use actix_persistence_storage_api::{
+    AtomicWrite, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
+    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+};
+use actix_persistence_tck::{BoxError, JournalFixture, Kit};
+use async_trait::async_trait;
+
+/// What is done instead of the right thing; every method does the right thing unless a defect says otherwise.
+///
+/// The default stands for a new place. A clone is made for each opening of it: what clones share is durable.
+#[async_trait]
+pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
+    async fn initialize(&self, inner: &MemoryJournal) -> Result<(), StorageError> {
+        inner.initialize().await
+    }
+
+    async fn recover(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        inner.recover(id, writer).await
+    }
+
+    async fn write(
+        &self,
+        inner: &MemoryJournal,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        inner.write_messages(writes).await
+    }
+
+    async fn replay(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        inner.replay_messages(id, range, page).await
+    }
+
+    async fn highest(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        inner.read_highest_sequence_nr(id, from).await
+    }
+
+    async fn delete(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        inner.delete_messages_to(id, to).await
+    }
+
+    /// The order in which the requests of one call are answered.
+    fn order(&self, recovered: Vec<Recovered>) -> Vec<Recovered> {
+        recovered
+    }
+
+    fn capabilities(&self, declared: JournalCapabilities) -> JournalCapabilities {
+        declared
+    }
+}
+
+/// A kit with nothing but journals of this defect.
+pub(crate) fn kit<D: JournalDefect>() -> Kit {
+    Kit::new().journal("", Broken::<D>::default())
+}
+
+/// Opens journals with the defect `D`.
+#[derive(Default)]
+pub(crate) struct Broken<D> {
+    defect: std::marker::PhantomData<fn() -> D>,
+    pub(crate) expected_ignored: Vec<String>,
+}
+
+#[async_trait]
+impl<D: JournalDefect> JournalFixture for Broken<D> {
+    type Store = (MemoryStorage, D);
+
+    async fn create(&self) -> Self::Store {
+        (MemoryStorage::new(), D::default())
+    }
+
+    async fn open(&self, (storage, defect): &Self::Store) -> Result<Arc<dyn Journal>, BoxError> {
+        Ok(Arc::new(BrokenJournal {
+            inner: storage.journal(),
+            defect: defect.clone(),
+        }))
+    }
+
+    fn expected_ignored(&self) -> Vec<String> {
+        self.expected_ignored.clone()
+    }
+}
+
+struct BrokenJournal<D> {
+    inner: MemoryJournal,
+    defect: D,
+}
+
+#[async_trait]
+impl<D: JournalDefect> Journal for BrokenJournal<D> {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.defect.initialize(&self.inner).await
+    }
+
+    async fn recover(
+        &self,
+        id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        self.defect.recover(&self.inner, id, writer).await
+    }
+
+    async fn recover_many(
+        &self,
+        requests: &[RecoveryRequest],
+    ) -> Result<Vec<Recovered>, StorageError> {
+        let mut recovered = Vec::new();
+        for request in requests {
+            let (id, writer) = (&request.persistence_id, request.writer);
+            recovered.push(self.recover(id, writer).await?);
+        }
+        Ok(self.defect.order(recovered))
+    }
+
+    async fn write_messages(
+        &self,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        self.defect.write(&self.inner, writes).await
+    }
+
+    async fn replay_messages(
+        &self,
+        id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        self.defect.replay(&self.inner, id, range, page).await
+    }
+
+    async fn read_highest_sequence_nr(
+        &self,
+        id: &PersistenceId,
+        from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        self.defect.highest(&self.inner, id, from).await
+    }
+
+    async fn delete_messages_to(
+        &self,
+        id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        self.defect.delete(&self.inner, id, to).await
+    }
+
+    fn capabilities(&self) -> JournalCapabilities {
+        self.defect.capabilities(self.inner.capabilities())
+    }
+}

@@ -1,0 +1,133 @@
+//! A memory snapshot store with one defect.
+
+use std::sync::Arc;
+
+use actix_persistence_memory::{MemorySnapshotStore, MemoryStorage};
+use actix_persistence_storage_api::{
+    Payload, PersistenceId, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata,
+    SnapshotRecord, SnapshotStore, StorageError,
+};
+use actix_persistence_tck::{BoxError, Kit, SnapshotStoreFixture};
+use async_trait::async_trait;
+
+/// What is done instead of the right thing, as for journals.
+#[async_trait]
+pub(crate) trait SnapshotDefect: Clone + Default + Send + Sync + 'static {
+    async fn initialize(&self, inner: &MemorySnapshotStore) -> Result<(), StorageError> {
+        inner.initialize().await
+    }
+
+    async fn load(
+        &self,
+        inner: &MemorySnapshotStore,
+        id: &PersistenceId,
+        criteria: SnapshotCriteria,
+    ) -> Result<Option<SnapshotRecord>, StorageError> {
+        inner.load(id, criteria).await
+    }
+
+    async fn save(
+        &self,
+        inner: &MemorySnapshotStore,
+        metadata: SnapshotMetadata,
+        payload: Payload,
+    ) -> Result<(), StorageError> {
+        inner.save(metadata, payload).await
+    }
+
+    async fn delete(
+        &self,
+        inner: &MemorySnapshotStore,
+        metadata: &SnapshotMetadata,
+    ) -> Result<(), StorageError> {
+        inner.delete(metadata).await
+    }
+
+    async fn delete_matching(
+        &self,
+        inner: &MemorySnapshotStore,
+        id: &PersistenceId,
+        criteria: SnapshotCriteria,
+    ) -> Result<(), StorageError> {
+        inner.delete_matching(id, criteria).await
+    }
+
+    fn capabilities(&self, declared: SnapshotCapabilities) -> SnapshotCapabilities {
+        declared
+    }
+}
+
+/// A kit with nothing but snapshot stores of this defect.
+pub(crate) fn kit<D: SnapshotDefect>() -> Kit {
+    Kit::new().snapshot_store("", Broken::<D>::default())
+}
+
+/// Opens snapshot stores with the defect `D`.
+#[derive(Default)]
+pub(crate) struct Broken<D> {
+    defect: std::marker::PhantomData<fn() -> D>,
+    pub(crate) expected_ignored: Vec<String>,
+}
+
+#[async_trait]
+impl<D: SnapshotDefect> SnapshotStoreFixture for Broken<D> {
+    type Store = (MemoryStorage, D);
+
+    async fn create(&self) -> Self::Store {
+        (MemoryStorage::new(), D::default())
+    }
+
+    async fn open(
+        &self,
+        (storage, defect): &Self::Store,
+    ) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        Ok(Arc::new(BrokenSnapshotStore {
+            inner: storage.snapshot_store(),
+            defect: defect.clone(),
+        }))
+    }
+
+    fn expected_ignored(&self) -> Vec<String> {
+        self.expected_ignored.clone()
+    }
+}
+
+struct BrokenSnapshotStore<D> {
+    inner: MemorySnapshotStore,
+    defect: D,
+}
+
+#[async_trait]
+impl<D: SnapshotDefect> SnapshotStore for BrokenSnapshotStore<D> {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.defect.initialize(&self.inner).await
+    }
+
+    async fn load(
+        &self,
+        id: &PersistenceId,
+        criteria: SnapshotCriteria,
+    ) -> Result<Option<SnapshotRecord>, StorageError> {
+        self.defect.load(&self.inner, id, criteria).await
+    }
+
+    async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
+        self.defect.save(&self.inner, metadata, payload).await
+    }
+
+    async fn delete(&self, metadata: &SnapshotMetadata) -> Result<(), StorageError> {
+        self.defect.delete(&self.inner, metadata).await
+    }
+
+    async fn delete_matching(
+        &self,
+        id: &PersistenceId,
+        criteria: SnapshotCriteria,
+    ) -> Result<(), StorageError> {
+        self.defect.delete_matching(&self.inner, id, criteria).await
+    }
+
+    fn capabilities(&self) -> SnapshotCapabilities {
+        self.defect.capabilities(self.inner.capabilities())
+    }
+}

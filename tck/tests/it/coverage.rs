@@ -1,0 +1,32 @@
+//! Every case must be able to fail.
+
+use std::collections::BTreeSet;
+
+use actix_persistence_tck::cases;
+
+use crate::mutant::{Mutant, short};
+use crate::{journal_mutants, snapshot_mutants};
+
+#[test]
+fn every_case_finds_out_at_least_one_broken_store() {
+    let journal = found_out(journal_mutants::MUTANTS);
+    let snapshot_store = found_out(snapshot_mutants::MUTANTS);
+    let idle: Vec<_> = cases()
+        .into_iter()
+        .map(|case| case.name)
+        .filter(|name| {
+            let found_out = if name.starts_with("journal") {
+                &journal
+            } else {
+                &snapshot_store
+            };
+            !found_out.contains(short(name))
+        })
+        .collect();
+    assert!(idle.is_empty(), "cases that no mutant fails: {idle:#?}");
+}
+
+fn found_out(groups: &[&[Mutant]]) -> BTreeSet<&'static str> {
+    let mutants = groups.iter().copied().flatten();
+    mutants.flat_map(Mutant::must_fail).collect()
+}

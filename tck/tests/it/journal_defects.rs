@@ -1,0 +1,96 @@
+//! Ways for a journal to break the contract.
+
+mod deleting;
+mod fencing;
+mod identity;
+mod reading;
+mod restarting;
+mod writing;
+
+pub(crate) use deleting::*;
+pub(crate) use fencing::*;
+pub(crate) use identity::*;
+pub(crate) use reading::*;
+pub(crate) use restarting::*;
+pub(crate) use writing::*;
+
+/// Defines a defect without state in one method.
+macro_rules! defect {
+    ($(#[$doc:meta])* $name:ident, replay($inner:ident, $id:ident, $range:ident, $page:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            async fn replay(
+                &self,
+                $inner: &MemoryJournal,
+                $id: &PersistenceId,
+                $range: ReplayRange,
+                $page: PageLimit,
+            ) -> Result<ReplayPage, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, highest($inner:ident, $id:ident, $from:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            async fn highest(
+                &self,
+                $inner: &MemoryJournal,
+                $id: &PersistenceId,
+                $from: SequenceNr,
+            ) -> Result<SequenceNr, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, recover($inner:ident, $id:ident, $writer:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            async fn recover(
+                &self,
+                $inner: &MemoryJournal,
+                $id: &PersistenceId,
+                $writer: WriterId,
+            ) -> Result<Recovered, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, write($inner:ident, $writes:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            async fn write(
+                &self,
+                $inner: &MemoryJournal,
+                $writes: Vec<AtomicWrite>,
+            ) -> Result<Vec<WriteOutcome>, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, delete($inner:ident, $id:ident, $to:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            async fn delete(
+                &self,
+                $inner: &MemoryJournal,
+                $id: &PersistenceId,
+                $to: SequenceNr,
+            ) -> Result<(), StorageError> $body
+        }
+    };
+}
+
+use defect;

@@ -1,0 +1,243 @@
+//! Defects of deleting.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use actix_persistence_memory::MemoryJournal;
+use actix_persistence_storage_api::{
+    AtomicWrite, Journal, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr,
+    StorageError, WriteOutcome, WriterId,
+};
+use async_trait::async_trait;
+use tokio::task::yield_now;
+
+use super::defect;
+use crate::broken_journal::JournalDefect;
+
+defect! {
+    /// Keeps the event at the bound.
+    DeletesExclusively,
+    delete(inner, id, to) {
+        inner.delete_messages_to(id, to.saturating_sub(1)).await
+    }
+}
+
+defect! {
+    /// Takes 0 for the first event, as it does when it replays.
+    DeletesTheFirstForZero,
+    delete(inner, id, to) {
+        inner.delete_messages_to(id, to.max(1)).await
+    }
+}
+
+defect! {
+    /// Makes a row for an id it never saw.
+    LeavesATrace,
+    delete(inner, id, to) {
+        if inner.read_highest_sequence_nr(id, 0).await? == 0 {
+            inner.recover(id, WriterId::random()).await?;
+        }
+        inner.delete_messages_to(id, to).await
+    }
+}
+
+defect! {
+    /// Deletes in steps that replays can see.
+    DeletesInSteps,
+    delete(inner, id, to) {
+        let highest = inner.read_highest_sequence_nr(id, 0).await?;
+        let to = to.min(highest);
+        let page = inner
+            .replay_messages(id, ReplayRange::ALL, PageLimit::events(0))
+            .await?;
+        for step in page.deleted_to + 1..=to {
+            inner.delete_messages_to(id, step).await?;
+            yield_now().await;
+        }
+        Ok(())
+    }
+}
+
+/// Raises the deleted number to what was asked for, also above what is there.
+#[derive(Clone, Default)]
+pub(crate) struct DeletesInAdvance {
+    deleted: Arc<Mutex<HashMap<PersistenceId, SequenceNr>>>,
+}
+
+#[async_trait]
+impl JournalDefect for DeletesInAdvance {
+    async fn delete(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        {
+            let mut deleted = self.deleted.lock().unwrap();
+            let deleted_to = deleted.entry(id.clone()).or_default();
+            *deleted_to = to.max(*deleted_to);
+        }
+        inner.delete_messages_to(id, to).await
+    }
+
+    async fn replay(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        let mut found = inner.replay_messages(id, range, page).await?;
+        let deleted_to = self.deleted.lock().unwrap().get(id).copied().unwrap_or(0);
+        found.deleted_to = deleted_to;
+        found.events.retain(|event| event.sequence_nr > deleted_to);
+        Ok(found)
+    }
+}
+
+/// Lets a later, lower delete lower the deleted number.
+#[derive(Clone, Default)]
+pub(crate) struct LowersDeletedTo {
+    deleted: Arc<Mutex<HashMap<PersistenceId, SequenceNr>>>,
+}
+
+#[async_trait]
+impl JournalDefect for LowersDeletedTo {
+    async fn delete(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        let highest = inner.read_highest_sequence_nr(id, 0).await?;
+        let to = to.min(highest);
+        self.deleted.lock().unwrap().insert(id.clone(), to);
+        inner.delete_messages_to(id, to).await
+    }
+
+    async fn replay(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        let mut found = inner.replay_messages(id, range, page).await?;
+        found.deleted_to = self.deleted.lock().unwrap().get(id).copied().unwrap_or(0);
+        Ok(found)
+    }
+}
+
+/// Deletes of every id.
+#[derive(Clone, Default)]
+pub(crate) struct DeletesOfAllIds {
+    ids: Arc<Mutex<HashSet<PersistenceId>>>,
+}
+
+#[async_trait]
+impl JournalDefect for DeletesOfAllIds {
+    async fn recover(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        self.ids.lock().unwrap().insert(id.clone());
+        inner.recover(id, writer).await
+    }
+
+    async fn delete(
+        &self,
+        inner: &MemoryJournal,
+        _id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        let ids: Vec<_> = self.ids.lock().unwrap().iter().cloned().collect();
+        for id in &ids {
+            inner.delete_messages_to(id, to).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Starts again at number 1 when everything was deleted, because the number stood in the rows.
+#[derive(Clone, Default)]
+pub(crate) struct ReusesNumbersAfterFullDelete {
+    generations: Arc<Mutex<HashMap<PersistenceId, u32>>>,
+}
+
+impl ReusesNumbersAfterFullDelete {
+    /// The id under which the inner journal knows the present life of `id`.
+    fn life(&self, id: &PersistenceId) -> PersistenceId {
+        let generations = self.generations.lock().unwrap();
+        let generation = generations.get(id).copied().unwrap_or(0);
+        match generation {
+            0 => id.clone(),
+            _ => PersistenceId::of_unique(&format!("{id}#{generation}")),
+        }
+    }
+}
+
+#[async_trait]
+impl JournalDefect for ReusesNumbersAfterFullDelete {
+    async fn recover(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        inner.recover(&self.life(id), writer).await
+    }
+
+    async fn write(
+        &self,
+        inner: &MemoryJournal,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        let writes = writes.into_iter().map(|write| {
+            let id = self.life(write.persistence_id());
+            let epoch = write.epoch();
+            AtomicWrite::new(id, epoch, write.into_events()).unwrap()
+        });
+        inner.write_messages(writes.collect()).await
+    }
+
+    async fn replay(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        inner.replay_messages(&self.life(id), range, page).await
+    }
+
+    async fn highest(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        inner.read_highest_sequence_nr(&self.life(id), from).await
+    }
+
+    async fn delete(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        let life = self.life(id);
+        let highest = inner.read_highest_sequence_nr(&life, 0).await?;
+        if highest == 0 || to < highest {
+            return inner.delete_messages_to(&life, to).await;
+        }
+        *self
+            .generations
+            .lock()
+            .unwrap()
+            .entry(id.clone())
+            .or_default() += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! Defects of telling ids apart.
+
+use std::marker::PhantomData;
+
+use actix_persistence_memory::MemoryJournal;
+use actix_persistence_storage_api::{
+    AtomicWrite, Journal, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr,
+    StorageError, WriteOutcome, WriterId,
+};
+use async_trait::async_trait;
+
+use crate::broken_journal::JournalDefect;
+
+/// What a database makes of an id.
+pub(crate) trait Fold: Send + Sync + 'static {
+    fn fold(id: &str) -> String;
+}
+
+/// Compares ids without white space at the end, as a `CHAR` column does.
+pub(crate) struct Trimmed;
+
+impl Fold for Trimmed {
+    fn fold(id: &str) -> String {
+        id.trim_end_matches(' ').to_owned()
+    }
+}
+
+/// Compares ids without regard to case.
+pub(crate) struct LowerCase;
+
+impl Fold for LowerCase {
+    fn fold(id: &str) -> String {
+        id.to_lowercase()
+    }
+}
+
+/// Cuts ids at 254 bytes.
+pub(crate) struct Cut;
+
+impl Fold for Cut {
+    fn fold(id: &str) -> String {
+        let end = id.floor_char_boundary(254);
+        id[..end].to_owned()
+    }
+}
+
+/// Keeps ids in a file name, with slashes made harmless.
+pub(crate) struct FileName;
+
+impl Fold for FileName {
+    fn fold(id: &str) -> String {
+        id.replace(['/', ':', '*', '?'], "_")
+    }
+}
+
+/// A journal to which different ids are the same.
+pub(crate) struct MergesIds<F>(PhantomData<fn() -> F>);
+
+impl<F> Clone for MergesIds<F> {
+    fn clone(&self) -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<F> Default for MergesIds<F> {
+    fn default() -> Self {
+        Self(PhantomData)
+    }
+}
+
+fn folded<F: Fold>(id: &PersistenceId) -> PersistenceId {
+    PersistenceId::of_unique(&F::fold(id.as_str()))
+}
+
+#[async_trait]
+impl<F: Fold> JournalDefect for MergesIds<F> {
+    async fn recover(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        inner.recover(&folded::<F>(id), writer).await
+    }
+
+    async fn write(
+        &self,
+        inner: &MemoryJournal,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        let writes = writes.into_iter().map(|write| {
+            let id = folded::<F>(write.persistence_id());
+            let epoch = write.epoch();
+            AtomicWrite::new(id, epoch, write.into_events()).unwrap()
+        });
+        inner.write_messages(writes.collect()).await
+    }
+
+    async fn replay(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        let id = folded::<F>(id);
+        inner.replay_messages(&id, range, page).await
+    }
+
+    async fn highest(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        let id = folded::<F>(id);
+        inner.read_highest_sequence_nr(&id, from).await
+    }
+
+    async fn delete(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        inner.delete_messages_to(&folded::<F>(id), to).await
+    }
+}

@@ -1,0 +1,20 @@
+//! Every way to break a journal, and the cases that find it out.
+
+use crate::mutant::Mutant;
+
+mod deleting;
+mod fencing;
+mod fields;
+mod reading;
+mod restarting;
+mod writing;
+
+/// The broken journals, in groups.
+pub(crate) const MUTANTS: &[&[Mutant]] = &[
+    writing::MUTANTS,
+    reading::MUTANTS,
+    fields::MUTANTS,
+    fencing::MUTANTS,
+    deleting::MUTANTS,
+    restarting::MUTANTS,
+];

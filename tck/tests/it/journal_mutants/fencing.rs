@@ -1,0 +1,117 @@
+//! Journals broken in recovery and the fence.
+
+use crate::broken_journal::kit;
+use crate::journal_defects::*;
+use crate::mutant::{Mutant, expect_found_out};
+
+/// The mutants.
+pub(super) const MUTANTS: &[Mutant] = &[
+    Mutant::new(
+        "IgnoresEpoch",
+        kit::<IgnoresEpoch>,
+        &[
+            "go_on_raising_epochs_after_restart",
+            "recover_several_ids_in_one_call",
+            "give_writers_that_recover_at_once_different_epochs",
+            "store_the_neighbours_of_a_writer_whose_epoch_is_over",
+            "refuse_a_writer_after_another_recovered",
+            "refuse_a_writer_after_another_recovered_elsewhere",
+            "refuse_the_old_epoch_of_a_writer_that_recovered_again",
+            "refuse_an_epoch_that_was_never_given",
+            "store_a_dropped_write_before_the_next_recovery_or_never",
+            "store_all_or_nothing_of_a_dropped_atomic_write",
+        ],
+    )
+    .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
+    Mutant::new(
+        "ChecksEpochTooEarly",
+        kit::<ChecksEpochTooEarly>,
+        &["count_a_write_that_races_a_recovery_or_refuse_it"],
+    ),
+    Mutant::new(
+        "FinishesDroppedWritesTooLate",
+        kit::<FinishesDroppedWritesTooLate>,
+        &[
+            "store_a_dropped_write_before_the_next_recovery_or_never",
+            "store_all_or_nothing_of_a_dropped_atomic_write",
+        ],
+    )
+    .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
+    Mutant::new(
+        "KeepsEpochOfTheSameWriter",
+        kit::<KeepsEpochOfTheSameWriter>,
+        &["refuse_the_old_epoch_of_a_writer_that_recovered_again"],
+    ),
+    Mutant::new(
+        "StartsEpochsAnywhere",
+        kit::<StartsEpochsAnywhere>,
+        &[
+            "give_the_first_writer_epoch_one_and_later_ones_more",
+            "leave_no_trace_when_reading",
+            "leave_no_trace_when_deleting_of_an_id_never_seen",
+            "keep_ids_apart_that_differ_in_one_byte",
+        ],
+    ),
+    Mutant::new(
+        "HasOneEpochForAll",
+        kit::<HasOneEpochForAll>,
+        &[
+            "keep_the_epochs_of_other_ids",
+            "recover_several_ids_in_one_call",
+            "store_one_call_with_many_writes",
+            "store_writes_of_other_ids_around_a_conflict",
+            "store_the_neighbours_of_a_conflicting_atomic_write",
+            "store_the_neighbours_of_a_writer_whose_epoch_is_over",
+            "keep_ids_apart_that_differ_in_one_byte",
+        ],
+    )
+    .perhaps(&["write_different_ids_at_the_same_time"]),
+    Mutant::new(
+        "DoesNotTellWhatIsDeleted",
+        kit::<DoesNotTellWhatIsDeleted>,
+        &[
+            "change_nothing_when_initialized_again",
+            "tell_a_writer_what_is_deleted",
+            "recover_several_ids_in_one_call",
+        ],
+    ),
+    Mutant::new(
+        "MixesUpAnswers",
+        kit::<MixesUpAnswers>,
+        &["recover_several_ids_in_one_call"],
+    ),
+    Mutant::new(
+        "TellsWhatItToldBefore",
+        kit::<TellsWhatItToldBefore>,
+        &[
+            "tell_a_writer_the_highest_number",
+            "tell_a_writer_what_is_deleted",
+            "go_on_raising_epochs_after_restart",
+            "recover_several_ids_in_one_call",
+            "give_writers_that_recover_at_once_different_epochs",
+            "keep_stored_events_over_a_restart",
+            "go_on_with_the_next_number_after_everything_was_deleted_and_a_restart",
+            "refuse_a_writer_after_another_recovered",
+            "refuse_a_writer_after_another_recovered_elsewhere",
+            "keep_the_writer_of_every_event",
+            "write_while_another_deletes",
+            "store_a_dropped_write_before_the_next_recovery_or_never",
+            "store_all_or_nothing_of_a_dropped_atomic_write",
+            "recover_after_a_dropped_recovery",
+        ],
+    )
+    .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
+    Mutant::new(
+        "TellsWhatIsDeletedOfAnother",
+        kit::<TellsWhatIsDeletedOfAnother>,
+        &[
+            "tell_a_writer_nothing_of_an_id_never_seen",
+            "recover_several_ids_in_one_call",
+        ],
+    ),
+];
+
+#[test]
+fn each_fails_exactly_the_cases_it_breaks() {
+    expect_found_out(MUTANTS);
+}

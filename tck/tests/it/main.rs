@@ -1,0 +1,12 @@
+//! The kit against stores that break the contract, each in one way: a kit that passes them proves nothing.
+#![allow(clippy::unwrap_used)]
+
+mod broken_journal;
+mod broken_snapshot_store;
+mod coverage;
+mod fixture_checks;
+mod journal_defects;
+mod journal_mutants;
+mod mutant;
+mod snapshot_defects;
+mod snapshot_mutants;

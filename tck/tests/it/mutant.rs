@@ -1,0 +1,101 @@
+//! A broken store, and the cases that find it out.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use actix_persistence_tck::{CaseOutcome, Kit};
+
+/// One way to break the contract.
+///
+/// Cases of `journal_spec` and `snapshot_store_spec` are named without their spec.
+pub(crate) struct Mutant {
+    name: &'static str,
+    kit: fn() -> Kit,
+    must_fail: [&'static [&'static str]; 2],
+    may_fail: &'static [&'static str],
+    others_may_fail: bool,
+}
+
+impl Mutant {
+    /// These cases must fail, and no others.
+    pub(crate) const fn new(
+        name: &'static str,
+        kit: fn() -> Kit,
+        must_fail: &'static [&'static str],
+    ) -> Self {
+        Self {
+            name,
+            kit,
+            must_fail: [must_fail, &[]],
+            may_fail: &[],
+            others_may_fail: false,
+        }
+    }
+
+    /// These must fail, too.
+    pub(crate) const fn and(mut self, must_fail: &'static [&'static str]) -> Self {
+        self.must_fail[1] = must_fail;
+        self
+    }
+
+    /// These race: sometimes nothing happens at the wrong moment.
+    pub(crate) const fn perhaps(mut self, may_fail: &'static [&'static str]) -> Self {
+        self.may_fail = may_fail;
+        self
+    }
+
+    /// So broken that most cases see it.
+    pub(crate) const fn and_others(mut self) -> Self {
+        self.others_may_fail = true;
+        self
+    }
+
+    /// The cases that must fail.
+    pub(crate) fn must_fail(&self) -> impl Iterator<Item = &'static str> {
+        self.must_fail.into_iter().flatten().copied()
+    }
+
+    /// What is wrong with the kit's verdict, if anything.
+    fn misjudged(&self) -> Option<String> {
+        let failed = failed_cases((self.kit)());
+        let passed: Vec<_> = self
+            .must_fail()
+            .filter(|&case| !failed.contains(case))
+            .collect();
+        let allowed: BTreeSet<_> = self
+            .must_fail()
+            .chain(self.may_fail.iter().copied())
+            .collect();
+        let surprising: Vec<_> = failed
+            .iter()
+            .filter(|case| !self.others_may_fail && !allowed.contains(case.as_str()))
+            .collect();
+        let right = passed.is_empty() && surprising.is_empty();
+        let name = self.name;
+        (!right)
+            .then(|| format!("{name}: wrongly passed {passed:#?}, wrongly failed {surprising:#?}"))
+    }
+}
+
+/// Runs the kit on every mutant and expects exactly their cases to fail.
+pub(crate) fn expect_found_out(mutants: &[Mutant]) {
+    let wrong: Vec<_> = mutants.iter().filter_map(Mutant::misjudged).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The short names of the cases that fail.
+pub(crate) fn failed_cases(kit: Kit) -> BTreeSet<String> {
+    kit.with_case_timeout(Duration::from_secs(60))
+        .collect()
+        .into_iter()
+        .filter(|report| matches!(report.outcome, CaseOutcome::Failed(_)))
+        .map(|report| short(&report.name).to_owned())
+        .collect()
+}
+
+/// The name of a case as mutants name it.
+pub(crate) fn short(name: &str) -> &str {
+    name.strip_prefix("journal_spec::")
+        .or_else(|| name.strip_prefix("snapshot_store_spec::"))
+        .unwrap_or(name)
+}
