@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+/// How often the bar is drawn without news.
+const TICK: Duration = Duration::from_millis(100);
 /// How often a plain line is written.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -12,6 +14,8 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
 pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     total_bytes: Option<u64>,
+    line: u64,
+    bytes: u64,
     decided: u64,
     last_plain: Instant,
 }
@@ -22,6 +26,8 @@ impl Progress {
         Self {
             bar: stderr().is_terminal().then(|| bar(total_bytes)),
             total_bytes,
+            line: 0,
+            bytes: 0,
             decided: 0,
             last_plain: Instant::now(),
         }
@@ -30,20 +36,29 @@ impl Progress {
     /// One more line has its answer.
     pub(crate) fn decided(&mut self) {
         self.decided += 1;
+        self.show();
     }
 
     /// The input was read up to here.
     pub(crate) fn read(&mut self, line: u64, bytes: u64) {
+        (self.line, self.bytes) = (line, bytes);
+        self.show();
+    }
+
+    fn show(&mut self) {
         if let Some(bar) = &self.bar {
-            bar.set_position(bytes);
-            bar.set_message(format!("line {line}, {} decided", self.decided));
+            bar.set_position(self.bytes);
+            bar.set_message(format!("line {}, {} decided", self.line, self.decided));
         } else if self.last_plain.elapsed() >= PLAIN_INTERVAL {
             self.last_plain = Instant::now();
             let percent = match self.total_bytes {
-                Some(total) if total > 0 => format!(" ({} %)", 100 * bytes / total),
+                Some(total) if total > 0 => format!(" ({} %)", 100 * self.bytes / total),
                 _ => String::new(),
             };
-            eprintln!("import: line {line}{percent}, {} decided", self.decided);
+            eprintln!(
+                "import: line {}{percent}, {} decided",
+                self.line, self.decided
+            );
         }
     }
 
@@ -72,6 +87,8 @@ fn bar(total_bytes: Option<u64>) -> ProgressBar {
         Some(_) => "{bar:30} {percent:>3} % {elapsed_precise} {msg}",
         None => "{spinner} {elapsed_precise} {msg}",
     };
+    // Draws also while nothing is read or answered, so that a person sees that the program lives.
+    bar.enable_steady_tick(TICK);
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
