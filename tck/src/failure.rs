@@ -64,9 +64,9 @@ pub(crate) fn expect_eq<T: PartialEq + Debug>(
     if found == expected {
         return Ok(());
     }
-    Err(Failure::new(format!(
-        "{what}: expected {expected:?}, found {found:?}"
-    )))
+    let (expected, found) = (shown(&expected), shown(&found));
+    let text = format!("{what}: expected {expected}, found {found}");
+    Err(Failure::new(text))
 }
 
 /// Checks what no equality says; `expected` is a sentence.
@@ -76,6 +76,17 @@ pub(crate) fn expect(holds: bool, expected: impl Display) -> CaseResult {
         return Ok(());
     }
     Err(Failure::new(format!("expected {expected}")))
+}
+
+/// Thousands of numbers help nobody.
+fn shown(value: &impl Debug) -> String {
+    const LONGEST: usize = 600;
+    let mut text = format!("{value:?}");
+    if text.len() > LONGEST {
+        text.truncate(text.floor_char_boundary(LONGEST));
+        text.push_str("...");
+    }
+    text
 }
 
 fn chain(error: &(dyn Error + 'static)) -> String {
