@@ -8,21 +8,29 @@ use anyhow::Context;
 use crate::progress::note;
 use crate::tidy::Tree;
 use crate::workspace::{cargo, root};
-use crate::{child, contract};
+use crate::{child, contract, snippets};
 
 /// Changes the files.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
-    let page = contract::page(&Tree::load(&root())?);
-    let path = root().join(contract::PAGE);
-    if fs::read_to_string(&path).ok().as_deref() != Some(page.as_str()) {
-        fs::write(&path, page).with_context(|| format!("could not write {}", contract::PAGE))?;
-        note(format_args!("wrote {}", contract::PAGE));
-    }
-
+    // First, because the guide shows the sources as they are then.
     let mut format = cargo("fmt");
     format.arg("--all");
-    Ok(if child::run(format)?.success() {
+    let formatted = child::run(format)?.success();
+    if formatted {
         note("formatted the code");
+    }
+
+    let tree = Tree::load(&root())?;
+    let mut pages = snippets::outdated_pages(&tree);
+    let contract = contract::page(&tree);
+    if tree.text(contract::PAGE) != Some(contract.as_str()) {
+        pages.push((contract::PAGE.to_owned(), contract));
+    }
+    for (path, text) in pages {
+        fs::write(root().join(&path), text).with_context(|| format!("could not write {path}"))?;
+        note(format_args!("wrote {path}"));
+    }
+    Ok(if formatted {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

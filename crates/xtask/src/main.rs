@@ -14,6 +14,7 @@ mod contract;
 mod dependency_rule;
 mod fix;
 mod progress;
+mod snippets;
 mod test;
 mod tidy;
 mod verify;

@@ -17,17 +17,19 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::dependency_rule;
+use crate::snippets;
 use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 6] = [
+const RULES: [Rule; 7] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
     architecture::check,
     conformance::check,
     database_crates::check,
+    snippets::check,
 ];
 
 /// Checks the rules and the dependencies, and says what breaks them.

@@ -57,9 +57,11 @@ fn verify_runs_every_check_and_changes_nothing() {
 }
 
 #[test]
-fn fix_formats_and_writes_the_page_of_the_contract() {
+fn fix_formats_and_writes_the_page_of_the_contract_and_the_code_of_the_guide() {
     let fixture = fixture();
     fixture.write("docs/storage-contract.md", "old");
+    let marker = "<!-- snippet: crates/alpha/src/lib.rs -->";
+    fixture.write("docs/guide/alpha.md", &format!("{marker}\n```rust\n```\n"));
     let outcome = fixture.run(&["fix"]);
     assert!(outcome.success, "{}", outcome.stderr);
     let page = fixture.read("docs/storage-contract.md");
@@ -68,6 +70,9 @@ fn fix_formats_and_writes_the_page_of_the_contract() {
         fixture.read("crates/alpha/src/lib.rs"),
         "//!   Alpha.\n#[test]\nfn passes() {}\n"
     );
+    // As it is formatted, not as it was.
+    let guide = fixture.read("docs/guide/alpha.md");
+    assert!(guide.contains("```rust\n//!   Alpha.\n#[test]\nfn passes() {}\n```\n"));
 }
 
 #[test]
