@@ -1,13 +1,14 @@
 //! A disk that takes no more: the system's limit on the size of a file stands for it.
 
 use std::env;
+use std::fs;
 use std::path::Path;
 use std::process::Command;
 
 use actix_persistence_storage_api::{Journal, StorageErrorKind};
 use tempfile::TempDir;
 
-use crate::writer::{Writer, numbers, open};
+use crate::writer::{LOG, Writer, numbers, open};
 
 /// Where the process with the limit works; not set in others.
 const PLACE: &str = "CUSTOM_JOURNAL_FULL_DISK";
@@ -48,8 +49,11 @@ async fn with_a_limit() {
 async fn fill(place: &Path) {
     let journal = open(place).await.unwrap();
     let mut writer = Writer::recover(&journal, "a").await;
+    let length = || fs::metadata(place.join(LOG)).unwrap().len();
     for _ in 0..3 {
+        let mut before;
         let error = loop {
+            before = length();
             let large = writer.events(1, 10_000);
             match journal.write_messages(vec![large]).await {
                 Ok(outcomes) => {
@@ -60,7 +64,8 @@ async fn fill(place: &Path) {
             }
             assert!(writer.next < 1_000, "there is no limit");
         };
-        // The part that was written is cut off again, so that this is certain.
+        // Certain, because the part that was written is cut off again.
+        assert_eq!(length(), before);
         assert!(error.is_certainly_not_stored(), "{error}");
         assert_ne!(error.kind(), StorageErrorKind::Corrupt);
         // Something small still fits where the part was.
