@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::connection::{ConnectionSettings, Database};
-use crate::{SqliteJournal, SqliteOptions, SqliteSnapshotStore};
+use crate::{InvalidSqliteOption, SqliteJournal, SqliteOptions, SqliteSnapshotStore};
 
 /// Makes stores in SQLite files, each from a section with the keys of [`SqliteOptions`]; clones are the same plugin.
 ///
@@ -69,26 +69,16 @@ impl Plugin for SqlitePlugin {
     fn journal(&self, section: &Section) -> Result<Arc<dyn Journal>, ConfigErrors> {
         let (options, settings) = read(section)?;
         let database = self.database(section, settings)?;
-        let journal = SqliteJournal::on(database, options).map_err(|error| {
-            mistake(
-                section,
-                error.key,
-                format!("{} {}", quoted(section, error.key), error.message),
-            )
-        })?;
+        let journal =
+            SqliteJournal::on(database, options).map_err(|invalid| rejected(section, invalid))?;
         Ok(Arc::new(journal))
     }
 
     fn snapshot_store(&self, section: &Section) -> Result<Arc<dyn SnapshotStore>, ConfigErrors> {
         let (options, settings) = read(section)?;
         let database = self.database(section, settings)?;
-        let store = SqliteSnapshotStore::on(database, options).map_err(|error| {
-            mistake(
-                section,
-                error.key,
-                format!("{} {}", quoted(section, error.key), error.message),
-            )
-        })?;
+        let store = SqliteSnapshotStore::on(database, options)
+            .map_err(|invalid| rejected(section, invalid))?;
         Ok(Arc::new(store))
     }
 }
@@ -97,13 +87,9 @@ fn read(section: &Section) -> Result<(SqliteOptions, ConnectionSettings), Config
     let mut reader = section.reader();
     let options = SqliteOptions::read(&mut reader);
     reader.finish()?;
-    let settings = options.connection_settings().map_err(|error| {
-        mistake(
-            section,
-            error.key,
-            format!("{} {}", quoted(section, error.key), error.message),
-        )
-    })?;
+    let settings = options
+        .connection_settings()
+        .map_err(|invalid| rejected(section, invalid))?;
     Ok((options, settings))
 }
 
@@ -134,6 +120,11 @@ fn check_same(
     Err(mistake(section, key, message))
 }
 
+fn rejected(section: &Section, invalid: InvalidSqliteOption) -> ConfigErrors {
+    let message = format!("{} {}", quoted(section, invalid.key), invalid.message);
+    mistake(section, invalid.key, message)
+}
+
 fn mistake(section: &Section, key: &str, message: String) -> ConfigErrors {
     let origin = match section.get(key) {
         Some(item) => item.origin.clone(),
@@ -148,4 +139,76 @@ fn mistake(section: &Section, key: &str, message: String) -> ConfigErrors {
 
 fn quoted(section: &Section, key: &str) -> String {
     format!("'{}'", section.path_of(key))
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_persistence_storage_api::Origin;
+
+    use super::*;
+
+    fn section(store: &str, url: &str) -> Section {
+        Section::new(format!("persistence.{store}"), Origin::file("app.toml", 3)).with("url", url)
+    }
+
+    fn databases(plugin: &SqlitePlugin) -> usize {
+        let databases = plugin.databases.lock().unwrap();
+        let owners = databases.values();
+        owners
+            .filter(|owner| owner.database.strong_count() > 0)
+            .count()
+    }
+
+    #[test]
+    fn stores_on_one_file_share_their_connections_however_the_url_is_spelt() {
+        let plugin = SqlitePlugin::new();
+        let journal = plugin.journal(&section("journal.a", "sqlite://plugin.db"));
+        let store = plugin.snapshot_store(&section("snapshot-store.a", "./plugin.db"));
+        assert_eq!(databases(&plugin), 1);
+        let other = plugin.clone().journal(&section("journal.b", "other.db"));
+        assert_eq!(databases(&plugin), 2);
+        drop((journal, store, other));
+        assert_eq!(databases(&plugin), 0);
+    }
+
+    #[test]
+    fn different_connection_settings_for_one_file_are_a_mistake_that_names_both_sections() {
+        let plugin = SqlitePlugin::new();
+        let journal = plugin.journal(&section("journal.a", "plugin.db"));
+        let other = section("snapshot-store.b", "plugin.db").with("busy-timeout", "1s");
+        let errors = plugin.snapshot_store(&other).err().unwrap();
+        let text = errors.to_string();
+        assert!(
+            text.contains("'persistence.snapshot-store.b.busy-timeout' differs from"),
+            "{text}"
+        );
+        assert!(
+            text.contains("'persistence.journal.a.busy-timeout'"),
+            "{text}"
+        );
+        // Nothing of the first one is left after it was dropped.
+        drop(journal);
+        assert!(plugin.snapshot_store(&other).is_ok());
+    }
+
+    #[test]
+    fn settings_of_one_store_may_differ() {
+        let plugin = SqlitePlugin::new();
+        let _journal = plugin.journal(&section("journal.a", "plugin.db")).unwrap();
+        let other = section("journal.b", "plugin.db")
+            .with("event-table", "other_events")
+            .with("auto-initialize", false);
+        assert!(plugin.journal(&other).is_ok());
+    }
+
+    #[test]
+    fn mistakes_are_reported_at_once_and_open_nothing() {
+        let plugin = SqlitePlugin::new();
+        let section = section("journal.a", "sqlite::memory:")
+            .with("event-table", "a b")
+            .with("event_table", "c");
+        let errors = plugin.journal(&section).err().unwrap();
+        assert_eq!(errors.errors().len(), 3, "{errors}");
+        assert_eq!(databases(&plugin), 0);
+    }
 }

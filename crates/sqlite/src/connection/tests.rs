@@ -1,1 +1,209 @@
-//! Tests.
+//! What becomes of connections when something goes wrong on them.
+
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::SqlSafeStr;
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::SqliteOptions;
+
+const OPERATION: Operation = Operation::WriteMessages;
+
+async fn database() -> (TempDir, Arc<Database>) {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("some.db");
+    let options =
+        SqliteOptions::new(path.to_str().unwrap()).with_busy_timeout(Duration::from_millis(200));
+    let database = Database::new(options.connection_settings().unwrap());
+    let component = Component::journal(&options.journal_tables().unwrap());
+    database
+        .initialize(Arc::new(component), true)
+        .await
+        .unwrap();
+    let database = Arc::new(database);
+    run(&database, "CREATE TABLE t (a INTEGER NOT NULL UNIQUE)")
+        .await
+        .unwrap();
+    (directory, database)
+}
+
+async fn run(database: &Database, sql: impl SqlSafeStr) -> Result<(), StorageError> {
+    let sql = sql.into_sql_str();
+    database
+        .write(OPERATION, move |connection| {
+            Box::pin(async move {
+                sqlx::raw_sql(sql).execute(connection).await?;
+                Ok(())
+            })
+        })
+        .await
+}
+
+async fn number(database: &Database, sql: &'static str) -> i64 {
+    database
+        .read(Operation::ReplayMessages, move |connection| {
+            Box::pin(async move { Ok(sqlx::query_scalar(sql).fetch_one(connection).await?) })
+        })
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn a_full_database_stores_nothing_and_works_again_on_a_fresh_connection() {
+    let (_directory, database) = database().await;
+    run(&database, "INSERT INTO t VALUES (1)").await.unwrap();
+    // The limit is one of the connection, as if the disk were full for a while.
+    run(&database, "PRAGMA max_page_count = 1").await.unwrap();
+    let fill = "CREATE TABLE filler (a); INSERT INTO filler VALUES (zeroblob(1000000))";
+    let error = run(&database, fill).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
+    assert!(error.is_certainly_not_stored());
+
+    for a in 2..10 {
+        let result = database.write(OPERATION, move |connection| {
+            Box::pin(async move {
+                sqlx::query("INSERT INTO t VALUES (?)")
+                    .bind(a)
+                    .execute(connection)
+                    .await?;
+                Ok(())
+            })
+        });
+        result.await.unwrap();
+    }
+    assert_eq!(number(&database, "SELECT count(*) FROM t").await, 9);
+}
+
+#[tokio::test]
+async fn what_fails_before_the_commit_is_rolled_back_and_certainly_not_stored() {
+    let (_directory, database) = database().await;
+    let twice = "INSERT INTO t VALUES (1); INSERT INTO t VALUES (2); INSERT INTO t VALUES (1)";
+    let error = run(&database, twice).await.unwrap_err();
+    assert!(error.is_certainly_not_stored(), "{error:?}");
+    run(&database, "INSERT INTO t VALUES (3)").await.unwrap();
+    assert_eq!(number(&database, "SELECT sum(a) FROM t").await, 3);
+}
+
+/// A deferred foreign key is the one way to make SQLite refuse a commit without breaking anything.
+#[tokio::test]
+async fn a_commit_that_fails_has_an_unknown_outcome_and_loses_its_connection() {
+    let (_directory, database) = database().await;
+    let child = "CREATE TABLE child (a INTEGER REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED)";
+    run(&database, child).await.unwrap();
+    let error = run(&database, "INSERT INTO child VALUES (77)")
+        .await
+        .unwrap_err();
+    assert_eq!(error.effect(), Some(Effect::Unknown), "{error:?}");
+    run(&database, "INSERT INTO t VALUES (5)").await.unwrap();
+    assert_eq!(number(&database, "SELECT count(*) FROM child").await, 0);
+    assert_eq!(number(&database, "SELECT count(*) FROM t").await, 1);
+}
+
+#[tokio::test]
+async fn a_panic_is_an_error_of_unknown_outcome_and_stores_nothing() {
+    let (_directory, database) = database().await;
+    let result: Result<(), _> = database
+        .write(OPERATION, |connection| {
+            Box::pin(async move {
+                sqlx::query("INSERT INTO t VALUES (1)")
+                    .execute(connection)
+                    .await?;
+                panic!("on purpose");
+            })
+        })
+        .await;
+    assert_eq!(result.unwrap_err().effect(), Some(Effect::Unknown));
+    run(&database, "INSERT INTO t VALUES (2)").await.unwrap();
+    assert_eq!(number(&database, "SELECT sum(a) FROM t").await, 2);
+}
+
+#[tokio::test]
+async fn an_operation_goes_on_to_its_end_when_its_caller_goes_away() {
+    let (_directory, database) = database().await;
+    let (begun, has_begun) = oneshot::channel();
+    let (go_on, may_go_on) = oneshot::channel::<()>();
+    let (ended, has_ended) = oneshot::channel();
+    let caller = tokio::spawn({
+        let database = Arc::clone(&database);
+        async move {
+            let work = database.write(OPERATION, move |connection| {
+                Box::pin(async move {
+                    begun.send(()).unwrap();
+                    may_go_on.await.unwrap();
+                    sqlx::query("INSERT INTO t VALUES (1)")
+                        .execute(connection)
+                        .await?;
+                    ended.send(()).unwrap();
+                    Ok(())
+                })
+            });
+            work.await
+        }
+    });
+    has_begun.await.unwrap();
+    caller.abort();
+    assert!(caller.await.unwrap_err().is_cancelled());
+    go_on.send(()).unwrap();
+    has_ended.await.unwrap();
+    // The next one waits for the same connection, and so for the commit.
+    run(&database, "INSERT INTO t VALUES (2)").await.unwrap();
+    assert_eq!(number(&database, "SELECT count(*) FROM t").await, 2);
+}
+
+#[tokio::test]
+async fn waiting_for_a_connection_ends_with_unavailable() {
+    let (_directory, database) = database().await;
+    let (begun, has_begun) = oneshot::channel();
+    let (go_on, may_go_on) = oneshot::channel::<()>();
+    let holder = tokio::spawn({
+        let database = Arc::clone(&database);
+        async move {
+            let work = database.write(OPERATION, move |_| {
+                Box::pin(async move {
+                    begun.send(()).unwrap();
+                    may_go_on.await.unwrap();
+                    Ok(())
+                })
+            });
+            work.await
+        }
+    });
+    has_begun.await.unwrap();
+    let error = run(&database, "INSERT INTO t VALUES (1)")
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable);
+    assert!(error.is_certainly_not_stored());
+    go_on.send(()).unwrap();
+    holder.await.unwrap().unwrap();
+    run(&database, "INSERT INTO t VALUES (1)").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_connection_is_used_again_only_after_success() {
+    let (_directory, database) = database().await;
+    let mark = "CREATE TEMP TABLE IF NOT EXISTS mark (a)";
+    let is_marked = "INSERT INTO mark VALUES (1)";
+    run(&database, mark).await.unwrap();
+    run(&database, is_marked).await.unwrap();
+    run(&database, "this is no statement").await.unwrap_err();
+    let error = run(&database, is_marked).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Backend, "{error:?}");
+}
+
+#[tokio::test]
+async fn a_reader_cannot_write() {
+    let (_directory, database) = database().await;
+    let result: Result<(), _> = database
+        .read(Operation::ReplayMessages, |connection| {
+            Box::pin(async move {
+                sqlx::query("INSERT INTO t VALUES (1)")
+                    .execute(connection)
+                    .await?;
+                Ok(())
+            })
+        })
+        .await;
+    assert_eq!(result.unwrap_err().kind(), StorageErrorKind::AccessDenied);
+}
