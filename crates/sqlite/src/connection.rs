@@ -19,7 +19,7 @@ use sqlx::{Connection, SqliteConnection};
 
 use crate::error::{Fault, classify};
 use crate::options::{Location, Synchronous};
-use crate::queries::{BEGIN, COMMIT};
+use crate::queries::{BEGIN, BEGIN_READING, COMMIT, TRY_WRITING};
 use crate::schema::Component;
 
 use file::FileId;
@@ -198,13 +198,17 @@ async fn set_up_once(
     file::prepare(&settings.location, auto_initialize)?;
     let mut connection = opening::open(settings, Role::SetUp).await?;
     opening::check_library(&mut connection).await?;
+    // Of one moment: others may be making the tables.
+    execute(&mut connection, BEGIN_READING).await?;
     if !component.is_current(&mut connection).await? {
         component.check_may_be_made(auto_initialize)?;
     }
+    execute(&mut connection, COMMIT).await?;
     opening::set_write_ahead_log(&mut connection).await?;
-    // Also when there is nothing to make: a database that cannot be written is found now, not at the first write.
     execute(&mut connection, BEGIN).await?;
     component.bring_up_to_date(&mut connection).await?;
+    // A database that can only be read is found now, not at the first write.
+    execute(&mut connection, TRY_WRITING).await?;
     execute(&mut connection, COMMIT).await?;
     connection.close().await?;
     Ok(())

@@ -79,8 +79,8 @@ impl Journal for SqliteJournal {
         self.database
             .initialize(component, self.options.auto_initialize)
             .await?;
-        self.purger.start();
-        Ok(())
+        // What an earlier process deleted but did not live to remove.
+        self.purger.resume().await
     }
 
     async fn recover(

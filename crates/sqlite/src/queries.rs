@@ -16,6 +16,8 @@ pub(crate) use table_name::TableName;
 
 /// Takes the write lock at once: a transaction that reads first could no longer wait for it.
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
+/// For several statements that read.
+pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
 pub(crate) const COMMIT: &str = "COMMIT";
 
 pub(crate) const SQLITE_VERSION: &str = "SELECT sqlite_version()";
@@ -38,6 +40,9 @@ pub(crate) const SELECT_VERSION: &str = "\
 pub(crate) const SET_VERSION: &str = "\
     INSERT INTO actix_persistence_schema (table_name, component, version) VALUES (?1, ?2, ?3)
     ON CONFLICT (table_name) DO UPDATE SET version = excluded.version";
+/// Changes nothing, but only where something could be changed.
+pub(crate) const TRY_WRITING: &str = "\
+    UPDATE actix_persistence_schema SET version = version WHERE false";
 pub(crate) const TABLE_EXISTS: &str = "\
     SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE)";
 

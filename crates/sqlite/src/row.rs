@@ -79,11 +79,19 @@ pub(crate) fn to_bound(number: u64) -> i64 {
     to_integer(number).unwrap_or(i64::MAX)
 }
 
-/// Reads a column of a row.
+/// Reads a column that is never NULL; sqlx would give an empty text for it.
 pub(crate) fn get<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
     row: &'r SqliteRow,
     column: usize,
 ) -> Result<T, Fault> {
+    get_optional(row, column)?.ok_or_else(|| corrupt("a value is missing".to_owned()))
+}
+
+/// Reads a column.
+pub(crate) fn get_optional<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
+    row: &'r SqliteRow,
+    column: usize,
+) -> Result<Option<T>, Fault> {
     Ok(row.try_get(column)?)
 }
 

@@ -14,7 +14,7 @@ use sqlx::{SqlStr, SqliteConnection};
 use crate::connection::Database;
 use crate::error::Fault;
 use crate::queries::SnapshotQueries;
-use crate::row::{Values, get, get_number, to_bound, to_integer, to_serializer_id};
+use crate::row::{Values, get, get_number, get_optional, to_bound, to_integer, to_serializer_id};
 use crate::schema::Component;
 use crate::{InvalidSqliteOption, SqliteOptions};
 
@@ -224,7 +224,7 @@ async fn load(
 fn to_record(row: &SqliteRow, id: PersistenceId) -> Result<SnapshotRecord, Fault> {
     let timestamp = Timestamp::from_micros(get(row, 1)?);
     let mut metadata = SnapshotMetadata::new(id, get_number(row, 0)?, timestamp);
-    if get::<Option<i64>>(row, 5)?.is_some() {
+    if get_optional::<i64>(row, 5)?.is_some() {
         metadata.metadata = Some(to_payload(row, [5, 6, 7])?);
     }
     Ok(SnapshotRecord::new(metadata, to_payload(row, [2, 3, 4])?))

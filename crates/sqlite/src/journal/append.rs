@@ -12,7 +12,7 @@ use sqlx::SqliteConnection;
 
 use crate::error::Fault;
 use crate::queries::{JournalQueries, chunk_sizes};
-use crate::row::{Values, get, get_number, get_writer, to_bound, to_integer};
+use crate::row::{Values, get, get_number, get_optional, get_writer, to_bound, to_integer};
 
 /// Stores what may be stored, in the transaction of the caller.
 pub(super) async fn append(
@@ -58,7 +58,7 @@ async fn losers(
             .fetch_all(&mut *connection)
             .await?;
         for row in &rows {
-            let known = get::<Option<i64>>(row, 1)?.is_some();
+            let known = get_optional::<i64>(row, 1)?.is_some();
             let position = WriterPosition {
                 epoch: if known { get_number(row, 1)? } else { 0 },
                 writer: if known {

@@ -39,6 +39,14 @@ impl Purger {
         }
     }
 
+    /// Removes a first chunk, and goes on in the background if there was one.
+    pub(super) async fn resume(&self) -> Result<(), StorageError> {
+        if self.work.purge_chunk(Operation::Initialize).await? {
+            self.start();
+        }
+        Ok(())
+    }
+
     /// Starts a task that ends when nothing is left, or the journal is dropped; if one runs, it looks again.
     pub(super) fn start(&self) {
         if self.work.requests.fetch_add(1, Ordering::AcqRel) == 0 {
@@ -70,18 +78,21 @@ impl Work {
     }
 
     async fn purge_all(&self) -> Result<(), StorageError> {
-        while let Some(database) = self.database.upgrade() {
-            let queries = Arc::clone(&self.queries);
-            let chunk = self.chunk;
-            let more = database
-                .write(Operation::DeleteMessagesTo, move |connection| {
-                    Box::pin(async move { purge_next(connection, &queries, chunk).await })
-                })
-                .await?;
-            if !more {
-                return Ok(());
-            }
-        }
+        while self.purge_chunk(Operation::DeleteMessagesTo).await? {}
         Ok(())
+    }
+
+    /// Gives whether there was something to remove; not when the journal is gone.
+    async fn purge_chunk(&self, operation: Operation) -> Result<bool, StorageError> {
+        let Some(database) = self.database.upgrade() else {
+            return Ok(false);
+        };
+        let queries = Arc::clone(&self.queries);
+        let chunk = self.chunk;
+        database
+            .write(operation, move |connection| {
+                Box::pin(async move { purge_next(connection, &queries, chunk).await })
+            })
+            .await
     }
 }

@@ -15,7 +15,8 @@ use sqlx::sqlite::SqliteRow;
 use crate::error::Fault;
 use crate::queries::JournalQueries;
 use crate::row::{
-    Values, corrupt, get, get_number, get_writer, to_bound, to_integer, to_serializer_id,
+    Values, corrupt, get, get_number, get_optional, get_writer, to_bound, to_integer,
+    to_serializer_id,
 };
 
 /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
@@ -73,7 +74,7 @@ async fn read_draft(
     let mut bytes = 0_usize;
     while let Some(row) = rows.try_next().await? {
         draft.deleted_to = get_number(&row, column::DELETED_TO)?;
-        let sequence_nr: Option<i64> = get(&row, column::SEQUENCE_NR)?;
+        let sequence_nr: Option<i64> = get_optional(&row, column::SEQUENCE_NR)?;
         if sequence_nr.is_none() {
             break;
         }
@@ -118,7 +119,7 @@ fn read_event(
     sequence_nr: SequenceNr,
     before: Option<&EventRecord>,
 ) -> Result<EventRow, Fault> {
-    let bytes: Option<&[u8]> = get(row, column::PAYLOAD)?;
+    let bytes: Option<&[u8]> = get_optional(row, column::PAYLOAD)?;
     let payload = Payload {
         serializer_id: to_serializer_id(get(row, column::SERIALIZER_ID)?)?,
         manifest: shared(
@@ -135,20 +136,23 @@ fn read_event(
     let writer = get_writer(row, column::WRITER)?;
     let mut event = EventRecord::new(sequence_nr, timestamp, writer, payload)
         .with_adapter_manifest(adapter_manifest);
-    if let Some(serializer_id) = get::<Option<i64>>(row, column::METADATA_SERIALIZER_ID)? {
+    let is_large = bytes.is_none();
+    if let Some(serializer_id) = get_optional(row, column::METADATA_SERIALIZER_ID)? {
         let manifest: &str = get(row, column::METADATA_MANIFEST)?;
-        let bytes: Option<&[u8]> = get(row, column::METADATA_PAYLOAD)?;
+        let bytes: &[u8] = match is_large {
+            true => &[],
+            false => get(row, column::METADATA_PAYLOAD)?,
+        };
         event.metadata = Some(Payload::new(
             to_serializer_id(serializer_id)?,
             manifest,
-            bytes.map_or_else(Bytes::new, Bytes::copy_from_slice),
+            Bytes::copy_from_slice(bytes),
         ));
     }
-    if let Some(packed) = get::<Option<&str>>(row, column::TAGS)? {
+    if let Some(packed) = get_optional(row, column::TAGS)? {
         event.tags =
             tags::unpack(packed).ok_or_else(|| corrupt("tags cannot be read".to_owned()))?;
     }
-    let is_large = bytes.is_none();
     Ok(EventRow { event, is_large })
 }
 

@@ -9,6 +9,11 @@ const LARGEST: usize = 128;
 /// Above this the sizes are its multiples.
 const STEP: usize = 16;
 
+/// <https://www.sqlite.org/limits.html#max_variable_number>
+const MOST_BINDS: usize = 32_766;
+const MOST_COLUMNS: usize = 16;
+const _: () = assert!(LARGEST * MOST_COLUMNS < MOST_BINDS);
+
 /// One statement for each of a few numbers of rows, so that a connection prepares each once.
 ///
 /// With powers of two a group needs more statements, with a text for every number of rows more of them are prepared
@@ -75,13 +80,5 @@ mod tests {
                 assert_eq!(binds, size);
             }
         }
-    }
-
-    #[test]
-    fn binds_stay_below_the_limit_of_sqlite() {
-        // https://www.sqlite.org/limits.html#max_variable_number
-        const LIMIT: usize = 32_766;
-        const MOST_COLUMNS: usize = 16;
-        assert!(const { LARGEST * MOST_COLUMNS < LIMIT });
     }
 }

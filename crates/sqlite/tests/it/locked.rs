@@ -1,0 +1,53 @@
+//! What happens while another process holds the lock.
+
+use std::time::{Duration, Instant};
+
+use actix_persistence_storage_api::{Journal, StorageErrorKind, WriterId};
+
+use crate::place::{Place, assert_error, id, numbers, write};
+
+#[tokio::test]
+async fn a_write_waits_for_the_lock_no_longer_than_it_was_told_and_stores_nothing() {
+    let place = Place::new();
+    let wait = Duration::from_millis(200);
+    let journal = place
+        .journal_with(place.options().with_busy_timeout(wait))
+        .await;
+    let writer = WriterId::random();
+    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let mut other = place.connection().await;
+    sqlx::raw_sql("BEGIN IMMEDIATE")
+        .execute(&mut other)
+        .await
+        .unwrap();
+
+    let begin = Instant::now();
+    let first = || vec![write(&id("a"), epoch, writer, 1..=1)];
+    let error = journal.write_messages(first()).await.unwrap_err();
+    assert!(begin.elapsed() >= wait);
+    assert_error(&error, StorageErrorKind::Unavailable, "'busy-timeout'");
+    assert!(error.is_certainly_not_stored());
+    // Who only reads does not wait.
+    assert_eq!(numbers(&journal, &id("a")).await, [0_u64; 0]);
+
+    sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
+    let outcomes = journal.write_messages(first()).await.unwrap();
+    assert!(outcomes[0].is_stored());
+}
+
+#[tokio::test]
+async fn initializing_while_another_holds_the_lock_is_curable_by_waiting() {
+    let place = Place::new();
+    place.journal().await;
+    let mut other = place.connection().await;
+    sqlx::raw_sql("BEGIN IMMEDIATE")
+        .execute(&mut other)
+        .await
+        .unwrap();
+    let options = place.options().with_busy_timeout(Duration::from_millis(1));
+    let journal = actix_persistence_sqlite::SqliteJournal::new(options).unwrap();
+    let error = journal.initialize().await.unwrap_err();
+    assert!(error.kind().is_curable_by_waiting(), "{error:?}");
+    sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
+    journal.initialize().await.unwrap();
+}

@@ -1,0 +1,53 @@
+//! A database file that is deleted or replaced while it is open.
+
+use std::fs;
+
+use actix_persistence_storage_api::{Effect, Journal, WriterId};
+
+use crate::place::{Place, id, numbers, store, write};
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_write_to_a_file_that_was_deleted_is_not_confirmed() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    let writer = WriterId::random();
+    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    fs::remove_file(&place.path).unwrap();
+    let first = || vec![write(&id("a"), epoch, writer, 1..=1)];
+    let error = journal.write_messages(first()).await.unwrap_err();
+    assert_eq!(error.effect(), Some(Effect::Unknown), "{error:?}");
+    // Nor is a new, empty database made behind anybody's back.
+    let error = journal.write_messages(first()).await.unwrap_err();
+    assert!(error.is_certainly_not_stored(), "{error:?}");
+    assert!(!place.path.exists());
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_that_was_replaced_is_found_out_and_then_used() {
+    let (place, other) = (Place::new(), Place::new());
+    let journal = other.journal().await;
+    store(&journal, &id("a"), 3).await;
+    drop(journal);
+    other.run("PRAGMA wal_checkpoint(TRUNCATE)").await;
+
+    let journal = place.journal().await;
+    let writer = WriterId::random();
+    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    for end in ["", "-wal", "-shm"] {
+        let name = format!("some.db{end}");
+        fs::remove_file(place.directory.path().join(name)).unwrap();
+    }
+    fs::copy(&other.path, &place.path).unwrap();
+    let write = write(&id("a"), epoch, writer, 1..=1);
+    let error = journal.write_messages(vec![write]).await.unwrap_err();
+    assert_eq!(error.effect(), Some(Effect::Unknown), "{error:?}");
+
+    store(&journal, &id("a"), 1).await;
+    drop(journal);
+    assert_eq!(
+        numbers(&place.journal().await, &id("a")).await,
+        [1, 2, 3, 4]
+    );
+}

@@ -1,0 +1,206 @@
+//! Tables of other versions, other names, and made by several at once.
+
+use std::process::Command;
+
+use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, SqliteSnapshotStore};
+use actix_persistence_storage_api::{
+    Journal, SnapshotCriteria, SnapshotStore, StorageErrorKind, WriterId,
+};
+use futures_util::future::join_all;
+
+use crate::place::{Place, assert_error, id, numbers, replay_all, store};
+
+const CHILD: &str = "ACTIX_PERSISTENCE_TEST_DATABASE";
+const STARTERS: usize = 6;
+
+/// Written by the first version, and never again: what it holds must be readable for ever.
+const VERSION_1: &str = include_str!("fixtures/version_1.sql");
+
+#[tokio::test]
+async fn a_database_of_version_1_opens_and_goes_on() {
+    let place = Place::new();
+    place.run(VERSION_1).await;
+    let journal = place
+        .journal_with(place.options().with_auto_initialize(false))
+        .await;
+
+    let page = replay_all(&journal, &id("kept")).await;
+    let [event] = page.events.as_slice() else {
+        unreachable!("one of three events is not deleted: {page:?}")
+    };
+    assert_eq!(page.deleted_to, 2);
+    assert_eq!(
+        (event.sequence_nr, event.timestamp.as_micros()),
+        (3, 1_700_000_000_000_003)
+    );
+    assert_eq!(
+        (event.payload.serializer_id, &*event.payload.manifest),
+        (1, "test.event:v1")
+    );
+    assert_eq!(&*event.payload.bytes, b"three");
+    assert_eq!(event.writer.as_bytes(), &[0x11; 16]);
+    assert_eq!(&*event.adapter_manifest, "adapted");
+    assert_eq!(event.tags.len(), 2);
+    let metadata = event.metadata.as_ref().unwrap();
+    assert_eq!((metadata.serializer_id, &*metadata.bytes), (2, &b"{}"[..]));
+
+    let recovered = journal
+        .recover(&id("emptied"), WriterId::random())
+        .await
+        .unwrap();
+    assert_eq!(
+        (recovered.highest_sequence_nr, recovered.deleted_to),
+        (5, 5)
+    );
+    assert_eq!(recovered.epoch, 8);
+    store(&journal, &id("kept"), 2).await;
+    assert_eq!(numbers(&journal, &id("kept")).await, [3, 4, 5]);
+    // Above every number that was given before, also to rows that are gone.
+    assert_eq!(
+        place
+            .number("SELECT max(ordering) FROM event_journal")
+            .await,
+        102
+    );
+
+    let snapshots = place.snapshot_store().await;
+    let criteria = SnapshotCriteria::LATEST;
+    let snapshot = snapshots
+        .load(&id("kept"), criteria)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(snapshot.metadata.sequence_nr, 2);
+    assert_eq!(&*snapshot.payload.bytes, b"state");
+}
+
+#[tokio::test]
+async fn a_newer_schema_is_refused() {
+    let place = Place::new();
+    place.journal().await;
+    place.snapshot_store().await;
+    place
+        .run("UPDATE actix_persistence_schema SET version = 9")
+        .await;
+    let journal = SqliteJournal::new(place.options()).unwrap();
+    let error = journal.initialize().await.unwrap_err();
+    assert_error(
+        &error,
+        StorageErrorKind::SchemaMismatch,
+        "use a newer program",
+    );
+    let snapshots = SqliteSnapshotStore::new(place.options()).unwrap();
+    let error = snapshots.initialize().await.unwrap_err();
+    assert_error(
+        &error,
+        StorageErrorKind::SchemaMismatch,
+        "use a newer program",
+    );
+}
+
+#[tokio::test]
+async fn stores_with_other_table_names_share_a_file_and_nothing_else() {
+    let place = Place::new();
+    // Keywords are names like others.
+    let other = place
+        .options()
+        .with_journal_tables("order", "Select", "_m2")
+        .with_snapshot_table("group");
+    let (first, second) = (
+        place.journal().await,
+        place.journal_with(other.clone()).await,
+    );
+    store(&first, &id("a"), 2).await;
+    store(&second, &id("a"), 3).await;
+    second.delete_messages_to(&id("a"), 1).await.unwrap();
+    assert_eq!(numbers(&first, &id("a")).await, [1, 2]);
+    assert_eq!(numbers(&second, &id("a")).await, [2, 3]);
+    let snapshots = SqliteSnapshotStore::new(other).unwrap();
+    snapshots.initialize().await.unwrap();
+    assert_eq!(place.number("SELECT count(*) FROM \"group\"").await, 0);
+    assert_eq!(
+        place
+            .number("SELECT count(*) FROM actix_persistence_schema")
+            .await,
+        3
+    );
+}
+
+#[tokio::test]
+async fn a_table_of_another_kind_of_store_is_refused() {
+    let place = Place::new();
+    place.journal().await;
+    let options = place
+        .options()
+        .with_journal_tables("e", "t", "m")
+        .with_snapshot_table("event_journal");
+    let snapshots = SqliteSnapshotStore::new(options).unwrap();
+    let error = snapshots.initialize().await.unwrap_err();
+    assert_error(
+        &error,
+        StorageErrorKind::SchemaMismatch,
+        "belongs to a journal",
+    );
+}
+
+#[tokio::test]
+async fn names_that_would_change_a_statement_never_reach_one() {
+    let place = Place::new();
+    for name in [
+        "a\"; DROP TABLE t; --",
+        "a b",
+        "a\0",
+        "",
+        "1a",
+        "sqlite_master",
+    ] {
+        let options = place.options().with_journal_tables(name, "t", "m");
+        let error = SqliteJournal::new(options).unwrap_err();
+        assert_eq!(error.key, "event-table", "{name:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_instances_initialize_one_new_database_at_once() {
+    for _ in 0..10 {
+        let place = Place::new();
+        let starters = (0..STARTERS).map(|_| {
+            let journal = SqliteJournal::new(place.options()).unwrap();
+            let snapshots = SqliteSnapshotStore::new(place.options()).unwrap();
+            tokio::spawn(async move {
+                journal.initialize().await?;
+                snapshots.initialize().await
+            })
+        });
+        for result in join_all(starters).await {
+            result.unwrap().unwrap();
+        }
+    }
+}
+
+/// Runs itself as the other processes: the variable tells them which database.
+#[tokio::test]
+async fn many_processes_initialize_one_new_database_at_once() {
+    if let Ok(path) = std::env::var(CHILD) {
+        let journal = SqliteJournal::new(SqliteOptions::new(path)).unwrap();
+        journal.initialize().await.unwrap();
+        store(&journal, &id(&std::process::id().to_string()), 1).await;
+        return;
+    }
+    let place = Place::new();
+    let program = std::env::current_exe().unwrap();
+    let name = "schema_versions::many_processes_initialize_one_new_database_at_once";
+    let children: Vec<_> = (0..STARTERS)
+        .map(|_| {
+            let mut command = Command::new(&program);
+            command.args(["--exact", name]).env(CHILD, &place.path);
+            command.stdout(std::process::Stdio::null());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let events = place.number("SELECT count(*) FROM event_journal").await;
+    assert_eq!(events, STARTERS as i64);
+}

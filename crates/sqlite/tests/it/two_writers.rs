@@ -1,0 +1,117 @@
+//! Two owners of one file, as two processes would be.
+
+use std::sync::Arc;
+
+use actix_persistence_sqlite::SqliteJournal;
+use actix_persistence_storage_api::{Journal, PersistenceId, StorageErrorKind, WriterId};
+
+use crate::place::{Place, failure, id, numbers, replay_all, write};
+
+#[tokio::test]
+async fn the_first_of_two_writers_is_fenced_and_both_are_named() {
+    let place = Place::new();
+    let (here, there) = (place.journal().await, place.journal().await);
+    let (first, second) = (WriterId::random(), WriterId::random());
+    let id = id("a");
+    let before = here.recover(&id, first).await.unwrap().epoch;
+    here.write_messages(vec![write(&id, before, first, 1..=2)])
+        .await
+        .unwrap();
+    let after = there.recover(&id, second).await.unwrap();
+    assert_eq!((after.highest_sequence_nr, after.epoch), (2, before + 1));
+
+    // The number is free, and yet it is too late.
+    let late = vec![write(&id, before, first, 3..=3)];
+    let outcomes = here.write_messages(late).await.unwrap();
+    let error = failure(&outcomes[0]);
+    assert_eq!(error.kind(), StorageErrorKind::SequenceConflict);
+    assert!(error.is_certainly_not_stored());
+    let conflict = error.conflict().unwrap();
+    assert_eq!(
+        (conflict.refused.writer, conflict.refused.epoch),
+        (first, before)
+    );
+    assert_eq!(conflict.refused.sequence_nr, 3);
+    assert_eq!(
+        (conflict.stored.writer, conflict.stored.epoch),
+        (second, before + 1)
+    );
+    assert_eq!(conflict.stored.sequence_nr, 2);
+
+    let outcomes = there
+        .write_messages(vec![write(&id, after.epoch, second, 3..=3)])
+        .await
+        .unwrap();
+    assert!(outcomes[0].is_stored());
+    assert_eq!(numbers(&here, &id).await, [1, 2, 3]);
+}
+
+#[tokio::test]
+async fn an_event_from_another_tool_is_seen_by_the_fence() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    let (id, writer) = (id("a"), WriterId::random());
+    let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+    place
+        .run(
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, \
+             serializer_id, event_manifest, adapter_manifest, payload) \
+             VALUES ('Test|a', 1, 0, 0, zeroblob(16), 1, 'm', '', x'01')",
+        )
+        .await;
+    let write = write(&id, epoch, writer, 1..=1);
+    let outcomes = journal.write_messages(vec![write]).await.unwrap();
+    let conflict = *failure(&outcomes[0]).conflict().unwrap();
+    assert_eq!(conflict.stored.sequence_nr, 1);
+}
+
+/// Takes over and writes again and again; gives what was confirmed.
+async fn contend(
+    journal: Arc<SqliteJournal>,
+    id: PersistenceId,
+    rounds: usize,
+) -> Vec<(u64, WriterId)> {
+    let mut confirmed = Vec::new();
+    for _ in 0..rounds {
+        let writer = WriterId::random();
+        let recovered = journal.recover(&id, writer).await.unwrap();
+        for number in recovered.highest_sequence_nr + 1..recovered.highest_sequence_nr + 6 {
+            let write = write(&id, recovered.epoch, writer, number..=number);
+            let outcomes = journal.write_messages(vec![write]).await.unwrap();
+            if !outcomes[0].is_stored() {
+                assert_eq!(
+                    failure(&outcomes[0]).kind(),
+                    StorageErrorKind::SequenceConflict
+                );
+                break;
+            }
+            confirmed.push((number, writer));
+        }
+    }
+    confirmed
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contending_writers_leave_one_gap_free_stream_of_what_was_confirmed() {
+    let place = Place::new();
+    let id = id("contended");
+    let mut contenders = Vec::new();
+    for _ in 0..4 {
+        let journal = Arc::new(place.journal().await);
+        contenders.push(tokio::spawn(contend(journal, id.clone(), 25)));
+    }
+    let mut confirmed = Vec::new();
+    for contender in contenders {
+        confirmed.extend(contender.await.unwrap());
+    }
+    confirmed.sort_by_key(|(number, _)| *number);
+    let page = replay_all(&place.journal().await, &id).await;
+    let stored = page
+        .events
+        .iter()
+        .map(|event| (event.sequence_nr, event.writer));
+    assert_eq!(stored.collect::<Vec<_>>(), confirmed);
+    let expected: Vec<u64> = (1..=confirmed.len() as u64).collect();
+    let numbers: Vec<u64> = confirmed.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, expected);
+}
