@@ -11,6 +11,8 @@ mod open_error;
 
 mod current;
 mod made_stores;
+#[cfg(feature = "sqlite")]
+mod sqlite_url;
 
 pub use builder::Builder;
 pub use persistence::Persistence;

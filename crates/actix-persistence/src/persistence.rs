@@ -92,13 +92,13 @@ impl Persistence {
     /// When dropped, what was opened is closed again.
     #[cfg(feature = "sqlite")]
     pub async fn sqlite(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        let path = path.as_ref().to_string_lossy().into_owned();
+        let url = crate::sqlite_url::of(path.as_ref())?;
         let config = ["journal", "snapshot-store"]
             .iter()
             .fold(Config::new(), |config, store| {
                 config
                     .with(&format!("persistence.{store}.plugin"), "sqlite")
-                    .with(&format!("persistence.{store}.sqlite.url"), path.as_str())
+                    .with(&format!("persistence.{store}.sqlite.url"), url.as_str())
             });
         Self::open(config).await
     }

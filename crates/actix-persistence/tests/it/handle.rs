@@ -20,6 +20,14 @@ async fn an_actor_is_there_again_after_everything_was_closed() {
 }
 
 #[actix::test]
+async fn any_path_names_the_file_it_says() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("50%25 off? ü.db");
+    let _persistence = Persistence::sqlite(&file).await.unwrap();
+    assert!(file.exists());
+}
+
+#[actix::test]
 async fn an_actor_works_on_another_arbiter_and_is_known_in_the_whole_process() {
     let persistence = Persistence::memory().await.unwrap();
     let arbiter = Arbiter::new();
