@@ -1,9 +1,11 @@
-//! The conformance kit, on the plugin itself.
+//! The conformance kit on SQLite, directly and through the actors in front of the stores.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
+use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, SqliteSnapshotStore};
 use actix_persistence_storage_api::{Journal, SnapshotStore};
 use actix_persistence_tck::{BoxError, JournalFixture, Kit, SnapshotStoreFixture};
@@ -49,9 +51,43 @@ impl SnapshotStoreFixture for Direct {
     }
 }
 
+struct Proxied;
+
+#[async_trait]
+impl JournalFixture for Proxied {
+    type Store = TempDir;
+
+    async fn create(&self) -> TempDir {
+        directory()
+    }
+
+    async fn open(&self, directory: &TempDir) -> Result<Arc<dyn Journal>, BoxError> {
+        let journal = JournalFixture::open(&Direct, directory).await?;
+        let proxy = JournalProxy::spawn(journal, JournalSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
+#[async_trait]
+impl SnapshotStoreFixture for Proxied {
+    type Store = TempDir;
+
+    async fn create(&self) -> TempDir {
+        directory()
+    }
+
+    async fn open(&self, directory: &TempDir) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        let store = SnapshotStoreFixture::open(&Direct, directory).await?;
+        let proxy = SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
 fn main() -> ExitCode {
     Kit::new()
         .journal("", Direct)
+        .journal("proxied", Proxied)
         .snapshot_store("", Direct)
+        .snapshot_store("proxied", Proxied)
         .run()
 }
