@@ -30,6 +30,7 @@ static OPEN: Mutex<BTreeMap<PathBuf, Weak<Directory>>> = Mutex::new(BTreeMap::ne
 static CLOSED: Condvar = Condvar::new();
 
 impl Directory {
+    // ANCHOR: open
     /// Opens a directory, which is created if there is none.
     pub(crate) fn open(path: &Path, sync: SyncMode) -> Result<Arc<Self>, Failure> {
         let unusable = |error| Failure::io(format!("{} cannot be used", path.display()), error);
@@ -54,6 +55,7 @@ impl Directory {
         open.insert(path, Arc::downgrade(&directory));
         Ok(directory)
     }
+    // ANCHOR_END: open
 
     /// The directory that a store has opened.
     pub(crate) fn opened(directory: &OnceLock<Arc<Self>>) -> Result<Arc<Self>, Failure> {

@@ -24,6 +24,7 @@ pub(crate) fn create_directory(path: &Path, sync: SyncMode) -> io::Result<()> {
     sync_directory(parent, sync)
 }
 
+// ANCHOR: write_temporary_and_rename
 /// Puts the bytes at `path`, all of them or none, in place of what is there.
 ///
 /// They are collected at `temporary`, on the same file system; a file that a crash left there is overwritten.
@@ -40,6 +41,7 @@ pub(crate) fn write_temporary_and_rename(
     sync_file(&file, sync)?;
     fs::rename(temporary, path)
 }
+// ANCHOR_END: write_temporary_and_rename
 
 /// Waits until the bytes of a file, and its length, are on the disk.
 pub(crate) fn sync_file(file: &File, sync: SyncMode) -> io::Result<()> {

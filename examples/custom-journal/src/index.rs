@@ -43,6 +43,7 @@ impl Index {
         self.0.get(id)
     }
 
+    // ANCHOR: apply
     /// Takes note of a record that stands at `position` of the log.
     pub(crate) fn apply(&mut self, record: &Record, position: u64) {
         let id = match record {
@@ -72,6 +73,7 @@ impl Index {
             }
         }
     }
+    // ANCHOR_END: apply
 }
 
 impl Stream {

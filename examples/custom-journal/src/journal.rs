@@ -18,6 +18,7 @@ use crate::log::Log;
 use crate::record::Record;
 use crate::write_batch::decide;
 
+// ANCHOR: file_journal
 /// A journal in an append-only file.
 ///
 /// Deleted events are never given again, but stay in the file: it only grows.
@@ -27,6 +28,7 @@ pub struct FileJournal {
     /// Open from `initialize` on.
     directory: OnceLock<Arc<Directory>>,
 }
+// ANCHOR_END: file_journal
 
 impl FileJournal {
     /// A journal in a directory, which is opened or created when it is initialised.

@@ -25,12 +25,8 @@ pub(crate) fn decide(index: &Index, writes: Vec<AtomicWrite>) -> (Vec<WriteOutco
         let id = write.persistence_id().clone();
         let outcome = if not_stored.contains(&id) {
             WriteOutcome::Skipped
-        } else if write
-            .events()
-            .iter()
-            .any(|event| event.payload.len() > MAX_PAYLOAD_BYTES)
-        {
-            WriteOutcome::Rejected(too_large(&write))
+        } else if let Some(error) = too_large(&write) {
+            WriteOutcome::Rejected(error)
         } else if let Some(conflict) = conflict(index.get(&id), highest.get(&id).copied(), &write) {
             WriteOutcome::Failed(StorageError::sequence_conflict(id.clone(), conflict))
         } else {
@@ -73,10 +69,13 @@ fn conflict(
 }
 // ANCHOR_END: decide
 
-fn too_large(write: &AtomicWrite) -> StorageError {
+/// Why the write can never be stored, if so.
+fn too_large(write: &AtomicWrite) -> Option<StorageError> {
     let limit = MAX_PAYLOAD_BYTES;
+    let mut events = write.events().iter();
+    events.find(|event| event.payload.len() > limit)?;
     let message = format!("an event has more than {limit} bytes, store less or in several events");
-    Failure::new(StorageErrorKind::TooLarge, message)
-        .of(Operation::WriteMessages)
-        .with_persistence_id(write.persistence_id().clone())
+    let failure = Failure::new(StorageErrorKind::TooLarge, message);
+    let error = failure.of(Operation::WriteMessages);
+    Some(error.with_persistence_id(write.persistence_id().clone()))
 }
