@@ -78,8 +78,7 @@ impl SnapshotHandle {
 
     /// Stores a snapshot.
     ///
-    /// One whose fate is unknown is deleted afterwards, best effort, unless its timestamp is
-    /// [`UNSET`](actix_persistence_storage_api::Timestamp::UNSET).
+    /// After an outcome of unknown effect the snapshot is stored whole or not at all, and nothing is deleted.
     pub fn save(
         &self,
         metadata: SnapshotMetadata,

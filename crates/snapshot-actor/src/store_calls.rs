@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Effect, Operation, PersistenceId, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
-    SnapshotStore, StorageError, Timestamp,
+    Operation, PersistenceId, SnapshotCriteria, SnapshotRecord, SnapshotStore, StorageError,
 };
 use actix_persistence_store_actor::{
     Ask, Call, CallEnd, Caller, CircuitBreaker, Question, Refusal, Refuse, Slot,
@@ -107,10 +106,6 @@ impl StoreCalls {
         };
         slot.dispatched();
         let id = slot.question().persistence_id().clone();
-        let saved = match &change {
-            Change::Save(metadata, _) => Some(metadata.clone()),
-            _ => None,
-        };
         let limit = self.saves.call_timeout();
         let (result, late) = match self.start(id, change).within(limit).await {
             CallEnd::InTime(result) => (result, None),
@@ -118,17 +113,12 @@ impl StoreCalls {
         };
         drop(permit);
         entry.ended(&result);
-        let unknown = result
-            .as_ref()
-            .is_err_and(|error| error.effect() != Some(Effect::NotStored));
         answer(slot, result);
+        // Nothing else of the id starts while it may still write; what it stores after all stays.
         if let Some(late) = late
             && !late.ended(limit).await
         {
             tracing::warn!("a late call of the snapshot store has not ended in its grace");
-        }
-        if unknown && let Some(metadata) = saved {
-            self.clean_up(metadata).await;
         }
     }
 
@@ -148,28 +138,6 @@ impl StoreCalls {
                 .start(Operation::DeleteMatchingSnapshots, async move {
                     store.delete_matching(&id, criteria).await
                 }),
-        }
-    }
-
-    /// Deletes what a failed save may have left, best effort.
-    async fn clean_up(&self, metadata: SnapshotMetadata) {
-        // Without a timestamp the delete would hit an older snapshot of the number, too.
-        if metadata.timestamp == Timestamp::UNSET {
-            return;
-        }
-        let _permit = self.permit().await;
-        let Ok(entry) = self.saves.enter() else {
-            return;
-        };
-        let id = metadata.persistence_id.clone();
-        let call = self.start(id, Change::Delete(metadata));
-        let result = match call.within(self.saves.call_timeout()).await {
-            CallEnd::InTime(result) => result,
-            CallEnd::Late(late) => Err(late.error()),
-        };
-        entry.ended(&result);
-        if let Err(error) = result {
-            tracing::warn!(%error, "what a failed save may have left could not be deleted");
         }
     }
 }

@@ -1,33 +1,30 @@
-//! What a failed save may have left is removed.
+//! What a failed save leaves is left alone.
 
-use actix_persistence_storage_api::{
-    Effect, Operation, Payload, SnapshotMetadata, StorageErrorKind, Timestamp,
-};
+use actix_persistence_storage_api::{Effect, Operation, StorageErrorKind};
 use tokio::time::Instant;
 
 use crate::fixture::{Fixture, error, id, metadata, now, on_paused_clock, seconds};
 use crate::scripted_store::Call;
 
 #[test]
-fn after_a_save_of_unknown_effect_the_snapshot_is_deleted_before_the_next_request() {
+fn an_acknowledged_snapshot_survives_a_later_save_of_unknown_outcome() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
-        let save = fixture.save("a", 1);
-        let next = fixture.save("a", 2);
-        let called = fixture.calls.next().await;
+        let acknowledged = fixture.save("a", 7);
+        fixture.calls.next().await.works();
+        assert!(now(acknowledged).await.is_ok());
+
+        // It may have replaced the first one, so that a delete would leave nothing.
+        let again = fixture.save("a", 7);
+        let called = fixture.calls.expect(Call::Save(metadata("a", 7))).await;
         called.fails(error(StorageErrorKind::Backend, Operation::SaveSnapshot));
-        // The asker does not wait for that.
-        let failure = now(save).await.unwrap_err();
+        let failure = now(again).await.unwrap_err();
         assert_eq!(failure.effect(), Some(Effect::Unknown));
-        let clean_up = fixture.calls.expect(Call::Delete(metadata("a", 1))).await;
         assert!(fixture.calls.is_quiet().await);
-        clean_up.fails(error(StorageErrorKind::Backend, Operation::DeleteSnapshot));
-        fixture
-            .calls
-            .expect(Call::Save(metadata("a", 2)))
-            .await
-            .works();
-        assert!(now(next).await.is_ok());
+
+        let load = fixture.load("a");
+        fixture.calls.expect(Call::Load(id("a"))).await.works();
+        assert!(now(load).await.is_ok());
     });
 }
 
@@ -44,7 +41,7 @@ fn nothing_is_deleted_after_a_save_that_certainly_stored_nothing() {
 }
 
 #[test]
-fn a_late_save_is_deleted_once_it_has_ended() {
+fn what_a_late_save_stores_stays_and_the_next_request_waits_for_it() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
         let started = Instant::now();
@@ -54,13 +51,17 @@ fn a_late_save_is_deleted_once_it_has_ended() {
         assert_eq!(failure.kind(), StorageErrorKind::Timeout);
         assert_eq!(failure.effect(), Some(Effect::Unknown));
         assert_eq!(started.elapsed(), seconds(20));
-        let load = fixture.load("a");
+        let next = fixture.save("a", 2);
+        let delete = fixture.handle.delete(metadata("a", 1));
         assert!(fixture.calls.is_quiet().await);
         late.works();
-        let clean_up = fixture.calls.expect(Call::Delete(metadata("a", 1))).await;
-        clean_up.works();
-        fixture.calls.expect(Call::Load(id("a"))).await.works();
-        assert!(now(load).await.is_ok());
+        let called = fixture.calls.expect(Call::Save(metadata("a", 2))).await;
+        called.works();
+        assert!(now(next).await.is_ok());
+        let called = fixture.calls.expect(Call::Delete(metadata("a", 1))).await;
+        called.works();
+        assert!(now(delete).await.is_ok());
+        assert!(fixture.calls.is_quiet().await);
     });
 }
 
@@ -72,24 +73,10 @@ fn a_save_that_never_ends_is_waited_for_within_its_grace() {
         let save = fixture.save("a", 1);
         fixture.calls.next().await.hangs();
         assert!(save.await.is_err());
-        let clean_up = fixture.calls.expect(Call::Delete(metadata("a", 1))).await;
-        assert_eq!(started.elapsed(), seconds(40));
-        clean_up.works();
         let next = fixture.save("a", 2);
-        fixture.calls.next().await.works();
+        let called = fixture.calls.expect(Call::Save(metadata("a", 2))).await;
+        assert_eq!(started.elapsed(), seconds(40));
+        called.works();
         assert!(now(next).await.is_ok());
-    });
-}
-
-#[test]
-fn without_a_timestamp_nothing_is_deleted_because_it_would_hit_an_older_snapshot() {
-    on_paused_clock(async {
-        let mut fixture = Fixture::ready().await;
-        let metadata = SnapshotMetadata::new(id("a"), 1, Timestamp::UNSET);
-        let save = fixture.handle.save(metadata, Payload::new(0, "", "state"));
-        let called = fixture.calls.next().await;
-        called.fails(error(StorageErrorKind::Backend, Operation::SaveSnapshot));
-        assert!(now(save).await.is_err());
-        assert!(fixture.calls.is_quiet().await);
     });
 }

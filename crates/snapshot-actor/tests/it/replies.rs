@@ -22,8 +22,6 @@ fn every_kind_of_request_survives_a_panic() {
         fixture.calls.next().await.panics();
         let failure = now(save).await.unwrap_err();
         assert_eq!(failure.effect(), Some(Effect::Unknown));
-        // The clean-up.
-        fixture.calls.next().await.panics();
         let delete = fixture.handle.delete(metadata("a", 1));
         fixture.calls.next().await.panics();
         assert!(now(delete).await.is_err());
