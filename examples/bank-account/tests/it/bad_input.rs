@@ -121,7 +121,7 @@ fn a_schema_of_a_newer_version_is_refused() {
     let bank = in_use();
     sql(
         &bank.path("bank.db"),
-        "UPDATE schema_version SET version = 99",
+        "UPDATE actix_persistence_schema SET version = 99",
     );
     fails(&bank, &["import", "file.csv"], &["99", "newer"]);
 }

@@ -161,8 +161,9 @@ fn ctrl_c_ends_an_import_well() {
             .unwrap()
             .success()
     );
-    drop(stdin);
     let status = child.wait().unwrap();
+    // Open until now: what ended the import is the signal, not the end of its input.
+    drop(stdin);
     let mut printed = String::new();
     child
         .stdout
