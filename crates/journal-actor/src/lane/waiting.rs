@@ -13,6 +13,8 @@ pub(super) struct Waiting {
     queue: VecDeque<Ordered>,
     max_events: usize,
     max_bytes: usize,
+    /// Whether the last call was a delete.
+    deleted_last: bool,
 }
 
 /// What to do next; a group has at most one request of an id.
@@ -38,6 +40,7 @@ impl Waiting {
             queue: VecDeque::new(),
             max_events: capabilities.max_group_events,
             max_bytes: capabilities.max_group_bytes,
+            deleted_last: false,
         }
     }
 
@@ -58,7 +61,29 @@ impl Waiting {
     /// Takes the oldest request that may go, and all that may go with it; what nobody waits for any more is answered.
     ///
     /// A request may go if its id is not blocked and no older request of its id waits.
+    /// Deletes go alone, so that after one of them whatever else may go is taken first: however many wait, they hold
+    /// up other ids for one call at a time.
     pub(super) fn next(&mut self, blocked: &HashSet<PersistenceId>) -> Option<Step> {
+        let mut step = None;
+        if self.deleted_last && self.queue.iter().any(|request| !is_delete(request)) {
+            step = self.take(blocked, |request| !is_delete(request));
+        }
+        let step = step.or_else(|| self.take(blocked, |_| true));
+        match step {
+            // Not a turn in the lane, because a read does not take it up.
+            None | Some(Step::Read(_)) => {}
+            Some(Step::Delete(_)) => self.deleted_last = true,
+            Some(Step::Writes(_) | Step::Recoveries(_)) => self.deleted_last = false,
+        }
+        step
+    }
+
+    /// Takes the oldest request that may go and is `eligible`, and all that may go with it.
+    fn take(
+        &mut self,
+        blocked: &HashSet<PersistenceId>,
+        eligible: impl Fn(&Ordered) -> bool,
+    ) -> Option<Step> {
         let now = Instant::now();
         let mut group = Group {
             step: None,
@@ -75,7 +100,7 @@ impl Waiting {
             let id = request.persistence_id();
             if request.is_dead(now) {
                 request.refuse(&Refusal::too_late());
-            } else if blocked.contains(id) || !seen.insert(id.clone()) {
+            } else if blocked.contains(id) || !seen.insert(id.clone()) || !eligible(&request) {
                 left.push(request);
             } else if let Some(request) = group.add(request) {
                 left.push(request);
@@ -124,6 +149,10 @@ impl From<Ordered> for Step {
             Ordered::Read(job) => Step::Read(job),
         }
     }
+}
+
+fn is_delete(request: &Ordered) -> bool {
+    matches!(request, Ordered::Delete(_))
 }
 
 /// Events, and bytes of payload; a recovery counts as one event.

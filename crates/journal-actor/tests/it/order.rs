@@ -3,7 +3,7 @@
 use actix_persistence_storage_api::{JournalCapabilities, PageLimit, ReplayRange, WriterId};
 
 use crate::fixture::{Fixture, id, is_stored, now, on_paused_clock, settings};
-use crate::scripted_journal::Call;
+use crate::scripted_journal::{Call, settle};
 
 #[test]
 fn reading_the_highest_number_waits_for_that_ids_write_in_flight() {
@@ -80,6 +80,70 @@ fn recovery_and_delete_wait_for_that_ids_write_in_flight() {
         assert!(now(delete).await.is_ok());
         assert!(now(recovery).await.is_ok());
         assert!(is_stored(&now(second).await));
+    });
+}
+
+#[test]
+fn many_deletes_of_other_ids_hold_back_a_write_for_one_delete_at_most() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let (busy, _reply) = fixture.busy().await;
+        let names: Vec<_> = (0..100).map(|n| format!("{n}")).collect();
+        let deletes: Vec<_> = names
+            .iter()
+            .map(|name| fixture.handle.delete_messages_to(id(name), 1))
+            .collect();
+        let behind_its_delete = fixture.write("99");
+        let mut write = fixture.write("a");
+        settle().await;
+        busy.works();
+        for name in &names {
+            let called = fixture.calls.next().await;
+            assert_eq!(called.call, Call::Delete(id(name), 1));
+            called.works();
+            let (called, ids) = fixture.calls.next_write().await;
+            let expected: &[&str] = if name == "99" { &["99", "a"] } else { &["a"] };
+            assert_eq!(ids, expected);
+            called.works();
+            assert!(is_stored(&write.await));
+            write = fixture.write("a");
+            settle().await;
+        }
+        fixture.calls.next().await.works();
+        assert!(is_stored(&now(write).await));
+        assert!(is_stored(&now(behind_its_delete).await));
+        for delete in deletes {
+            assert!(now(delete).await.is_ok());
+        }
+    });
+}
+
+#[test]
+fn a_read_does_not_cost_a_write_its_turn_among_deletes() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let (busy, _reply) = fixture.busy().await;
+        let deletes = ["b", "c"].map(|name| fixture.handle.delete_messages_to(id(name), 1));
+        let read = fixture.handle.read_highest_sequence_nr(id("busy"), 0);
+        settle().await;
+        let write = fixture.write("a");
+        settle().await;
+        busy.works();
+        let called = fixture.calls.next().await;
+        assert_eq!(called.call, Call::Delete(id("b"), 1));
+        called.works();
+        let called = fixture.calls.next().await;
+        assert_eq!(called.call, Call::ReadHighest(id("busy")));
+        called.works();
+        let (called, ids) = fixture.calls.next_write().await;
+        assert_eq!(ids, ["a"]);
+        called.works();
+        fixture.calls.next().await.works();
+        assert!(now(read).await.is_ok());
+        assert!(is_stored(&now(write).await));
+        for delete in deletes {
+            assert!(now(delete).await.is_ok());
+        }
     });
 }
 
