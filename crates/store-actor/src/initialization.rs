@@ -1,5 +1,6 @@
 //! Tries to initialise a store until it works.
 
+use std::future::Future;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -14,9 +15,20 @@ const LONGEST_DELAY: Duration = Duration::from_secs(10);
 
 /// Attempts with growing delays in between until one works, then opens the gate.
 ///
-/// Ends with the service, which it does not keep alive.
-pub(crate) async fn initialize<S: StoreService>(service: Weak<S>, timeout: Duration) {
-    let _abandoned = Abandoned(service.clone());
+/// Ends with the service, which it does not keep alive. Dropped at any moment, even unpolled, it answers everybody.
+pub(crate) fn initialize<S: StoreService>(
+    service: Weak<S>,
+    timeout: Duration,
+) -> impl Future<Output = ()> + Send {
+    // Made here, because an async body that is never polled makes nothing.
+    let abandoned = Abandoned(service);
+    async move {
+        let Abandoned(service) = &abandoned;
+        run(service, timeout).await;
+    }
+}
+
+async fn run<S: StoreService>(service: &Weak<S>, timeout: Duration) {
     let impatience = async {
         tokio::time::sleep_until(Instant::now() + timeout).await;
         if let Some(service) = service.upgrade() {
@@ -25,7 +37,7 @@ pub(crate) async fn initialize<S: StoreService>(service: Weak<S>, timeout: Durat
         std::future::pending().await
     };
     tokio::select! {
-        () = attempts(&service, timeout) => {}
+        () = attempts(service, timeout) => {}
         () = impatience => {}
     }
 }

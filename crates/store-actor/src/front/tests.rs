@@ -58,12 +58,21 @@ struct Fixture {
 }
 
 impl Fixture {
+    /// Initialised.
     fn new(thread: &StoreThread) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
+        let fixture = Self::start(runtime, thread);
+        let ready = fixture.front.service().gate.ready();
+        fixture.runtime.block_on(ready).unwrap();
+        fixture
+    }
+
+    /// Perhaps not initialised.
+    fn start(runtime: Runtime, thread: &StoreThread) -> Self {
         let outstanding = Outstanding::new();
         let (sender, routed) = mpsc::channel();
         let echo = Echo {
@@ -72,7 +81,6 @@ impl Fixture {
             routed: sender,
         };
         let front = Front::start(echo, runtime.handle(), thread);
-        runtime.block_on(front.service().gate.ready()).unwrap();
         Self {
             runtime,
             outstanding,
@@ -123,6 +131,37 @@ fn an_actor_that_panicked_is_started_again_and_loses_no_reply() {
     // The mailbox is closed soon after the panic; from then on requests get through again.
     let came_back = (0..).find(|&n| fixture.runtime.block_on(fixture.send(n, false)).is_ok());
     assert!(came_back.is_some());
+}
+
+#[test]
+fn a_runtime_that_ends_before_initialising_began_answers_all_the_same() {
+    let thread = StoreThread::start("stores").unwrap();
+    // Nobody drives it, so that nothing spawned there is ever polled.
+    let idle = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let fixture = Fixture::start(idle, &thread);
+    let held = fixture.send(1, false);
+    let Fixture {
+        runtime,
+        front,
+        outstanding,
+        ..
+    } = fixture;
+    drop(runtime);
+    let waiter = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    // The limit makes a lost answer a failure instead of a test that hangs.
+    let answer =
+        waiter.block_on(async { tokio::time::timeout(Duration::from_secs(60), held).await });
+    let error = answer.expect("an answer").unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable);
+    assert!(error.is_certainly_not_stored());
+    assert!(waiter.block_on(front.service().gate.ready()).is_err());
+    waiter.block_on(outstanding.drained());
 }
 
 #[test]
