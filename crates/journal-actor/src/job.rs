@@ -73,6 +73,16 @@ impl Ordered {
     }
 }
 
+impl Request {
+    pub(crate) fn persistence_id(&self) -> &PersistenceId {
+        match self {
+            Request::Ordered(ordered) => ordered.persistence_id(),
+            Request::Read(job) => job.persistence_id(),
+            Request::Replay(job) => job.persistence_id(),
+        }
+    }
+}
+
 impl Refuse for Ordered {
     fn refuse(self, refusal: &Refusal) {
         match self {

@@ -26,6 +26,7 @@ use crate::write_request::{WriteQuestion, WriteReply, WriteRequest};
 ///
 /// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
 /// Requests of one id are served in the order in which they were sent, but for replays, which do not wait.
+/// A request with an invalid id is refused as [`StorageErrorKind::Unsupported`].
 #[derive(Clone)]
 pub struct JournalHandle {
     inner: Arc<Inner>,
@@ -250,7 +251,10 @@ impl JournalHandle {
     }
 
     fn send(&self, request: Request) {
-        self.inner.front.send(request);
+        match request.persistence_id().validate() {
+            Ok(()) => self.inner.front.send(request),
+            Err(invalid) => request.refuse(&invalid.into()),
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
     SnapshotRecord, SnapshotStore, StorageError,
 };
 use actix_persistence_store_actor::{
-    Ask, Caller, Front, Outstanding, Reply, Slot, StoreService, StoreThread,
+    Ask, Caller, Front, Outstanding, Refuse, Reply, Slot, StoreService, StoreThread,
 };
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -23,6 +23,7 @@ use crate::store_calls::StoreCalls;
 ///
 /// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
 /// Requests of one id are served one after the other, in the order in which they were sent.
+/// A request with an invalid id is refused as [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
 #[derive(Clone)]
 pub struct SnapshotHandle {
     inner: Arc<Inner>,
@@ -67,7 +68,7 @@ impl SnapshotHandle {
         persistence_id: PersistenceId,
         criteria: SnapshotCriteria,
     ) -> Reply<Result<Option<SnapshotRecord>, StorageError>> {
-        if criteria == SnapshotCriteria::NONE {
+        if criteria == SnapshotCriteria::NONE && persistence_id.validate().is_ok() {
             return Reply::ready(Ok(None));
         }
         let ask = Ask::new(Operation::LoadSnapshot, persistence_id);
@@ -166,10 +167,14 @@ impl SnapshotHandle {
     }
 
     fn send(&self, limit: Duration, kind: Kind) {
-        self.inner.front.send(Request {
+        let request = Request {
             deadline: Instant::now() + limit,
             kind,
-        });
+        };
+        match request.persistence_id().validate() {
+            Ok(()) => self.inner.front.send(request),
+            Err(invalid) => request.refuse(&invalid.into()),
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! Answering a request without asking the store.
 
-use actix_persistence_storage_api::{Operation, PersistenceId, StorageError, StorageErrorKind};
+use actix_persistence_storage_api::{
+    InvalidPersistenceId, Operation, PersistenceId, StorageError, StorageErrorKind,
+};
 
 /// Why a request was never handed to the store; what it would have written is certainly not stored.
 #[derive(Clone, Debug)]
@@ -51,5 +53,12 @@ impl Refusal {
             Some(source) => error.with_source(source.clone()),
             None => error,
         }
+    }
+}
+
+/// For a request about what is no persistence id: two invalid ids can share a text, and no store tells them apart.
+impl From<InvalidPersistenceId> for Refusal {
+    fn from(invalid: InvalidPersistenceId) -> Self {
+        Self::new(StorageErrorKind::Unsupported, invalid.to_string())
     }
 }

@@ -1,8 +1,12 @@
-//! Requests nobody waits for, and waiting for all requests.
+//! Requests that are never sent, and waiting for all requests.
 
 use std::pin::pin;
 
-use actix_persistence_storage_api::{PageLimit, ReplayRange, StorageErrorKind, WriterId};
+use actix_persistence_journal_actor::WriteRequest;
+use actix_persistence_storage_api::{
+    AtomicWrite, Effect, EventRecord, InvalidPersistenceId, PageLimit, Payload, PersistenceId,
+    ReplayRange, StorageErrorKind, Timestamp, WriterId,
+};
 use futures_util::poll;
 use tokio::time::Instant;
 
@@ -135,6 +139,45 @@ fn a_request_with_the_write_of_another_id_is_refused() {
         let mixed = fixture.write_all("a", vec![atomic_write("b", 1, 1, 1)]);
         let error = failure(now(mixed).await);
         assert!(error.is_certainly_not_stored());
+        assert!(fixture.calls.is_quiet().await);
+    });
+}
+
+#[test]
+fn every_kind_of_request_with_an_invalid_id_is_refused() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let invalid = PersistenceId::of("a|b", "c");
+        let reason = InvalidPersistenceId::SeparatorInType.to_string();
+        let event = EventRecord::new(
+            1,
+            Timestamp::UNSET,
+            WriterId::NIL,
+            Payload::new(0, "", "event"),
+        );
+        let write = fixture.handle.write(WriteRequest {
+            persistence_id: invalid.clone(),
+            writes: vec![AtomicWrite::new(invalid.clone(), 1, vec![event]).unwrap()],
+            incarnation: WriterId::NIL,
+            deadline: Instant::now() + seconds(10),
+        });
+        let recovery = fixture.handle.recover(invalid.clone(), WriterId::NIL);
+        let page = fixture
+            .handle
+            .replay(invalid.clone(), ReplayRange::ALL, PageLimit::DEFAULT);
+        let read = fixture.handle.read_highest_sequence_nr(invalid.clone(), 0);
+        let delete = fixture.handle.delete_messages_to(invalid.clone(), 1);
+        for (error, effect) in [
+            (failure(now(write).await), Some(Effect::NotStored)),
+            (now(recovery).await.unwrap_err(), Some(Effect::NotStored)),
+            (now(page).await.unwrap_err(), None),
+            (now(read).await.unwrap_err(), None),
+            (now(delete).await.unwrap_err(), Some(Effect::NotStored)),
+        ] {
+            assert_eq!(error.kind(), StorageErrorKind::Unsupported);
+            assert_eq!(error.effect(), effect, "{error}");
+            assert!(error.to_string().ends_with(&reason), "{error}");
+        }
         assert!(fixture.calls.is_quiet().await);
     });
 }

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_snapshot_actor::SnapshotHandle;
-use actix_persistence_storage_api::{Effect, Payload, SnapshotCriteria, StorageErrorKind};
+use actix_persistence_storage_api::{
+    Effect, InvalidPersistenceId, Payload, PersistenceId, SnapshotCriteria, SnapshotMetadata,
+    StorageErrorKind, Timestamp,
+};
 use actix_persistence_store_actor::StoreThread;
 use tokio::time::Instant;
 
@@ -108,4 +111,34 @@ fn a_runtime_that_ends_answers_what_was_sent_as_unknown_and_the_rest_as_not_stor
         assert!(failure.is_certainly_not_stored());
     }
     waiter.block_on(handle.drained());
+}
+
+#[test]
+fn every_kind_of_request_with_an_invalid_id_is_refused() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let invalid = PersistenceId::of("a|b", "c");
+        let reason = InvalidPersistenceId::SeparatorInType.to_string();
+        let metadata = SnapshotMetadata::new(invalid.clone(), 1, Timestamp::UNSET);
+        let handle = &fixture.handle;
+        let mut errors = Vec::new();
+        for criteria in [SnapshotCriteria::LATEST, SnapshotCriteria::NONE] {
+            let error = now(handle.load(invalid.clone(), criteria)).await;
+            errors.push((error.unwrap_err(), None));
+        }
+        for change in [
+            handle.save(metadata.clone(), Payload::new(0, "", "state")),
+            handle.delete(metadata),
+            handle.delete_matching(invalid, SnapshotCriteria::LATEST),
+        ] {
+            let error = now(change).await.unwrap_err();
+            errors.push((error, Some(Effect::NotStored)));
+        }
+        for (error, effect) in errors {
+            assert_eq!(error.kind(), StorageErrorKind::Unsupported);
+            assert_eq!(error.effect(), effect, "{error}");
+            assert!(error.to_string().ends_with(&reason), "{error}");
+        }
+        assert!(fixture.calls.is_quiet().await);
+    });
 }
