@@ -15,6 +15,7 @@ use actix_persistence_store_actor::{Call, CallEnd, LateCall, Refusal};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::Instant;
 
 use crate::job::{Ordered, ReadJob};
 use crate::plugin_calls::PluginCalls;
@@ -174,6 +175,13 @@ impl Lane {
         let mut tally = Tally::default();
         let mut parts = vec![group];
         while let Some(mut part) = parts.pop() {
+            // Those of the whole group have just been looked at; a part may have waited for others.
+            if tally.has_called() {
+                part = without_dead(part);
+            }
+            if part.is_empty() {
+                continue;
+            }
             let result = match self.call(&mut part, limit).await {
                 CallEnd::InTime(result) => checked(&part, result),
                 CallEnd::Late(late) => {
@@ -270,6 +278,10 @@ impl Tally {
         self.worked |= !store_failed;
     }
 
+    fn has_called(&self) -> bool {
+        self.worked || self.failed
+    }
+
     fn is_hopeless(&self) -> bool {
         self.guilty >= GUILTY_ENOUGH && !self.worked
     }
@@ -316,6 +328,14 @@ fn refuse_all<M: Member>(group: impl IntoIterator<Item = M>, refusal: &Refusal) 
     for member in group {
         member.refuse(refusal);
     }
+}
+
+/// Refuses those nobody waits for any more; gives the others, in order.
+fn without_dead<M: Member>(part: Vec<M>) -> Vec<M> {
+    let now = Instant::now();
+    let (dead, alive) = part.into_iter().partition(|member| member.is_dead(now));
+    refuse_all::<M>(dead, &Refusal::too_late());
+    alive
 }
 
 /// For what was part of a call that changed nothing, and is not tried again.

@@ -8,6 +8,7 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_store_actor::{CircuitBreaker, Refuse};
 use futures_util::future::{BoxFuture, FutureExt};
+use tokio::time::Instant;
 
 use crate::job::{DeleteJob, Job, RecoverJob, WriteJob};
 use crate::plugin_calls::PluginCalls;
@@ -22,6 +23,9 @@ pub(super) trait Member: Refuse + Sized {
     fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker>;
 
     fn persistence_id(&self) -> &PersistenceId;
+
+    /// Whether nobody would use the answer any more.
+    fn is_dead(&self, now: Instant) -> bool;
 
     /// How many of the outcomes are this one's.
     fn outcomes(&self) -> usize;
@@ -66,6 +70,10 @@ impl Member for WriteJob {
 
     fn persistence_id(&self) -> &PersistenceId {
         Job::persistence_id(self)
+    }
+
+    fn is_dead(&self, now: Instant) -> bool {
+        Job::is_dead(self, now)
     }
 
     fn outcomes(&self) -> usize {
@@ -124,6 +132,10 @@ impl Member for RecoverJob {
         Job::persistence_id(self)
     }
 
+    fn is_dead(&self, now: Instant) -> bool {
+        Job::is_dead(self, now)
+    }
+
     fn outcomes(&self) -> usize {
         1
     }
@@ -175,6 +187,10 @@ impl Member for DeleteJob {
 
     fn persistence_id(&self) -> &PersistenceId {
         Job::persistence_id(self)
+    }
+
+    fn is_dead(&self, now: Instant) -> bool {
+        Job::is_dead(self, now)
     }
 
     fn outcomes(&self) -> usize {

@@ -3,8 +3,12 @@
 use actix_persistence_journal_actor::WriteReply;
 use actix_persistence_storage_api::{Effect, Operation, StorageError, StorageErrorKind, WriterId};
 use actix_persistence_store_actor::Reply;
+use tokio::time::Instant;
 
-use crate::fixture::{Fixture, failure, id, is_stored, not_stored, now, on_paused_clock, unknown};
+use crate::fixture::{
+    Fixture, atomic_write, failure, id, is_stored, not_stored, now, on_paused_clock, seconds,
+    unknown,
+};
 use crate::scripted_journal::{Call, settle};
 
 fn names(count: usize) -> Vec<String> {
@@ -104,6 +108,47 @@ fn an_outcome_that_becomes_unknown_while_splitting_spares_those_not_tried() {
             let error = failure(now(reply).await);
             assert_eq!(error.kind(), StorageErrorKind::Unavailable);
             assert!(error.is_certainly_not_stored());
+        }
+    });
+}
+
+#[test]
+fn what_nobody_waits_for_any_more_is_left_out_of_the_parts_of_a_split_group() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let (busy, _reply) = fixture.busy().await;
+        let names = names(8);
+        let mut replies: Vec<_> = names
+            .iter()
+            .map(|name| {
+                // The third and the last one have little time.
+                let short = *name == names[2] || *name == names[7];
+                let deadline = Instant::now() + seconds(if short { 5 } else { 20 });
+                fixture.write_until(name, vec![atomic_write(name, 1, 1, 1)], deadline)
+            })
+            .collect();
+        settle().await;
+        busy.works();
+        let (called, ids) = fixture.calls.next_write().await;
+        assert_eq!(ids, names);
+        tokio::time::advance(seconds(6)).await;
+        // The asker of the second one leaves.
+        drop(replies.remove(1));
+        called.fails(not_stored(StorageErrorKind::Backend));
+        let (called, ids) = fixture.calls.next_write().await;
+        assert_eq!(ids, [&*names[0], &*names[3]]);
+        called.works();
+        let (called, ids) = fixture.calls.next_write().await;
+        assert_eq!(ids, names[4..7]);
+        called.works();
+        assert!(fixture.calls.is_quiet().await);
+        for too_late in [replies.remove(6), replies.remove(1)] {
+            let error = failure(now(too_late).await);
+            assert_eq!(error.kind(), StorageErrorKind::Timeout);
+            assert!(error.is_certainly_not_stored());
+        }
+        for reply in replies {
+            assert!(is_stored(&now(reply).await));
         }
     });
 }
