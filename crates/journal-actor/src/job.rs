@@ -1,5 +1,7 @@
 //! Requests on their way to the journal.
 
+use std::time::Duration;
+
 use actix_persistence_storage_api::{
     AtomicWrite, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr, WriterId,
 };
@@ -44,6 +46,11 @@ impl<Q: Question, P> Job<Q, P> {
     /// Whether nobody would use the answer any more.
     pub(crate) fn is_dead(&self, now: Instant) -> bool {
         self.deadline <= now || self.slot.is_abandoned()
+    }
+
+    /// How long anybody will care.
+    pub(crate) fn time_left(&self, now: Instant) -> Duration {
+        self.deadline.saturating_duration_since(now)
     }
 }
 

@@ -21,7 +21,10 @@ pub struct JournalSettings {
     ///
     /// Longer than [`BreakerSettings::call_timeout`], or requests are given up on that are about to be answered.
     pub write_timeout: Duration,
-    /// How long one page of a replay may take, and how long a recovery or a read of the highest number may wait.
+    /// How long one page of a replay, a recovery, or a read of the highest number may take in all, waiting included.
+    ///
+    /// One whose time ends while it waits is answered when its lane looks through its queue next, and never sent.
+    /// A recovery merged with later ones is waited for as long as the last of them, at most a call time-out.
     pub recovery_event_timeout: Duration,
     /// How long an actor waits for its turn to recover.
     ///

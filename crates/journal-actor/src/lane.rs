@@ -171,7 +171,7 @@ impl Lane {
     }
 
     /// Makes the call; as long as it certainly changed nothing and splitting can help, does so with its halves.
-    async fn perform_parts<M: Member>(&mut self, group: Vec<M>, limit: Duration) -> Tally {
+    async fn perform_parts<M: Member>(&mut self, group: Vec<M>, call_timeout: Duration) -> Tally {
         let mut tally = Tally::default();
         let mut parts = vec![group];
         while let Some(mut part) = parts.pop() {
@@ -182,11 +182,14 @@ impl Lane {
             if part.is_empty() {
                 continue;
             }
+            let limit = M::limit(&part, call_timeout);
             let result = match self.call(&mut part, limit).await {
                 CallEnd::InTime(result) => checked(&part, result),
                 CallEnd::Late(late) => {
                     tally.late = true;
-                    self.give_up_waiting(&part, limit, late)
+                    // A call given up early keeps its ids blocked no shorter than others do.
+                    let grace = call_timeout.saturating_mul(2).saturating_sub(limit);
+                    self.give_up_waiting(&part, grace, late)
                 }
             };
             tally.count::<M>(part.len(), &result);
@@ -230,7 +233,7 @@ impl Lane {
         }
     }
 
-    /// Keeps the ids of a late call from being written to, until it has ended or for as long again.
+    /// Keeps the ids of a late call from being written to, until it has ended or its grace is over.
     fn give_up_waiting<M: Member>(
         &mut self,
         part: &[M],

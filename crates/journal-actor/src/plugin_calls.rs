@@ -21,7 +21,6 @@ pub(crate) struct PluginCalls {
     pub(crate) recoveries: Arc<CircuitBreaker>,
     /// Of the highest number; replays have none.
     pub(crate) reads: Arc<CircuitBreaker>,
-    replay_timeout: Duration,
 }
 
 impl PluginCalls {
@@ -40,7 +39,6 @@ impl PluginCalls {
             writes: breaker("writes"),
             recoveries: breaker("recoveries"),
             reads: breaker("reads"),
-            replay_timeout: settings.recovery_event_timeout,
         }
     }
 
@@ -54,7 +52,8 @@ impl PluginCalls {
 
     /// Reads the highest number, now.
     pub(crate) fn read_highest(&self, job: ReadJob) {
-        if job.is_dead(Instant::now()) {
+        let now = Instant::now();
+        if job.is_dead(now) {
             return job.refuse(&Refusal::too_late());
         }
         let entry = match self.reads.enter() {
@@ -71,12 +70,14 @@ impl PluginCalls {
             .start(Operation::ReadHighestSequenceNr, async move {
                 journal.read_highest_sequence_nr(&id, from).await
             });
-        self.answer_with(call, self.reads.call_timeout(), Some(entry), job.slot);
+        let limit = job.time_left(now).min(self.reads.call_timeout());
+        self.answer_with(call, limit, Some(entry), job.slot);
     }
 
     /// Reads a page, now.
     pub(crate) fn replay(&self, job: ReplayJob) {
-        if job.is_dead(Instant::now()) {
+        let now = Instant::now();
+        if job.is_dead(now) {
             return job.refuse(&Refusal::too_late());
         }
         let (journal, id, (range, page)) = (
@@ -87,7 +88,7 @@ impl PluginCalls {
         let call = self.caller.start(Operation::ReplayMessages, async move {
             journal.replay_messages(&id, range, page).await
         });
-        self.answer_with(call, self.replay_timeout, None, job.slot);
+        self.answer_with(call, job.time_left(now), None, job.slot);
     }
 
     fn answer_with<T: Send + 'static>(
@@ -97,18 +98,25 @@ impl PluginCalls {
         entry: Option<Entry>,
         mut slot: Slot<Ask<T>>,
     ) {
+        // The asker's time may be over before the store's is.
+        let rest = self.reads.call_timeout().saturating_sub(limit);
         slot.dispatched();
         self.caller.runtime().spawn(async move {
-            let result = match call.within(limit).await {
-                CallEnd::InTime(result) => result,
-                CallEnd::Late(late) => Err(late.error()),
+            let late = match call.within(limit).await {
+                CallEnd::InTime(result) => {
+                    if let Some(entry) = entry {
+                        entry.ended(&result);
+                    }
+                    return match result {
+                        Ok(answer) => slot.answer(Ok(answer)),
+                        Err(error) => slot.fail(error),
+                    };
+                }
+                CallEnd::Late(late) => late,
             };
+            slot.fail(late.error());
             if let Some(entry) = entry {
-                entry.ended(&result);
-            }
-            match result {
-                Ok(answer) => slot.answer(Ok(answer)),
-                Err(error) => slot.fail(error),
+                entry.watch(late, rest).await;
             }
         });
     }

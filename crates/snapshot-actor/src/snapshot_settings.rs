@@ -15,9 +15,12 @@ pub struct SnapshotSettings {
     pub circuit_breaker: BreakerSettings,
     /// How long requests are held while initialising keeps failing.
     pub initialize_timeout: Duration,
-    /// How long a load may take in all, waiting included.
+    /// How long a load may take in all, waiting included, and never longer than a call time-out once it is sent.
+    ///
+    /// One whose time ends behind another request of its id, or before the store is initialised, is never sent, but
+    /// answered only when it would be its turn.
     pub load_timeout: Duration,
-    /// How long a save or delete may wait for its turn; afterwards it is not sent any more.
+    /// How long a save or delete may wait for its turn; afterwards it is not sent any more, and answered as a load is.
     pub save_timeout: Duration,
     /// How many requests are held until the store is initialised.
     pub stash_capacity: usize,

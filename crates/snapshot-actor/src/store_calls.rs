@@ -1,7 +1,6 @@
 //! The snapshot store, and what it takes to call it.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_persistence_storage_api::{
     Operation, PersistenceId, SnapshotCriteria, SnapshotRecord, SnapshotStore, StorageError,
@@ -10,7 +9,7 @@ use actix_persistence_store_actor::{
     Ask, Call, CallEnd, Caller, CircuitBreaker, Question, Refusal, Refuse, Slot,
 };
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::request::{Change, Kind, Request};
 use crate::snapshot_settings::SnapshotSettings;
@@ -22,7 +21,6 @@ pub(crate) struct StoreCalls {
     /// Of everything that changes snapshots.
     pub(crate) saves: Arc<CircuitBreaker>,
     pub(crate) loads: Arc<CircuitBreaker>,
-    load_timeout: Duration,
     side_by_side: Semaphore,
 }
 
@@ -44,7 +42,6 @@ impl StoreCalls {
             caller,
             saves: breaker("saves"),
             loads: breaker("loads"),
-            load_timeout: settings.load_timeout,
             side_by_side: Semaphore::new(permits),
         }
     }
@@ -59,19 +56,19 @@ impl StoreCalls {
 
     /// Serves a request; returns when the next one of its id may be served.
     pub(crate) async fn serve(&self, request: Request) {
-        let permit = self.permit().await;
-        if request.is_dead(Instant::now()) {
-            return request.refuse(&Refusal::too_late());
-        }
+        let permit = timeout_at(request.deadline, self.side_by_side.acquire()).await;
+        let permit = match permit {
+            Ok(permit) if !request.is_dead(Instant::now()) => {
+                permit.expect("nobody closes the semaphore")
+            }
+            _ => return request.refuse(&Refusal::too_late()),
+        };
         match request.kind {
-            Kind::Load(slot, criteria) => self.load(permit, slot, criteria).await,
+            Kind::Load(slot, criteria) => {
+                self.load(permit, slot, criteria, request.deadline).await;
+            }
             Kind::Change(slot, change) => self.change(permit, slot, change).await,
         }
-    }
-
-    async fn permit(&self) -> SemaphorePermit<'_> {
-        let permit = self.side_by_side.acquire().await;
-        permit.expect("nobody closes the semaphore")
     }
 
     async fn load(
@@ -79,6 +76,7 @@ impl StoreCalls {
         permit: SemaphorePermit<'_>,
         mut slot: Slot<Ask<Option<SnapshotRecord>>>,
         criteria: SnapshotCriteria,
+        deadline: Instant,
     ) {
         let entry = match self.loads.enter() {
             Ok(entry) => entry,
@@ -89,14 +87,22 @@ impl StoreCalls {
         let call = self.caller.start(Operation::LoadSnapshot, async move {
             store.load(&id, criteria).await
         });
-        let limit = self.loads.call_timeout().min(self.load_timeout);
-        let result = match call.within(limit).await {
-            CallEnd::InTime(result) => result,
-            CallEnd::Late(late) => Err(late.error()),
-        };
+        let time_left = deadline.saturating_duration_since(Instant::now());
+        let limit = self.loads.call_timeout().min(time_left);
+        let end = call.within(limit).await;
         drop(permit);
-        entry.ended(&result);
-        answer(slot, result);
+        match end {
+            CallEnd::InTime(result) => {
+                entry.ended(&result);
+                answer(slot, result);
+            }
+            CallEnd::Late(late) => {
+                slot.fail(late.error());
+                // The asker's time may be over before the store's is, and the next request need not wait for that.
+                let rest = self.loads.call_timeout().saturating_sub(limit);
+                self.caller.runtime().spawn(entry.watch(late, rest));
+            }
+        }
     }
 
     async fn change(&self, permit: SemaphorePermit<'_>, mut slot: Slot<Ask<()>>, change: Change) {

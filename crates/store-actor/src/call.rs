@@ -90,6 +90,14 @@ impl<T> LateCall<T> {
             .with_message(format!("no answer within {:?}", self.limit))
     }
 
+    /// Waits on, at most so much longer.
+    ///
+    /// # Cancel safety
+    /// The call goes on; its answer is lost.
+    pub async fn within(self, longer: Duration) -> CallEnd<T> {
+        self.call.within(longer).await
+    }
+
     /// Waits until the call has ended, at most for another `grace`; gives whether it has.
     ///
     /// # Cancel safety

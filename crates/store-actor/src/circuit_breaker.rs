@@ -6,6 +6,7 @@ use std::time::Duration;
 use actix_persistence_storage_api::{StorageError, StorageErrorKind};
 use tokio::time::Instant;
 
+use crate::call::{CallEnd, LateCall};
 use crate::refusal::Refusal;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -231,6 +232,17 @@ impl Entry {
         match result {
             Err(error) if error.kind().counts_as_store_failure() => self.failed(),
             _ => self.succeeded(),
+        }
+    }
+
+    /// Reports a call whose asker had less time than a call may take: what it gives in the `rest` of that, or a failure.
+    ///
+    /// # Cancel safety
+    /// Dropping the future counts as a failure; the call goes on.
+    pub async fn watch<T>(self, late: LateCall<T>, rest: Duration) {
+        match late.within(rest).await {
+            CallEnd::InTime(result) => self.ended(&result),
+            CallEnd::Late(_) => self.failed(),
         }
     }
 

@@ -1,6 +1,7 @@
 //! Requests that can share a call.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_storage_api::{
     Journal, Operation, PersistenceId, Recovered, RecoveryRequest, StorageError, StorageErrorKind,
@@ -31,6 +32,11 @@ pub(super) trait Member: Refuse + Sized {
     fn outcomes(&self) -> usize;
 
     fn dispatched(&mut self);
+
+    /// How long a call for these requests is waited for.
+    fn limit(_part: &[Self], call_timeout: Duration) -> Duration {
+        call_timeout
+    }
 
     /// The call for these requests. A single one gives away what it holds, because nobody will split it.
     fn call(
@@ -142,6 +148,13 @@ impl Member for RecoverJob {
 
     fn dispatched(&mut self) {
         self.slot.dispatched();
+    }
+
+    /// As long as anybody waits: one that has little time left must not fail those it travels with.
+    fn limit(part: &[Self], call_timeout: Duration) -> Duration {
+        let now = Instant::now();
+        let longest = part.iter().map(|job| job.time_left(now)).max();
+        longest.map_or(call_timeout, |time_left| time_left.min(call_timeout))
     }
 
     fn call(

@@ -1,12 +1,13 @@
 //! When the journal keeps failing.
 
 use actix_persistence_storage_api::{
-    Operation, PageLimit, ReplayRange, StorageError, StorageErrorKind, WriterId,
+    JournalCapabilities, Operation, PageLimit, ReplayRange, StorageError, StorageErrorKind,
+    WriterId,
 };
 
 use crate::fixture::{
     Fixture, atomic_write, failure, id, is_stored, not_stored, now, on_paused_clock, seconds,
-    unknown,
+    settings, unknown,
 };
 use crate::scripted_journal::{Call, settle};
 
@@ -175,5 +176,30 @@ fn what_waits_in_the_lane_when_the_breaker_opens_is_answered_too() {
         assert!(!is_stored(&now(last).await));
         refused(&failure(now(waiting).await));
         assert!(fixture.calls.is_quiet().await);
+    });
+}
+
+#[test]
+fn a_read_given_up_early_is_held_against_the_journal_only_when_its_call_stays_late() {
+    on_paused_clock(async {
+        let mut short = settings();
+        short.recovery_event_timeout = seconds(1);
+        let mut fixture = Fixture::ready_with(short, JournalCapabilities::default()).await;
+        for _ in 0..20 {
+            let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+            let called = fixture.calls.next().await;
+            let error = read.await.unwrap_err();
+            assert_eq!(error.kind(), StorageErrorKind::Timeout);
+            called.works();
+            settle().await;
+        }
+        for _ in 0..10 {
+            let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+            fixture.calls.next().await.hangs();
+            assert!(read.await.is_err());
+        }
+        tokio::time::advance(seconds(10)).await;
+        let read = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        refused(&now(read).await.unwrap_err());
     });
 }

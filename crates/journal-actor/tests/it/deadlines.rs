@@ -4,14 +4,14 @@ use std::pin::pin;
 
 use actix_persistence_journal_actor::WriteRequest;
 use actix_persistence_storage_api::{
-    AtomicWrite, Effect, EventRecord, InvalidPersistenceId, PageLimit, Payload, PersistenceId,
-    ReplayRange, StorageErrorKind, Timestamp, WriterId,
+    AtomicWrite, Effect, EventRecord, InvalidPersistenceId, JournalCapabilities, PageLimit,
+    Payload, PersistenceId, ReplayRange, StorageErrorKind, Timestamp, WriterId,
 };
 use futures_util::poll;
 use tokio::time::Instant;
 
 use crate::fixture::{
-    Fixture, atomic_write, failure, id, is_stored, now, on_paused_clock, seconds,
+    Fixture, atomic_write, failure, id, is_stored, now, on_paused_clock, seconds, settings,
 };
 use crate::scripted_journal::settle;
 
@@ -58,6 +58,78 @@ fn recoveries_reads_and_deletes_have_deadlines_too() {
         let error = now(delete).await.unwrap_err();
         assert_eq!(error.kind(), timeout);
         assert!(error.is_certainly_not_stored());
+    });
+}
+
+#[test]
+fn recoveries_reads_and_replays_that_waited_are_given_only_the_time_they_have_left() {
+    on_paused_clock(async {
+        let mut settings = settings();
+        settings.recovery_event_timeout = seconds(12);
+        let mut fixture = Fixture::starting(settings, JournalCapabilities::default());
+        let initialize = fixture.calls.next().await;
+        let started = Instant::now();
+        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        let read = fixture.handle.read_highest_sequence_nr(id("b"), 0);
+        let page = fixture
+            .handle
+            .replay(id("c"), ReplayRange::ALL, PageLimit::DEFAULT);
+        settle().await;
+        tokio::time::advance(seconds(7)).await;
+        initialize.works();
+        for _ in 0..3 {
+            fixture.calls.next().await.hangs();
+        }
+        let timeout = StorageErrorKind::Timeout;
+        let (recovery, read, page) = tokio::join!(recovery, read, page);
+        assert_eq!(recovery.unwrap_err().kind(), timeout);
+        assert_eq!(read.unwrap_err().kind(), timeout);
+        assert_eq!(page.unwrap_err().kind(), timeout);
+        assert_eq!(started.elapsed(), seconds(12));
+    });
+}
+
+#[test]
+fn a_recovery_with_little_time_left_does_not_cut_short_those_it_is_merged_with() {
+    on_paused_clock(async {
+        let mut settings = settings();
+        settings.recovery_event_timeout = seconds(12);
+        let mut fixture = Fixture::starting(settings, JournalCapabilities::default());
+        let initialize = fixture.calls.next().await;
+        let old = fixture.handle.recover(id("a"), WriterId::NIL);
+        settle().await;
+        tokio::time::advance(seconds(9)).await;
+        let young = fixture.handle.recover(id("b"), WriterId::NIL);
+        settle().await;
+        initialize.works();
+        let called = fixture.calls.next().await;
+        tokio::time::advance(seconds(6)).await;
+        called.works();
+        assert!(now(old).await.is_ok());
+        assert!(now(young).await.is_ok());
+    });
+}
+
+#[test]
+fn a_recovery_given_up_early_keeps_its_id_blocked_as_long_as_any_late_call() {
+    on_paused_clock(async {
+        let mut settings = settings();
+        settings.recovery_event_timeout = seconds(12);
+        let mut fixture = Fixture::starting(settings, JournalCapabilities::default());
+        let initialize = fixture.calls.next().await;
+        let recovery = fixture.handle.recover(id("a"), WriterId::NIL);
+        settle().await;
+        tokio::time::advance(seconds(11)).await;
+        initialize.works();
+        fixture.calls.next().await.hangs();
+        let sent = Instant::now();
+        assert!(recovery.await.is_err());
+        assert!(sent.elapsed() <= seconds(1));
+        let again = fixture.write("a");
+        let called = fixture.calls.next().await;
+        assert!(sent.elapsed() >= seconds(19), "{:?}", sent.elapsed());
+        called.works();
+        assert!(is_stored(&now(again).await));
     });
 }
 

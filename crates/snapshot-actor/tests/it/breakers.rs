@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
 
-use crate::fixture::{Changed, Fixture, error, now, on_paused_clock, seconds};
+use crate::fixture::{Changed, Fixture, error, now, on_paused_clock, seconds, settings};
+use crate::scripted_store::settle;
 
 fn refused(error: &StorageError) -> String {
     assert_eq!(error.kind(), StorageErrorKind::Unavailable);
@@ -79,5 +80,29 @@ fn what_is_not_the_stores_fault_does_not_open_the_breaker() {
         let save = fixture.save("a", 1);
         fixture.calls.next().await.works();
         assert!(now(save).await.is_ok());
+    });
+}
+
+#[test]
+fn a_load_given_up_early_is_held_against_the_store_only_when_its_call_stays_late() {
+    on_paused_clock(async {
+        let mut short = settings();
+        short.load_timeout = seconds(1);
+        let mut fixture = Fixture::ready_with(short).await;
+        for _ in 0..10 {
+            let load = fixture.load("a");
+            let called = fixture.calls.next().await;
+            let failure = load.await.unwrap_err();
+            assert_eq!(failure.kind(), StorageErrorKind::Timeout);
+            called.works();
+            settle().await;
+        }
+        for _ in 0..5 {
+            let load = fixture.load("a");
+            fixture.calls.next().await.hangs();
+            assert!(load.await.is_err());
+        }
+        tokio::time::advance(seconds(20)).await;
+        refused(&now(fixture.load("a")).await.unwrap_err());
     });
 }

@@ -56,6 +56,42 @@ fn a_load_that_hangs_is_answered_when_its_time_is_over() {
 }
 
 #[test]
+fn a_load_that_waited_is_given_only_the_time_it_has_left() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let _save = fixture.save("a", 1);
+        let called = fixture.calls.next().await;
+        let started = Instant::now();
+        let load = fixture.load("a");
+        settle().await;
+        tokio::time::advance(seconds(19)).await;
+        called.works();
+        fixture.calls.next().await.hangs();
+        let failure = load.await.unwrap_err();
+        assert_eq!(failure.kind(), StorageErrorKind::Timeout);
+        assert_eq!(started.elapsed(), seconds(30));
+    });
+}
+
+#[test]
+fn a_request_that_waits_for_other_ids_is_answered_when_its_time_is_over() {
+    on_paused_clock(async {
+        let mut one = settings();
+        one.max_concurrent_calls = 1;
+        one.load_timeout = seconds(5);
+        let mut fixture = Fixture::ready_with(one).await;
+        let _busy = fixture.save("a", 1);
+        let called = fixture.calls.next().await;
+        let started = Instant::now();
+        let failure = fixture.load("b").await.unwrap_err();
+        assert_eq!(failure.kind(), StorageErrorKind::Timeout);
+        assert_eq!(started.elapsed(), seconds(5));
+        called.works();
+        assert!(fixture.calls.is_quiet().await);
+    });
+}
+
+#[test]
 fn a_request_whose_deadline_passed_or_whose_asker_has_left_is_never_sent() {
     on_paused_clock(async {
         let mut short = settings();
