@@ -17,7 +17,7 @@ use actix_persistence_storage_api::{
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection};
 
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 7;
 const ROWS: usize = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -198,6 +198,7 @@ async fn set_up_once(
     file::prepare(&settings.location, auto_initialize)?;
     let mut connection = opening::open(settings, Role::SetUp).await?;
     opening::check_library(&mut connection).await?;
+    opening::check_encoding(&mut connection).await?;
     // Of one moment: others may be making the tables.
     execute(&mut connection, BEGIN_READING).await?;
     if !component.is_current(&mut connection).await? {

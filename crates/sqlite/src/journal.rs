@@ -211,3 +211,6 @@ impl std::fmt::Debug for SqliteJournal {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

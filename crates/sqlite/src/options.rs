@@ -3,6 +3,7 @@
 mod location;
 
 use std::fmt;
+use std::path::Path;
 use std::time::Duration;
 
 use actix_persistence_storage_api::SectionReader;
@@ -134,6 +135,13 @@ impl SqliteOptions {
             url: url.into(),
             ..Self::default()
         }
+    }
+
+    /// The `url` of a file whose name is taken as it is; `None` if it is not UTF-8.
+    ///
+    /// In a `url` some characters have a meaning of their own: this escapes them.
+    pub fn url_of(path: impl AsRef<Path>) -> Option<String> {
+        Some(Location::url_of(path.as_ref().to_str()?))
     }
 
     /// Sets whether initialising creates the database and its tables.

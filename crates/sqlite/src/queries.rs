@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-pub(crate) use journal_queries::{JournalQueries, JournalTables};
+pub(crate) use journal_queries::{
+    EVENTS_IN_A_ROW, JournalQueries, JournalTables, LARGE_PAYLOAD_BYTES,
+};
 pub(crate) use rows::{RowsStatement, chunk_sizes};
 pub(crate) use snapshot_queries::SnapshotQueries;
 pub(crate) use table_name::TableName;
@@ -21,6 +23,7 @@ pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
 pub(crate) const COMMIT: &str = "COMMIT";
 
 pub(crate) const SQLITE_VERSION: &str = "SELECT sqlite_version()";
+pub(crate) const ENCODING: &str = "PRAGMA encoding";
 pub(crate) const JOURNAL_MODE: &str = "PRAGMA journal_mode";
 pub(crate) const SET_WAL: &str = "PRAGMA journal_mode = WAL";
 pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";

@@ -20,8 +20,9 @@ pub(super) enum Role {
 /// Before it, concurrent checkpoints could damage a database: <https://www.sqlite.org/wal.html#walreset>.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 
-/// Rows on their way from the connection's thread, and so the most that is read beyond the end of a page.
-const ROWS_AHEAD: usize = 128;
+/// Rows on their way from the connection's thread: few, because a row of a replay holds many events, and what is on
+/// its way when a page ends was read in vain.
+const ROWS_AHEAD: usize = 2;
 
 pub(super) async fn open(
     settings: &ConnectionSettings,
@@ -48,6 +49,19 @@ pub(super) async fn open(
         .row_buffer_size(ROWS_AHEAD)
         .disable_statement_logging();
     Ok(options.connect().await?)
+}
+
+/// Pages of events are put together from texts and blobs, byte by byte, which another encoding would change.
+pub(super) async fn check_encoding(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    let encoding: String = sqlx::query_scalar(queries::ENCODING)
+        .fetch_one(connection)
+        .await?;
+    if encoding == "UTF-8" {
+        return Ok(());
+    }
+    let message =
+        format!("the database keeps texts as {encoding}; name a database in UTF-8 in 'url'");
+    Err(Fault::refused(StorageErrorKind::SchemaMismatch, message))
 }
 
 /// The write-ahead log stays set in the file; readers do not wait for the writer then, nor the writer for them.

@@ -52,6 +52,12 @@ impl Location {
         })?;
         Ok(Self { path, mode })
     }
+
+    /// The `url` that [`parse`](Self::parse) reads as this path.
+    pub(crate) fn url_of(path: &str) -> String {
+        let escaped = path.replace('%', "%25").replace('?', "%3F");
+        format!("sqlite://{escaped}")
+    }
 }
 
 fn mode_of(parameters: &str) -> Result<Mode, String> {
@@ -137,6 +143,15 @@ mod tests {
         for url in ["a%2", "a%zz", "a%+1b", "%FF"] {
             assert!(Location::parse(url).unwrap_err().contains('%'), "{url}");
         }
+    }
+
+    #[test]
+    fn the_url_of_a_path_names_that_path() {
+        for name in ["bank.db", "100%25.db", "a?b#c d.db", "ü.db", "a:b.db"] {
+            assert_eq!(file_name(&Location::url_of(name)), name);
+        }
+        let absolute = Location::parse(&Location::url_of("/no/such/place/%.db")).unwrap();
+        assert_eq!(absolute.path, Path::new("/no/such/place/%.db"));
     }
 
     #[test]

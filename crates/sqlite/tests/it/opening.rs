@@ -208,3 +208,14 @@ async fn normal_durability_is_taken_when_it_is_asked_for() {
     store(&journal, &id("a"), 3).await;
     assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3]);
 }
+
+/// Pages are put together from bytes, which SQLite would convert.
+#[tokio::test]
+async fn a_database_in_another_encoding_is_refused() {
+    let place = Place::new();
+    place
+        .run("PRAGMA encoding = 'UTF-16'; CREATE TABLE theirs (a)")
+        .await;
+    let error = refusal(place.options()).await;
+    assert_error(&error, StorageErrorKind::SchemaMismatch, "UTF-16");
+}

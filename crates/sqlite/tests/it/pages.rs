@@ -3,13 +3,13 @@
 use actix_persistence_sqlite::SqliteJournal;
 use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, Journal, PageLimit, Payload, ReplayPage, ReplayRange, SequenceNr,
-    WriterId,
+    Timestamp, WriterId,
 };
 
 use crate::place::{Place, event, id, numbers, replay_all, store};
 
 /// Above this an event is read by a statement of its own.
-const LARGE: usize = 64 * 1024;
+const LARGE: usize = 16 * 1024;
 
 async fn store_events(
     journal: &SqliteJournal,
@@ -212,4 +212,45 @@ async fn large_events_deleted_while_a_page_is_read_are_left_out_of_it() {
     }
     deleter.await.unwrap();
     assert_eq!(numbers(&journal, &id("a")).await, [60]);
+}
+
+#[tokio::test]
+async fn events_beyond_a_hole_are_shown_so_that_the_hole_is_found() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 300).await;
+    place
+        .run("DELETE FROM event_journal WHERE sequence_nr IN (1, 70, 128, 129) OR sequence_nr BETWEEN 150 AND 290")
+        .await;
+    let expected: Vec<u64> = (2..150)
+        .filter(|number| ![70, 128, 129].contains(number))
+        .chain(291..=300)
+        .collect();
+    assert_eq!(numbers(&journal, &id("a")).await, expected);
+    let page = page(&journal, 149, 1, 1_000).await;
+    assert_eq!(shape(&page), (vec![149], true));
+}
+
+#[tokio::test]
+async fn payloads_and_texts_may_hold_any_bytes() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    let every: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
+    let odd = "\0,1,ü\u{10ffff}'\"";
+    let make = |number: u64, writer| {
+        let metadata = Payload::new(u32::MAX, odd, every.clone());
+        let mut event = event(number, writer, every.clone())
+            .with_adapter_manifest(odd)
+            .with_metadata(metadata)
+            .with_tags(["", odd]);
+        event.payload.manifest = odd.into();
+        event.timestamp = Timestamp::MIN;
+        event
+    };
+    store_events(&journal, make, 100).await;
+    let page = replay_all(&journal, &id("a")).await;
+    for found in &page.events {
+        assert_eq!(*found, make(found.sequence_nr, found.writer));
+    }
+    assert_eq!(page.events.len(), 100);
 }

@@ -89,6 +89,8 @@ async fn an_event_that_cannot_be_read_is_corrupt_and_named_not_left_out() {
         "UPDATE event_journal SET serializer_id = 5000000000 WHERE sequence_nr = 2",
         "UPDATE event_journal SET event_manifest = CAST(x'ff' AS TEXT) WHERE sequence_nr = 2",
         "UPDATE event_journal SET metadata_serializer_id = 1 WHERE sequence_nr = 2",
+        "UPDATE event_journal SET metadata_serializer_id = 1, metadata_manifest = 'm' WHERE sequence_nr = 2",
+        "UPDATE event_journal SET metadata_payload = x'01' WHERE sequence_nr = 2",
     ] {
         let place = Place::new();
         let journal = place.journal().await;

@@ -1,0 +1,260 @@
+//! Several events in one value, as the replay statement packs them.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{EventRecord, Payload, SequenceNr, Timestamp, WriterId};
+use bytes::Bytes;
+
+use crate::error::Fault;
+use crate::queries::LARGE_PAYLOAD_BYTES;
+use crate::row::{corrupt, to_serializer_id};
+
+/// Takes events out of a packed value: numbers end with a comma, bytes come as many as a number before them said.
+///
+/// First how many events, then each: sequence number, timestamp, serializer, serializer of the metadata or nothing;
+/// the lengths of writer, manifest, adapter manifest, manifest and payload of the metadata, and payload, the two of
+/// the metadata empty without any; then these themselves, the payloads only if they are not large;
+/// and how many tags, each with its length before it.
+pub(super) struct Packed<'a> {
+    rest: &'a [u8],
+    events: u64,
+}
+
+/// An event out of a packed value.
+#[derive(Debug)]
+pub(super) struct Unpacked {
+    pub(super) event: EventRecord,
+    /// The bytes of payload and metadata, also if they are still to be read.
+    pub(super) size: usize,
+    /// The payloads are still to be read.
+    pub(super) is_large: bool,
+}
+
+impl<'a> Packed<'a> {
+    pub(super) fn new(value: &'a [u8]) -> Result<Self, Fault> {
+        let mut packed = Self {
+            rest: value,
+            events: 0,
+        };
+        packed.events = packed.number().ok_or_else(torn)?;
+        Ok(packed)
+    }
+
+    /// The next event; `before` is the one before it, with which it may share its texts.
+    pub(super) fn next(&mut self, before: Option<&EventRecord>) -> Result<Option<Unpacked>, Fault> {
+        if self.events == 0 {
+            return if self.rest.is_empty() {
+                Ok(None)
+            } else {
+                Err(torn())
+            };
+        }
+        self.events -= 1;
+        let sequence_nr = self.number().ok_or_else(torn)?;
+        let unpacked = self.event(sequence_nr, before);
+        unpacked.map(Some).map_err(|fault| at(sequence_nr, fault))
+    }
+
+    fn event(
+        &mut self,
+        sequence_nr: SequenceNr,
+        before: Option<&EventRecord>,
+    ) -> Result<Unpacked, Fault> {
+        let timestamp = self.integer().ok_or_else(torn)?.ok_or_else(torn)?;
+        let serializer_id = self.integer().ok_or_else(torn)?.ok_or_else(torn)?;
+        let metadata_serializer_id = self.integer().ok_or_else(torn)?;
+        let [writer, manifest, adapter_manifest] = [self.length()?, self.length()?, self.length()?];
+        let [metadata_manifest, metadata] = match metadata_serializer_id {
+            Some(_) => [self.length()?, self.length()?],
+            None => [self.no_length()?, self.no_length()?],
+        };
+        let payload = self.length()?;
+        let size = payload.saturating_add(metadata);
+        let is_large = size > LARGE_PAYLOAD_BYTES;
+
+        let writer = self.bytes(writer)?;
+        let writer = WriterId::from_slice(writer).ok_or_else(|| {
+            corrupt(format!(
+                "a writer id has {} bytes instead of 16",
+                writer.len()
+            ))
+        })?;
+        let manifest = self.text(manifest, before.map(|event| &event.payload.manifest))?;
+        let adapter_manifest = self.text(
+            adapter_manifest,
+            before.map(|event| &event.adapter_manifest),
+        )?;
+        let metadata_manifest = self.text(metadata_manifest, None)?;
+        let metadata = self.payload(metadata, is_large)?;
+        let payload = Payload {
+            serializer_id: to_serializer_id(serializer_id)?,
+            manifest,
+            bytes: self.payload(payload, is_large)?,
+        };
+
+        let timestamp = Timestamp::from_micros(timestamp);
+        let mut event = EventRecord::new(sequence_nr, timestamp, writer, payload);
+        event.adapter_manifest = adapter_manifest;
+        if let Some(serializer_id) = metadata_serializer_id {
+            let serializer_id = to_serializer_id(serializer_id)?;
+            event.metadata = Some(Payload::new(serializer_id, metadata_manifest, metadata));
+        }
+        for _ in 0..self.length()? {
+            let length = self.length()?;
+            event.tags.push(self.text(length, None)?);
+        }
+        Ok(Unpacked {
+            event,
+            size,
+            is_large,
+        })
+    }
+
+    /// A number up to the next comma, `Some(None)` if nothing stands before it.
+    fn integer(&mut self) -> Option<Option<i64>> {
+        let end = self.rest.iter().position(|byte| *byte == b',')?;
+        let (digits, rest) = self.rest.split_at(end);
+        self.rest = &rest[1..];
+        if digits.is_empty() {
+            return Some(None);
+        }
+        let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
+        Some(Some(number))
+    }
+
+    /// A number that is there and not negative.
+    fn number(&mut self) -> Option<u64> {
+        u64::try_from(self.integer()??).ok()
+    }
+
+    fn length(&mut self) -> Result<usize, Fault> {
+        let length = self.number().ok_or_else(torn)?;
+        usize::try_from(length).map_err(|_| torn())
+    }
+
+    /// The place of a length where there must be none.
+    fn no_length(&mut self) -> Result<usize, Fault> {
+        match self.integer() {
+            Some(None) => Ok(0),
+            _ => Err(torn()),
+        }
+    }
+
+    fn bytes(&mut self, length: usize) -> Result<&'a [u8], Fault> {
+        let (bytes, rest) = self.rest.split_at_checked(length).ok_or_else(torn)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    fn payload(&mut self, length: usize, is_large: bool) -> Result<Bytes, Fault> {
+        if is_large {
+            return Ok(Bytes::new());
+        }
+        Ok(Bytes::copy_from_slice(self.bytes(length)?))
+    }
+
+    /// The text of the event before, if it is the same: most events of an id share theirs.
+    fn text(&mut self, length: usize, before: Option<&Arc<str>>) -> Result<Arc<str>, Fault> {
+        let bytes = self.bytes(length)?;
+        match before {
+            Some(before) if before.as_bytes() == bytes => Ok(Arc::clone(before)),
+            _ => {
+                let text = std::str::from_utf8(bytes);
+                let text = text.map_err(|_| corrupt("a text is not UTF-8".to_owned()))?;
+                Ok(Arc::from(text))
+            }
+        }
+    }
+}
+
+fn torn() -> Fault {
+    corrupt("a value is missing or has another type".to_owned())
+}
+
+/// Says which event cannot be read.
+fn at(sequence_nr: SequenceNr, fault: Fault) -> Fault {
+    match fault {
+        Fault::Refused {
+            kind,
+            message,
+            source,
+        } => Fault::Refused {
+            kind,
+            message: format!("sequence number {sequence_nr}: {message}"),
+            source,
+        },
+        database => database,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WRITER: &str = "wwwwwwwwwwwwwwww";
+
+    fn unpack(value: &[u8]) -> Result<Vec<Unpacked>, Fault> {
+        let mut packed = Packed::new(value)?;
+        let mut events: Vec<Unpacked> = Vec::new();
+        while let Some(next) = packed.next(events.last().map(|last| &last.event))? {
+            events.push(next);
+        }
+        Ok(events)
+    }
+
+    #[test]
+    fn bytes_may_hold_commas_digits_and_anything_else() {
+        let value = format!(
+            "2,7,-5,1,,16,1,0,,,4,{WRITER}m1,2\x002,1,a3,x,y8,6,1,2,16,1,2,1,2,0,{WRITER}m1,n\x01\x020,"
+        );
+        let events = unpack(value.as_bytes()).unwrap();
+        let [first, second] = events.as_slice() else {
+            unreachable!("two events: {events:?}")
+        };
+        assert_eq!(first.event.sequence_nr, 7);
+        assert_eq!(first.event.timestamp.as_micros(), -5);
+        assert_eq!(&*first.event.payload.bytes, b"1,2\0");
+        let tags: Vec<_> = first.event.tags.iter().map(|tag| &**tag).collect();
+        assert_eq!(tags, ["a", "x,y"]);
+        assert_eq!((first.size, first.is_large), (4, false));
+
+        assert_eq!(&*second.event.adapter_manifest, "1,");
+        let metadata = second.event.metadata.as_ref().unwrap();
+        assert_eq!((metadata.serializer_id, &*metadata.manifest), (2, "n"));
+        assert_eq!(&*metadata.bytes, [1, 2]);
+        assert!(second.event.payload.is_empty());
+        let (one, two) = (
+            &first.event.payload.manifest,
+            &second.event.payload.manifest,
+        );
+        assert!(Arc::ptr_eq(one, two));
+    }
+
+    #[test]
+    fn large_payloads_are_left_to_be_read() {
+        let value = format!("1,7,0,1,,16,1,0,,,{},{WRITER}m0,", LARGE_PAYLOAD_BYTES + 1);
+        let events = unpack(value.as_bytes()).unwrap();
+        assert!(events[0].is_large && events[0].event.payload.is_empty());
+        assert_eq!(events[0].size, LARGE_PAYLOAD_BYTES + 1);
+    }
+
+    #[test]
+    fn no_events_are_no_events() {
+        assert!(unpack(b"0,").unwrap().is_empty());
+    }
+
+    #[test]
+    fn what_is_torn_anywhere_is_refused() {
+        let value = format!("1,7,-5,1,2,16,1,1,1,1,4,{WRITER}maMPbody1,3,tag");
+        assert!(unpack(value.as_bytes()).is_ok());
+        for end in 0..value.len() {
+            assert!(unpack(&value.as_bytes()[..end]).is_err(), "up to {end}");
+        }
+        let longer = value.clone() + "x";
+        assert!(unpack(longer.as_bytes()).is_err());
+        let not_utf8 = value.replace("ma", "m\u{fffd}");
+        let mut not_utf8 = not_utf8.into_bytes();
+        not_utf8.retain(|byte| *byte != 0xbf);
+        assert!(unpack(&not_utf8).is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! A journal whose disk is full.
+
+use actix_persistence_storage_api::{EventRecord, Payload, StorageErrorKind, Timestamp};
+
+use super::*;
+
+fn write(id: &PersistenceId, writer: WriterId, number: SequenceNr, bytes: usize) -> AtomicWrite {
+    let payload = Payload::new(1, "m", vec![1; bytes]);
+    let event = EventRecord::new(number, Timestamp::now(), writer, payload);
+    AtomicWrite::new(id.clone(), 1, vec![event]).unwrap()
+}
+
+#[tokio::test]
+async fn a_write_that_finds_the_disk_full_fails_and_is_not_a_rejection() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("some.db");
+    let journal = SqliteJournal::new(SqliteOptions::new(path.to_str().unwrap())).unwrap();
+    journal.initialize().await.unwrap();
+    let (id, writer) = (PersistenceId::of("T", "1"), WriterId::random());
+    journal.recover(&id, writer).await.unwrap();
+    let outcomes = journal
+        .write_messages(vec![write(&id, writer, 1, 10)])
+        .await;
+    assert!(outcomes.unwrap()[0].is_stored());
+
+    // The limit is one of the connection, as if there were no space for a while.
+    let limited = journal
+        .database
+        .write(Operation::WriteMessages, |connection| {
+            Box::pin(async move {
+                sqlx::query("PRAGMA max_page_count = 1")
+                    .execute(connection)
+                    .await?;
+                Ok(())
+            })
+        });
+    limited.await.unwrap();
+    let group = vec![
+        write(&id, writer, 2, 500_000),
+        write(&PersistenceId::of("T", "2"), writer, 1, 1),
+    ];
+    let error = journal.write_messages(group.clone()).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
+    assert!(error.is_certainly_not_stored());
+    assert_eq!(journal.read_highest_sequence_nr(&id, 0).await.unwrap(), 1);
+
+    let outcomes = journal.write_messages(group).await.unwrap();
+    assert!(outcomes[0].is_stored());
+    assert_eq!(journal.read_highest_sequence_nr(&id, 0).await.unwrap(), 2);
+}
