@@ -126,14 +126,35 @@ mod tests {
             "./some.db",
             "sqlite://some%2Edb",
             "sqlite://some.db?mode=rwc",
-            "src/../some.db",
         ] {
             let location = Location::parse(url).unwrap();
-            // `std::path::absolute` keeps `..`, the parent directory is resolved after it.
             assert_eq!(location.path, here.join("some.db"), "{url}");
         }
         let absolute = Location::parse("sqlite:///no/such/place/some.db").unwrap();
         assert_eq!(absolute.path, Path::new("/no/such/place/some.db"));
+    }
+
+    #[test]
+    fn dots_and_links_on_the_way_are_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let directory = directory.path().canonicalize().unwrap();
+        std::fs::create_dir(directory.join("sub")).unwrap();
+        let expected = directory.join("some.db");
+        for exists in [false, true] {
+            if exists {
+                std::fs::write(&expected, b"").unwrap();
+            }
+            let url = directory.join("sub/../some.db");
+            let location = Location::parse(url.to_str().unwrap()).unwrap();
+            assert_eq!(location.path, expected);
+        }
+        #[cfg(unix)]
+        {
+            let link = directory.join("link.db");
+            std::os::unix::fs::symlink(&expected, &link).unwrap();
+            let location = Location::parse(link.to_str().unwrap()).unwrap();
+            assert_eq!(location.path, expected);
+        }
     }
 
     #[test]
