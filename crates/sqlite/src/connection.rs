@@ -83,6 +83,17 @@ impl Database {
             Ok(())
         })
         .await
+        .map_err(|error| self.named(error))
+    }
+
+    /// The error with the file in its message: a plugin id alone does not tell a person where to look.
+    fn named(&self, error: StorageError) -> StorageError {
+        let file = self.settings.location.path.display();
+        let message = match error.message() {
+            Some(message) => format!("{file}: {message}"),
+            None => file.to_string(),
+        };
+        error.with_message(message)
     }
 
     /// Runs one statement that reads; several would need a transaction to be of one moment.

@@ -73,6 +73,10 @@ pub(crate) fn classify(operation: Operation, effect: Effect, fault: Fault) -> St
         error
     };
     match fault {
+        // The driver's wrapper repeats the cause in its own text.
+        Fault::Database(sqlx::Error::Database(source)) => {
+            error.with_message(message).with_source(source.into_error())
+        }
         Fault::Database(source) => error.with_message(message).with_source(source),
         Fault::Refused {
             message,

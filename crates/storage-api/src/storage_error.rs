@@ -254,6 +254,11 @@ impl StorageError {
         self.0.persistence_id.as_ref()
     }
 
+    /// The sentence that says what to change, if there is one.
+    pub fn message(&self) -> Option<&str> {
+        self.0.message.as_deref()
+    }
+
     /// Both writers, for the kind [`StorageErrorKind::SequenceConflict`].
     pub fn conflict(&self) -> Option<&SequenceConflict> {
         self.0.source.as_deref()?.downcast_ref()
