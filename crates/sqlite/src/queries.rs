@@ -34,14 +34,15 @@ pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 pub(crate) const VERSION_TABLE: &str = "actix_persistence_schema";
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
     CREATE TABLE IF NOT EXISTS actix_persistence_schema (
-        table_name TEXT    NOT NULL PRIMARY KEY COLLATE NOCASE,
-        component  TEXT    NOT NULL,
-        version    INTEGER NOT NULL
+        table_name   TEXT    NOT NULL PRIMARY KEY COLLATE NOCASE,
+        other_tables TEXT    NOT NULL COLLATE NOCASE,
+        component    TEXT    NOT NULL,
+        version      INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID";
 pub(crate) const SELECT_VERSION: &str = "\
-    SELECT component, version FROM actix_persistence_schema WHERE table_name = ?1";
+    SELECT component, version, other_tables, other_tables = ?2 FROM actix_persistence_schema WHERE table_name = ?1";
 pub(crate) const SET_VERSION: &str = "\
-    INSERT INTO actix_persistence_schema (table_name, component, version) VALUES (?1, ?2, ?3)
+    INSERT INTO actix_persistence_schema (table_name, component, version, other_tables) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (table_name) DO UPDATE SET version = excluded.version";
 /// Changes nothing, but only where something could be changed.
 pub(crate) const TRY_WRITING: &str = "\

@@ -98,9 +98,17 @@ impl Component {
             .bind(self.tables[0].as_str())
             .bind(self.name)
             .bind(self.newest() as i64)
+            .bind(self.other_tables())
             .execute(&mut *connection)
             .await?;
         Ok(())
+    }
+
+    /// The tables that belong to the first one. The version table keeps them: with another metadata table beside the
+    /// same events, epochs and deleted numbers would start again.
+    fn other_tables(&self) -> String {
+        let names: Vec<_> = self.tables[1..].iter().map(TableName::as_str).collect();
+        names.join(", ")
     }
 
     fn newest(&self) -> usize {
@@ -137,6 +145,7 @@ impl Component {
         }
         let row = sqlx::query(SELECT_VERSION)
             .bind(self.tables[0].as_str())
+            .bind(self.other_tables())
             .fetch_optional(connection)
             .await?;
         let Some(row) = row else { return Ok(0) };
@@ -146,6 +155,14 @@ impl Component {
                 "the table '{}' belongs to a {component}; give the {} a table of its own",
                 self.tables[0].as_str(),
                 self.name
+            )));
+        }
+        let (others, same): (String, bool) = (row.try_get(2)?, row.try_get(3)?);
+        if !same {
+            return Err(mismatch(format!(
+                "the table '{}' was made together with {others}, not with {}; use the same table names as then",
+                self.tables[0].as_str(),
+                self.other_tables()
             )));
         }
         match usize::try_from(version) {

@@ -72,7 +72,7 @@ SELECT v.column1, m.epoch, m.writer_uuid,
            AS stored_highest
 FROM (VALUES {rows}) AS v
 LEFT JOIN {metadata} AS m ON m.persistence_id = v.column1
-WHERE m.epoch IS NOT v.column2 OR stored_highest IS NOT v.column3
+WHERE m.epoch IS NOT v.column2 OR v.column2 < 1 OR stored_highest IS NOT v.column3
 ORDER BY v.column1";
 
 const INSERT_EVENTS: &str = "\

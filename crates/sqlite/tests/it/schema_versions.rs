@@ -127,6 +127,28 @@ async fn stores_with_other_table_names_share_a_file_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn tables_that_were_made_with_others_are_not_mixed() {
+    let place = Place::new();
+    let first = place.options().with_journal_tables("e1", "t1", "m1");
+    let second = place.options().with_journal_tables("e2", "t2", "m2");
+    store(&place.journal_with(first.clone()).await, &id("a"), 2).await;
+    place.journal_with(second).await;
+    // Epochs and deleted numbers of e1 are in m1: with m2 they would start again.
+    let mixed = place.options().with_journal_tables("e1", "t1", "m2");
+    let error = SqliteJournal::new(mixed)
+        .unwrap()
+        .initialize()
+        .await
+        .unwrap_err();
+    let says = "'e1' was made together with t1, m1, not with t1, m2";
+    assert_error(&error, StorageErrorKind::SchemaMismatch, says);
+    assert_eq!(
+        numbers(&place.journal_with(first).await, &id("a")).await,
+        [1, 2]
+    );
+}
+
+#[tokio::test]
 async fn a_table_of_another_kind_of_store_is_refused() {
     let place = Place::new();
     place.journal().await;

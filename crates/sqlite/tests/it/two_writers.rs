@@ -115,3 +115,24 @@ async fn contending_writers_leave_one_gap_free_stream_of_what_was_confirmed() {
     let numbers: Vec<u64> = confirmed.iter().map(|(number, _)| *number).collect();
     assert_eq!(numbers, expected);
 }
+
+#[tokio::test]
+async fn nobody_writes_with_an_epoch_that_no_recovery_gave_also_where_another_tool_stored_events() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    place
+        .run(
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
+                 event_manifest, adapter_manifest, payload)
+             VALUES ('Test|imported', 1, 0, 0, zeroblob(16), 1, 'm', '', x'00')",
+        )
+        .await;
+    let id = id("imported");
+    // Makes the row of an id that nobody has recovered.
+    journal.delete_messages_to(&id, 1).await.unwrap();
+    let writes = vec![write(&id, 0, WriterId::random(), 2..=2)];
+    let outcomes = journal.write_messages(writes).await.unwrap();
+    let error = failure(&outcomes[0]);
+    assert_eq!(error.kind(), StorageErrorKind::SequenceConflict);
+    assert_eq!(numbers(&journal, &id).await, [0; 0]);
+}
