@@ -88,12 +88,15 @@ impl Database {
 
     /// The error with the file in its message: a plugin id alone does not tell a person where to look.
     fn named(&self, error: StorageError) -> StorageError {
-        let file = self.settings.location.path.display();
-        let message = match error.message() {
-            Some(message) => format!("{file}: {message}"),
-            None => file.to_string(),
-        };
-        error.with_message(message)
+        let file = self.settings.location.path.to_string_lossy();
+        match error.message() {
+            Some(message) if message.contains(&*file) => error,
+            Some(message) => {
+                let message = format!("{file}: {message}");
+                error.with_message(message)
+            }
+            None => error.with_message(file),
+        }
     }
 
     /// Runs one statement that reads; several would need a transaction to be of one moment.

@@ -151,7 +151,7 @@ impl SqliteOptions {
         self
     }
 
-    /// Sets how long a call waits for a lock, and for a connection.
+    /// Sets how long a call waits for a lock; for a connection it waits twice as long, at least 5 s.
     #[must_use]
     pub fn with_busy_timeout(mut self, busy_timeout: Duration) -> Self {
         self.busy_timeout = busy_timeout;

@@ -1,6 +1,7 @@
 //! A fixed number of places for connections, and the lease of one.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::SqliteConnection;
@@ -10,6 +11,9 @@ use tokio::time::timeout;
 use super::opening::{self, Role};
 use super::{ConnectionSettings, FileId};
 use crate::error::Fault;
+
+/// How long a call waits for a connection at least; with the default time-outs it stays below a call time-out of 10 s.
+const LEAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Places for connections of one role: idle ones wait here, new ones are opened when there is none.
 #[derive(Debug)]
@@ -29,7 +33,8 @@ struct Open {
 /// A connection that is lent; dropped, it is closed.
 #[derive(Debug)]
 pub(super) struct Lease {
-    // Closed before the seat is free again: fields are dropped in this order.
+    // Its closing begins before the seat is free again: fields are dropped in this order. It ends on a thread of the
+    // driver, so that the next one may meet its lock for a moment and wait.
     open: Open,
     seat: OwnedSemaphorePermit,
     home: Arc<Seats>,
@@ -45,10 +50,14 @@ impl Seats {
         }
     }
 
-    /// Waits for a seat, at most as long as for a lock.
+    /// Waits for a seat.
+    ///
+    /// An idle connection is used only if the path still leads to its file: another one may have been put there.
     pub(super) async fn take(self: &Arc<Self>) -> Result<Lease, Fault> {
         let free = Arc::clone(&self.free).acquire_owned();
-        let seat = timeout(self.settings.busy_timeout, free)
+        // Longer than for a lock: whoever has the seat may have to wait for one, and others may stand before us.
+        let patience = (2 * self.settings.busy_timeout).max(LEAST_PATIENCE);
+        let seat = timeout(patience, free)
             .await
             .map_err(|_| {
                 Fault::refused(
@@ -59,8 +68,8 @@ impl Seats {
             .expect("the semaphore is never closed");
         let idle = self.idle().pop();
         let open = match idle {
-            Some(open) => open,
-            None => self.open().await?,
+            Some(open) if FileId::of(&self.settings.location)? == open.file => open,
+            _ => self.open().await?,
         };
         Ok(Lease {
             open,
@@ -70,9 +79,13 @@ impl Seats {
     }
 
     async fn open(&self) -> Result<Open, Fault> {
+        // Looked at before and after, because in between another file may be put there.
+        let file = FileId::of(&self.settings.location)?;
         let mut connection = opening::open(&self.settings, self.role).await?;
         opening::check(&mut connection, &self.settings, self.role).await?;
-        let file = FileId::of(&self.settings.location)?;
+        if FileId::of(&self.settings.location)? != file {
+            return Err(replaced());
+        }
         Ok(Open { connection, file })
     }
 
@@ -93,10 +106,7 @@ impl Lease {
         if found == self.open.file {
             return Ok(());
         }
-        Err(Fault::refused(
-            StorageErrorKind::Unavailable,
-            "the database file was replaced while it was open",
-        ))
+        Err(replaced())
     }
 
     /// For a connection that is certainly clean.
@@ -104,4 +114,11 @@ impl Lease {
         self.home.idle().push(self.open);
         drop(self.seat);
     }
+}
+
+fn replaced() -> Fault {
+    Fault::refused(
+        StorageErrorKind::Unavailable,
+        "the database file was replaced while it was open",
+    )
 }

@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use actix_persistence_storage_api::{Effect, Journal, WriterId};
+use actix_persistence_storage_api::{Journal, StorageErrorKind, WriterId};
 
-use crate::place::{Place, id, numbers, store, write};
+use crate::place::{Place, failure, id, numbers, store, write};
 
 #[cfg(unix)]
 #[tokio::test]
@@ -14,13 +14,13 @@ async fn a_write_to_a_file_that_was_deleted_is_not_confirmed() {
     let writer = WriterId::random();
     let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
     fs::remove_file(&place.path).unwrap();
-    let first = || vec![write(&id("a"), epoch, writer, 1..=1)];
-    let error = journal.write_messages(first()).await.unwrap_err();
-    assert_eq!(error.effect(), Some(Effect::Unknown), "{error:?}");
-    // Nor is a new, empty database made behind anybody's back.
-    let error = journal.write_messages(first()).await.unwrap_err();
+    let first = vec![write(&id("a"), epoch, writer, 1..=1)];
+    let error = journal.write_messages(first).await.unwrap_err();
     assert!(error.is_certainly_not_stored(), "{error:?}");
+    // Nor is a new, empty database made behind anybody's back, nor the old one read on.
     assert!(!place.path.exists());
+    let read = journal.read_highest_sequence_nr(&id("a"), 0).await;
+    assert!(read.is_err(), "{read:?}");
 }
 
 #[cfg(unix)]
@@ -35,14 +35,22 @@ async fn a_file_that_was_replaced_is_found_out_and_then_used() {
     let journal = place.journal().await;
     let writer = WriterId::random();
     let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    assert_eq!(
+        numbers(&journal, &id("a")).await,
+        [0; 0],
+        "a reader is open"
+    );
     for end in ["", "-wal", "-shm"] {
         let name = format!("some.db{end}");
         fs::remove_file(place.directory.path().join(name)).unwrap();
     }
     fs::copy(&other.path, &place.path).unwrap();
     let write = write(&id("a"), epoch, writer, 1..=1);
-    let error = journal.write_messages(vec![write]).await.unwrap_err();
-    assert_eq!(error.effect(), Some(Effect::Unknown), "{error:?}");
+    // Connections to the old file are not used any more: readers see the new one, and its fence refuses the writer.
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3]);
+    let outcomes = journal.write_messages(vec![write]).await.unwrap();
+    let error = failure(&outcomes[0]);
+    assert_eq!(error.kind(), StorageErrorKind::SequenceConflict);
 
     store(&journal, &id("a"), 1).await;
     drop(journal);
