@@ -35,9 +35,10 @@ pub struct SqliteOptions {
     ///
     /// Without it a missing or older schema is an error at the start. Default `true`.
     pub auto_initialize: bool,
-    /// `busy-timeout`: how long a call waits for the lock of another process, and how long for a free connection.
+    /// `busy-timeout`: how long a call waits for the lock of another process; for a free connection it waits twice as long,
+    /// at least 5 s.
     ///
-    /// A call takes at most twice as long, so keep it below half of the circuit breaker's call time-out.
+    /// A call waits at most for both, so keep it below a third of the circuit breaker's call time-out.
     /// At most an hour. Default 3 s.
     pub busy_timeout: Duration,
     /// `synchronous`: what a commit waits for. Default [`Synchronous::Full`].
