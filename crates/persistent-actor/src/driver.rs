@@ -2,7 +2,6 @@
 
 mod incarnation;
 pub(crate) mod mailbox;
-mod panics;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,10 +13,10 @@ use tokio::time::{Instant, Sleep};
 
 use crate::driver::incarnation::{Exit, Failure, Incarnation};
 use crate::driver::mailbox::Mailbox;
-use crate::driver::panics::caught;
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::live_ids::Registration;
+use crate::panics::caught;
 use crate::{PersistentActor, RecoveryError};
 
 /// The task behind the address of a persistent actor: ends with it.
@@ -55,9 +54,11 @@ where
         address: WeakAddr<A>,
     ) -> Self {
         let persistence_id = registration.persistence_id().clone();
+        let recovery = actor.recovery();
         let first = Incarnation::new(
             actor,
             persistence_id.clone(),
+            recovery,
             Arc::clone(&environment),
             address.clone(),
             registration.predecessor_gone(),
@@ -104,29 +105,50 @@ where
             delay_ms = delay.as_millis() as u64,
             "the actor will be rebuilt from its factory"
         );
-        self.stage = Stage::BackingOff {
+        self.leave_for(Stage::BackingOff {
             until: Box::pin(tokio::time::sleep_until(Instant::now() + delay)),
             // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
             refusing: failure.is_lasting,
-        };
+        });
         true
+    }
+
+    /// Changes the stage; a panic while the last actor is dropped must not take its address along.
+    fn leave_for(&mut self, stage: Stage<A>) {
+        let last = std::mem::replace(&mut self.stage, stage);
+        if let Err(panic) = caught(|| drop(last)) {
+            tracing::error!(
+                persistence_id = %self.persistence_id,
+                panic,
+                "the actor panicked while it was dropped"
+            );
+        }
     }
 
     /// Builds the next incarnation.
     fn rebuild(&mut self) -> Result<(), Failure> {
-        let made = caught(&mut self.factory).map_err(|message| RecoveryError::Panicked {
+        let factory = &mut self.factory;
+        let made = caught(|| {
+            let actor = factory();
+            let (id, recovery) = (actor.persistence_id(), actor.recovery());
+            (actor, id, recovery)
+        });
+        let made = made.map_err(|message| RecoveryError::Panicked {
             persistence_id: self.persistence_id.clone(),
             sequence_nr: 0,
             message,
         });
-        let same_id = made.and_then(|actor| match actor.persistence_id() {
-            id if id == self.persistence_id => Ok(actor),
-            found => Err(RecoveryError::OtherId {
-                persistence_id: self.persistence_id.clone(),
-                found,
-            }),
+        let same_id = made.and_then(|(actor, found, recovery)| {
+            if found == self.persistence_id {
+                Ok((actor, recovery))
+            } else {
+                Err(RecoveryError::OtherId {
+                    persistence_id: self.persistence_id.clone(),
+                    found,
+                })
+            }
         });
-        let actor = same_id.map_err(|error| {
+        let (actor, recovery) = same_id.map_err(|error| {
             tracing::error!(
                 persistence_id = %self.persistence_id,
                 error = %ErrorChain(&error),
@@ -137,6 +159,7 @@ where
         self.stage = Stage::Live(Box::new(Incarnation::new(
             actor,
             self.persistence_id.clone(),
+            recovery,
             Arc::clone(&self.environment),
             self.address.clone(),
             std::future::ready(()),

@@ -16,6 +16,7 @@ mod read_only;
 mod start;
 
 mod error_chain;
+mod panics;
 mod persist_error;
 mod recovery_error;
 mod serializer;

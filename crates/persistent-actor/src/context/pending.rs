@@ -10,6 +10,7 @@ use actix_persistence_storage_api::{
     WriteOutcome, WriterId,
 };
 
+use crate::panics::caught;
 use crate::{EncodeError, PersistError, PersistentActor, PersistentContext, RejectionCause};
 
 /// A handler of one persisted event.
@@ -223,8 +224,11 @@ impl<A: PersistentActor> PendingQueue<A> {
 /// Answers whoever waits for the call.
 pub(crate) fn fail<A: PersistentActor>(attached: &AttachedRef<A>, error: PersistError) {
     let completion = attached.borrow_mut().completion.take();
-    if let Some(completion) = completion {
-        completion.failed(error);
+    if let Some(completion) = completion
+        && let Err(panic) = caught(|| completion.failed(error))
+    {
+        // The answer is made by code of the user; its channel closes, and the others get theirs.
+        tracing::error!(panic, "making the answer of a failed persist panicked");
     }
 }
 

@@ -14,13 +14,14 @@ use tokio::time::Instant;
 use crate::context::pending::{Fate, Settled, fail};
 use crate::context::tasks::{poll_spawned, poll_wait};
 use crate::driver::mailbox::Mailbox;
-use crate::driver::panics::caught;
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::live_ids::Registration;
+use crate::panics::caught;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::{
-    PersistError, PersistentActor, PersistentContext, RecoveryError, RejectionCause, StoreResponse,
+    PersistError, PersistentActor, PersistentContext, Recovery, RecoveryError, RejectionCause,
+    StoreResponse,
 };
 
 /// After so many turns the task lets others of its arbiter run.
@@ -70,6 +71,7 @@ impl<A: PersistentActor> Incarnation<A> {
     pub(crate) fn new(
         actor: A,
         persistence_id: PersistenceId,
+        recovery: Recovery,
         environment: Arc<Environment>,
         address: WeakAddr<A>,
         predecessor: impl Future<Output = ()> + 'static,
@@ -78,7 +80,7 @@ impl<A: PersistentActor> Incarnation<A> {
         let mut process = RecoveryProcess::for_writer(
             Arc::clone(&environment),
             persistence_id.clone(),
-            actor.recovery(),
+            recovery,
             writer,
         );
         let recovery = async move {

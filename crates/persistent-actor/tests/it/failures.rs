@@ -284,3 +284,59 @@ fn a_write_from_before_a_recovery_is_refused_by_its_epoch() {
         assert_eq!(kind(&error), "Conflict");
     });
 }
+
+#[test]
+fn a_panic_while_the_failed_actor_is_dropped_or_its_answer_is_made_leaves_the_address_alive() {
+    use actix::{Actor, Handler, Message};
+    use actix_persistence_persistent_actor::{
+        NoSnapshot, PersistentActor, PersistentContext, Reply,
+    };
+    use actix_persistence_storage_api::PersistenceId;
+
+    struct Brittle;
+    impl Drop for Brittle {
+        fn drop(&mut self) {
+            // Not while another panic is under way: that would end the process.
+            assert!(std::thread::panicking(), "dropped");
+        }
+    }
+    impl Actor for Brittle {
+        type Context = PersistentContext<Self>;
+    }
+    impl PersistentActor for Brittle {
+        type Event = crate::tally::Added;
+        type Snapshot = NoSnapshot;
+        fn persistence_id(&self) -> PersistenceId {
+            PersistenceId::of("Brittle", "1")
+        }
+        fn on_event(&mut self, _: &crate::tally::Added) {}
+    }
+    struct Fussy;
+    impl From<PersistError> for Fussy {
+        fn from(_: PersistError) -> Self {
+            panic!("no answer")
+        }
+    }
+    #[derive(Message)]
+    #[rtype(result = "Result<(), Fussy>")]
+    struct Write;
+    impl Handler<Write> for Brittle {
+        type Result = Reply<Write>;
+        fn handle(&mut self, _: Write, ctx: &mut Self::Context) -> Reply<Write> {
+            let ballast = String::new();
+            ctx.persist(crate::tally::Added { n: 1, ballast })
+                .reply(|_| Ok(()))
+        }
+    }
+
+    run(|| async {
+        let (world, journal) = World::scripted();
+        let brittle = world.start(|| Brittle).unwrap();
+        journal.next(Next::FailNotStored);
+        let closed = brittle.send(Write).await;
+        assert!(matches!(closed, Err(MailboxError::Closed)));
+        assert!(matches!(brittle.send(Write).await, Ok(Ok(()))));
+        // Its own end is none of this test's business.
+        std::mem::forget(brittle);
+    });
+}
