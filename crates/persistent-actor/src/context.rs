@@ -1,5 +1,7 @@
 //! The context of a persistent actor.
 
+pub(crate) mod attached;
+pub(crate) mod cause;
 pub(crate) mod pending;
 pub(crate) mod tasks;
 
@@ -22,19 +24,21 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use tokio::time::Instant;
 
-use crate::context::pending::PendingQueue;
+use crate::context::cause::CauseRef;
+use crate::context::pending::{Kind, PendingQueue};
 use crate::context::tasks::Tasks;
 use crate::environment::Environment;
 use crate::serializer::Manifest;
 use crate::{
-    DeleteMessagesError, Event, Persist, PersistError, PersistentActor, RejectionCause,
+    DeleteMessagesError, Event, Persist, PersistError, PersistentActor, RejectionCause, ReplyTo,
     SaveSnapshotError, Snapshot, StoreResponse,
 };
 
 /// The context of a [`PersistentActor`]: an actix context with a run loop of its own.
 ///
-/// While events are being stored, commands wait in a stash, and timers, streams and spawned futures are not polled:
-/// between a command and the handlers of its events nothing else touches the actor. Waits ([`AsyncContext::wait`])
+/// While events of [`persist`](Self::persist) are being stored, commands wait in a stash, and timers, streams and
+/// spawned futures are not polled: between a command and the handlers of its events nothing else touches the actor.
+/// Such a turn is as good as a command: it may persist, and everything waits for its handlers. Waits ([`AsyncContext::wait`])
 /// end in the order they were given. [`stop`](ActorContext::stop) takes effect when everything persisted was handled.
 pub struct PersistentContext<A: PersistentActor> {
     pub(crate) persistence_id: PersistenceId,
@@ -50,6 +54,8 @@ pub struct PersistentContext<A: PersistentActor> {
     /// The last event the actor has taken note of.
     pub(crate) last_sequence_nr: SequenceNr,
     pub(crate) snapshot_sequence_nr: SequenceNr,
+    /// The cause of the turn under way.
+    pub(crate) cause: Option<CauseRef>,
     address: WeakAddr<A>,
     writer: WriterId,
     epoch: Epoch,
@@ -86,6 +92,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             store_responses: FuturesUnordered::new(),
             last_sequence_nr: 0,
             snapshot_sequence_nr: 0,
+            cause: None,
             address,
             writer,
             epoch: 0,
@@ -101,7 +108,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// too large is rejected: [`on_persist_rejected`](PersistentActor::on_persist_rejected) is called at its turn, its
     /// reply fails, and the actor goes on.
     pub fn persist(&mut self, event: A::Event) -> Persist<A> {
-        self.persist_all([event])
+        self.push(Kind::Stashing, vec![event])
     }
 
     /// Stores events together or not at all, then handles them one by one as [`persist`](Self::persist) does.
@@ -109,9 +116,62 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// The reply comes after the last handler. No events is no write, but its reply comes in its turn all the same.
     /// A journal without atomic batches rejects several events.
     pub fn persist_all(&mut self, events: impl IntoIterator<Item = A::Event>) -> Persist<A> {
-        let events: Vec<_> = events.into_iter().collect();
+        self.push(Kind::Stashing, events.into_iter().collect())
+    }
+
+    /// As [`persist`](Self::persist), but commands, timers and futures do not wait for it.
+    ///
+    /// They may run before its handler, and see the state without the event. Handlers run in the order of the calls,
+    /// those of [`persist`](Self::persist) among them. For commands that need not know what the ones before them
+    /// decided: many of them share a write.
+    pub fn persist_async(&mut self, event: A::Event) -> Persist<A> {
+        self.push(Kind::Async, vec![event])
+    }
+
+    /// As [`persist_all`](Self::persist_all), but nothing waits for it, as for [`persist_async`](Self::persist_async).
+    pub fn persist_all_async(&mut self, events: impl IntoIterator<Item = A::Event>) -> Persist<A> {
+        self.push(Kind::Async, events.into_iter().collect())
+    }
+
+    /// Runs `handler` when everything persisted before it is handled, and lets commands wait until then.
+    ///
+    /// Stores nothing and asks no journal. With nothing before it, it runs right after the present turn. It does not
+    /// run if a persist before it fails; a rejected one does not matter.
+    pub fn defer(
+        &mut self,
+        handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
+    ) -> Persist<A> {
+        self.push(Kind::Stashing, Vec::new()).on_complete(handler)
+    }
+
+    /// As [`defer`](Self::defer), but nothing waits for it, as for [`persist_async`](Self::persist_async).
+    pub fn defer_async(
+        &mut self,
+        handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
+    ) -> Persist<A> {
+        self.push(Kind::Async, Vec::new()).on_complete(handler)
+    }
+
+    fn push(&mut self, kind: Kind, events: Vec<A::Event>) -> Persist<A> {
         let encoded = self.encode(&events);
-        Persist::new(self.pending.push(events, encoded))
+        let cause = self.cause();
+        let attached = self
+            .pending
+            .push(kind, events, encoded, CauseRef::clone(&cause));
+        Persist::new(attached, cause)
+    }
+
+    /// The channel of the command that caused what runs now, as Akka's `sender()`: the command itself, a handler of its
+    /// events, of theirs, or a deferred one.
+    ///
+    /// In a timer, a stream or a spawned future it leads nowhere: there keep what this gave before. See [`ReplyTo`].
+    pub fn reply_to<M: Message>(&mut self) -> ReplyTo<M> {
+        ReplyTo::new(self.cause())
+    }
+
+    /// What the present turn belongs to; made when first asked for.
+    pub(crate) fn cause(&mut self) -> CauseRef {
+        CauseRef::clone(self.cause.get_or_insert_default())
     }
 
     fn encode(

@@ -3,9 +3,11 @@
 mod context;
 mod event;
 mod persist;
+mod persist_future;
 mod persistent_actor;
 mod recovery;
 mod reply;
+mod reply_to;
 mod snapshot;
 mod store_response;
 
@@ -24,9 +26,11 @@ mod serializer;
 pub use context::PersistentContext;
 pub use event::Event;
 pub use persist::Persist;
+pub use persist_future::PersistFuture;
 pub use persistent_actor::PersistentActor;
 pub use recovery::Recovery;
 pub use reply::Reply;
+pub use reply_to::ReplyTo;
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOffer};
 pub use store_response::{DeleteMessagesError, SaveSnapshotError, StoreResponse};
 

@@ -1,24 +1,32 @@
-//! What `persist` and `persist_all` return.
+//! What the persist family returns.
 
 use std::fmt;
+use std::future::IntoFuture;
 
 use actix::Message;
 
-use crate::context::pending::{AttachedRef, Completion};
+use crate::context::attached::{AttachedRef, Completion};
+use crate::context::cause::{CauseRef, FailureAnswer};
 use crate::persist_error::FromPersistError;
+use crate::persist_future::PersistFuture;
 use crate::reply::{AttachReply, Reply, ReplySender};
 use crate::{PersistError, PersistentActor, PersistentContext};
 
-/// An event on its way into the journal, or several of one `persist_all`.
+/// Events on their way into the journal, or a deferred call among them.
 ///
-/// The call has taken effect; this value only adds what happens afterwards, and may be dropped.
+/// The call has taken effect; this value only adds what happens afterwards, and may be dropped. It is meant for the
+/// turn that made the call: what is attached after the events were handled does not run any more.
+///
+/// It can be awaited, in a future that was spawned on the context: `ctx.persist(event).await` ends when the events are
+/// stored and handled, or with the [`PersistError`] that says why not.
 pub struct Persist<A: PersistentActor> {
     attached: AttachedRef<A>,
+    cause: CauseRef,
 }
 
 impl<A: PersistentActor> Persist<A> {
-    pub(crate) fn new(attached: AttachedRef<A>) -> Self {
-        Self { attached }
+    pub(crate) fn new(attached: AttachedRef<A>, cause: CauseRef) -> Self {
+        Self { attached, cause }
     }
 
     /// Runs `handler` for each event, in order, once it is stored and [`on_event`](PersistentActor::on_event) has
@@ -27,12 +35,25 @@ impl<A: PersistentActor> Persist<A> {
         self,
         handler: impl FnMut(&mut A, &A::Event, &mut PersistentContext<A>) + 'static,
     ) -> Self {
-        self.attached.borrow_mut().handler = Some(Box::new(handler));
+        self.attached.borrow_mut().set_handler(Box::new(handler));
+        self
+    }
+
+    /// Runs `completion` once, after the last event was handled; also when there were no events, in the same order.
+    /// Not run when the events were rejected or have failed.
+    pub fn on_complete(
+        self,
+        completion: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
+    ) -> Self {
+        self.add(OnComplete(completion));
         self
     }
 
     /// Answers the command with what `answer` gives, after the handlers; a failed persist answers with its
     /// [`PersistError`].
+    ///
+    /// Returned from the handler of the command. A handler of an event that has answered through
+    /// [`reply_to`](PersistentContext::reply_to) comes first: then `answer` runs, but nobody waits for what it gives.
     pub fn reply<M>(self, answer: impl FnOnce(&mut A) -> M::Result + 'static) -> Reply<M>
     where
         M: Message,
@@ -53,13 +74,36 @@ impl<A: PersistentActor> Persist<A> {
     fn reply_with<M: Message>(
         self,
         answer: impl FnOnce(&mut A) -> M::Result + 'static,
-        failure: fn(PersistError) -> Option<M::Result>,
+        failure: FailureAnswer<M::Result>,
     ) -> Reply<M> {
         Reply::later(Box::new(LaterReply {
-            attached: self.attached,
+            persist: self,
             answer,
             failure,
         }))
+    }
+
+    fn add(&self, completion: impl Completion<A> + 'static) {
+        self.attached
+            .borrow_mut()
+            .add_completion(Box::new(completion));
+    }
+}
+
+impl<A: PersistentActor> IntoFuture for Persist<A> {
+    type Output = Result<(), PersistError>;
+    type IntoFuture = PersistFuture;
+
+    fn into_future(self) -> PersistFuture {
+        let outcome = self.attached.borrow().outcome().cloned();
+        match outcome {
+            Some(outcome) => PersistFuture::ready(outcome),
+            None => {
+                let (waiting, future) = PersistFuture::waiting();
+                self.add(waiting);
+                future
+            }
+        }
     }
 }
 
@@ -69,11 +113,25 @@ impl<A: PersistentActor> fmt::Debug for Persist<A> {
     }
 }
 
+struct OnComplete<F>(F);
+
+impl<A, F> Completion<A> for OnComplete<F>
+where
+    A: PersistentActor,
+    F: FnOnce(&mut A, &mut PersistentContext<A>),
+{
+    fn stored(self: Box<Self>, actor: &mut A, ctx: &mut PersistentContext<A>) {
+        (self.0)(actor, ctx);
+    }
+
+    fn failed(self: Box<Self>, _: PersistError) {}
+}
+
 /// A reply that waits for the channel of its command.
 struct LaterReply<A: PersistentActor, R, F> {
-    attached: AttachedRef<A>,
+    persist: Persist<A>,
     answer: F,
-    failure: fn(PersistError) -> Option<R>,
+    failure: FailureAnswer<R>,
 }
 
 impl<A, R, F> AttachReply<R> for LaterReply<A, R, F>
@@ -83,38 +141,34 @@ where
     F: FnOnce(&mut A) -> R + 'static,
 {
     fn attach(self: Box<Self>, sender: ReplySender<R>) {
-        let waiting = WaitingReply {
-            sender,
+        let cause = CauseRef::clone(&self.persist.cause);
+        cause.take_channel(sender, self.failure);
+        self.persist.add(WaitingReply {
+            cause,
             answer: self.answer,
-            failure: self.failure,
-        };
-        self.attached.borrow_mut().completion = Some(Box::new(waiting));
+        });
     }
 }
 
-/// A reply that waits for its event.
-struct WaitingReply<R, F> {
-    sender: ReplySender<R>,
+/// A reply that waits for its events.
+struct WaitingReply<F> {
+    cause: CauseRef,
     answer: F,
-    failure: fn(PersistError) -> Option<R>,
 }
 
-impl<A, R, F> Completion<A> for WaitingReply<R, F>
+impl<A, R, F> Completion<A> for WaitingReply<F>
 where
     A: PersistentActor,
+    R: 'static,
     F: FnOnce(&mut A) -> R,
 {
     fn stored(self: Box<Self>, actor: &mut A, _: &mut PersistentContext<A>) {
         // The answer is computed even if nobody waits: it may have effects, and must not depend on the asker.
         let answer = (self.answer)(actor);
-        if let Some(sender) = self.sender {
-            let _ = sender.send(answer);
-        }
+        let _ = self.cause.answer(answer);
     }
 
     fn failed(self: Box<Self>, error: PersistError) {
-        if let (Some(sender), Some(answer)) = (self.sender, (self.failure)(error)) {
-            let _ = sender.send(answer);
-        }
+        self.cause.fail(error);
     }
 }

@@ -1,4 +1,4 @@
-//! What a command handler returns: an answer, now or when its events are stored.
+//! What a command handler returns: an answer, now or later.
 
 use std::fmt;
 
@@ -6,24 +6,29 @@ use actix::Message;
 use actix::dev::{MessageResponse, OneshotSender};
 
 use crate::PersistentActor;
+use crate::context::cause::FailureAnswer;
+use crate::persist_error::FromPersistError;
 
 /// Where an answer goes; `None` if nobody waits for it.
 pub(crate) type ReplySender<R> = Option<OneshotSender<R>>;
 
 /// The response of a command of type `M`: to be used as [`Handler::Result`](actix::Handler::Result).
 ///
-/// Made by [`now`](Self::now), or by [`Persist::reply`](crate::Persist::reply) and
+/// Made by [`now`](Self::now); by [`Persist::reply`](crate::Persist::reply) and
 /// [`Persist::reply_or_close`](crate::Persist::reply_or_close) for an answer that waits until its events are stored
-/// and handled. Dropped without being returned, it answers nobody.
+/// and handled; by [`by_handler`](Self::by_handler) for an answer that one of the handlers gives; and by
+/// [`PersistentContext::stash`](crate::PersistentContext::stash) for a command that has to wait.
+/// Dropped without being returned, it answers nobody.
 #[must_use = "an answer has to be returned from the handler"]
 pub struct Reply<M: Message>(Kind<M::Result>);
 
 enum Kind<R> {
     Now(R),
+    ByHandler(FailureAnswer<R>),
     Later(Box<dyn AttachReply<R>>),
 }
 
-/// A reply that is computed later, once it knows the channel.
+/// Something that takes the channel of the command over.
 pub(crate) trait AttachReply<R> {
     fn attach(self: Box<Self>, sender: ReplySender<R>);
 }
@@ -34,19 +39,39 @@ impl<M: Message> Reply<M> {
         Self(Kind::Now(answer))
     }
 
+    /// Leaves the answer to whatever the command leads to: a handler of its events, of theirs, a deferred one, or a
+    /// spawned future, through [`PersistentContext::reply_to`](crate::PersistentContext::reply_to).
+    ///
+    /// When nobody has answered and nobody can any more, the asker learns of the failed or rejected persist that
+    /// prevented it, or finds its channel closed if there was none.
+    pub fn by_handler() -> Self
+    where
+        M::Result: FromPersistError,
+    {
+        Self(Kind::ByHandler(|error| {
+            Some(M::Result::from_persist_error(error))
+        }))
+    }
+
+    /// As [`by_handler`](Self::by_handler), for results that cannot tell a failed persist: it closes the channel.
+    pub fn by_handler_or_close() -> Self {
+        Self(Kind::ByHandler(|_| None))
+    }
+
     pub(crate) fn later(reply: Box<dyn AttachReply<M::Result>>) -> Self {
         Self(Kind::Later(reply))
     }
 }
 
 impl<A: PersistentActor, M: Message> MessageResponse<A, M> for Reply<M> {
-    fn handle(self, _: &mut A::Context, sender: ReplySender<M::Result>) {
+    fn handle(self, ctx: &mut A::Context, sender: ReplySender<M::Result>) {
         match self.0 {
             Kind::Now(answer) => {
                 if let Some(sender) = sender {
                     let _ = sender.send(answer);
                 }
             }
+            Kind::ByHandler(failure) => ctx.cause().take_channel(sender, failure),
             Kind::Later(reply) => reply.attach(sender),
         }
     }
@@ -56,6 +81,7 @@ impl<M: Message> fmt::Debug for Reply<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0 {
             Kind::Now(_) => "Reply::Now",
+            Kind::ByHandler(_) => "Reply::ByHandler",
             Kind::Later(_) => "Reply::Later",
         })
     }

@@ -1,8 +1,6 @@
 //! The queue of everything that was persisted and not yet handled.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
@@ -10,34 +8,26 @@ use actix_persistence_storage_api::{
     WriteOutcome, WriterId,
 };
 
-use crate::panics::caught;
-use crate::{EncodeError, PersistError, PersistentActor, PersistentContext, RejectionCause};
+use crate::context::attached::{Attached, AttachedRef};
+use crate::context::cause::CauseRef;
+use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
 
-/// A handler of one persisted event.
-pub(crate) type EventHandler<A> =
-    Box<dyn FnMut(&mut A, &<A as PersistentActor>::Event, &mut PersistentContext<A>)>;
-
-/// What happens when everything of one call is handled, or has failed: the reply.
-pub(crate) trait Completion<A: PersistentActor> {
-    fn stored(self: Box<Self>, actor: &mut A, ctx: &mut PersistentContext<A>);
-    fn failed(self: Box<Self>, error: PersistError);
+/// Whether commands wait for the handlers of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `persist`, `persist_all`, `defer`: nothing else touches the actor until they are handled.
+    Stashing,
+    /// `persist_async`, `persist_all_async`, `defer_async`: commands flow.
+    Async,
 }
 
-/// What the caller of `persist` attaches after the call took effect.
-pub(crate) struct Attached<A: PersistentActor> {
-    pub(crate) handler: Option<EventHandler<A>>,
-    pub(crate) completion: Option<Box<dyn Completion<A>>>,
-}
-
-/// Shared by the queue and by what `persist` returned.
-pub(crate) type AttachedRef<A> = Rc<RefCell<Attached<A>>>;
-
-/// One call of `persist` or `persist_all`.
-pub(crate) struct Invocation<A: PersistentActor> {
-    pub(crate) events: Vec<A::Event>,
+/// One call of the persist family; one that defers has no events.
+struct Invocation<A: PersistentActor> {
+    events: Vec<A::Event>,
     /// The encoded events, as many; empty once the fate is settled.
     payloads: Vec<Payload>,
     attached: AttachedRef<A>,
+    cause: CauseRef,
     state: State,
 }
 
@@ -52,7 +42,7 @@ enum State {
 
 /// What became of the events of one call.
 pub(crate) enum Fate {
-    /// Stored, the first event with this number; also the fate of no events at all.
+    /// Stored, the first event with this number; also the fate of a call without events.
     Stored { first: SequenceNr },
     /// Certainly not stored, the actor goes on.
     Rejected(RejectionCause),
@@ -67,32 +57,44 @@ pub(crate) enum Fate {
 pub(crate) struct Settled<A: PersistentActor> {
     pub(crate) events: Vec<A::Event>,
     pub(crate) attached: AttachedRef<A>,
+    pub(crate) cause: CauseRef,
     pub(crate) fate: Fate,
 }
 
-/// All calls in order. Whether commands wait is derived from it, never kept beside it: a counter of its own is how
+/// All calls in order. Whether commands wait is derived from it, never counted beside it: a counter of its own is how
 /// Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
 pub(crate) struct PendingQueue<A: PersistentActor> {
     invocations: VecDeque<Invocation<A>>,
+    /// How many calls have left the queue, so that the place of the head is known.
+    left: u64,
+    /// One past the place of the youngest call that holds back commands; it has left the queue when `left` is as high.
+    held_back_until: u64,
+    /// No call before this place is unsent, so that nobody has to look there.
+    unsent_from: u64,
+    /// Whether a write has failed: nothing is sent behind it.
+    failed: bool,
 }
 
 impl<A: PersistentActor> PendingQueue<A> {
     pub(crate) fn new() -> Self {
         Self {
             invocations: VecDeque::new(),
+            left: 0,
+            held_back_until: 0,
+            unsent_from: 0,
+            failed: false,
         }
     }
 
     /// Adds a call: its events with their encoded forms, or why they were rejected.
     pub(crate) fn push(
         &mut self,
+        kind: Kind,
         events: Vec<A::Event>,
         encoded: Result<Vec<Payload>, RejectionCause>,
+        cause: CauseRef,
     ) -> AttachedRef<A> {
-        let attached = Rc::new(RefCell::new(Attached {
-            handler: None,
-            completion: None,
-        }));
+        let attached = Attached::new();
         let (payloads, state) = match encoded {
             // Nothing to store, but its completion waits for its turn.
             Ok(payloads) if payloads.is_empty() => {
@@ -104,17 +106,19 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.push_back(Invocation {
             events,
             payloads,
-            attached: Rc::clone(&attached),
+            attached: AttachedRef::clone(&attached),
+            cause,
             state,
         });
+        if kind == Kind::Stashing {
+            self.held_back_until = self.left + self.invocations.len() as u64;
+        }
         attached
     }
 
-    /// Whether commands, timers, streams and futures have to wait.
-    ///
-    /// Every call of `persist` and `persist_all` holds them back until it is handled.
+    /// Whether commands, timers, streams and futures have to wait: as long as a stashing call is in the queue.
     pub(crate) fn holds_back(&self) -> bool {
-        !self.invocations.is_empty()
+        self.left < self.held_back_until
     }
 
     /// Whether nothing is left to store or to handle.
@@ -130,9 +134,14 @@ impl<A: PersistentActor> PendingQueue<A> {
         writer: WriterId,
         mut next: SequenceNr,
     ) -> Vec<AtomicWrite> {
-        let timestamp = Timestamp::now();
         let mut writes = Vec::new();
-        for invocation in &mut self.invocations {
+        if self.failed {
+            return writes;
+        }
+        let timestamp = Timestamp::now();
+        let sent_before = self.unsent_from.saturating_sub(self.left) as usize;
+        self.unsent_from = self.left + self.invocations.len() as u64;
+        for invocation in self.invocations.range_mut(sent_before..) {
             if !matches!(invocation.state, State::Unsent) {
                 continue;
             }
@@ -173,6 +182,7 @@ impl<A: PersistentActor> PendingQueue<A> {
                 (WriteOutcome::Rejected(cause), _) => Fate::Rejected(cause.into()),
                 (WriteOutcome::Failed(error), _) => {
                     failure = Some(error.clone());
+                    self.failed = true;
                     Fate::Failed { error, first }
                 }
                 (WriteOutcome::Skipped, Some(error)) => Fate::Failed {
@@ -181,6 +191,7 @@ impl<A: PersistentActor> PendingQueue<A> {
                 },
                 (WriteOutcome::Skipped, None) => {
                     invocation.state = State::Unsent;
+                    self.unsent_from = self.left;
                     continue;
                 }
             };
@@ -192,18 +203,19 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Takes the head, if its fate is known.
     pub(crate) fn pop_settled(&mut self) -> Option<Settled<A>> {
-        let head = self.invocations.pop_front()?;
-        match head.state {
-            State::Settled(fate) => Some(Settled {
-                events: head.events,
-                attached: head.attached,
-                fate,
-            }),
-            State::Unsent | State::Sent { .. } => {
-                self.invocations.push_front(head);
-                None
-            }
-        }
+        let head = self
+            .invocations
+            .pop_front_if(|head| matches!(head.state, State::Settled(_)))?;
+        let State::Settled(fate) = head.state else {
+            return None;
+        };
+        self.left += 1;
+        Some(Settled {
+            events: head.events,
+            attached: head.attached,
+            cause: head.cause,
+            fate,
+        })
     }
 
     /// Ends every call, because the actor failed: each asker learns what is certain about its events.
@@ -216,19 +228,22 @@ impl<A: PersistentActor> PendingQueue<A> {
                 State::Settled(Fate::Rejected(cause)) => PersistError::Rejected(cause),
                 State::Settled(Fate::Failed { error, .. }) => PersistError::from_failure(error),
             };
-            fail(&invocation.attached, error);
+            fail(&invocation.attached, &invocation.cause, error);
         }
     }
 }
 
-/// Answers whoever waits for the call.
-pub(crate) fn fail<A: PersistentActor>(attached: &AttachedRef<A>, error: PersistError) {
-    let completion = attached.borrow_mut().completion.take();
-    if let Some(completion) = completion
-        && let Err(panic) = caught(|| completion.failed(error))
-    {
-        // The answer is made by code of the user; its channel closes, and the others get theirs.
-        tracing::error!(panic, "making the answer of a failed persist panicked");
+/// Tells whoever waits for the call that it failed.
+pub(crate) fn fail<A: PersistentActor>(
+    attached: &AttachedRef<A>,
+    cause: &CauseRef,
+    error: PersistError,
+) {
+    cause.note(&error);
+    attached.borrow_mut().end(Err(error.clone()));
+    let completions = attached.borrow_mut().take_completions();
+    for completion in completions {
+        completion.failed(error.clone());
     }
 }
 

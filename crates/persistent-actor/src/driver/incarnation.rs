@@ -11,6 +11,7 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
+use crate::context::cause::CauseRef;
 use crate::context::pending::{Fate, Settled, fail};
 use crate::context::tasks::{poll_spawned, poll_wait};
 use crate::driver::mailbox::Mailbox;
@@ -133,11 +134,14 @@ impl<A: PersistentActor> Incarnation<A> {
                 return Ok(Poll::Ready(()));
             }
             let progress =
-                self.poll_recovery(cx)? | self.poll_stores(cx)? | self.poll_turns(cx, mailbox)?;
+                self.poll_recovery(cx)? || self.poll_stores(cx)? || self.poll_turns(cx, mailbox)?;
             self.ctx.flush();
             if self.ctx.holds_back() {
                 mailbox.stash_arrivals(cx);
-            } else if self.wants_to_stop(cx, mailbox) && self.stop(registration)? {
+            } else if self.ctx.pending.is_empty()
+                && self.wants_to_stop(cx, mailbox)
+                && self.stop(registration)?
+            {
                 return Ok(Poll::Ready(()));
             }
             if !progress {
@@ -210,23 +214,19 @@ impl<A: PersistentActor> Incarnation<A> {
         Ok(())
     }
 
-    /// Takes what the stores answered, and handles everything persisted whose fate is known.
+    /// Takes what the journal answered, and handles the next call whose fate is known; gives whether there was one.
     fn poll_stores(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
         if self.ctx.recovering {
             return Ok(false);
         }
-        let mut progress = self.ctx.poll_write(cx);
-        if progress {
+        if self.ctx.poll_write(cx) {
             // What has accumulated goes out before the handlers of what came back run.
             self.ctx.flush();
         }
-        while !self.ctx.terminated
-            && let Some(settled) = self.ctx.pending.pop_settled()
-        {
-            self.handle(settled)?;
-            progress = true;
+        match self.ctx.pending.pop_settled() {
+            Some(settled) => self.handle(settled).map(|()| true),
+            None => Ok(false),
         }
-        Ok(progress)
     }
 
     /// Lets the actor have its next turn, unless it has to wait for its events.
@@ -289,10 +289,19 @@ impl<A: PersistentActor> Incarnation<A> {
     }
 
     fn handle_stored(&mut self, settled: Settled<A>, first: u64) -> Result<(), Failure> {
-        let handler = settled.attached.borrow_mut().handler.take();
-        let attached = settled.attached;
-        let events = settled.events;
-        let handled = self.turn_with(move |actor, ctx| {
+        let Settled {
+            events,
+            attached,
+            cause,
+            ..
+        } = settled;
+        let unanswered = if events.is_empty() {
+            PersistError::ActorFailed
+        } else {
+            PersistError::StoredUnanswered
+        };
+        let handler = attached.borrow_mut().take_handler();
+        let handled = self.caused_turn(&cause, move |actor, ctx| {
             let mut handler = handler;
             for (sequence_nr, event) in (first..).zip(&events) {
                 ctx.last_sequence_nr = sequence_nr;
@@ -302,15 +311,19 @@ impl<A: PersistentActor> Incarnation<A> {
                 }
             }
         });
-        if let Err(failure) = handled {
-            fail(&attached, PersistError::StoredUnanswered);
-            return Err(failure);
+        let mut completions = attached.borrow_mut().take_completions().into_iter();
+        let completed = handled.and_then(|()| {
+            completions.try_for_each(|completion| {
+                self.caused_turn(&cause, |actor, ctx| completion.stored(actor, ctx))
+            })
+        });
+        if completed.is_err() {
+            completions.for_each(|completion| completion.failed(unanswered.clone()));
+            fail(&attached, &cause, unanswered);
+        } else {
+            attached.borrow_mut().end(Ok(()));
         }
-        let completion = attached.borrow_mut().completion.take();
-        match completion {
-            Some(completion) => self.turn_with(|actor, ctx| completion.stored(actor, ctx)),
-            None => Ok(()),
-        }
+        completed
     }
 
     fn handle_rejected(
@@ -326,9 +339,12 @@ impl<A: PersistentActor> Incarnation<A> {
             "an event was rejected"
         );
         let told = settled.events.iter().try_for_each(|event| {
-            self.turn_with(|actor, ctx| actor.on_persist_rejected(&cause, event, ctx))
+            self.caused_turn(&settled.cause, |actor, ctx| {
+                actor.on_persist_rejected(&cause, event, ctx);
+            })
         });
-        fail(&settled.attached, PersistError::Rejected(cause));
+        let error = PersistError::Rejected(cause);
+        fail(&settled.attached, &settled.cause, error);
         told
     }
 
@@ -343,7 +359,7 @@ impl<A: PersistentActor> Incarnation<A> {
         let told = settled.events.first().map_or(Ok(()), |event| {
             self.turn_with(|actor, _| actor.on_persist_failure(&error, event, first))
         });
-        fail(&settled.attached, error);
+        fail(&settled.attached, &settled.cause, error);
         told.err().unwrap_or_else(|| self.failure(false))
     }
 
@@ -375,11 +391,23 @@ impl<A: PersistentActor> Incarnation<A> {
         self.turn_with(code)
     }
 
+    /// A turn that belongs to a command: what it persists does too.
+    fn caused_turn(
+        &mut self,
+        cause: &CauseRef,
+        code: impl FnOnce(&mut A, &mut PersistentContext<A>),
+    ) -> Result<(), Failure> {
+        self.ctx.cause = Some(CauseRef::clone(cause));
+        self.turn_with(code)
+    }
+
     fn turn_with<R>(
         &mut self,
         code: impl FnOnce(&mut A, &mut PersistentContext<A>) -> R,
     ) -> Result<R, Failure> {
-        caught(|| code(&mut self.actor, &mut self.ctx)).map_err(|message| {
+        let result = caught(|| code(&mut self.actor, &mut self.ctx));
+        self.ctx.cause = None;
+        result.map_err(|message| {
             tracing::error!(
                 persistence_id = %self.ctx.persistence_id,
                 sequence_nr = self.ctx.last_sequence_nr,
@@ -418,7 +446,7 @@ impl<A: PersistentActor> Incarnation<A> {
             }
             // What it persisted in `stopping` is stored and handled first.
             self.ctx.flush();
-            if self.ctx.holds_back() {
+            if !self.ctx.pending.is_empty() {
                 self.ctx.stop_requested = true;
                 return Ok(false);
             }

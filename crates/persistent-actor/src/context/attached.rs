@@ -1,0 +1,62 @@
+//! What the caller of `persist` attaches after the call took effect.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::{PersistError, PersistentActor, PersistentContext};
+
+/// A handler of one persisted event.
+pub(crate) type EventHandler<A> =
+    Box<dyn FnMut(&mut A, &<A as PersistentActor>::Event, &mut PersistentContext<A>)>;
+
+/// What happens when everything of one call is handled, or has failed.
+pub(crate) trait Completion<A: PersistentActor> {
+    fn stored(self: Box<Self>, actor: &mut A, ctx: &mut PersistentContext<A>);
+    fn failed(self: Box<Self>, error: PersistError);
+}
+
+/// Shared by the queue and by what `persist` returned.
+pub(crate) type AttachedRef<A> = Rc<RefCell<Attached<A>>>;
+
+/// The handler of each event, and what comes after the last one, in the order it was attached.
+pub(crate) struct Attached<A: PersistentActor> {
+    handler: Option<EventHandler<A>>,
+    completions: Vec<Box<dyn Completion<A>>>,
+    /// Once all of it is over.
+    outcome: Option<Result<(), PersistError>>,
+}
+
+impl<A: PersistentActor> Attached<A> {
+    pub(crate) fn new() -> AttachedRef<A> {
+        Rc::new(RefCell::new(Self {
+            handler: None,
+            completions: Vec::new(),
+            outcome: None,
+        }))
+    }
+
+    pub(crate) fn set_handler(&mut self, handler: EventHandler<A>) {
+        self.handler = Some(handler);
+    }
+
+    pub(crate) fn take_handler(&mut self) -> Option<EventHandler<A>> {
+        self.handler.take()
+    }
+
+    pub(crate) fn add_completion(&mut self, completion: Box<dyn Completion<A>>) {
+        self.completions.push(completion);
+    }
+
+    pub(crate) fn take_completions(&mut self) -> Vec<Box<dyn Completion<A>>> {
+        std::mem::take(&mut self.completions)
+    }
+
+    pub(crate) fn outcome(&self) -> Option<&Result<(), PersistError>> {
+        self.outcome.as_ref()
+    }
+
+    /// Notes how the call ended, for whoever asks later.
+    pub(crate) fn end(&mut self, outcome: Result<(), PersistError>) {
+        self.outcome = Some(outcome);
+    }
+}
