@@ -140,3 +140,6 @@ async fn fill_in_large(
     }
     Ok(true)
 }
+
+#[cfg(test)]
+mod tests;

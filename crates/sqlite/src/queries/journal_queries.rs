@@ -125,7 +125,9 @@ UPDATE {metadata} SET purged_to = ?2 WHERE persistence_id = ?1";
 /// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is
 /// several times as fast as a row for each. What is in the value is told by `crate::journal`'s `Packed`; `concat`
 /// takes NULL for an empty text. Chunks follow on each other in order, from wherever the next event is, and the
-/// statement ends as soon as nobody reads on.
+/// statement ends as soon as nobody reads on. For that `chunk` must be the outer table: as the inner one SQLite would
+/// find every chunk up to the end of the range before the first is read, and a replay would cost the square of its
+/// length.
 const REPLAY: &str = "\
 WITH RECURSIVE
 deleted (deleted_to) AS (
@@ -152,7 +154,7 @@ SELECT deleted_to,
              FROM {tags} AS t WHERE t.ordering = e.ordering)), '')) AS BLOB)
         FROM {events} AS e
         WHERE e.persistence_id = ?1 AND e.sequence_nr BETWEEN start AND MIN(start + ?4 - 1, ?3))
-FROM deleted CROSS JOIN chunk";
+FROM chunk CROSS JOIN deleted";
 
 const LARGE_PAYLOADS: &str = "\
 SELECT payload, metadata_payload FROM {events} WHERE persistence_id = ?1 AND sequence_nr = ?2";
