@@ -140,6 +140,3 @@ async fn fill_in_large(
     }
     Ok(true)
 }
-
-#[cfg(test)]
-mod tests;

@@ -188,3 +188,44 @@ impl JournalQueries {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use actix_persistence_storage_api::Journal;
+    use sqlx::Row;
+    use sqlx::sqlite::SqliteConnectOptions;
+    use sqlx::{ConnectOptions, SqliteConnection};
+
+    use super::*;
+    use crate::{SqliteJournal, SqliteOptions};
+
+    #[tokio::test]
+    async fn a_page_is_read_without_looking_at_the_events_after_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("some.db");
+        let options = SqliteOptions::new(path.to_str().unwrap());
+        let tables = options.journal_tables().unwrap();
+        let journal = SqliteJournal::new(options).unwrap();
+        journal.initialize().await.unwrap();
+
+        let names = [
+            ("events", &tables.events),
+            ("tags", &tables.tags),
+            ("metadata", &tables.metadata),
+        ];
+        let replay = format!("EXPLAIN QUERY PLAN {REPLAY}").replace("{large}", "1");
+        let mut connection: SqliteConnection = SqliteConnectOptions::new()
+            .filename(&path)
+            .connect()
+            .await
+            .unwrap();
+        let rows = sqlx::query(with_names(&replay, &names)).fetch_all(&mut connection);
+        let rows = rows.await.unwrap();
+        let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
+        assert!(plan.iter().any(|step| step == "SCAN chunk"), "{plan:#?}");
+        assert!(
+            !plan.iter().any(|step| step == "MATERIALIZE chunk"),
+            "every chunk up to the end of the range is looked for first: {plan:#?}"
+        );
+    }
+}
