@@ -1,0 +1,136 @@
+//! What an actor asks of its stores beside persisting: snapshots, and deletes.
+
+use actix_persistence_storage_api::{
+    Operation, SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError, StorageErrorKind,
+    Timestamp,
+};
+use futures_util::FutureExt;
+
+use crate::serializer::Manifest;
+use crate::{
+    DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, Snapshot,
+    StoreResponse,
+};
+
+impl<A: PersistentActor> PersistentContext<A> {
+    /// Stores the state as it is after the last event, without holding back commands.
+    ///
+    /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
+    pub fn save_snapshot(&mut self, snapshot: &A::Snapshot) {
+        let metadata = SnapshotMetadata::new(
+            self.persistence_id.clone(),
+            self.last_sequence_nr,
+            Timestamp::now(),
+        );
+        let serializer = self.environment.snapshot_serializer::<A::Snapshot>();
+        let manifest = Manifest::new(A::Snapshot::MANIFEST, A::Snapshot::VERSION);
+        let limit = self.environment.max_snapshot_bytes();
+        let saving = match (
+            &self.environment.snapshot_store,
+            serializer.encode(snapshot, &manifest, limit),
+        ) {
+            (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
+            (_, Err(error)) => Err(error.into()),
+            (Some(store), Ok(payload)) => Ok(store.save(metadata.clone(), payload)),
+        };
+        self.respond(async move {
+            let result = match saving {
+                Ok(reply) => reply.await.map_err(SaveSnapshotError::from),
+                Err(error) => Err(error),
+            };
+            match result {
+                Ok(()) => StoreResponse::SaveSnapshotSuccess { metadata },
+                Err(error) => StoreResponse::SaveSnapshotFailure { metadata, error },
+            }
+        });
+    }
+
+    /// Deletes the snapshot with this number; one that does not exist is deleted already.
+    ///
+    /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
+    pub fn delete_snapshot(&mut self, sequence_nr: SequenceNr) {
+        let metadata =
+            SnapshotMetadata::new(self.persistence_id.clone(), sequence_nr, Timestamp::UNSET);
+        let deleting = self
+            .environment
+            .snapshot_store
+            .as_ref()
+            .map(|store| store.delete(metadata.clone()));
+        self.respond(async move {
+            let result = match deleting {
+                Some(reply) => reply.await,
+                None => Err(no_snapshot_store(Operation::DeleteSnapshot)),
+            };
+            match result {
+                Ok(()) => StoreResponse::DeleteSnapshotSuccess { metadata },
+                Err(error) => StoreResponse::DeleteSnapshotFailure { metadata, error },
+            }
+        });
+    }
+
+    /// Deletes every snapshot that the criteria select.
+    ///
+    /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
+    pub fn delete_snapshots(&mut self, criteria: SnapshotCriteria) {
+        let id = self.persistence_id.clone();
+        let deleting = self
+            .environment
+            .snapshot_store
+            .as_ref()
+            .map(|store| store.delete_matching(id, criteria));
+        self.respond(async move {
+            let result = match deleting {
+                Some(reply) => reply.await,
+                None => Err(no_snapshot_store(Operation::DeleteMatchingSnapshots)),
+            };
+            match result {
+                Ok(()) => StoreResponse::DeleteSnapshotsSuccess { criteria },
+                Err(error) => StoreResponse::DeleteSnapshotsFailure { criteria, error },
+            }
+        });
+    }
+
+    /// Deletes the actor's events up to `to_sequence_nr`, inclusive; [`SequenceNr::MAX`] means all it has taken note of.
+    ///
+    /// Numbers are never used again. A bound above the last event is refused without asking the journal.
+    /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
+    pub fn delete_messages(&mut self, to_sequence_nr: SequenceNr) {
+        let last_sequence_nr = self.last_sequence_nr;
+        let to = match to_sequence_nr {
+            SequenceNr::MAX => last_sequence_nr,
+            to => to,
+        };
+        let deleting = if to > last_sequence_nr {
+            Err(DeleteMessagesError::AboveLast {
+                to_sequence_nr,
+                last_sequence_nr,
+            })
+        } else {
+            let journal = &self.environment.journal;
+            Ok(journal.delete_messages_to(self.persistence_id.clone(), to))
+        };
+        self.respond(async move {
+            let result = match deleting {
+                Ok(reply) => reply.await.map_err(DeleteMessagesError::from),
+                Err(error) => Err(error),
+            };
+            match result {
+                Ok(()) => StoreResponse::DeleteMessagesSuccess { to_sequence_nr },
+                Err(error) => StoreResponse::DeleteMessagesFailure {
+                    to_sequence_nr,
+                    error,
+                },
+            }
+        });
+    }
+
+    fn respond(&mut self, response: impl Future<Output = StoreResponse> + 'static) {
+        self.store_responses.push(response.boxed_local());
+    }
+}
+
+fn no_snapshot_store(operation: Operation) -> StorageError {
+    StorageError::new(StorageErrorKind::Unsupported, operation)
+        .not_stored()
+        .with_message("no snapshot store is configured")
+}
