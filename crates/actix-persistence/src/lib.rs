@@ -24,8 +24,9 @@ pub use open_error::OpenError;
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DecodeError, DeleteMessagesError,
     EncodeError, Event, FromPersistError, HARD_PAYLOAD_LIMIT, NoSnapshot, Persist, PersistError,
-    PersistentActor, PersistentContext, Recovery, RecoveryError, RejectionCause, Reply,
-    SaveSnapshotError, Serializer, Snapshot, SnapshotOffer, StartError, StoreResponse,
+    PersistentActor, PersistentContext, Recovery, RecoveryError, RejectionCause, ReplayIssue,
+    ReplayIssueKind, Reply, SaveSnapshotError, Serializer, Snapshot, SnapshotOffer, StartError,
+    StoreResponse,
 };
 
 pub use actix_persistence_storage_api as storage_api;

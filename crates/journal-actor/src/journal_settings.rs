@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use actix_persistence_store_actor::BreakerSettings;
 
+use crate::ReplayFilterSettings;
+
 /// What the actor in front of a journal has to know.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -36,11 +38,13 @@ pub struct JournalSettings {
     pub stash_capacity: usize,
     /// How many calls that write run side by side; `None` for what the journal declares, 0 counts as 1.
     pub lanes: Option<usize>,
+    /// How replayed events are checked for overlapping writers, by whoever replays them.
+    pub replay_filter: ReplayFilterSettings,
 }
 
 impl JournalSettings {
     /// The defaults: [`BreakerSettings::journal`], 30 s for everything but the permit with 2 minutes, 50 recoveries at
-    /// once, 10,000 requests held, lanes as declared.
+    /// once, 10,000 requests held, lanes as declared, a replay filter that fails.
     pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
         Self {
             plugin_id: plugin_id.into(),
@@ -52,6 +56,7 @@ impl JournalSettings {
             max_concurrent_recoveries: 50,
             stash_capacity: 10_000,
             lanes: None,
+            replay_filter: ReplayFilterSettings::default(),
         }
     }
 }

@@ -21,6 +21,7 @@ mod error_chain;
 mod panics;
 mod persist_error;
 mod recovery_error;
+mod replay_issue;
 mod serializer;
 
 pub use context::PersistentContext;
@@ -41,6 +42,7 @@ pub use start::{StartError, start, start_in};
 
 pub use persist_error::{FromPersistError, PersistError, RejectionCause};
 pub use recovery_error::RecoveryError;
+pub use replay_issue::{ReplayIssue, ReplayIssueKind};
 pub use serializer::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DecodeError, EncodeError, HARD_PAYLOAD_LIMIT,
     Serializer,

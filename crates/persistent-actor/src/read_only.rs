@@ -78,11 +78,10 @@ pub async fn replay_events<E: Event, S>(
             source,
         })?;
     let mut pages = EventPages::new(
-        journal.clone(),
+        environment,
         persistence_id,
         ReplayRange::new(range.from, range.to.min(highest)),
         u64::MAX,
-        environment.max_event_bytes(),
     );
     loop {
         let events = pages.next_page().await?;

@@ -2,6 +2,7 @@
 
 pub(crate) mod event_pages;
 pub(crate) mod process;
+mod replay_filter;
 
 use actix_persistence_storage_api::{SequenceNr, SnapshotCriteria};
 

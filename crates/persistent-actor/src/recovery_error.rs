@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::{PersistenceId, SequenceNr, StorageError};
 
-use crate::DecodeError;
+use crate::{DecodeError, ReplayIssue};
 
 /// A stream could not be brought back; nothing of it was skipped.
 #[derive(Debug, thiserror::Error)]
@@ -85,6 +85,31 @@ pub enum RecoveryError {
         persistence_id: PersistenceId,
         /// Which event.
         expected: SequenceNr,
+    },
+    /// Two writers stored events side by side, and the replay filter of the journal is to fail then.
+    ///
+    /// Its mode `repair-by-discard-old` leaves the events of the older writer out, `warn` applies every event.
+    #[error(
+        "two writers overlap in the journal of {persistence_id:?}: {issue}; compare their events, then repair the journal or set its replay-filter.mode"
+    )]
+    WritersOverlap {
+        /// Whose events.
+        persistence_id: PersistenceId,
+        /// Which event, and by whom.
+        issue: ReplayIssue,
+    },
+    /// An event came after one with its number or a higher one, which the replay filter did not see as one of another
+    /// writer, or only after that one had left its window.
+    #[error(
+        "the journal of {persistence_id:?} gave event {sequence_nr} after event {given}; repair it, or raise its replay-filter.window-size if several writers overlap"
+    )]
+    EventRepeated {
+        /// Whose event.
+        persistence_id: PersistenceId,
+        /// Which event.
+        sequence_nr: SequenceNr,
+        /// The event before it.
+        given: SequenceNr,
     },
     /// The actor panicked, in its factory or while it took its snapshot or an event.
     #[error(

@@ -2,6 +2,7 @@
 
 mod circuit_breaker;
 mod journal;
+mod replay_filter;
 mod snapshot_store;
 
 use std::fmt;

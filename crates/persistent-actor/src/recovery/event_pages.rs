@@ -2,11 +2,14 @@
 
 use std::marker::PhantomData;
 
-use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_journal_actor::{JournalHandle, ReplayFilterMode};
 use actix_persistence_storage_api::{
-    EventRecord, PageLimit, PersistenceId, ReplayRange, SequenceNr,
+    EventRecord, Operation, PageLimit, PersistenceId, ReplayRange, SequenceNr, StorageError,
+    StorageErrorKind,
 };
 
+use crate::environment::Environment;
+use crate::recovery::replay_filter::{Offered, ReplayFilter};
 use crate::serializer::{Manifest, decode};
 use crate::{Event, RecoveryError};
 
@@ -17,43 +20,62 @@ pub(crate) struct NumberedEvent<E> {
 }
 
 /// What is left of a replay from one number to another, both inclusive.
+///
+/// Events are counted and missed as the journal gives them; then the replay filter sees them, and what it lets pass is
+/// decoded. No more than a page and the filter's window is in memory.
 pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
     manifest: Manifest,
     max_event_bytes: usize,
+    filter: Option<ReplayFilter>,
     next: SequenceNr,
     to: SequenceNr,
     left: u64,
+    /// The last event that was given.
+    given: SequenceNr,
     event: PhantomData<fn() -> E>,
 }
 
 impl<E: Event> EventPages<E> {
     /// From `range.from` to `range.to`, where the journal must have every event that was not deleted.
     pub(crate) fn new(
-        journal: JournalHandle,
+        environment: &Environment,
         persistence_id: PersistenceId,
         range: ReplayRange,
         max_events: u64,
-        max_event_bytes: usize,
     ) -> Self {
+        let journal = environment.journal.clone();
         Self {
+            filter: ReplayFilter::new(&journal.settings().replay_filter),
             journal,
             persistence_id,
             manifest: Manifest::new(E::MANIFEST, E::VERSION),
-            max_event_bytes,
+            max_event_bytes: environment.max_event_bytes(),
             next: range.from.max(1),
             to: range.to,
             left: max_events,
+            given: 0,
             event: PhantomData,
         }
     }
 
     /// The next events in order; empty at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
-        if self.next > self.to || self.left == 0 {
-            return Ok(Vec::new());
+        while self.next <= self.to && self.left > 0 {
+            let passed = self.read_page().await?;
+            if !passed.is_empty() {
+                return self.decode_all(passed);
+            }
         }
+        let held_back = self.filter.take().map_or_else(Vec::new, |mut filter| {
+            std::iter::from_fn(|| filter.release()).collect()
+        });
+        self.decode_all(held_back)
+    }
+
+    /// Reads one page, and gives what the filter lets pass by now.
+    async fn read_page(&mut self) -> Result<Vec<EventRecord>, RecoveryError> {
         let range = ReplayRange::new(self.next, self.to);
         let mut limit = PageLimit::DEFAULT;
         limit.max_events = limit
@@ -63,32 +85,92 @@ impl<E: Event> EventPages<E> {
             .journal
             .replay(self.persistence_id.clone(), range, limit)
             .await
-            .map_err(|source| RecoveryError::Journal {
-                persistence_id: self.persistence_id.clone(),
-                source,
-            })?;
-        let events = page
-            .events
-            .into_iter()
-            .map(|record| self.accept(record, page.deleted_to))
-            .collect::<Result<Vec<_>, _>>()?;
+            .map_err(|source| self.journal_error(source))?;
+        if page.more && page.events.is_empty() {
+            return Err(self.corrupt("a page is empty although more events follow".to_owned()));
+        }
+        let mut passed = Vec::with_capacity(page.events.len());
+        for record in page.events {
+            self.count(&record, range, page.deleted_to)?;
+            passed.extend(self.filter(record)?);
+        }
         if !page.more && self.left > 0 {
             self.check_end(page.deleted_to)?;
-            self.next = self.to.saturating_add(1);
+            self.left = 0;
         }
-        Ok(events)
+        Ok(passed)
     }
 
-    fn accept(
+    /// Notes that the journal has the event, unless one before it is missing.
+    fn count(
         &mut self,
-        record: EventRecord,
+        record: &EventRecord,
+        asked_for: ReplayRange,
         deleted_to: SequenceNr,
-    ) -> Result<NumberedEvent<E>, RecoveryError> {
+    ) -> Result<(), RecoveryError> {
         let sequence_nr = record.sequence_nr;
-        // A gap is what a delete made, as long as it ends where the delete did.
-        if sequence_nr != self.next && sequence_nr != self.next.max(deleted_to + 1) {
-            return Err(self.missing(self.next.max(deleted_to + 1)));
+        if !(asked_for.from..=asked_for.to).contains(&sequence_nr) {
+            let ReplayRange { from, to } = asked_for;
+            let message =
+                format!("event {sequence_nr} came, but events from {from} to {to} were asked for");
+            return Err(self.corrupt(message));
         }
+        // A gap is what a delete made, as long as it ends where the delete did. A number that was there before is no
+        // gap, but for the filter to judge.
+        let first_kept = self.next.max(deleted_to.saturating_add(1));
+        if sequence_nr > self.next && sequence_nr != first_kept {
+            return Err(self.missing(first_kept));
+        }
+        self.next = self.next.max(sequence_nr.saturating_add(1));
+        self.left = self.left.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Gives the event that may be applied now, if there is one.
+    fn filter(&mut self, record: EventRecord) -> Result<Option<EventRecord>, RecoveryError> {
+        let settings = &self.journal.settings().replay_filter;
+        if settings.debug {
+            tracing::debug!(
+                persistence_id = %self.persistence_id,
+                sequence_nr = record.sequence_nr,
+                writer = %record.writer,
+                "an event is replayed"
+            );
+        }
+        let Some(filter) = &mut self.filter else {
+            return Ok(Some(record));
+        };
+        let Offered { released, issues } = filter.offer(record);
+        for issue in issues {
+            if filter.fails() {
+                return Err(RecoveryError::WritersOverlap {
+                    persistence_id: self.persistence_id.clone(),
+                    issue,
+                });
+            }
+            tracing::warn!(
+                persistence_id = %self.persistence_id,
+                sequence_nr = issue.sequence_nr,
+                discarded = filter.discards(),
+                "writers overlap in the journal: {issue}"
+            );
+        }
+        Ok(released)
+    }
+
+    fn decode_all(
+        &mut self,
+        records: Vec<EventRecord>,
+    ) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
+        records
+            .into_iter()
+            .map(|record| self.decode(&record))
+            .collect()
+    }
+
+    fn decode(&mut self, record: &EventRecord) -> Result<NumberedEvent<E>, RecoveryError> {
+        let sequence_nr = record.sequence_nr;
+        self.check_order(sequence_nr)?;
         let event =
             decode(&record.payload, &self.manifest, self.max_event_bytes).map_err(|source| {
                 RecoveryError::Event {
@@ -99,14 +181,27 @@ impl<E: Event> EventPages<E> {
                     source,
                 }
             })?;
-        self.next = sequence_nr + 1;
-        self.left -= 1;
         Ok(NumberedEvent { sequence_nr, event })
+    }
+
+    /// An event that contradicts one already given is the last resort: the filter sees those within its window.
+    fn check_order(&mut self, sequence_nr: SequenceNr) -> Result<(), RecoveryError> {
+        let mode = self.journal.settings().replay_filter.mode;
+        let tolerant = matches!(mode, ReplayFilterMode::Warn | ReplayFilterMode::Off);
+        if sequence_nr <= self.given && !tolerant {
+            return Err(RecoveryError::EventRepeated {
+                persistence_id: self.persistence_id.clone(),
+                sequence_nr,
+                given: self.given,
+            });
+        }
+        self.given = sequence_nr;
+        Ok(())
     }
 
     /// Fewer events than the journal announced are a loss, unless they were deleted meanwhile.
     fn check_end(&self, deleted_to: SequenceNr) -> Result<(), RecoveryError> {
-        let first_kept = self.next.max(deleted_to + 1);
+        let first_kept = self.next.max(deleted_to.saturating_add(1));
         if self.to != SequenceNr::MAX && first_kept <= self.to {
             return Err(self.missing(first_kept));
         }
@@ -117,6 +212,20 @@ impl<E: Event> EventPages<E> {
         RecoveryError::EventMissing {
             persistence_id: self.persistence_id.clone(),
             expected,
+        }
+    }
+
+    fn corrupt(&self, message: String) -> RecoveryError {
+        let error = StorageError::new(StorageErrorKind::Corrupt, Operation::ReplayMessages)
+            .with_persistence_id(self.persistence_id.clone())
+            .with_message(message);
+        self.journal_error(error)
+    }
+
+    fn journal_error(&self, source: StorageError) -> RecoveryError {
+        RecoveryError::Journal {
+            persistence_id: self.persistence_id.clone(),
+            source,
         }
     }
 }

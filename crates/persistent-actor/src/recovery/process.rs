@@ -47,7 +47,7 @@ enum Stage<E> {
     Snapshot {
         highest: SequenceNr,
     },
-    Events(EventPages<E>),
+    Events(Box<EventPages<E>>),
     Completed,
 }
 
@@ -116,7 +116,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                     let highest = *highest;
                     let record = self.load_snapshot().await?;
                     let start = record.as_ref().map_or(0, |r| r.metadata.sequence_nr);
-                    self.stage = Stage::Events(self.pages(start, highest));
+                    self.stage = Stage::Events(Box::new(self.pages(start, highest)));
                     if let Some(record) = record {
                         return self.offer(record, highest).map(RecoveryStep::Snapshot);
                     }
@@ -196,11 +196,10 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
     fn pages(&self, start: SequenceNr, highest: SequenceNr) -> EventPages<E> {
         let to = self.recovery.to_sequence_nr.min(highest);
         EventPages::new(
-            self.environment.journal.clone(),
+            &self.environment,
             self.persistence_id.clone(),
             ReplayRange::new(start.saturating_add(1), to),
             self.recovery.replay_max,
-            self.environment.max_event_bytes(),
         )
     }
 

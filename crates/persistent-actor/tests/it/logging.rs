@@ -17,23 +17,24 @@ thread_local! {
 
 /// One subscriber for all threads: `tracing` remembers for ever that a place is not listened to if another test, on a
 /// thread without a subscriber of its own, comes by first.
-fn collect() {
+pub(crate) fn collect() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         tracing_subscriber::fmt()
             .with_ansi(false)
+            .with_max_level(tracing_subscriber::filter::LevelFilter::DEBUG)
             .with_writer(|| Logged)
             .init();
     });
     LOGGED.with_borrow_mut(Vec::clear);
 }
 
-fn logged() -> String {
+pub(crate) fn logged() -> String {
     LOGGED.with_borrow(|bytes| String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// Checks that a line has all these parts.
-fn has_line(parts: &[&str]) {
+pub(crate) fn has_line(parts: &[&str]) {
     let text = logged();
     let has = |line: &str| parts.iter().all(|part| line.contains(part));
     assert!(text.lines().any(has), "no line with {parts:?} in\n{text}");

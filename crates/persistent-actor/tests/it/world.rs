@@ -8,7 +8,7 @@ use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{Environment, PersistentActor, StartError, start};
 use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings};
-use actix_persistence_storage_api::Journal;
+use actix_persistence_storage_api::{Journal, SnapshotStore};
 use actix_persistence_store_actor::StoreThread;
 
 use crate::scripted_journal::ScriptedJournal;
@@ -62,20 +62,26 @@ impl World {
         journal: Arc<dyn Journal>,
         change: impl FnOnce(&mut Environment),
     ) -> Self {
+        let snapshots = Arc::new(storage.snapshot_store());
+        Self::tuned(storage, journal, snapshots, |_, _| {}, change)
+    }
+
+    /// Any journal and snapshot store, with settings of the test's own.
+    pub(crate) fn tuned(
+        storage: MemoryStorage,
+        journal: Arc<dyn Journal>,
+        snapshot_store: Arc<dyn SnapshotStore>,
+        tune: impl FnOnce(&mut JournalSettings, &mut SnapshotSettings),
+        change: impl FnOnce(&mut Environment),
+    ) -> Self {
+        let mut journal_settings = JournalSettings::new("test");
+        let mut snapshot_settings = SnapshotSettings::new("test");
+        tune(&mut journal_settings, &mut snapshot_settings);
         let thread = StoreThread::on_current_arbiter();
         let runtime = tokio::runtime::Handle::current();
-        let journal = JournalHandle::start(
-            journal,
-            JournalSettings::new("test"),
-            runtime.clone(),
-            &thread,
-        );
-        let snapshot_store = SnapshotHandle::start(
-            Arc::new(storage.snapshot_store()),
-            SnapshotSettings::new("test"),
-            runtime,
-            &thread,
-        );
+        let journal = JournalHandle::start(journal, journal_settings, runtime.clone(), &thread);
+        let snapshot_store =
+            SnapshotHandle::start(snapshot_store, snapshot_settings, runtime, &thread);
         let mut environment = Environment::new(journal, Some(snapshot_store));
         change(&mut environment);
         Self {

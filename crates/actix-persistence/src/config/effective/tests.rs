@@ -24,6 +24,8 @@ tls.ca = "ca.pem"
 write-timeout = "5 s"
 [persistence.journal-plugin-fallback.circuit-breaker]
 max-failures = 3
+[persistence.journal-plugin-fallback.replay-filter]
+window-size = 20
 "#;
     let config = Config::from_toml(text, "app.toml")
         .unwrap()
@@ -55,6 +57,12 @@ max-failures = 3  # app.toml:14
 max-reset-timeout = "36500d"  # default
 random-factor = 0.0  # default
 reset-timeout = "30s"  # default
+
+[persistence.journal.accounts.replay-filter]
+debug = false  # default
+max-old-writers = 10  # default
+mode = "fail"  # default
+window-size = 20  # app.toml:16
 
 [persistence.journal.accounts.tls]
 ca = "ca.pem"  # app.toml:10

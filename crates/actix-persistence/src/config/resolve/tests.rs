@@ -5,7 +5,7 @@ mod plugins;
 
 use std::time::Duration;
 
-use actix_persistence_journal_actor::JournalSettings;
+use actix_persistence_journal_actor::{JournalSettings, ReplayFilterMode};
 use actix_persistence_persistent_actor::{BackOffSettings, Serializer};
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::ConfigErrors;
@@ -147,6 +147,10 @@ fn every_key_of_a_journal_reaches_its_settings() {
         circuit-breaker.max-reset-timeout = "10s"
         circuit-breaker.exponential-backoff = 1.5
         circuit-breaker.random-factor = 0.25
+        replay-filter.mode = "repair-by-discard-old"
+        replay-filter.window-size = 11
+        replay-filter.max-old-writers = 12
+        replay-filter.debug = true
     "#;
     let settings = settings(&config(text));
     let [journal] = &settings.journals[..] else {
@@ -160,6 +164,10 @@ fn every_key_of_a_journal_reaches_its_settings() {
     expected.max_concurrent_recoveries = 5;
     expected.lanes = Some(6);
     expected.circuit_breaker = breaker(7);
+    expected.replay_filter.mode = ReplayFilterMode::RepairByDiscardOld;
+    expected.replay_filter.window_size = 11;
+    expected.replay_filter.max_old_writers = 12;
+    expected.replay_filter.debug = true;
     assert_eq!(journal.settings, expected);
     assert_eq!(journal.serializer, Serializer::Json);
     assert!(journal.section.is_empty());
@@ -297,6 +305,34 @@ fn a_fallback_fills_in_what_a_section_lacks_key_by_key() {
     // It is the fallback of journals only.
     let snapshots = &settings.snapshot_stores[0].settings;
     assert_eq!(*snapshots, SnapshotSettings::new("memory"));
+}
+
+#[test]
+fn every_mode_of_the_replay_filter_is_known_and_a_fallback_is_for_all_journals() {
+    let mode = |text: &str| {
+        settings(&config(text)).journals[0]
+            .settings
+            .replay_filter
+            .mode
+    };
+    for (name, expected) in [
+        (
+            "repair-by-discard-old",
+            ReplayFilterMode::RepairByDiscardOld,
+        ),
+        ("fail", ReplayFilterMode::Fail),
+        ("warn", ReplayFilterMode::Warn),
+        ("off", ReplayFilterMode::Off),
+    ] {
+        let fallback = format!(
+            "[persistence.journal-plugin-fallback]\nreplay-filter.mode = \"{name}\"\n[persistence.journal.memory]\n"
+        );
+        assert_eq!(mode(&fallback), expected);
+    }
+    assert_eq!(
+        mode("[persistence.journal.memory]\n"),
+        ReplayFilterMode::Fail
+    );
 }
 
 #[test]

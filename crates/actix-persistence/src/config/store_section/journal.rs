@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{Item, Section, SectionReader, Value};
 
 use super::super::durations::{positive_duration, shown_duration};
 use super::super::settings::{ForAllStores, positive_count};
-use super::{StoreSettings, circuit_breaker, default, default_origin};
+use super::{StoreSettings, circuit_breaker, default, default_origin, replay_filter};
 
 impl StoreSettings for JournalSettings {
     const SECTION: &'static str = "journal";
@@ -18,6 +18,7 @@ impl StoreSettings for JournalSettings {
         "max-concurrent-recoveries",
         "lanes",
         circuit_breaker::KEY,
+        replay_filter::KEY,
     ];
 
     fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores) -> Self {
@@ -44,11 +45,13 @@ impl StoreSettings for JournalSettings {
         let lanes = reader.integer_or("lanes", 0, 1..=1_024);
         settings.lanes = usize::try_from(lanes).ok().filter(|lanes| *lanes > 0);
         settings.circuit_breaker = circuit_breaker::read(reader, settings.circuit_breaker);
+        settings.replay_filter = replay_filter::read(reader, settings.replay_filter);
         settings
     }
 
     fn shown(&self, section: Section, all: &ForAllStores) -> Section {
-        let mut section = circuit_breaker::shown(&self.circuit_breaker, section);
+        let section = circuit_breaker::shown(&self.circuit_breaker, section);
+        let mut section = replay_filter::shown(&self.replay_filter, section);
         for (key, duration) in [
             ("initialize-timeout", self.initialize_timeout),
             ("write-timeout", self.write_timeout),

@@ -120,6 +120,20 @@ fn one_mistake_one_line() {
             "app.toml:2: 'persistence.journal.memory.lanes' must be from 1 to 1024, not 0",
         ),
         (
+            "[persistence.journal.memory]\nreplay-filter.window-size = 0\n",
+            "app.toml:2: 'persistence.journal.memory.replay-filter.window-size' must be from 1 to 4294967295, not 0",
+        ),
+        (
+            "[persistence.journal-plugin-fallback]\nreplay-filter.max-old-writers = 0\n",
+            "app.toml:2: 'persistence.journal-plugin-fallback.replay-filter.max-old-writers' \
+             must be from 1 to 4294967295, not 0",
+        ),
+        (
+            "[persistence.journal.memory]\nreplay-filter.mode = \"repair\"\n",
+            "app.toml:2: 'persistence.journal.memory.replay-filter.mode' must be \"repair-by-discard-old\" or \
+             \"fail\" or \"warn\" or \"off\", not \"repair\"",
+        ),
+        (
             "[persistence.journal.memory]\ninitialize-timeout = \"0s\"\n",
             "app.toml:2: 'persistence.journal.memory.initialize-timeout' must be longer than 0s",
         ),

@@ -27,17 +27,17 @@ kind = "sqlite"
 auto-initialise = true
 write-timout = "1s"
 lanes = 0
-replay-filter.mode = "fail"
+compaction.mode = "none"
 "#;
     let keys = "known keys: auto-initialize, circuit-breaker, initialize-timeout, kind, lanes, \
-                max-concurrent-recoveries, recovery-event-timeout, recovery-permit-timeout, serializer, url, \
-                write-timeout";
+                max-concurrent-recoveries, recovery-event-timeout, recovery-permit-timeout, \
+                replay-filter, serializer, url, write-timeout";
     let expected = format!(
         "app.toml:1: 'persistence.journal.a.url' is missing\n\
          app.toml:3: unknown key 'persistence.journal.a.auto-initialise'; did you mean 'auto-initialize'? {keys}\n\
          app.toml:4: unknown key 'persistence.journal.a.write-timout'; did you mean 'write-timeout'? {keys}\n\
          app.toml:5: 'persistence.journal.a.lanes' must be from 1 to 1024, not 0\n\
-         app.toml:6: unknown key 'persistence.journal.a.replay-filter'; {keys}"
+         app.toml:6: unknown key 'persistence.journal.a.compaction'; {keys}"
     );
     assert_eq!(all_mistakes(text), expected);
 }

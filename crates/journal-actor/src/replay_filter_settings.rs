@@ -1,0 +1,46 @@
+//! What is done about events that two writers stored side by side.
+
+/// How replays of a journal are checked for overlapping writers; as Akka's `replay-filter`.
+///
+/// A journal with a unique key and epochs cannot hold such events; the filter is for stores that were filled by other
+/// programs, or damaged. A journal that has several events with one number must give them in one page, because the next
+/// page begins at the next number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReplayFilterSettings {
+    /// What happens when writers overlap.
+    pub mode: ReplayFilterMode,
+    /// How many events are held back so that one can still be discarded; 0 counts as 1.
+    pub window_size: usize,
+    /// How many replaced writers are remembered; 0 counts as 1.
+    pub max_old_writers: usize,
+    /// Whether each event is logged, at level debug, with its number and writer.
+    pub debug: bool,
+}
+
+/// What happens when writers overlap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum ReplayFilterMode {
+    /// A warning each, and the events of the older writer are left out; Akka's default.
+    RepairByDiscardOld,
+    /// The recovery fails; the default, because an event that was stored is never left out unasked.
+    #[default]
+    Fail,
+    /// A warning each, and every event is applied.
+    Warn,
+    /// Nobody looks, and every event is applied.
+    Off,
+}
+
+impl Default for ReplayFilterSettings {
+    /// Fails, with Akka's sizes: 100 events, 10 writers.
+    fn default() -> Self {
+        Self {
+            mode: ReplayFilterMode::default(),
+            window_size: 100,
+            max_old_writers: 10,
+            debug: false,
+        }
+    }
+}

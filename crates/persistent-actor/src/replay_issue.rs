@@ -1,0 +1,55 @@
+//! What the replay filter found.
+
+use std::fmt;
+
+use actix_persistence_storage_api::{SequenceNr, WriterId};
+
+/// An event that shows that two writers were at work side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ReplayIssue {
+    /// What is wrong with it.
+    pub kind: ReplayIssueKind,
+    /// The number of the event.
+    pub sequence_nr: SequenceNr,
+    /// Who wrote the event.
+    pub writer: WriterId,
+    /// Who wrote the event it contradicts; the same for an event out of order.
+    pub other_writer: WriterId,
+}
+
+/// How an event contradicts another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReplayIssueKind {
+    /// Its number is below that of the event before it, though nobody took over between them.
+    OutOfOrder,
+    /// Another writer had already taken over from its writer.
+    OldWriter,
+    /// Another writer took over at its number or below.
+    Overtaken,
+}
+
+impl fmt::Display for ReplayIssue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            sequence_nr,
+            writer,
+            other_writer,
+        } = self;
+        write!(f, "event {sequence_nr} of writer {writer} ")?;
+        match kind {
+            ReplayIssueKind::OutOfOrder => {
+                write!(f, "comes after a higher number of writer {other_writer}")
+            }
+            ReplayIssueKind::OldWriter => write!(f, "comes after writer {other_writer} took over"),
+            ReplayIssueKind::Overtaken => {
+                write!(
+                    f,
+                    "is contradicted by writer {other_writer}, who took over there or before"
+                )
+            }
+        }
+    }
+}
