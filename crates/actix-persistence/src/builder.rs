@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_journal_actor::JournalHandle;
-use actix_persistence_persistent_actor::LiveIds;
+use actix_persistence_persistent_actor::{LiveIds, OverflowReplies, OverflowStrategy};
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_storage_api::{Journal, Plugin, SnapshotStore};
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::{self, Runtime};
 
-use crate::config::{JournalSection, PluginKind, Settings, SnapshotSection};
+use crate::config::{JournalSection, OverflowChoices, PluginKind, Settings, SnapshotSection};
 use crate::current;
 use crate::made_stores::MadeStores;
 use crate::persistence::{JournalEntry, Shared, SnapshotEntry};
@@ -26,6 +26,7 @@ pub struct Builder {
     plugins: Vec<Arc<dyn Plugin>>,
     made: MadeStores,
     made_ids: Vec<(&'static str, String)>,
+    overflow: OverflowChoices,
 }
 
 impl Builder {
@@ -39,6 +40,7 @@ impl Builder {
             ],
             made: MadeStores::default(),
             made_ids: Vec::new(),
+            overflow: OverflowChoices::default(),
         }
     }
 
@@ -69,6 +71,24 @@ impl Builder {
         let path = format!("persistence.snapshot-store.{plugin_id}");
         self.made.add_snapshot_store(path, store);
         self.made_ids.push(("snapshot-store", plugin_id.to_owned()));
+        self
+    }
+
+    /// The answers for the setting `persistence.internal-stash.overflow = "reply"`.
+    pub fn overflow_replies(mut self, replies: OverflowReplies) -> Self {
+        self.overflow.replies = replies;
+        self
+    }
+
+    /// Lets the setting `persistence.internal-stash.overflow` choose a strategy of the application by this name.
+    pub fn overflow_strategy(
+        mut self,
+        name: &str,
+        strategy: impl OverflowStrategy + 'static,
+    ) -> Self {
+        self.overflow
+            .strategies
+            .insert(name.to_owned(), Arc::new(strategy));
         self
     }
 
@@ -119,7 +139,7 @@ impl Builder {
             default_journal: settings.default_journal,
             default_snapshot_store: settings.default_snapshot_store,
             back_off: settings.back_off,
-            stash_capacity: settings.stash_capacity,
+            stash_policy: settings.stash_policy,
             environments: Mutex::new(HashMap::new()),
             _thread: thread,
             runtime: Some(runtime),
@@ -139,7 +159,7 @@ impl Builder {
             .iter()
             .map(|plugin| PluginKind::from(&**plugin))
             .collect();
-        let resolution = self.config.resolve(&kinds);
+        let resolution = self.config.resolve(&kinds, &self.overflow);
         let mut mistakes = resolution.mistakes;
         let settings = resolution.settings;
         let mut journals = Vec::new();

@@ -9,6 +9,7 @@ mod masked;
 mod mistakes;
 mod resolve;
 mod settings;
+mod stash;
 mod store_section;
 mod toml_document;
 mod unknown_name;
@@ -24,6 +25,7 @@ use crate::made_stores::MadeStores;
 pub use load_error::ConfigLoadError;
 pub(crate) use resolve::PluginKind;
 pub(crate) use settings::Settings;
+pub(crate) use stash::OverflowChoices;
 pub(crate) use store_section::{JournalSection, SnapshotSection};
 
 use mistakes::Mistakes;

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use actix::{Addr, ArbiterHandle};
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{
-    BackOffSettings, Environment, LiveIds, PersistentActor, Serializer, StartError, start, start_in,
+    BackOffSettings, Environment, LiveIds, PersistentActor, Serializer, StartError, StashPolicy,
+    start, start_in,
 };
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_storage_api::StorageError;
@@ -33,7 +34,7 @@ pub(crate) struct Shared {
     pub(crate) default_journal: Option<String>,
     pub(crate) default_snapshot_store: Option<String>,
     pub(crate) back_off: BackOffSettings,
-    pub(crate) stash_capacity: usize,
+    pub(crate) stash_policy: StashPolicy,
     /// One environment per pair of plugin ids in use.
     pub(crate) environments: Mutex<HashMap<PluginIds, Arc<Environment>>>,
     /// Where the store actors live.
@@ -210,6 +211,12 @@ impl Persistence {
         }
     }
 
+    /// How many messages an actor holds while it recovers or persists, and what happens to further ones, for actors
+    /// that do not [say otherwise](PersistentActor::stash_policy).
+    pub fn stash_policy(&self) -> &StashPolicy {
+        &self.0.stash_policy
+    }
+
     /// The settings of a journal as they are in force, with where each was written and without secrets: TOML.
     pub fn journal_config(&self, plugin_id: &str) -> Option<&str> {
         let entry = self.0.journals.get(short_id(plugin_id, JOURNAL_PREFIX))?;
@@ -280,7 +287,7 @@ impl Persistence {
                 environment.snapshot_serializer = entry.serializer;
             }
             environment.back_off = shared.back_off.clone();
-            environment.stash_capacity = shared.stash_capacity;
+            environment.stash_policy = shared.stash_policy.clone();
             environment.live_ids = journal.live_ids.clone();
             Arc::new(environment)
         });

@@ -28,10 +28,13 @@ use tokio::time::Instant;
 use crate::context::cause::CauseRef;
 use crate::context::pending::{Kind, PendingQueue};
 use crate::context::tasks::Tasks;
+use crate::envelope::pack;
 use crate::environment::Environment;
 use crate::serializer::Manifest;
+use crate::stash::StashRef;
 use crate::{
-    Event, Persist, PersistError, PersistentActor, RejectionCause, ReplyTo, StoreResponse,
+    Event, Persist, PersistError, PersistentActor, RejectionCause, Reply, ReplyTo, StoreResponse,
+    UserStash,
 };
 
 /// The context of a [`PersistentActor`]: an actix context with a run loop of its own.
@@ -56,6 +59,7 @@ pub struct PersistentContext<A: PersistentActor> {
     pub(crate) snapshot_sequence_nr: SequenceNr,
     /// The cause of the turn under way.
     pub(crate) cause: Option<CauseRef>,
+    stash: StashRef<A>,
     address: WeakAddr<A>,
     writer: WriterId,
     epoch: Epoch,
@@ -78,6 +82,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         environment: Arc<Environment>,
         address: WeakAddr<A>,
         writer: WriterId,
+        stash: StashRef<A>,
     ) -> Self {
         Self {
             persistence_id,
@@ -93,6 +98,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             last_sequence_nr: 0,
             snapshot_sequence_nr: 0,
             cause: None,
+            stash,
             address,
             writer,
             epoch: 0,
@@ -167,6 +173,33 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// In a timer, a stream or a spawned future it leads nowhere: there keep what this gave before. See [`ReplyTo`].
     pub fn reply_to<M: Message>(&mut self) -> ReplyTo<M> {
         ReplyTo::new(self.cause())
+    }
+
+    /// Puts a command aside, to process it later: to be returned from its handler.
+    ///
+    /// As [`UserStash::stash`] of the stash without a name.
+    pub fn stash<M>(&mut self, command: M) -> Reply<M>
+    where
+        A: Handler<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        self.user_stash("").stash(command)
+    }
+
+    /// Processes everything put aside next, in order, before the commands that arrived since; gives how many there are.
+    pub fn unstash_all(&mut self) -> usize {
+        self.user_stash("").unstash_all()
+    }
+
+    /// Processes the oldest command put aside, after those that wait already; gives whether there is one.
+    pub fn unstash(&mut self) -> bool {
+        self.user_stash("").unstash()
+    }
+
+    /// The stash of this name; an actor may have several. The one that [`stash`](Self::stash) fills has the name `""`.
+    pub fn user_stash(&mut self, name: &'static str) -> UserStash<A> {
+        UserStash::new(StashRef::clone(&self.stash), name)
     }
 
     /// What the present turn belongs to; made when first asked for.
@@ -369,7 +402,7 @@ where
         message: M,
         sender: Option<actix::dev::OneshotSender<M::Result>>,
     ) -> actix::dev::Envelope<A> {
-        actix::dev::Envelope::new(message, sender)
+        pack(message, sender)
     }
 }
 

@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::live_ids::Registration;
 use crate::panics::caught;
-use crate::{PersistentActor, RecoveryError};
+use crate::{BackOffSettings, PersistentActor, RecoveryError, StashPolicy};
 
 /// The task behind the address of a persistent actor: ends with it.
 pub(crate) struct Driver<A: PersistentActor, F> {
@@ -28,6 +28,7 @@ pub(crate) struct Driver<A: PersistentActor, F> {
     environment: Arc<Environment>,
     registration: Registration,
     address: WeakAddr<A>,
+    back_off: BackOffSettings,
     delays: BackOff,
 }
 
@@ -55,12 +56,20 @@ where
     ) -> Self {
         let persistence_id = registration.persistence_id().clone();
         let recovery = actor.recovery();
+        let back_off = actor
+            .back_off()
+            .unwrap_or_else(|| environment.back_off.clone());
+        mailbox
+            .stash()
+            .borrow_mut()
+            .set_policy(stash_policy(&actor, &environment));
         let first = Incarnation::new(
             actor,
             persistence_id.clone(),
             recovery,
             Arc::clone(&environment),
             address.clone(),
+            &mailbox,
             registration.predecessor_gone(),
         );
         Self {
@@ -68,7 +77,8 @@ where
             mailbox,
             factory,
             persistence_id,
-            delays: environment.back_off.delays(),
+            delays: back_off.delays(),
+            back_off,
             environment,
             registration,
             address,
@@ -77,7 +87,7 @@ where
 
     /// Backs off after a failure; gives whether there will be another incarnation.
     fn back_off(&mut self, failure: Failure, cx: &mut Context<'_>) -> bool {
-        let settings = &self.environment.back_off;
+        let settings = &self.back_off;
         if failure
             .worked_for
             .is_some_and(|worked| worked >= settings.reset_after)
@@ -99,6 +109,8 @@ where
         if refusing {
             self.mailbox.close_waiting(cx);
         }
+        // What the actor had put aside is for the next one to decide about.
+        self.mailbox.stash().borrow_mut().take_back_everything();
         let delay = self.delays.next_delay();
         tracing::info!(
             persistence_id = %self.persistence_id,
@@ -127,20 +139,21 @@ where
 
     /// Builds the next incarnation.
     fn rebuild(&mut self) -> Result<(), Failure> {
-        let factory = &mut self.factory;
+        let (factory, environment) = (&mut self.factory, &self.environment);
         let made = caught(|| {
             let actor = factory();
             let (id, recovery) = (actor.persistence_id(), actor.recovery());
-            (actor, id, recovery)
+            let policy = stash_policy(&actor, environment);
+            (actor, id, recovery, policy)
         });
         let made = made.map_err(|message| RecoveryError::Panicked {
             persistence_id: self.persistence_id.clone(),
             sequence_nr: 0,
             message,
         });
-        let same_id = made.and_then(|(actor, found, recovery)| {
+        let same_id = made.and_then(|(actor, found, recovery, policy)| {
             if found == self.persistence_id {
-                Ok((actor, recovery))
+                Ok((actor, recovery, policy))
             } else {
                 Err(RecoveryError::OtherId {
                     persistence_id: self.persistence_id.clone(),
@@ -148,7 +161,7 @@ where
                 })
             }
         });
-        let (actor, recovery) = same_id.map_err(|error| {
+        let (actor, recovery, policy) = same_id.map_err(|error| {
             tracing::error!(
                 persistence_id = %self.persistence_id,
                 error = %ErrorChain(&error),
@@ -156,16 +169,24 @@ where
             );
             Failure::of_recovery(&error)
         })?;
+        self.mailbox.stash().borrow_mut().set_policy(policy);
         self.stage = Stage::Live(Box::new(Incarnation::new(
             actor,
             self.persistence_id.clone(),
             recovery,
             Arc::clone(&self.environment),
             self.address.clone(),
+            &self.mailbox,
             std::future::ready(()),
         )));
         Ok(())
     }
+}
+
+fn stash_policy<A: PersistentActor>(actor: &A, environment: &Environment) -> StashPolicy {
+    actor
+        .stash_policy()
+        .unwrap_or_else(|| environment.stash_policy.clone())
 }
 
 impl<A, F> Future for Driver<A, F>
@@ -190,6 +211,8 @@ where
                         this.mailbox.close_waiting(cx);
                     } else {
                         this.mailbox.stash_arrivals(cx);
+                        // It has failed already.
+                        this.mailbox.stash().borrow_mut().take_overflowed();
                     }
                     if this.mailbox.is_abandoned(cx) {
                         return Poll::Ready(());

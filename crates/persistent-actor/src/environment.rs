@@ -10,7 +10,7 @@ use actix_persistence_storage_api::BackOff;
 
 use crate::live_ids::LiveIds;
 use crate::serializer::{DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, HARD_PAYLOAD_LIMIT};
-use crate::{Event, Serializer, Snapshot};
+use crate::{Event, Serializer, Snapshot, StashPolicy};
 
 /// The stores and settings an actor is started with.
 #[non_exhaustive]
@@ -25,8 +25,8 @@ pub struct Environment {
     pub snapshot_serializer: Serializer,
     /// When a failed actor is rebuilt.
     pub back_off: BackOffSettings,
-    /// How many messages an actor holds while it recovers or persists; further ones stay in its mailbox.
-    pub stash_capacity: usize,
+    /// How many messages an actor holds while it recovers or persists, and what happens to further ones.
+    pub stash_policy: StashPolicy,
     /// The ids that are live in this process, shared by all environments of one journal.
     pub live_ids: LiveIds,
 }
@@ -69,9 +69,6 @@ impl BackOffSettings {
 }
 
 impl Environment {
-    /// How many messages an actor holds unless told otherwise.
-    pub const DEFAULT_STASH_CAPACITY: usize = 4_096;
-
     /// These stores with default settings.
     pub fn new(journal: JournalHandle, snapshot_store: Option<SnapshotHandle>) -> Self {
         Self {
@@ -80,7 +77,7 @@ impl Environment {
             event_serializer: Serializer::default(),
             snapshot_serializer: Serializer::default(),
             back_off: BackOffSettings::default(),
-            stash_capacity: Self::DEFAULT_STASH_CAPACITY,
+            stash_policy: StashPolicy::default(),
             live_ids: LiveIds::default(),
         }
     }
@@ -116,7 +113,7 @@ impl fmt::Debug for Environment {
         f.debug_struct("Environment")
             .field("journal", &self.journal.settings().plugin_id)
             .field("back_off", &self.back_off)
-            .field("stash_capacity", &self.stash_capacity)
+            .field("stash_policy", &self.stash_policy)
             .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod context;
+mod envelope;
 mod event;
 mod persist;
 mod persist_future;
@@ -9,7 +10,10 @@ mod recovery;
 mod reply;
 mod reply_to;
 mod snapshot;
+mod stash;
+mod stash_policy;
 mod store_response;
+mod user_stash;
 
 mod driver;
 mod environment;
@@ -33,7 +37,9 @@ pub use recovery::Recovery;
 pub use reply::Reply;
 pub use reply_to::ReplyTo;
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOffer};
+pub use stash_policy::{FullStash, Overflow, OverflowReplies, OverflowStrategy, StashPolicy};
 pub use store_response::{DeleteMessagesError, SaveSnapshotError, StoreResponse};
+pub use user_stash::UserStash;
 
 pub use environment::{BackOffSettings, Environment};
 pub use live_ids::LiveIds;

@@ -4,8 +4,8 @@ use actix::Actor;
 use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 
 use crate::{
-    Event, PersistError, PersistentContext, Recovery, RecoveryError, RejectionCause, Snapshot,
-    SnapshotOffer, StoreResponse,
+    BackOffSettings, Event, PersistError, PersistentContext, Recovery, RecoveryError,
+    RejectionCause, Snapshot, SnapshotOffer, StashPolicy, StoreResponse,
 };
 
 /// An actor whose state is the sum of the events it persisted, and is there again after a restart.
@@ -51,6 +51,17 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     /// How much of the past to replay.
     fn recovery(&self) -> Recovery {
         Recovery::default()
+    }
+
+    /// How many messages wait in the actor while it recovers or persists, and what happens to further ones; `None` for
+    /// the configured policy. Asked of every incarnation.
+    fn stash_policy(&self) -> Option<StashPolicy> {
+        None
+    }
+
+    /// When the actor is rebuilt after a failure; `None` for the configured settings. Asked once, of the first one.
+    fn back_off(&self) -> Option<BackOffSettings> {
+        None
     }
 
     /// Called once per start, after the last replayed event and before the first command; may persist.

@@ -11,6 +11,7 @@ use crate::PersistentActor;
 use crate::driver::Driver;
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
+use crate::stash::Stash;
 
 /// How many messages wait in the channel of an address before senders are held back; actix's own default.
 const MAILBOX_CAPACITY: usize = 16;
@@ -83,7 +84,11 @@ where
         .ok_or(StartError::AlreadyRunning(persistence_id))?;
     let (sender, receiver) = channel(MAILBOX_CAPACITY);
     let address = Addr::new(sender);
-    let mailbox = Mailbox::new(receiver, environment.stash_capacity);
+    let stash = Stash::new(
+        registration.persistence_id().clone(),
+        environment.stash_policy.clone(),
+    );
+    let mailbox = Mailbox::new(receiver, stash);
     actix_rt::spawn(Driver::new(
         actor,
         factory,

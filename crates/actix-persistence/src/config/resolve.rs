@@ -3,7 +3,8 @@
 use actix_persistence_storage_api::{Item, Origin, Plugin, Section, SectionReader, Value};
 
 use super::akka::take_meaningless;
-use super::settings::{ForAllStores, positive_count, read_back_off, read_stash_capacity};
+use super::settings::{ForAllStores, positive_count, read_back_off};
+use super::stash::{OverflowChoices, read_stash_policy};
 use super::store_section::{StoreContext, StoreSection, StoreSettings, check_fallback, read_store};
 use super::unknown_name::unknown_name;
 use super::{Config, Mistakes, Settings};
@@ -40,15 +41,19 @@ pub(crate) struct Resolution {
 
 impl Config {
     /// Finds out what the keys mean, and logs a warning for each that is ignored.
-    pub(crate) fn resolve(&self, kinds: &[PluginKind]) -> Resolution {
-        let (resolution, warnings) = self.resolve_silently(kinds);
+    pub(crate) fn resolve(&self, kinds: &[PluginKind], overflow: &OverflowChoices) -> Resolution {
+        let (resolution, warnings) = self.resolve_silently(kinds, overflow);
         for warning in warnings {
             tracing::warn!("{warning}");
         }
         resolution
     }
 
-    fn resolve_silently(&self, kinds: &[PluginKind]) -> (Resolution, Vec<String>) {
+    fn resolve_silently(
+        &self,
+        kinds: &[PluginKind],
+        overflow: &OverflowChoices,
+    ) -> (Resolution, Vec<String>) {
         let mut mistakes = Mistakes::new(self.mistakes.clone());
         let mut warnings = Vec::new();
         let nothing = Section::new("persistence", Origin::code());
@@ -58,7 +63,7 @@ impl Config {
 
         let mut reader = persistence.reader();
         let all = read_for_all_stores(persistence, &mut reader);
-        let stash_capacity = read_stash_capacity(&mut reader);
+        let stash_policy = read_stash_policy(&mut reader, overflow);
         let back_off = read_back_off(&mut reader);
         let mut stores = Stores {
             kinds,
@@ -70,7 +75,7 @@ impl Config {
         let (snapshot_stores, default_snapshot_store) = stores.read(&mut reader);
         mistakes.add(reader.finish());
         let settings = Settings {
-            stash_capacity,
+            stash_policy,
             back_off,
             journals,
             snapshot_stores,

@@ -1,6 +1,6 @@
 //! The config once its keys have been understood.
 
-use actix_persistence_persistent_actor::{BackOffSettings, Environment};
+use actix_persistence_persistent_actor::{BackOffSettings, StashPolicy};
 use actix_persistence_storage_api::{Origin, SectionReader};
 
 use super::durations::positive_duration;
@@ -9,8 +9,8 @@ use super::store_section::{JournalSection, SnapshotSection};
 /// The config once its keys have been understood.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// How many messages an actor holds while it recovers or persists.
-    pub(crate) stash_capacity: usize,
+    /// How many messages an actor holds while it recovers or persists, and what happens to further ones.
+    pub(crate) stash_policy: StashPolicy,
     /// When a failed actor is rebuilt.
     pub(crate) back_off: BackOffSettings,
     /// Every journal, sorted by plugin id.
@@ -35,17 +35,6 @@ pub(super) struct ForAllStores {
 pub(super) fn positive_count(reader: &mut SectionReader<'_>, key: &str, default: usize) -> usize {
     let number = reader.integer_or(key, default as u64, 1..=u64::from(u32::MAX));
     usize::try_from(number).unwrap_or(usize::MAX)
-}
-
-pub(super) fn read_stash_capacity(persistence: &mut SectionReader<'_>) -> usize {
-    let default = Environment::DEFAULT_STASH_CAPACITY;
-    let Some(section) = persistence.section("internal-stash") else {
-        return default;
-    };
-    let mut reader = section.reader();
-    let capacity = positive_count(&mut reader, "capacity", default);
-    persistence.absorb(reader.finish());
-    capacity
 }
 
 pub(super) fn read_back_off(persistence: &mut SectionReader<'_>) -> BackOffSettings {

@@ -20,6 +20,7 @@ use crate::error_chain::ErrorChain;
 use crate::live_ids::Registration;
 use crate::panics::caught;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
+use crate::stash::StashRef;
 use crate::{
     PersistError, PersistentActor, PersistentContext, Recovery, RecoveryError, RejectionCause,
     StoreResponse,
@@ -75,6 +76,7 @@ impl<A: PersistentActor> Incarnation<A> {
         recovery: Recovery,
         environment: Arc<Environment>,
         address: WeakAddr<A>,
+        mailbox: &Mailbox<A>,
         predecessor: impl Future<Output = ()> + 'static,
     ) -> Self {
         let writer = WriterId::random();
@@ -91,7 +93,13 @@ impl<A: PersistentActor> Incarnation<A> {
         };
         Self {
             actor,
-            ctx: PersistentContext::new(persistence_id, environment, address, writer),
+            ctx: PersistentContext::new(
+                persistence_id,
+                environment,
+                address,
+                writer,
+                StashRef::clone(mailbox.stash()),
+            ),
             recovery: Some(recovery.boxed_local()),
             started: false,
             stopping_called: false,
@@ -143,6 +151,9 @@ impl<A: PersistentActor> Incarnation<A> {
                 && self.stop(registration)?
             {
                 return Ok(Poll::Ready(()));
+            }
+            if mailbox.stash().borrow_mut().take_overflowed() {
+                return Err(self.overflowed());
             }
             if !progress {
                 return Ok(Poll::Pending);
@@ -361,6 +372,15 @@ impl<A: PersistentActor> Incarnation<A> {
         });
         fail(&settled.attached, &settled.cause, error);
         told.err().unwrap_or_else(|| self.failure(false))
+    }
+
+    fn overflowed(&self) -> Failure {
+        tracing::error!(
+            persistence_id = %self.ctx.persistence_id,
+            sequence_nr = self.ctx.last_sequence_nr,
+            "the stash overflowed, the actor stops and will be recovered"
+        );
+        self.failure(false)
     }
 
     fn recovery_failed(&mut self, error: RecoveryError) -> Failure {

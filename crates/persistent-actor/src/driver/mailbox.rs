@@ -1,6 +1,5 @@
 //! The messages that wait for the actor; outlives its incarnations.
 
-use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -8,61 +7,93 @@ use actix::dev::Envelope;
 use actix::dev::channel::AddressReceiver;
 use futures_util::Stream;
 
-use crate::PersistentActor;
+use crate::stash::{Stash, StashRef};
+use crate::{Overflow, PersistentActor};
 
-/// The channel of the address, and the internal stash in front of it.
+/// So many arrivals are stashed before others of the arbiter have their turn.
+const ARRIVALS_PER_POLL: usize = 1_024;
+
+/// The channel of the address, and the stashes in front of it.
 pub(crate) struct Mailbox<A: PersistentActor> {
     channel: AddressReceiver<A>,
-    stash: VecDeque<Envelope<A>>,
-    stash_capacity: usize,
+    /// Taken out of the channel, but there is no room for it yet.
+    held: Option<Envelope<A>>,
+    stash: StashRef<A>,
 }
 
 impl<A: PersistentActor> Mailbox<A> {
-    pub(crate) fn new(channel: AddressReceiver<A>, stash_capacity: usize) -> Self {
+    pub(crate) fn new(channel: AddressReceiver<A>, stash: StashRef<A>) -> Self {
         Self {
             channel,
-            stash: VecDeque::new(),
-            stash_capacity,
+            held: None,
+            stash,
         }
+    }
+
+    pub(crate) fn stash(&self) -> &StashRef<A> {
+        &self.stash
     }
 
     /// The next message in order of arrival.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Option<Envelope<A>> {
-        self.stash.pop_front().or_else(|| self.receive(cx))
+        let stashed = self.stash.borrow_mut().next();
+        stashed.or_else(|| self.receive(cx))
     }
 
-    /// Moves what has arrived to the stash, so that senders go on; when it is full, the rest stays in the channel,
-    /// where actix's own back-pressure holds.
+    /// Moves what has arrived to the internal stash, so that senders go on; its policy decides about what does not fit.
     pub(crate) fn stash_arrivals(&mut self, cx: &mut Context<'_>) {
-        while self.stash.len() < self.stash_capacity {
-            match self.receive(cx) {
-                Some(envelope) => self.stash.push_back(envelope),
-                None => return,
+        let stash = StashRef::clone(&self.stash);
+        let mut stash = stash.borrow_mut();
+        for _ in 0..ARRIVALS_PER_POLL {
+            if stash.leaves_in_mailbox() {
+                return;
+            }
+            let Some(envelope) = self.receive(cx) else {
+                return;
+            };
+            if !stash.is_full() {
+                stash.push(envelope);
+                continue;
+            }
+            match stash.when_full() {
+                Overflow::Wait => {
+                    self.held = Some(envelope);
+                    return;
+                }
+                overflow => stash.refuse(envelope, overflow),
             }
         }
+        cx.waker().wake_by_ref();
     }
 
     /// Drops everything that has arrived, which closes the channels of those who asked.
     pub(crate) fn close_waiting(&mut self, cx: &mut Context<'_>) {
-        self.stash.clear();
+        let waiting = Stash::take_all(&mut self.stash.borrow_mut());
+        drop(waiting);
         while let Some(envelope) = self.receive(cx) {
             drop(envelope);
         }
     }
 
-    /// Whether nothing waits and nobody can send any more.
+    /// Whether nothing waits and nobody can send any more; what the actor has put aside does not count, because
+    /// nothing is left that could make it process that.
     pub(crate) fn is_abandoned(&mut self, cx: &mut Context<'_>) -> bool {
         // In this order: what was sent before the last address was dropped is still seen.
-        if self.channel.connected() || !self.stash.is_empty() {
+        if self.channel.connected() || !self.stash.borrow().is_empty() {
             return false;
         }
         let last = self.receive(cx);
         let abandoned = last.is_none();
-        self.stash.extend(last);
+        if let Some(envelope) = last {
+            self.stash.borrow_mut().push(envelope);
+        }
         abandoned
     }
 
     fn receive(&mut self, cx: &mut Context<'_>) -> Option<Envelope<A>> {
+        if let Some(held) = self.held.take() {
+            return Some(held);
+        }
         match Pin::new(&mut self.channel).poll_next(cx) {
             Poll::Ready(envelope) => envelope,
             Poll::Pending => None,

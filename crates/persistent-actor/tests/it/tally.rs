@@ -154,10 +154,14 @@ impl Handler<Add> for Tally {
 }
 
 pub(crate) fn persist(ctx: &mut PersistentContext<Tally>, n: i64) -> Persist<Tally> {
-    ctx.persist(Added {
+    ctx.persist(added(n))
+}
+
+pub(crate) fn added(n: i64) -> Added {
+    Added {
         n,
         ballast: String::new(),
-    })
+    }
 }
 
 /// Persists an event with so many bytes.
@@ -186,11 +190,7 @@ impl Handler<AddAll> for Tally {
     type Result = Reply<AddAll>;
 
     fn handle(&mut self, add: AddAll, ctx: &mut Self::Context) -> Reply<AddAll> {
-        let events = add.0.into_iter().map(|n| Added {
-            n,
-            ballast: String::new(),
-        });
-        ctx.persist_all(events)
+        ctx.persist_all(add.0.into_iter().map(added))
             .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
             .reply(|tally| {
                 tally.log.add("completed");

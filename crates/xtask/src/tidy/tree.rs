@@ -8,7 +8,7 @@ use anyhow::Context;
 
 /// Text beyond this size is data, not source.
 const LARGEST_SOURCE: u64 = 1024 * 1024;
-/// Folders that hold nothing written by hand.
+/// Entries that hold nothing written by hand; `.git` is a file in a worktree.
 const SKIPPED: [&str; 2] = ["target", ".git"];
 
 /// The text files of a checkout, by path.
@@ -124,7 +124,10 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<SourceFile>) -> anyhow::
         // A link to a file counts where it stands; one to a folder could lead in circles.
         let kind = entry.file_type().with_context(unreadable)?;
         let path = format!("{prefix}{name}");
-        if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
+        if SKIPPED.contains(&name.as_str()) {
+            continue;
+        }
+        if kind.is_dir() {
             collect(&entry.path(), &format!("{path}/"), files)?;
         } else if kind.is_file() || (kind.is_symlink() && entry.path().is_file()) {
             files.extend(read_text(&entry.path()).map(|text| SourceFile { path, text }));

@@ -1,7 +1,7 @@
 //! The effective config as a user sees it.
 
 use crate::Config;
-use crate::config::PluginKind;
+use crate::config::{OverflowChoices, PluginKind};
 
 const KINDS: [PluginKind; 1] = [PluginKind {
     name: "sqlite",
@@ -34,7 +34,7 @@ window-size = 20
             "persistence.journal.accounts.circuit-breaker.call-timeout",
             "1s",
         );
-    let resolution = config.resolve(&KINDS);
+    let resolution = config.resolve(&KINDS, &OverflowChoices::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
     assert_eq!(
         resolution.settings.journals[0].effective_toml(),
@@ -85,7 +85,9 @@ fn a_breaker_that_is_only_in_the_fallback_is_shown_under_the_plugin_id() {
 [persistence.snapshot-store-plugin-fallback.circuit-breaker]
 max-failures = 3
 "#;
-    let resolution = Config::from_toml(text, "app.toml").unwrap().resolve(&KINDS);
+    let resolution = Config::from_toml(text, "app.toml")
+        .unwrap()
+        .resolve(&KINDS, &OverflowChoices::default());
     assert_eq!(
         resolution.settings.snapshot_stores[0].effective_toml(),
         r#"[persistence.snapshot-store.sqlite]

@@ -31,7 +31,7 @@ fn config(text: &str) -> Config {
 
 /// The settings of a config without mistakes and warnings.
 fn settings(config: &Config) -> Settings {
-    let (resolution, warnings) = config.resolve_silently(&KINDS);
+    let (resolution, warnings) = config.resolve_silently(&KINDS, &OverflowChoices::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
     assert_eq!(warnings, [""; 0]);
     resolution.settings
@@ -39,7 +39,7 @@ fn settings(config: &Config) -> Settings {
 
 /// What a user sees.
 fn mistakes(config: &Config) -> String {
-    let (resolution, _) = config.resolve_silently(&KINDS);
+    let (resolution, _) = config.resolve_silently(&KINDS, &OverflowChoices::default());
     let errors = resolution.mistakes.check().unwrap_err();
     errors.to_string()
 }
@@ -100,7 +100,10 @@ fn an_empty_config_has_defaults_and_no_stores() {
         (settings.default_journal, settings.default_snapshot_store),
         (None, None)
     );
-    assert_eq!(settings.stash_capacity, 4_096);
+    assert_eq!(
+        settings.stash_policy.to_string(),
+        "capacity 4096, overflow wait"
+    );
     assert_eq!(settings.back_off, BackOffSettings::default());
 }
 
@@ -218,6 +221,7 @@ fn every_key_for_actors_reaches_its_settings() {
     let text = r#"
         [persistence]
         internal-stash.capacity = 1
+        internal-stash.overflow = "drop"
         [persistence.back-off]
         min = "1s"
         max = "2s"
@@ -227,7 +231,10 @@ fn every_key_for_actors_reaches_its_settings() {
         keep-stash = false
     "#;
     let settings = settings(&config(text));
-    assert_eq!(settings.stash_capacity, 1);
+    assert_eq!(
+        settings.stash_policy.to_string(),
+        "capacity 1, overflow drop"
+    );
     let mut expected = BackOffSettings::default();
     expected.min = Duration::from_secs(1);
     expected.max = Duration::from_secs(2);
@@ -348,7 +355,7 @@ fn keys_of_akka_without_meaning_get_one_warning_each() {
         [persistence.snapshot-store.memory]
         stream-dispatcher = "x"
     "#;
-    let (resolution, warnings) = config(text).resolve_silently(&KINDS);
+    let (resolution, warnings) = config(text).resolve_silently(&KINDS, &OverflowChoices::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
     assert_eq!(
         warnings,

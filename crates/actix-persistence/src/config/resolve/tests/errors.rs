@@ -21,8 +21,8 @@ fn one_mistake_one_line() {
              snapshot-store, snapshot-store-plugin-fallback",
         ),
         (
-            "[persistence.internal-stash]\noverflow = \"drop\"\n",
-            "app.toml:2: unknown key 'persistence.internal-stash.overflow'; known keys: capacity",
+            "[persistence.internal-stash]\noverflow = \"discard\"\n",
+            "app.toml:2: 'persistence.internal-stash.overflow' must be \"wait\" or \"fail\" or \"drop\" or \"reply\", not \"discard\"",
         ),
         (
             "[persistence.back-off]\nmaximum = \"1s\"\n",

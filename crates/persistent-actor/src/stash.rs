@@ -1,0 +1,144 @@
+//! The commands that wait inside an actor; they outlive its incarnations.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use actix::dev::Envelope;
+use actix_persistence_storage_api::PersistenceId;
+
+use crate::envelope::refuse;
+use crate::{Overflow, OverflowReplies, PersistentActor, StashPolicy};
+
+/// Shared by the mailbox and the context.
+pub(crate) type StashRef<A> = Rc<RefCell<Stash<A>>>;
+
+/// The internal stash, for what arrives while the actor recovers or persists, and those that the actor fills itself.
+pub(crate) struct Stash<A: PersistentActor> {
+    persistence_id: PersistenceId,
+    policy: StashPolicy,
+    internal: VecDeque<Envelope<A>>,
+    user: BTreeMap<&'static str, VecDeque<Envelope<A>>>,
+    /// Whether a message did not fit under a policy that makes the actor fail.
+    overflowed: bool,
+}
+
+impl<A: PersistentActor> Stash<A> {
+    pub(crate) fn new(persistence_id: PersistenceId, policy: StashPolicy) -> StashRef<A> {
+        Rc::new(RefCell::new(Self {
+            persistence_id,
+            policy,
+            internal: VecDeque::new(),
+            user: BTreeMap::new(),
+            overflowed: false,
+        }))
+    }
+
+    pub(crate) fn set_policy(&mut self, policy: StashPolicy) {
+        self.policy = policy;
+    }
+
+    /// The next command to be processed.
+    pub(crate) fn next(&mut self) -> Option<Envelope<A>> {
+        self.internal.pop_front()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.internal.is_empty()
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.internal.len() >= self.policy.capacity()
+    }
+
+    /// Whether the next message is to stay where it is, without looking at it.
+    pub(crate) fn leaves_in_mailbox(&self) -> bool {
+        self.is_full() && matches!(self.policy.overflow(), Some(Overflow::Wait))
+    }
+
+    /// Adds what has arrived; to be asked for room before.
+    pub(crate) fn push(&mut self, envelope: Envelope<A>) {
+        self.internal.push_back(envelope);
+    }
+
+    /// What to do with a message for which there is no room.
+    pub(crate) fn when_full(&self) -> Overflow {
+        self.policy.when_full(&self.persistence_id)
+    }
+
+    /// Treats a message that does not fit.
+    pub(crate) fn refuse(&mut self, envelope: Envelope<A>, overflow: Overflow) {
+        let replies = match overflow {
+            Overflow::Reply(replies) => replies,
+            Overflow::Fail => {
+                self.overflowed = true;
+                OverflowReplies::new()
+            }
+            Overflow::Wait | Overflow::Drop => OverflowReplies::new(),
+        };
+        let refused = refuse(envelope, replies);
+        if !refused.answered {
+            tracing::warn!(
+                persistence_id = %self.persistence_id,
+                message_type = refused.message_type,
+                capacity = self.policy.capacity(),
+                "a message was dropped because the stash is full"
+            );
+        }
+    }
+
+    /// Whether the actor has to fail because of a message that did not fit; forgets it.
+    pub(crate) fn take_overflowed(&mut self) -> bool {
+        std::mem::take(&mut self.overflowed)
+    }
+
+    /// Puts a command aside that the actor does not want to process now.
+    pub(crate) fn put_aside(&mut self, name: &'static str, envelope: Envelope<A>) {
+        let stashed: usize = self.user.values().map(VecDeque::len).sum();
+        if stashed < self.policy.capacity() {
+            self.user.entry(name).or_default().push_back(envelope);
+            return;
+        }
+        // It has left the mailbox, so it cannot wait there.
+        let overflow = self.when_full();
+        self.refuse(envelope, overflow);
+    }
+
+    /// Moves everything put aside under this name before the internal stash, in order; gives how many there were.
+    pub(crate) fn take_back_all(&mut self, name: &'static str) -> usize {
+        let stashed = self.user.remove(name).unwrap_or_default();
+        let count = stashed.len();
+        for envelope in stashed.into_iter().rev() {
+            self.internal.push_front(envelope);
+        }
+        count
+    }
+
+    /// Moves the oldest put aside under this name behind the internal stash; gives whether there was one.
+    pub(crate) fn take_back_one(&mut self, name: &'static str) -> bool {
+        let oldest = self.user.get_mut(name).and_then(VecDeque::pop_front);
+        let found = oldest.is_some();
+        self.internal.extend(oldest);
+        found
+    }
+
+    pub(crate) fn put_aside_len(&self, name: &'static str) -> usize {
+        self.user.get(name).map_or(0, VecDeque::len)
+    }
+
+    /// Gives the next incarnation everything that the last one had put aside, before what has arrived since.
+    pub(crate) fn take_back_everything(&mut self) {
+        while let Some((_, stashed)) = self.user.pop_last() {
+            for envelope in stashed.into_iter().rev() {
+                self.internal.push_front(envelope);
+            }
+        }
+    }
+
+    /// Empties all stashes; what was in them is to be dropped, which closes the channels of those who asked.
+    #[must_use]
+    pub(crate) fn take_all(&mut self) -> Vec<Envelope<A>> {
+        self.take_back_everything();
+        std::mem::take(&mut self.internal).into()
+    }
+}

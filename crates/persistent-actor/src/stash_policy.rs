@@ -1,0 +1,182 @@
+//! What happens when more messages wait for an actor than it may hold.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use actix::Message;
+use actix_persistence_storage_api::PersistenceId;
+
+use crate::panics::caught;
+
+/// How many messages an actor holds while it recovers or persists, and what happens to further ones.
+#[derive(Clone)]
+pub struct StashPolicy {
+    capacity: usize,
+    strategy: Strategy,
+}
+
+#[derive(Clone)]
+enum Strategy {
+    Always(Overflow),
+    Custom(Arc<dyn OverflowStrategy>),
+}
+
+/// What happens to the messages that arrive while the internal stash is full.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum Overflow {
+    /// They stay in the mailbox, where actix's own back-pressure holds their senders back. The default.
+    #[default]
+    Wait,
+    /// The message is dropped and its asker gets [`MailboxError::Closed`](actix::MailboxError::Closed); the actor fails
+    /// and is rebuilt after back-off, as with Akka's `ThrowOverflowExceptionStrategy`.
+    Fail,
+    /// The message is dropped and its asker gets [`MailboxError::Closed`](actix::MailboxError::Closed); it goes to the
+    /// dead letters, as with Akka's `DiscardToDeadLetterStrategy`.
+    Drop,
+    /// The message is dropped and its asker gets the answer that is registered for its type, as with Akka's
+    /// `ReplyToStrategy`; messages of other types are treated as with [`Drop`](Self::Drop).
+    Reply(OverflowReplies),
+}
+
+/// Decides case by case, for [`StashPolicy::custom`].
+pub trait OverflowStrategy: Send + Sync {
+    /// What to do with a message that does not fit. One that waits is asked about again when there may be room.
+    fn overflow(&self, stash: &FullStash<'_>) -> Overflow;
+}
+
+/// A stash that has no room.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FullStash<'a> {
+    /// Whose stash it is.
+    pub persistence_id: &'a PersistenceId,
+    /// How many messages it holds.
+    pub capacity: usize,
+}
+
+/// Answers for the askers whose messages do not fit, by type of message.
+#[derive(Clone, Default)]
+pub struct OverflowReplies(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
+
+type MakeAnswer<M> = Box<dyn Fn() -> <M as Message>::Result + Send + Sync>;
+
+impl StashPolicy {
+    /// How many messages an actor holds unless told otherwise, as Akka's `stash-capacity`.
+    pub const DEFAULT_CAPACITY: usize = 4_096;
+
+    /// Treats all messages beyond `capacity` alike.
+    pub fn new(capacity: usize, overflow: Overflow) -> Self {
+        Self {
+            capacity,
+            strategy: Strategy::Always(overflow),
+        }
+    }
+
+    /// Lets `strategy` decide about each message beyond `capacity`.
+    pub fn custom(capacity: usize, strategy: Arc<dyn OverflowStrategy>) -> Self {
+        Self {
+            capacity,
+            strategy: Strategy::Custom(strategy),
+        }
+    }
+
+    /// How many messages are held.
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// What happens to further ones; `None` if a strategy of the application decides.
+    pub fn overflow(&self) -> Option<&Overflow> {
+        match &self.strategy {
+            Strategy::Always(overflow) => Some(overflow),
+            Strategy::Custom(_) => None,
+        }
+    }
+
+    pub(crate) fn when_full(&self, persistence_id: &PersistenceId) -> Overflow {
+        match &self.strategy {
+            Strategy::Always(overflow) => overflow.clone(),
+            Strategy::Custom(strategy) => caught(|| {
+                strategy.overflow(&FullStash {
+                    persistence_id,
+                    capacity: self.capacity,
+                })
+            })
+            .unwrap_or_else(|panic| {
+                tracing::error!(%persistence_id, panic, "the overflow strategy panicked");
+                Overflow::Wait
+            }),
+        }
+    }
+}
+
+impl Default for StashPolicy {
+    fn default() -> Self {
+        Self::new(Self::DEFAULT_CAPACITY, Overflow::default())
+    }
+}
+
+impl fmt::Display for StashPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let overflow = match &self.strategy {
+            Strategy::Always(Overflow::Wait) => "wait",
+            Strategy::Always(Overflow::Fail) => "fail",
+            Strategy::Always(Overflow::Drop) => "drop",
+            Strategy::Always(Overflow::Reply(_)) => "reply",
+            Strategy::Custom(_) => "custom",
+        };
+        write!(f, "capacity {}, overflow {overflow}", self.capacity)
+    }
+}
+
+impl fmt::Debug for StashPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StashPolicy({self})")
+    }
+}
+
+impl<F> OverflowStrategy for F
+where
+    F: Fn(&FullStash<'_>) -> Overflow + Send + Sync,
+{
+    fn overflow(&self, stash: &FullStash<'_>) -> Overflow {
+        self(stash)
+    }
+}
+
+impl OverflowReplies {
+    /// No answers yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Answers messages of type `M` with what `answer` gives.
+    #[must_use]
+    pub fn with<M: Message + 'static>(
+        mut self,
+        answer: impl Fn() -> M::Result + Send + Sync + 'static,
+    ) -> Self {
+        let answer: MakeAnswer<M> = Box::new(answer);
+        self.0.insert(TypeId::of::<M>(), Arc::new(answer));
+        self
+    }
+
+    /// Whether no type has an answer.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn answer<M: Message + 'static>(&self) -> Option<M::Result> {
+        let answer = self.0.get(&TypeId::of::<M>())?;
+        answer.downcast_ref::<MakeAnswer<M>>().map(|make| make())
+    }
+}
+
+impl fmt::Debug for OverflowReplies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "OverflowReplies({} types)", self.0.len())
+    }
+}

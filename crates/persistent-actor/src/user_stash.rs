@@ -1,0 +1,90 @@
+//! The stashes that an actor fills itself.
+
+use std::fmt;
+
+use actix::{Handler, Message};
+
+use crate::envelope::pack;
+use crate::reply::{AttachReply, ReplySender};
+use crate::stash::{Stash, StashRef};
+use crate::{PersistentActor, Reply};
+
+/// Commands that the actor has put aside, to process them later; as Akka's user stash.
+///
+/// It belongs to the address, not to the actor: commands in it survive a failure, and come back to the next incarnation
+/// before everything that has arrived since. All stashes of an actor together hold as many messages as its
+/// [`StashPolicy`](crate::StashPolicy) says; what does not fit is treated as there, but cannot wait: it is dropped.
+/// Stopping the actor closes the channels of what is in it.
+pub struct UserStash<A: PersistentActor> {
+    stash: StashRef<A>,
+    name: &'static str,
+}
+
+impl<A: PersistentActor> UserStash<A> {
+    pub(crate) fn new(stash: StashRef<A>, name: &'static str) -> Self {
+        Self { stash, name }
+    }
+
+    /// Puts a command aside; to be returned from its handler, which takes the channel of its asker along.
+    pub fn stash<M>(&self, command: M) -> Reply<M>
+    where
+        A: Handler<M>,
+        M: Message + Send + 'static,
+        M::Result: Send,
+    {
+        Reply::later(Box::new(PutAside {
+            stash: StashRef::clone(&self.stash),
+            name: self.name,
+            command,
+        }))
+    }
+
+    /// Processes all of them next, in the order they were put aside: before the commands that arrived since and wait.
+    /// Gives how many there are.
+    pub fn unstash_all(&self) -> usize {
+        self.stash.borrow_mut().take_back_all(self.name)
+    }
+
+    /// Processes the oldest one after the commands that wait in the internal stash; gives whether there is one.
+    pub fn unstash(&self) -> bool {
+        self.stash.borrow_mut().take_back_one(self.name)
+    }
+
+    /// How many commands are put aside here.
+    pub fn len(&self) -> usize {
+        self.stash.borrow().put_aside_len(self.name)
+    }
+
+    /// Whether no command is put aside here.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<A: PersistentActor> fmt::Debug for UserStash<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UserStash")
+            .field("name", &self.name)
+            .field("len", &self.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A command that waits for its channel.
+struct PutAside<A: PersistentActor, M> {
+    stash: StashRef<A>,
+    name: &'static str,
+    command: M,
+}
+
+impl<A, M> AttachReply<M::Result> for PutAside<A, M>
+where
+    A: PersistentActor + Handler<M>,
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    fn attach(self: Box<Self>, sender: ReplySender<M::Result>) {
+        let envelope = pack::<A, M>(self.command, sender);
+        Stash::put_aside(&mut self.stash.borrow_mut(), self.name, envelope);
+    }
+}

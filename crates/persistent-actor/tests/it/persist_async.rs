@@ -1,0 +1,536 @@
+//! The calls that hold back nothing, and everything mixed and nested.
+
+use std::time::Duration;
+
+use actix::AsyncContext;
+use actix::fut::wrap_future;
+use actix_persistence_persistent_actor::PersistentContext;
+use actix_persistence_storage_api::Journal;
+
+use crate::scripted_journal::Next;
+use crate::tally::{Add, Added, Get, Log, Run, Tally, added, kind, persist, timer};
+use crate::world::{World, run};
+
+/// Persists without holding anything back, and writes the handler down.
+fn persist_async(ctx: &mut PersistentContext<Tally>, n: i64) {
+    ctx.persist_async(added(n))
+        .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)));
+}
+
+fn note(entry: &'static str) -> Run {
+    Run::new(move |tally, _| tally.log.add(entry))
+}
+
+/// What happened after the recovery.
+fn since_recovery(log: &Log) -> Vec<String> {
+    log.take().split_off(1)
+}
+
+#[test]
+fn commands_flow_while_persist_async_stores_and_handlers_run_in_the_order_of_the_calls() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        for n in [1, 2] {
+            tally
+                .send(Run::new(move |_, ctx| persist_async(ctx, n)))
+                .await
+                .unwrap();
+        }
+        tally.send(note("command")).await.unwrap();
+        assert_eq!(since_recovery(&log), ["command"]);
+        journal.release(2);
+        // A persist comes behind them.
+        let last = tally.send(Add(4));
+        journal.release(1);
+        assert_eq!(last.await.unwrap().unwrap(), 7);
+        let handled: Vec<_> = log
+            .take()
+            .into_iter()
+            .filter(|e| e.starts_with("handler"))
+            .collect();
+        assert_eq!(handled, ["handler 1", "handler 2", "handler 4"]);
+    });
+}
+
+#[test]
+fn one_write_is_in_flight_and_everything_accumulated_meanwhile_is_the_next_one() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        for n in 1..=10 {
+            tally
+                .send(Run::new(move |_, ctx| persist_async(ctx, n)))
+                .await
+                .unwrap();
+        }
+        journal.release(2);
+        while tally.send(Get).await.unwrap() < 55 {}
+        assert_eq!(journal.calls(), [vec![1], vec![1; 9]]);
+    });
+}
+
+#[test]
+fn a_persist_inside_a_persist_async_handler_holds_back_commands_at_once_and_not_for_ever() {
+    // Akka issue 23781, open since 2017: the next command came too early, and later ones never.
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                ctx.persist_async(added(1)).then(|_, _, ctx| {
+                    persist(ctx, 2)
+                        .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)));
+                });
+            }))
+            .await
+            .unwrap();
+        journal.release(1);
+        while journal.calls().len() < 2 {
+            tokio::task::yield_now().await;
+        }
+        let command = tally.send(note("command"));
+        let mut command = Box::pin(command);
+        for _ in 0..100 {
+            assert!(futures_util::poll!(&mut command).is_pending());
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(since_recovery(&log), ["event 1"]);
+        journal.release(100);
+        command.await.unwrap();
+        assert_eq!(log.take(), ["event 2", "handler 2", "command"]);
+        for n in 3..=50 {
+            tally.send(Add(n)).await.unwrap().unwrap();
+        }
+        assert_eq!(tally.send(Get).await.unwrap(), 50 * 51 / 2);
+    });
+}
+
+#[test]
+fn async_handlers_that_remain_do_not_hold_back_commands() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                persist(ctx, 1).then(|_, _, ctx| persist_async(ctx, 2));
+            }))
+            .await
+            .unwrap();
+        let command = tally.send(note("command"));
+        journal.release(1);
+        command.await.unwrap();
+        assert_eq!(since_recovery(&log), ["event 1", "command"]);
+        journal.release(1);
+        while tally.send(Get).await.unwrap() < 3 {}
+        assert_eq!(log.take(), ["event 2", "handler 2"]);
+    });
+}
+
+#[test]
+fn deferred_calls_run_in_their_place_among_the_handlers_and_store_nothing() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                persist_async(ctx, 1);
+                ctx.defer_async(|tally, _| tally.log.add("deferred 1"));
+                persist_async(ctx, 2);
+                ctx.defer(|tally, _| tally.log.add("deferred 2"));
+            }))
+            .await
+            .unwrap();
+        tally.send(note("command")).await.unwrap();
+        let expected = [
+            "event 1",
+            "handler 1",
+            "deferred 1",
+            "event 2",
+            "handler 2",
+            "deferred 2",
+            "command",
+        ];
+        assert_eq!(since_recovery(&log), expected);
+        assert_eq!(journal.calls(), [vec![1, 1]]);
+    });
+}
+
+#[test]
+fn a_deferred_call_with_nothing_before_it_runs_after_its_turn_and_asks_no_journal() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.do_send(Run::new(|tally, ctx| {
+            ctx.defer(|tally, _| tally.log.add("deferred"));
+            tally.log.add("turn");
+        }));
+        tally.send(note("command")).await.unwrap();
+        tally.do_send(Run::new(|tally, ctx| {
+            ctx.defer_async(|tally, _| tally.log.add("deferred"));
+            tally.log.add("turn");
+        }));
+        tally.send(note("command")).await.unwrap();
+        let once = ["turn", "deferred", "command"];
+        assert_eq!(since_recovery(&log), [once, once].concat());
+        assert_eq!(journal.calls().len(), 0, "an empty batch never reaches it");
+    });
+}
+
+#[test]
+fn defer_holds_back_commands_and_defer_async_does_not() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                persist_async(ctx, 1);
+                ctx.defer_async(|tally, _| tally.log.add("deferred async"));
+            }))
+            .await
+            .unwrap();
+        tally.send(note("command 1")).await.unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                ctx.defer(|tally, _| tally.log.add("deferred"));
+            }))
+            .await
+            .unwrap();
+        let second = tally.send(note("command 2"));
+        journal.release(1);
+        second.await.unwrap();
+        let expected = [
+            "command 1",
+            "event 1",
+            "handler 1",
+            "deferred async",
+            "deferred",
+            "command 2",
+        ];
+        assert_eq!(since_recovery(&log), expected);
+    });
+}
+
+#[test]
+fn a_deferred_call_does_not_run_behind_a_failed_persist_but_behind_a_rejected_one() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let both = || {
+            Run::new(|_, ctx| {
+                persist(ctx, 1);
+                ctx.defer(|tally, _| tally.log.add("deferred"));
+            })
+        };
+        journal.next(Next::RejectWritesOf(1));
+        tally.send(both()).await.unwrap();
+        tally.send(Get).await.unwrap();
+        assert_eq!(since_recovery(&log), ["rejected 1", "deferred"]);
+        journal.next(Next::FailNotStored);
+        tally.send(both()).await.unwrap();
+        tally.send(Get).await.unwrap();
+        assert_eq!(log.take(), ["failed 1 at 1: NotStored", "recovered at 0"]);
+    });
+}
+
+#[test]
+fn persist_all_async_is_one_atomic_write_that_holds_back_nothing() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                ctx.persist_all_async([added(1), added(2)])
+                    .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
+                    .on_complete(|tally, _| tally.log.add("completed"));
+                ctx.persist_all_async([])
+                    .on_complete(|tally, _| tally.log.add("empty completed"));
+            }))
+            .await
+            .unwrap();
+        tally.send(note("command")).await.unwrap();
+        journal.release(1);
+        while tally.send(Get).await.unwrap() < 3 {}
+        let expected = [
+            "command",
+            "event 1",
+            "handler 1",
+            "event 2",
+            "handler 2",
+            "completed",
+            "empty completed",
+        ];
+        assert_eq!(since_recovery(&log), expected);
+        assert_eq!(journal.calls(), [vec![2]]);
+    });
+}
+
+#[test]
+fn a_completion_runs_after_the_last_handler_and_before_the_answer_and_may_persist() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                ctx.persist_all([added(1), added(2)])
+                    .on_complete(|tally, ctx| {
+                        tally.log.add("completed");
+                        persist(ctx, 3);
+                    });
+            }))
+            .await
+            .unwrap();
+        tally.send(note("command")).await.unwrap();
+        let expected = ["event 1", "event 2", "completed", "event 3", "command"];
+        assert_eq!(since_recovery(&log), expected);
+    });
+}
+
+#[test]
+fn a_completion_does_not_run_when_the_events_are_rejected() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        journal.next(Next::RejectWritesOf(1));
+        tally
+            .send(Run::new(|_, ctx| {
+                persist(ctx, 1).on_complete(|tally, _| tally.log.add("completed"));
+            }))
+            .await
+            .unwrap();
+        tally.send(Get).await.unwrap();
+        assert_eq!(since_recovery(&log), ["rejected 1"]);
+    });
+}
+
+#[test]
+fn timers_run_while_only_async_calls_are_pending() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                timer(ctx, Duration::from_millis(5), "timer");
+                persist_async(ctx, 1);
+            }))
+            .await
+            .unwrap();
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert_eq!(since_recovery(&log), ["timer"]);
+        journal.release(1);
+        while tally.send(Get).await.unwrap() < 1 {}
+        assert_eq!(log.take(), ["event 1", "handler 1"]);
+    });
+}
+
+#[test]
+fn nothing_is_sent_behind_a_failed_write() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| persist_async(ctx, 1)))
+            .await
+            .unwrap();
+        tally
+            .send(Run::new(|_, ctx| persist_async(ctx, 2)))
+            .await
+            .unwrap();
+        journal.next(Next::FailNotStored);
+        journal.release(100);
+        assert_eq!(tally.send(Get).await.unwrap(), 0);
+        assert_eq!(journal.calls(), [vec![1]], "the second one was not sent");
+        assert_eq!(tally.send(Add(4)).await.unwrap().unwrap(), 4);
+    });
+}
+
+#[test]
+fn what_a_handler_persists_is_not_sent_behind_a_write_that_fails_meanwhile() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let outer = Run::new(|_, ctx| {
+            for n in [1, 2] {
+                persist(ctx, n).then(move |_, _, ctx| {
+                    persist(ctx, 10 * n);
+                });
+            }
+        });
+        tally.do_send(outer);
+        while journal.calls().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        journal.next(Next::FailNotStored);
+        assert_eq!(tally.send(Get).await.unwrap(), 3);
+        let sent: usize = journal.calls().iter().map(Vec::len).sum();
+        assert!(sent <= 4, "{:?}", journal.calls());
+        let id = Tally::new("1", &log).id;
+        let journal = world.storage.journal();
+        let highest = journal.read_highest_sequence_nr(&id, 0);
+        assert_eq!(highest.await.unwrap(), 2, "20 was not stored without 10");
+    });
+}
+
+#[test]
+fn numbers_are_given_in_the_order_of_the_calls_over_both_kinds() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                for n in 1..=6 {
+                    let number =
+                        move |tally: &mut Tally,
+                              event: &Added,
+                              ctx: &mut PersistentContext<Tally>| {
+                            tally
+                                .log
+                                .add(format!("{} is {}", event.n, ctx.last_sequence_nr()));
+                        };
+                    if n % 2 == 0 {
+                        ctx.persist_async(added(n)).then(number);
+                    } else {
+                        ctx.persist(added(n)).then(number);
+                    }
+                    ctx.defer_async(|_, _| ());
+                }
+            }))
+            .await
+            .unwrap();
+        tally.send(Get).await.unwrap();
+        let numbers: Vec<_> = log
+            .take()
+            .into_iter()
+            .filter(|e| e.contains(" is "))
+            .collect();
+        assert_eq!(
+            numbers,
+            ["1 is 1", "2 is 2", "3 is 3", "4 is 4", "5 is 5", "6 is 6"]
+        );
+    });
+}
+
+#[test]
+fn a_persist_can_be_awaited_in_a_spawned_future() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let awaited = || {
+            Run::new(|_, ctx| {
+                let persisted = persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+                let future = async move { persisted.await.map_err(|error| kind(&error)) };
+                let then = actix::fut::ActorFutureExt::map(
+                    wrap_future::<_, Tally>(future),
+                    |result, tally: &mut Tally, ctx: &mut PersistentContext<Tally>| {
+                        tally.log.add(format!("awaited {result:?}"));
+                        if result.is_ok() {
+                            persist(ctx, 2);
+                        }
+                    },
+                );
+                ctx.spawn(then);
+            })
+        };
+        tally.send(awaited()).await.unwrap();
+        while tally.send(Get).await.unwrap() < 3 {}
+        let expected = ["event 1", "handler", "awaited Ok(())", "event 2"];
+        assert_eq!(since_recovery(&log), expected);
+        journal.next(Next::RejectWritesOf(1));
+        tally.send(awaited()).await.unwrap();
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert_eq!(log.take(), ["rejected 1", "awaited Err(\"Rejected\")"]);
+    });
+}
+
+#[test]
+fn a_wait_for_a_persist_ends_and_holds_back_commands() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                let persisted = ctx.persist_async(added(1));
+                let then = actix::fut::ActorFutureExt::map(
+                    wrap_future::<_, Tally>(async move { persisted.await.is_ok() }),
+                    |stored, tally: &mut Tally, _: &mut PersistentContext<Tally>| {
+                        tally.log.add(format!("waited {stored}"));
+                    },
+                );
+                ctx.wait(then);
+            }))
+            .await
+            .unwrap();
+        let command = tally.send(note("command"));
+        journal.release(1);
+        command.await.unwrap();
+        assert_eq!(since_recovery(&log), ["event 1", "waited true", "command"]);
+    });
+}
+
+#[test]
+fn what_is_awaited_after_it_has_happened_is_there_at_once() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                let persisted = persist(ctx, 1);
+                let later = async move {
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                    persisted.await.is_ok()
+                };
+                let then = actix::fut::ActorFutureExt::map(
+                    wrap_future::<_, Tally>(later),
+                    |stored, tally: &mut Tally, _: &mut PersistentContext<Tally>| {
+                        tally.log.add(format!("late {stored}"));
+                    },
+                );
+                ctx.spawn(then);
+            }))
+            .await
+            .unwrap();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(since_recovery(&log), ["event 1", "late true"]);
+    });
+}
+
+#[test]
+fn a_queue_longer_than_a_turn_lets_others_of_the_arbiter_run() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                for n in 0..10_000 {
+                    ctx.persist_async(added(n));
+                }
+            }))
+            .await
+            .unwrap();
+        journal.release(1);
+        let watched = log.clone();
+        let other = actix::spawn(async move {
+            let mut turns = 0;
+            while watched
+                .take()
+                .last()
+                .is_none_or(|entry| entry != "event 9999")
+            {
+                // Not tokio's own, which lets everybody else run first.
+                let mut yielded = false;
+                std::future::poll_fn(|cx| {
+                    cx.waker().wake_by_ref();
+                    match std::mem::replace(&mut yielded, true) {
+                        true => std::task::Poll::Ready(()),
+                        false => std::task::Poll::Pending,
+                    }
+                })
+                .await;
+                turns += 1;
+            }
+            turns
+        });
+        let turns_of_others: usize = other.await.unwrap();
+        assert!(turns_of_others > 50, "{turns_of_others}");
+    });
+}
