@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench`.
+//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak`.
 //!
 //! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
 //! [`child`] runs other programs, [`progress`] tells a person how far things are.
@@ -15,6 +15,7 @@ mod dependency_rule;
 mod fix;
 mod progress;
 mod snippets;
+mod soak;
 mod test;
 mod tidy;
 mod verify;
@@ -37,6 +38,8 @@ enum Task {
     Fix,
     /// Compares group commit with the bare driver, in release mode, and prints ratios.
     Bench,
+    /// Runs tests that have a long version at full length, in release mode, and prints what they measure.
+    Soak,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -48,5 +51,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Tidy => tidy::run(),
         Task::Fix => fix::run(),
         Task::Bench => bench::run(),
+        Task::Soak => soak::run(),
     }
 }

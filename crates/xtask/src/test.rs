@@ -2,7 +2,7 @@
 
 mod program;
 mod report;
-mod tally;
+pub(crate) mod tally;
 
 use std::process::ExitCode;
 

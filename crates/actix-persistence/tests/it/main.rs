@@ -4,4 +4,5 @@
 mod configured;
 mod counter;
 mod handle;
+mod recovery_at_scale;
 mod two_processes;

@@ -1,0 +1,94 @@
+//! `cargo xtask soak`: the tests that have a long version, at full length and in release mode, with their numbers.
+
+use std::process::ExitCode;
+
+use crate::child::{self, Report};
+use crate::progress::Step;
+use crate::test::tally::Tally;
+use crate::workspace;
+
+/// Tests that are longer, and stricter, when a variable says so.
+struct LongTest {
+    /// For a person.
+    name: &'static str,
+    package: &'static str,
+    /// The test program of the package.
+    program: &'static str,
+    /// What the names of the tests contain.
+    filter: &'static str,
+    /// What makes them long.
+    variable: (&'static str, &'static str),
+}
+
+const LONG_TESTS: [LongTest; 1] = [LongTest {
+    name: "recovery at scale",
+    package: "actix-persistence",
+    program: "it",
+    filter: "recovery_at_scale::",
+    variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+}];
+
+/// Runs them one after the other, also after one has failed.
+pub(crate) fn run() -> anyhow::Result<ExitCode> {
+    let mut all_passed = true;
+    for test in &LONG_TESTS {
+        all_passed &= test.passes()?;
+    }
+    Ok(if all_passed {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+impl LongTest {
+    fn passes(&self) -> anyhow::Result<bool> {
+        let step = Step::start(self.name);
+        let mut command = workspace::cargo("test");
+        command
+            .args(["--release", "--color=never"])
+            .args(["--package", self.package, "--test", self.program])
+            // One at a time: they measure.
+            .args(["--", self.filter, "--nocapture", "--test-threads=1"])
+            .env(self.variable.0, self.variable.1);
+        let mut tally = None;
+        let status = child::lines(command, |heard| match heard {
+            Report::Line(line) => {
+                println!("{line}");
+                tally = Tally::of_line(line).or(tally);
+            }
+            Report::Silent => step.still_running(),
+        })?;
+        let outcome = outcome(status.success(), tally);
+        step.end(outcome.unwrap_or_else(|what| what));
+        Ok(outcome.is_ok())
+    }
+}
+
+/// A filter that nothing matches would be green and empty.
+fn outcome(ended_well: bool, tally: Option<Tally>) -> Result<&'static str, &'static str> {
+    match tally {
+        _ if !ended_well => Err("FAILED"),
+        Some(tally) if tally.passed > 0 => Ok("ok"),
+        _ => Err("FAILED, no test ran"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_without_any_test_is_no_success() {
+        let tally = |passed| {
+            Some(Tally {
+                passed,
+                ..Tally::default()
+            })
+        };
+        assert_eq!(outcome(true, tally(2)), Ok("ok"));
+        assert_eq!(outcome(false, tally(2)), Err("FAILED"));
+        assert_eq!(outcome(true, tally(0)), Err("FAILED, no test ran"));
+        assert_eq!(outcome(true, None), Err("FAILED, no test ran"));
+    }
+}
