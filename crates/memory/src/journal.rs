@@ -165,8 +165,9 @@ impl Stream {
     fn page(&self, range: ReplayRange, limit: PageLimit) -> ReplayPage {
         let mut wanted = self
             .events
-            .values()
-            .filter(|event| (range.from..=range.to).contains(&event.sequence_nr))
+            .range(range.from..)
+            .map(|(_, event)| event)
+            .take_while(|event| event.sequence_nr <= range.to)
             .peekable();
         let mut events = Vec::new();
         let mut bytes = 0_usize;
