@@ -23,10 +23,9 @@ pub async fn replay_actor<A: PersistentActor>(
     mut actor: A,
     environment: Arc<Environment>,
 ) -> Result<(A, SequenceNr), RecoveryError> {
-    let persistence_id = actor.persistence_id();
     let mut process = RecoveryProcess::<A::Event, A::Snapshot>::for_reader(
         environment,
-        persistence_id.clone(),
+        actor.persistence_id(),
         actor.recovery(),
     );
     let mut last = 0;
@@ -34,14 +33,10 @@ pub async fn replay_actor<A: PersistentActor>(
         match process.next().await? {
             RecoveryStep::TakenOver(_) => {}
             RecoveryStep::Snapshot(offer) => {
-                last = offer.metadata.sequence_nr;
-                let refused = offer.refused.clone();
+                let (sequence_nr, answer) = (offer.metadata.sequence_nr, offer.answer());
                 actor.on_snapshot(offer);
-                if refused.get() {
-                    return Err(RecoveryError::SnapshotUnhandled {
-                        persistence_id,
-                        sequence_nr: last,
-                    });
+                if answer.is_taken() {
+                    last = sequence_nr;
                 }
             }
             RecoveryStep::Events(events) => {

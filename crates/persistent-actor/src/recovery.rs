@@ -3,8 +3,9 @@
 pub(crate) mod event_pages;
 pub(crate) mod process;
 mod replay_filter;
+mod snapshot_search;
 
-use actix_persistence_storage_api::{SequenceNr, SnapshotCriteria};
+use actix_persistence_storage_api::{ReplayRange, SequenceNr, SnapshotCriteria};
 
 /// What is replayed when an actor starts; the default is the latest snapshot and every event after it.
 ///
@@ -15,11 +16,22 @@ pub struct Recovery {
     /// Which snapshots may be the start; [`SnapshotCriteria::NONE`] replays from the first event.
     pub from_snapshot: SnapshotCriteria,
     /// The last event to replay, inclusive; snapshots above it are passed over.
+    ///
+    /// An actor that goes back in time is for looking: the state it has is not that of the journal's end, where the
+    /// events it persists and the snapshots it saves would be.
     pub to_sequence_nr: SequenceNr,
     /// The most events to replay.
     pub replay_max: u64,
     /// Takes a snapshot although it is above every event its journal ever stored, instead of failing.
     pub allow_snapshot_ahead: bool,
+    /// Whether a snapshot that cannot be loaded or decoded, or is refused, is passed over with a warning instead of
+    /// failing the recovery; `None` for what the setting `snapshot-is-optional` of the snapshot store says.
+    ///
+    /// Then an older snapshot is taken, or every event is replayed. The recovery still fails if some of the events
+    /// that are needed instead were deleted.
+    pub snapshot_is_optional: Option<bool>,
+    /// Replays the last event only, and no snapshot.
+    pub only_last_event: bool,
 }
 
 impl Default for Recovery {
@@ -29,6 +41,8 @@ impl Default for Recovery {
             to_sequence_nr: SequenceNr::MAX,
             replay_max: u64::MAX,
             allow_snapshot_ahead: false,
+            snapshot_is_optional: None,
+            only_last_event: false,
         }
     }
 }
@@ -39,6 +53,18 @@ impl Recovery {
         Self {
             from_snapshot: SnapshotCriteria::NONE,
             to_sequence_nr: 0,
+            ..Self::default()
+        }
+    }
+
+    /// No snapshot, and of the events only the last one, for actors whose every event holds the whole state; as Akka's
+    /// `Recovery.replayOnlyLast`.
+    ///
+    /// With [`to_sequence_nr`](Self::to_sequence_nr) it is the event with that number.
+    pub fn only_last_event() -> Self {
+        Self {
+            from_snapshot: SnapshotCriteria::NONE,
+            only_last_event: true,
             ..Self::default()
         }
     }
@@ -69,5 +95,32 @@ impl Recovery {
     pub fn allow_snapshot_ahead(mut self) -> Self {
         self.allow_snapshot_ahead = true;
         self
+    }
+
+    /// The same, with or without [optional snapshots](Self::snapshot_is_optional), whatever the snapshot store's
+    /// setting.
+    #[must_use]
+    pub fn snapshot_is_optional(mut self, is_optional: bool) -> Self {
+        self.snapshot_is_optional = Some(is_optional);
+        self
+    }
+
+    /// Which snapshots may be the start, with both bounds.
+    fn snapshot_criteria(&self) -> SnapshotCriteria {
+        if self.from_snapshot == SnapshotCriteria::NONE || self.only_last_event {
+            return SnapshotCriteria::NONE;
+        }
+        self.from_snapshot.limited_to(self.to_sequence_nr)
+    }
+
+    /// Which events follow a snapshot in a journal that ends at `highest`.
+    fn events_after(&self, snapshot_sequence_nr: SequenceNr, highest: SequenceNr) -> ReplayRange {
+        let to = self.to_sequence_nr.min(highest);
+        let from = if self.only_last_event {
+            to
+        } else {
+            snapshot_sequence_nr.saturating_add(1)
+        };
+        ReplayRange::new(from, to)
     }
 }

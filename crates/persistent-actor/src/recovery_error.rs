@@ -66,6 +66,28 @@ pub enum RecoveryError {
         /// Which snapshot.
         sequence_nr: SequenceNr,
     },
+    /// The actor refused the snapshot; see [`SnapshotOffer::refuse`](crate::SnapshotOffer::refuse).
+    #[error("the actor of {persistence_id:?} refused its snapshot at {sequence_nr}: {reason}")]
+    SnapshotRefused {
+        /// Whose snapshot.
+        persistence_id: PersistenceId,
+        /// Which snapshot.
+        sequence_nr: SequenceNr,
+        /// What the actor says.
+        reason: String,
+    },
+    /// The snapshot is optional, but it cannot be done without: events it stands for were deleted.
+    #[error(
+        "could not recover {persistence_id:?} without its snapshot, because its events up to {deleted_to} were deleted"
+    )]
+    SnapshotNeeded {
+        /// Whose snapshot.
+        persistence_id: PersistenceId,
+        /// The highest deleted event.
+        deleted_to: SequenceNr,
+        /// Why the snapshot cannot be used.
+        source: Box<RecoveryError>,
+    },
     /// The snapshot is newer than the journal: the journal lost events, or is another one.
     #[error(
         "the snapshot of {persistence_id:?} at {sequence_nr} is above {highest_sequence_nr}, the highest number its journal ever stored"
@@ -142,6 +164,7 @@ impl RecoveryError {
             RecoveryError::Journal { source, .. } | RecoveryError::SnapshotStore { source, .. } => {
                 source.kind().is_curable_by_waiting()
             }
+            RecoveryError::SnapshotNeeded { source, .. } => source.is_curable_by_waiting(),
             _ => false,
         }
     }

@@ -1,6 +1,6 @@
 //! Whole states, stored to shorten recovery.
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
@@ -40,13 +40,63 @@ pub struct SnapshotOffer<S> {
     pub metadata: SnapshotMetadata,
     /// The state.
     pub snapshot: S,
-    pub(crate) refused: Rc<Cell<bool>>,
+    answer: OfferAnswer,
+}
+
+/// What the actor makes of an offer, for those who made it.
+#[derive(Clone, Default)]
+pub(crate) struct OfferAnswer(Rc<RefCell<OfferState>>);
+
+#[derive(Default, PartialEq, Eq)]
+pub(crate) enum OfferState {
+    /// Unless the actor says otherwise.
+    #[default]
+    Taken,
+    /// The actor has no code for snapshots.
+    Unhandled,
+    /// The actor cannot use this one, for this reason.
+    Refused(String),
 }
 
 impl<S> SnapshotOffer<S> {
-    /// Refuses the snapshot: the recovery fails, because the events the snapshot stands for are not replayed.
+    pub(crate) fn new(metadata: SnapshotMetadata, snapshot: S) -> Self {
+        Self {
+            metadata,
+            snapshot,
+            answer: OfferAnswer::default(),
+        }
+    }
+
+    /// Says that the actor has no code for snapshots: the recovery fails, because the events the snapshot stands for
+    /// are not replayed.
     pub fn unhandled(self) {
-        self.refused.set(true);
+        self.answer.set(OfferState::Unhandled);
+    }
+
+    /// Refuses this snapshot, as if it could not be decoded; the reason is logged, so it should name no data.
+    ///
+    /// The recovery fails, or goes on with an older snapshot if snapshots are
+    /// [optional](crate::Recovery::snapshot_is_optional). The actor must be as it was before the offer.
+    pub fn refuse(self, reason: impl Into<String>) {
+        self.answer.set(OfferState::Refused(reason.into()));
+    }
+
+    pub(crate) fn answer(&self) -> OfferAnswer {
+        self.answer.clone()
+    }
+}
+
+impl OfferAnswer {
+    pub(crate) fn is_taken(&self) -> bool {
+        *self.0.borrow() == OfferState::Taken
+    }
+
+    pub(crate) fn take(&self) -> OfferState {
+        self.0.take()
+    }
+
+    fn set(&self, state: OfferState) {
+        *self.0.borrow_mut() = state;
     }
 }
 

@@ -26,11 +26,14 @@ pub struct SnapshotSettings {
     pub stash_capacity: usize,
     /// How many calls run side by side, each for another id; 0 counts as 1.
     pub max_concurrent_calls: usize,
+    /// Whether recoveries pass over a snapshot that cannot be used, unless their actor decides; whoever recovers looks
+    /// at it.
+    pub snapshot_is_optional: bool,
 }
 
 impl SnapshotSettings {
     /// The defaults: [`BreakerSettings::snapshot_store`], 30 s to initialise and to load, 60 s to save, 10,000 requests
-    /// held, 16 calls at once.
+    /// held, 16 calls at once, no snapshot optional.
     pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
         Self {
             plugin_id: plugin_id.into(),
@@ -40,6 +43,7 @@ impl SnapshotSettings {
             save_timeout: Duration::from_secs(60),
             stash_capacity: 10_000,
             max_concurrent_calls: 16,
+            snapshot_is_optional: false,
         }
     }
 }

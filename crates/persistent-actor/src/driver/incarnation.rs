@@ -197,17 +197,14 @@ impl<A: PersistentActor> Incarnation<A> {
             RecoveryStep::TakenOver(recovered) => self.ctx.taken_over(recovered),
             RecoveryStep::Snapshot(offer) => {
                 let sequence_nr = offer.metadata.sequence_nr;
-                let refused = offer.refused.clone();
+                let answer = offer.answer();
                 caught(|| self.actor.on_snapshot(offer))
                     .map_err(|message| self.recovery_panicked(message))?;
-                if refused.get() {
-                    return Err(RecoveryError::SnapshotUnhandled {
-                        persistence_id: self.ctx.persistence_id.clone(),
-                        sequence_nr,
-                    });
+                // Anything else is dealt with in the next step.
+                if answer.is_taken() {
+                    self.ctx.snapshot_sequence_nr = sequence_nr;
+                    self.ctx.last_sequence_nr = sequence_nr;
                 }
-                self.ctx.snapshot_sequence_nr = sequence_nr;
-                self.ctx.last_sequence_nr = sequence_nr;
             }
             RecoveryStep::Events(events) => {
                 for numbered in events {

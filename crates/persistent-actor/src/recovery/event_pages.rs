@@ -29,6 +29,7 @@ pub(crate) struct EventPages<E> {
     manifest: Manifest,
     max_event_bytes: usize,
     filter: Option<ReplayFilter>,
+    instead_of: Option<Box<RecoveryError>>,
     next: SequenceNr,
     to: SequenceNr,
     left: u64,
@@ -57,7 +58,14 @@ impl<E: Event> EventPages<E> {
             left: max_events,
             given: 0,
             event: PhantomData,
+            instead_of: None,
         }
+    }
+
+    /// Where every event is needed, even those that may have been deleted, because a snapshot cannot be used.
+    pub(crate) fn instead_of_snapshot(mut self, why: Option<Box<RecoveryError>>) -> Self {
+        self.instead_of = why;
+        self
     }
 
     /// The next events in order; empty at the end.
@@ -86,6 +94,15 @@ impl<E: Event> EventPages<E> {
             .replay(self.persistence_id.clone(), range, limit)
             .await
             .map_err(|source| self.journal_error(source))?;
+        if page.deleted_to >= range.from
+            && let Some(source) = self.instead_of.take()
+        {
+            return Err(RecoveryError::SnapshotNeeded {
+                persistence_id: self.persistence_id.clone(),
+                deleted_to: page.deleted_to,
+                source,
+            });
+        }
         if page.more && page.events.is_empty() {
             return Err(self.corrupt("a page is empty although more events follow".to_owned()));
         }

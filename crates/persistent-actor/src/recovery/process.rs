@@ -1,18 +1,15 @@
 //! The steps that bring an actor back, as far as they do not touch it.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use actix_persistence_journal_actor::RecoveryPermit;
 use actix_persistence_storage_api::{
-    PersistenceId, Recovered, ReplayRange, SequenceNr, SnapshotCriteria, SnapshotRecord,
-    StorageError, WriterId,
+    PersistenceId, Recovered, ReplayRange, SequenceNr, StorageError, WriterId,
 };
 
 use crate::environment::Environment;
 use crate::recovery::event_pages::{EventPages, NumberedEvent};
-use crate::serializer::{Manifest, decode};
+use crate::recovery::snapshot_search::{Found, SnapshotSearch};
 use crate::{Event, Recovery, RecoveryError, Snapshot, SnapshotOffer};
 
 /// What the next step brings to the actor.
@@ -35,16 +32,16 @@ pub(crate) struct RecoveryProcess<E, S> {
     persistence_id: PersistenceId,
     recovery: Recovery,
     permit: Option<RecoveryPermit>,
-    stage: Stage<E>,
-    snapshot: std::marker::PhantomData<fn() -> S>,
+    stage: Stage<E, S>,
 }
 
-enum Stage<E> {
+enum Stage<E, S> {
     /// To be started with the right to write.
     TakeOver(WriterId),
     /// To be started without.
     ReadHighest,
     Snapshot {
+        search: Box<SnapshotSearch<S>>,
         highest: SequenceNr,
     },
     Events(Box<EventPages<E>>),
@@ -80,7 +77,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         environment: Arc<Environment>,
         persistence_id: PersistenceId,
         recovery: Recovery,
-        stage: Stage<E>,
+        stage: Stage<E, S>,
     ) -> Self {
         Self {
             environment,
@@ -88,7 +85,6 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
             recovery,
             permit: None,
             stage,
-            snapshot: std::marker::PhantomData,
         }
     }
 
@@ -99,9 +95,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                 Stage::TakeOver(writer) => {
                     let writer = *writer;
                     let recovered = self.take_over(writer).await?;
-                    self.stage = Stage::Snapshot {
-                        highest: recovered.highest_sequence_nr,
-                    };
+                    self.stage = self.search(recovered.highest_sequence_nr);
                     return Ok(RecoveryStep::TakenOver(recovered));
                 }
                 Stage::ReadHighest => {
@@ -110,15 +104,20 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                         .read_highest_sequence_nr(self.persistence_id.clone(), 0)
                         .await
                         .map_err(|source| self.journal_error(source))?;
-                    self.stage = Stage::Snapshot { highest };
+                    self.stage = self.search(highest);
                 }
-                Stage::Snapshot { highest } => {
+                Stage::Snapshot { search, highest } => {
                     let highest = *highest;
-                    let record = self.load_snapshot().await?;
-                    let start = record.as_ref().map_or(0, |r| r.metadata.sequence_nr);
-                    self.stage = Stage::Events(Box::new(self.pages(start, highest)));
-                    if let Some(record) = record {
-                        return self.offer(record, highest).map(RecoveryStep::Snapshot);
+                    match search.next().await? {
+                        Found::Offer(offer) => return Ok(RecoveryStep::Snapshot(offer)),
+                        Found::Start {
+                            snapshot_sequence_nr,
+                            instead_of,
+                        } => {
+                            let range = self.recovery.events_after(snapshot_sequence_nr, highest);
+                            let pages = self.pages(range).instead_of_snapshot(instead_of);
+                            self.stage = Stage::Events(Box::new(pages));
+                        }
                     }
                 }
                 Stage::Events(pages) => {
@@ -142,63 +141,24 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         recovered.map_err(|source| self.journal_error(source))
     }
 
-    async fn load_snapshot(&self) -> Result<Option<SnapshotRecord>, RecoveryError> {
-        let Some(store) = &self.environment.snapshot_store else {
-            return Ok(None);
-        };
-        let criteria = self
-            .recovery
-            .from_snapshot
-            .limited_to(self.recovery.to_sequence_nr);
-        if S::NEVER || criteria == SnapshotCriteria::NONE {
-            return Ok(None);
+    fn search(&self, highest: SequenceNr) -> Stage<E, S> {
+        let search = SnapshotSearch::new(
+            Arc::clone(&self.environment),
+            self.persistence_id.clone(),
+            &self.recovery,
+            highest,
+        );
+        Stage::Snapshot {
+            search: Box::new(search),
+            highest,
         }
-        store
-            .load(self.persistence_id.clone(), criteria)
-            .await
-            .map_err(|source| RecoveryError::SnapshotStore {
-                persistence_id: self.persistence_id.clone(),
-                source,
-            })
     }
 
-    fn offer(
-        &self,
-        record: SnapshotRecord,
-        highest_sequence_nr: SequenceNr,
-    ) -> Result<SnapshotOffer<S>, RecoveryError> {
-        let sequence_nr = record.metadata.sequence_nr;
-        if sequence_nr > highest_sequence_nr && !self.recovery.allow_snapshot_ahead {
-            return Err(RecoveryError::SnapshotAhead {
-                persistence_id: self.persistence_id.clone(),
-                sequence_nr,
-                highest_sequence_nr,
-            });
-        }
-        let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-        let limit = self.environment.max_snapshot_bytes();
-        let snapshot = decode(&record.payload, &manifest, limit).map_err(|source| {
-            RecoveryError::Snapshot {
-                persistence_id: self.persistence_id.clone(),
-                sequence_nr,
-                serializer_id: record.payload.serializer_id,
-                manifest: record.payload.manifest.to_string(),
-                source,
-            }
-        })?;
-        Ok(SnapshotOffer {
-            metadata: record.metadata,
-            snapshot,
-            refused: Rc::new(Cell::new(false)),
-        })
-    }
-
-    fn pages(&self, start: SequenceNr, highest: SequenceNr) -> EventPages<E> {
-        let to = self.recovery.to_sequence_nr.min(highest);
+    fn pages(&self, range: ReplayRange) -> EventPages<E> {
         EventPages::new(
             &self.environment,
             self.persistence_id.clone(),
-            ReplayRange::new(start.saturating_add(1), to),
+            range,
             self.recovery.replay_max,
         )
     }

@@ -3,16 +3,20 @@
 
 mod failures;
 mod foreign_journal;
+mod history;
 mod lifecycle;
 mod logging;
 mod model;
+mod optional_snapshots;
 mod persist_async;
 mod persisting;
 mod read_only;
 mod recovery;
+mod recovery_options;
 mod replay_filter;
 mod replying;
 mod scripted_journal;
+mod scripted_snapshots;
 mod snapshots;
 mod stashing;
 mod tally;

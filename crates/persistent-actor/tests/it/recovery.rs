@@ -2,67 +2,15 @@
 
 use std::sync::Arc;
 
-use actix::MailboxError;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{Recovery, replay_actor};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Payload, SequenceNr, SnapshotCriteria, SnapshotMetadata,
-    SnapshotStore, Timestamp, WriterId,
+    AtomicWrite, EventRecord, Journal, Payload, SequenceNr, SnapshotCriteria, Timestamp, WriterId,
 };
 
-use crate::tally::{Add, Get, Log, Run, Tally};
+use crate::history::{delete_events, failure, id, recovered, save_snapshot, sum, with_events};
+use crate::tally::{Log, Run, Tally};
 use crate::world::{World, run};
-
-/// A world whose tally "1" has persisted the numbers from 1 to `events`, and is gone.
-async fn with_events(events: i64) -> (World, Log) {
-    let (world, log) = (World::new(), Log::default());
-    let tally = world.start(Tally::factory("1", &log)).unwrap();
-    for n in 1..=events {
-        tally.send(Add(n)).await.unwrap().unwrap();
-    }
-    end(&world, tally).await;
-    log.take();
-    (world, log)
-}
-
-async fn end(world: &World, tally: actix::Addr<Tally>) {
-    drop(tally);
-    while !world.environment.live_ids.is_empty() {
-        tokio::task::yield_now().await;
-    }
-}
-
-/// What a tally with this recovery replays, and the sum it ends with.
-async fn recovered(world: &World, log: &Log, recovery: Recovery) -> (Vec<String>, i64) {
-    let shared = log.clone();
-    let tally = world
-        .start(move || Tally {
-            recovery,
-            ..Tally::new("1", &shared)
-        })
-        .unwrap();
-    let sum = tally.send(Get).await.unwrap();
-    let entries = log.take();
-    end(world, tally).await;
-    log.take();
-    (entries, sum)
-}
-
-async fn save_snapshot(world: &World, log: &Log, at: SequenceNr, payload: Payload) {
-    let id = Tally::new("1", log).id;
-    let metadata = SnapshotMetadata::new(id, at, Timestamp::now());
-    world
-        .storage
-        .snapshot_store()
-        .save(metadata, payload)
-        .await
-        .unwrap();
-}
-
-fn sum(n: i64) -> Payload {
-    // A newtype struct is encoded as what it holds.
-    Payload::new(2, "test.sum:v1", n.to_string())
-}
 
 #[test]
 fn every_event_is_replayed_in_order_and_completion_follows_once() {
@@ -78,7 +26,7 @@ fn every_event_is_replayed_in_order_and_completion_follows_once() {
 fn a_snapshot_stands_for_the_events_before_it() {
     run(|| async {
         let (world, log) = with_events(3).await;
-        save_snapshot(&world, &log, 2, sum(3)).await;
+        save_snapshot(&world, 2, sum(3)).await;
         let (entries, sum) = recovered(&world, &log, Recovery::default()).await;
         assert_eq!(entries, ["snapshot 2", "event 3", "recovered at 3"]);
         assert_eq!(sum, 6);
@@ -89,37 +37,6 @@ fn a_snapshot_stands_for_the_events_before_it() {
         )
         .await;
         assert_eq!(entries[0], "event 1");
-    });
-}
-
-#[test]
-fn a_bounded_recovery_goes_back_in_time_and_new_events_follow_on_the_real_end() {
-    run(|| async {
-        let (world, log) = with_events(4).await;
-        save_snapshot(&world, &log, 3, sum(6)).await;
-        let (entries, sum) = recovered(&world, &log, Recovery::default().to_sequence_nr(2)).await;
-        assert_eq!(entries, ["event 1", "event 2", "recovered at 4"]);
-        assert_eq!(sum, 3);
-        let (entries, _) = recovered(&world, &log, Recovery::none()).await;
-        assert_eq!(entries, ["recovered at 4"]);
-        let (entries, _) = recovered(&world, &log, Recovery::default().replay_max(0)).await;
-        assert_eq!(entries, ["snapshot 3", "recovered at 4"]);
-
-        let shared = log.clone();
-        let tally = world
-            .start(move || Tally {
-                recovery: Recovery::none(),
-                ..Tally::new("1", &shared)
-            })
-            .unwrap();
-        assert_eq!(tally.send(Add(5)).await.unwrap().unwrap(), 5);
-        end(&world, tally).await;
-        log.take();
-        let (entries, _) = recovered(&world, &log, Recovery::default()).await;
-        assert_eq!(
-            entries,
-            ["snapshot 3", "event 4", "event 5", "recovered at 5"]
-        );
     });
 }
 
@@ -152,48 +69,24 @@ fn commands_wait_until_the_recovery_has_completed() {
 fn deleted_events_are_not_missed() {
     run(|| async {
         let (world, log) = with_events(5).await;
-        let id = Tally::new("1", &log).id;
-        world
-            .storage
-            .journal()
-            .delete_messages_to(&id, 3)
-            .await
-            .unwrap();
+        delete_events(&world, 3).await;
         let (entries, _) = recovered(&world, &log, Recovery::default()).await;
         assert_eq!(entries, ["event 4", "event 5", "recovered at 5"]);
-        world
-            .storage
-            .journal()
-            .delete_messages_to(&id, 5)
-            .await
-            .unwrap();
+        delete_events(&world, 5).await;
         let (entries, _) = recovered(&world, &log, Recovery::default()).await;
         assert_eq!(entries, ["recovered at 5"]);
     });
-}
-
-/// Fails to recover, and gives what the actor was told.
-async fn failure(world: &World, log: &Log) -> String {
-    let tally = world.start(Tally::factory("1", log)).unwrap();
-    assert!(matches!(tally.send(Get).await, Err(MailboxError::Closed)));
-    let entries = log.take();
-    let failed = entries
-        .iter()
-        .find(|entry| entry.starts_with("recovery failed"));
-    failed
-        .unwrap_or_else(|| panic!("no failure in {entries:?}"))
-        .clone()
 }
 
 #[test]
 fn a_snapshot_above_the_journal_is_a_loud_failure_unless_allowed() {
     run(|| async {
         let (world, log) = with_events(3).await;
-        save_snapshot(&world, &log, 9, sum(45)).await;
+        save_snapshot(&world, 9, sum(45)).await;
         let allowed = Recovery::default().allow_snapshot_ahead();
         let (entries, sum) = recovered(&world, &log, allowed).await;
         assert_eq!((entries[0].as_str(), sum), ("snapshot 9", 45));
-        let failed = failure(&world, &log).await;
+        let failed = failure(&world, &log, Recovery::default()).await.to_string();
         assert!(failed.contains("at 9 is above 3"), "{failed}");
     });
 }
@@ -202,16 +95,16 @@ fn a_snapshot_above_the_journal_is_a_loud_failure_unless_allowed() {
 fn a_snapshot_of_another_type_is_a_failure() {
     run(|| async {
         let (world, log) = with_events(3).await;
-        save_snapshot(&world, &log, 2, Payload::new(2, "test.other:v1", "3")).await;
-        let failed = failure(&world, &log).await;
+        save_snapshot(&world, 2, Payload::new(2, "test.other:v1", "3")).await;
+        let failed = failure(&world, &log, Recovery::default()).await.to_string();
         assert!(failed.contains("snapshot of \"Tally|1\" at 2"), "{failed}");
     });
 }
 
 /// Writes a record as some other program would.
-async fn write_raw(world: &World, log: &Log, sequence_nr: SequenceNr, payload: Payload) {
+async fn write_raw(world: &World, sequence_nr: SequenceNr, payload: Payload) {
     let journal = world.storage.journal();
-    let id = Tally::new("1", log).id;
+    let id = id();
     let writer = WriterId::random();
     let epoch = journal.recover(&id, writer).await.unwrap().epoch;
     let record = EventRecord::new(sequence_nr, Timestamp::now(), writer, payload);
@@ -232,8 +125,8 @@ fn an_unknown_manifest_or_serializer_or_a_corrupt_payload_fails_and_names_the_ev
     ] {
         run(move || async move {
             let (world, log) = with_events(2).await;
-            write_raw(&world, &log, 3, payload).await;
-            let failed = failure(&world, &log).await;
+            write_raw(&world, 3, payload).await;
+            let failed = failure(&world, &log, Recovery::default()).await.to_string();
             assert!(failed.contains("event 3 of \"Tally|1\""), "{failed}");
             assert!(failed.contains(expected), "{failed}");
         });
@@ -300,7 +193,7 @@ fn an_event_missing_at_the_start_in_the_middle_or_at_the_end_fails_the_recovery(
             let storage: MemoryStorage = whole.storage.clone();
             let journal = Arc::new(Lossy(storage.journal(), missing));
             let world = World::on(storage, journal, |_| {});
-            let failed = failure(&world, &log).await;
+            let failed = failure(&world, &log, Recovery::default()).await.to_string();
             assert!(
                 failed.contains(&format!("event {missing} is missing")),
                 "{failed}"
@@ -337,7 +230,7 @@ fn an_actor_without_on_snapshot_fails_loudly_when_a_snapshot_exists() {
 
     run(|| async {
         let (world, log) = with_events(3).await;
-        save_snapshot(&world, &log, 2, sum(3)).await;
+        save_snapshot(&world, 2, sum(3)).await;
         let shared = log.clone();
         let forgetful = world.start(move || Forgetful(shared.clone())).unwrap();
         let mut entries = Vec::new();

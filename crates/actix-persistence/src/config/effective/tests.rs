@@ -95,6 +95,7 @@ initialize-timeout = "30s"  # default
 kind = "sqlite"  # default
 load-timeout = "30s"  # default
 serializer = "messagepack"  # default
+snapshot-is-optional = false  # default
 
 [persistence.snapshot-store.sqlite.circuit-breaker]
 call-timeout = "20s"  # default

@@ -184,6 +184,7 @@ fn every_key_of_a_snapshot_store_reaches_its_settings() {
         serializer = "json"
         initialize-timeout = "1s"
         load-timeout = "2s"
+        snapshot-is-optional = true
         [persistence.snapshot-store.a.circuit-breaker]
         max-failures = 3
         call-timeout = "8s"
@@ -199,6 +200,7 @@ fn every_key_of_a_snapshot_store_reaches_its_settings() {
     let mut expected = SnapshotSettings::new("a");
     expected.initialize_timeout = Duration::from_secs(1);
     expected.load_timeout = Duration::from_secs(2);
+    expected.snapshot_is_optional = true;
     expected.circuit_breaker = breaker(3);
     assert_eq!(store.settings, expected);
     assert_eq!(store.serializer, Serializer::Json);

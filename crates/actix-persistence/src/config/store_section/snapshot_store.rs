@@ -10,14 +10,20 @@ use super::{StoreSettings, circuit_breaker, default};
 impl StoreSettings for SnapshotSettings {
     const SECTION: &'static str = "snapshot-store";
     const FALLBACK: &'static str = "snapshot-store-plugin-fallback";
-    const KEYS: &'static [&'static str] =
-        &["initialize-timeout", "load-timeout", circuit_breaker::KEY];
+    const KEYS: &'static [&'static str] = &[
+        "initialize-timeout",
+        "load-timeout",
+        "snapshot-is-optional",
+        circuit_breaker::KEY,
+    ];
 
     fn read(plugin_id: &str, reader: &mut SectionReader<'_>, _: &ForAllStores) -> Self {
         let mut settings = SnapshotSettings::new(plugin_id);
         settings.initialize_timeout =
             positive_duration(reader, "initialize-timeout", settings.initialize_timeout);
         settings.load_timeout = positive_duration(reader, "load-timeout", settings.load_timeout);
+        settings.snapshot_is_optional =
+            reader.boolean_or("snapshot-is-optional", settings.snapshot_is_optional);
         settings.circuit_breaker = circuit_breaker::read(reader, settings.circuit_breaker);
         settings
     }
@@ -29,6 +35,7 @@ impl StoreSettings for SnapshotSettings {
             "initialize-timeout",
             shown_duration(self.initialize_timeout),
         );
-        default(section, "load-timeout", shown_duration(self.load_timeout))
+        let section = default(section, "load-timeout", shown_duration(self.load_timeout));
+        default(section, "snapshot-is-optional", self.snapshot_is_optional)
     }
 }
