@@ -1,6 +1,7 @@
 //! What a persistent actor guarantees, on the memory plugin behind the real store actors.
 #![allow(clippy::unwrap_used)]
 
+mod actix_facts;
 mod failures;
 mod foreign_journal;
 mod history;
