@@ -4,64 +4,38 @@
 //! `EVENTS` sets the number of events per round, `ROUNDS` the number of rounds.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod notebook;
+mod rates;
+
 use std::fs::File;
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
 use futures_util::future::join_all;
-use serde::{Deserialize, Serialize};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 use sqlx::{Connection, SqliteConnection};
 
+use notebook::{Notebook, Noted, PAYLOAD};
+use rates::{from_environment, median, rate};
+
 const ACTORS: usize = 1_000;
-const PAYLOAD: usize = 200;
 const BATCH: usize = 100;
 /// What the ratios must reach.
 const AT_LEAST_TO_SINGLE: f64 = 2.0;
 const AT_LEAST_TO_BATCHES: f64 = 0.45;
 
-#[derive(Serialize, Deserialize)]
-struct Noted(String);
-
-impl Event for Noted {
-    const MANIFEST: &'static str = "bench.noted";
-    const VERSION: u32 = 1;
-}
-
-struct Notebook {
-    name: String,
-    notes: u64,
-}
-
-impl Actor for Notebook {
-    type Context = PersistentContext<Self>;
-}
-
-impl PersistentActor for Notebook {
-    type Event = Noted;
-    type Snapshot = NoSnapshot;
-
-    fn persistence_id(&self) -> PersistenceId {
-        PersistenceId::of("Notebook", &self.name)
-    }
-
-    fn on_event(&mut self, _: &Noted) {
-        self.notes += 1;
-    }
-}
-
 #[derive(Message)]
 #[rtype(result = "Result<u64, PersistError>")]
-struct Note(String);
+struct Note;
 
 impl Handler<Note> for Notebook {
     type Result = Reply<Note>;
 
-    fn handle(&mut self, note: Note, ctx: &mut Self::Context) -> Reply<Note> {
-        ctx.persist(Noted(note.0))
+    fn handle(&mut self, _: Note, ctx: &mut Self::Context) -> Reply<Note> {
+        ctx.persist(Noted::new())
             .reply(|notebook| Ok(notebook.notes))
     }
 }
@@ -76,20 +50,12 @@ async fn main() {
     let persistence = Persistence::sqlite(&file).await.unwrap();
     let notebooks: Vec<_> = (0..ACTORS)
         .map(|n| {
-            let make = move || Notebook {
-                name: n.to_string(),
-                notes: 0,
-            };
+            let make = move || Notebook::named(n.to_string());
             persistence.start(make).unwrap()
         })
         .collect();
     // Every actor has recovered before the clock starts.
-    join_all(
-        notebooks
-            .iter()
-            .map(|notebook| notebook.send(Note("first".to_owned()))),
-    )
-    .await;
+    join_all(notebooks.iter().map(|notebook| notebook.send(Note))).await;
     let mut bare = Bare::open(&file).await;
 
     let mut rates = [(); 4].map(|()| Vec::new());
@@ -127,11 +93,7 @@ async fn through_actors(notebooks: &[Addr<Notebook>], events: usize) -> f64 {
     let start = Instant::now();
     join_all(notebooks.iter().map(|notebook| async move {
         for _ in 0..each {
-            notebook
-                .send(Note("x".repeat(PAYLOAD)))
-                .await
-                .unwrap()
-                .unwrap();
+            notebook.send(Note).await.unwrap().unwrap();
         }
     }))
     .await;
@@ -209,18 +171,4 @@ fn fsyncs(path: &Path, count: usize) -> f64 {
         file.sync_data().unwrap();
     }
     rate(count, start.elapsed())
-}
-
-fn rate(count: usize, took: Duration) -> f64 {
-    count as f64 / took.as_secs_f64()
-}
-
-fn median(mut rates: Vec<f64>) -> f64 {
-    rates.sort_by(f64::total_cmp);
-    rates[rates.len() / 2]
-}
-
-fn from_environment(name: &str, default: usize) -> usize {
-    let text = std::env::var(name).ok();
-    text.map_or(default, |text| text.parse().expect("a number"))
 }

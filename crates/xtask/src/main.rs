@@ -36,7 +36,7 @@ enum Task {
     Tidy,
     /// Formats the code and regenerates what is generated.
     Fix,
-    /// Compares group commit with the bare driver, in release mode, and prints ratios.
+    /// Compares group commit and recovery with the bare driver, in release mode, and prints ratios.
     Bench,
     /// Runs tests that have a long version at full length, in release mode, and prints what they measure.
     Soak,
