@@ -3,6 +3,7 @@
 mod akka;
 mod durations;
 mod effective;
+mod environment;
 mod inherited;
 mod load_error;
 mod masked;
@@ -14,6 +15,7 @@ mod store_section;
 mod toml_document;
 mod unknown_name;
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
@@ -53,7 +55,8 @@ impl Config {
         }
     }
 
-    /// Reads a TOML file, blocking until it is read.
+    /// Reads a TOML file, blocking until it is read; without the environment, which
+    /// [`with_environment`](Self::with_environment) adds.
     ///
     /// The path is relative to the working directory, and so are the paths in the file.
     ///
@@ -83,6 +86,36 @@ impl Config {
     pub fn with(mut self, path: &str, value: impl Into<Value>) -> Self {
         let keys: Vec<_> = path.split('.').collect();
         set(&mut self.root, &keys, value.into());
+        self
+    }
+
+    /// The config with what the environment variables of this process say; see [`with_env`](Self::with_env).
+    #[must_use]
+    pub fn with_environment(self) -> Self {
+        self.with_env(std::env::vars_os())
+    }
+
+    /// The config with what environment variables say, which replaces what a file says.
+    ///
+    /// `ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__BUSY_TIMEOUT` stands for `persistence.journal.accounts.busy-timeout`:
+    /// `__` between the keys, `_` for `-`, capitals or not.
+    /// A part is the key of the config that differs only in capitals and in what stands between letters and digits
+    /// (`_`, `-`, `.`), so every plugin id of a file can be named; if there is none, it is in lower case with `-`.
+    /// Values are read as what the key expects; a list is written as in TOML, `["a", "b"]`.
+    ///
+    /// Variables that do not begin with `ACTIX_PERSISTENCE__` are left alone.
+    /// Those that do and make no sense are reported when persistence is opened, like a mistake in a file.
+    #[must_use]
+    pub fn with_env<N, V>(mut self, variables: impl IntoIterator<Item = (N, V)>) -> Self
+    where
+        N: Into<OsString>,
+        V: Into<OsString>,
+    {
+        let variables = variables
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        let mistakes = environment::set_all(&mut self.root, variables);
+        self.mistakes.extend(mistakes);
         self
     }
 

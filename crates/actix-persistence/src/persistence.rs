@@ -60,7 +60,9 @@ pub(crate) struct SnapshotEntry {
 }
 
 impl Persistence {
-    /// Opens what a TOML file describes, with the plugins that come with the library.
+    /// Opens what a TOML file and the environment describe, with the plugins that come with the library.
+    ///
+    /// The variables that begin with `ACTIX_PERSISTENCE__` replace what the file says; see [`Config::with_env`].
     ///
     /// # Errors
     /// [`OpenError`] for mistakes in the config, all at once, and for what waiting cannot cure: a file of another
@@ -69,10 +71,12 @@ impl Persistence {
     /// # Cancel safety
     /// When dropped, what was opened is closed again.
     pub async fn from_config(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        Self::open(Config::from_file(path)?).await
+        Self::open(Config::from_file(path)?.with_environment()).await
     }
 
     /// Opens what a [`Config`] describes, with the plugins that come with the library.
+    ///
+    /// Looks at no environment variable; [`Config::with_environment`] does.
     ///
     /// # Errors
     /// As [`from_config`](Self::from_config).

@@ -50,4 +50,6 @@ pub use storage_error::{
 
 pub use back_off::BackOff;
 pub use nearest::nearest;
-pub use section::{ConfigError, ConfigErrors, Item, Origin, Section, SectionReader, Value};
+pub use section::{
+    ConfigError, ConfigErrors, Item, Origin, Section, SectionReader, Untyped, Value,
+};

@@ -1,5 +1,7 @@
 //! A section of the config, as a plugin sees it: read key by key, with every mistake reported at once.
 
+mod untyped;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -9,10 +11,12 @@ use std::time::Duration;
 use crate::nearest::nearest;
 use crate::units::{parse_bytes, parse_duration};
 
+pub use untyped::Untyped;
+
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Origin {
-    /// A file, `environment`, or `code`.
+    /// A file, an environment variable, or `code`.
     pub source: Arc<str>,
     /// The line in the file, from 1.
     pub line: Option<u32>,
@@ -32,6 +36,14 @@ impl Origin {
         Self {
             source: path.into(),
             line: Some(line),
+        }
+    }
+
+    /// For values of an environment variable.
+    pub fn environment(variable: &str) -> Self {
+        Self {
+            source: format!("environment variable {variable}").into(),
+            line: None,
         }
     }
 }
@@ -61,17 +73,27 @@ pub enum Value {
     List(Vec<Item>),
     /// A section within the section.
     Section(Section),
+    /// Text that is read as whatever the key expects.
+    Untyped(Untyped),
 }
 
 impl Value {
     fn type_name(&self) -> &'static str {
         match self {
-            Value::String(_) => "a string",
+            Value::String(_) | Value::Untyped(_) => "a string",
             Value::Integer(_) => "an integer",
             Value::Float(_) => "a float",
             Value::Boolean(_) => "a boolean",
             Value::List(_) => "a list",
             Value::Section(_) => "a section",
+        }
+    }
+
+    fn text(&self) -> Option<&str> {
+        match self {
+            Value::String(text) => Some(text),
+            Value::Untyped(untyped) => Some(untyped.as_str()),
+            _ => None,
         }
     }
 }
@@ -261,9 +283,9 @@ impl<'a> SectionReader<'a> {
     /// A text, if there is one.
     pub fn string(&mut self, key: &str) -> Option<String> {
         let item = self.take(key)?;
-        match &item.value {
-            Value::String(text) => Some(text.clone()),
-            _ => self.wrong_type(key, item, "a string"),
+        match item.value.text() {
+            Some(text) => Some(text.to_owned()),
+            None => self.wrong_type(key, item, "a string"),
         }
     }
 
@@ -288,12 +310,15 @@ impl<'a> SectionReader<'a> {
         let Some(item) = self.take(key) else {
             return default;
         };
-        match &item.value {
-            Value::Boolean(value) => *value,
-            _ => self
-                .wrong_type(key, item, "true or false")
-                .unwrap_or(default),
-        }
+        let value = match &item.value {
+            Value::Boolean(value) => Some(*value),
+            Value::Untyped(untyped) => untyped.boolean(),
+            _ => None,
+        };
+        value.unwrap_or_else(|| {
+            self.wrong_type(key, item, "true or false")
+                .unwrap_or(default)
+        })
     }
 
     /// A whole number within a range, both ends inclusive, or the default.
@@ -301,7 +326,12 @@ impl<'a> SectionReader<'a> {
         let Some(item) = self.take(key) else {
             return default;
         };
-        let Value::Integer(number) = item.value else {
+        let number = match &item.value {
+            Value::Integer(number) => Some(*number),
+            Value::Untyped(untyped) => untyped.number(),
+            _ => None,
+        };
+        let Some(number) = number else {
             return self.wrong_type(key, item, "an integer").unwrap_or(default);
         };
         match u64::try_from(number) {
@@ -320,12 +350,14 @@ impl<'a> SectionReader<'a> {
         let Some(item) = self.take(key) else {
             return default;
         };
-        let number = match item.value {
-            Value::Float(number) => number,
-            Value::Integer(number) => number as f64,
-            _ => {
-                return self.wrong_type(key, item, "a number").unwrap_or(default);
-            }
+        let number = match &item.value {
+            Value::Float(number) => Some(*number),
+            Value::Integer(number) => Some(*number as f64),
+            Value::Untyped(untyped) => untyped.number(),
+            _ => None,
+        };
+        let Some(number) = number else {
+            return self.wrong_type(key, item, "a number").unwrap_or(default);
         };
         if range.contains(&number) {
             return number;
@@ -344,6 +376,7 @@ impl<'a> SectionReader<'a> {
         };
         let parsed = match &item.value {
             Value::String(text) => parse_duration(text),
+            Value::Untyped(untyped) => untyped.duration(),
             _ => None,
         };
         match parsed {
@@ -359,9 +392,8 @@ impl<'a> SectionReader<'a> {
             return default;
         };
         let parsed = match &item.value {
-            Value::String(text) => parse_bytes(text),
             Value::Integer(number) => u64::try_from(*number).ok(),
-            _ => None,
+            value => value.text().and_then(parse_bytes),
         };
         match parsed {
             Some(bytes) => bytes,
@@ -374,10 +406,8 @@ impl<'a> SectionReader<'a> {
         let Some(item) = self.take(key) else {
             return default;
         };
-        let chosen = match &item.value {
-            Value::String(text) => choices.iter().find(|(word, _)| word == text),
-            _ => None,
-        };
+        let text = item.value.text();
+        let chosen = text.and_then(|text| choices.iter().find(|(word, _)| *word == text));
         if let Some((_, value)) = chosen {
             return value.clone();
         }
@@ -398,10 +428,7 @@ impl<'a> SectionReader<'a> {
         let texts = match &item.value {
             Value::List(items) => items
                 .iter()
-                .map(|item| match &item.value {
-                    Value::String(text) => Some(text.clone()),
-                    _ => None,
-                })
+                .map(|item| item.value.text().map(str::to_owned))
                 .collect(),
             _ => None,
         };
@@ -489,13 +516,19 @@ impl<'a> SectionReader<'a> {
 
 /// A short text stands for itself, anything else for its type: a long one may be a secret put in the wrong place.
 fn shown(value: &Value) -> String {
+    if let Some(text) = value.text().filter(|text| is_short(text)) {
+        return format!("\"{text}\"");
+    }
     match value {
-        Value::String(text) if text.len() <= 40 && !text.contains('@') => format!("\"{text}\""),
         Value::Integer(number) => number.to_string(),
         Value::Float(number) => number.to_string(),
         Value::Boolean(value) => value.to_string(),
         other => other.type_name().to_owned(),
     }
+}
+
+fn is_short(text: &str) -> bool {
+    text.len() <= 40 && !text.contains('@')
 }
 
 fn alternatives(key: &str, known: &[String]) -> String {

@@ -61,6 +61,7 @@ impl Writer<'_> {
                 .into(),
             _ if secret => toml::Value::from(super::masked::MASK),
             Value::String(text) => masked_text(text, &self.secrets).into(),
+            Value::Untyped(untyped) => masked_text(untyped.as_str(), &self.secrets).into(),
             Value::Integer(number) => (*number).into(),
             Value::Float(number) => (*number).into(),
             Value::Boolean(value) => (*value).into(),

@@ -118,3 +118,63 @@ async fn a_store_that_waiting_does_not_cure_makes_opening_fail_and_names_it() {
         "{error:?}"
     );
 }
+
+#[actix::test]
+async fn the_environment_wins_over_the_file_and_the_file_over_the_fallback_section() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = two_journals(directory.path());
+    let config = Config::from_toml(&text, "app.toml").unwrap().with_env([
+        ("ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__WRITE_TIMEOUT", "45s"),
+        (
+            "ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__SERIALIZER",
+            "messagepack",
+        ),
+        (
+            "ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__CIRCUIT_BREAKER__MAX_FAILURES",
+            "3",
+        ),
+        (
+            "ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__AUTO_INITIALIZE",
+            "on",
+        ),
+    ]);
+    let persistence = Persistence::open(config).await.unwrap();
+    let shown = persistence.journal_config("accounts").unwrap();
+    for part in [
+        "serializer = \"messagepack\"  # environment variable ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__SERIALIZER",
+        "max-failures = \"3\"  # environment variable",
+        "call-timeout = \"10s\"  # app.toml:",
+        "kind = \"sqlite\"  # app.toml:",
+        "initialize-timeout = \"30s\"  # default",
+    ] {
+        assert!(shown.contains(part), "{part:?} is not in\n{shown}");
+    }
+}
+
+#[actix::test]
+async fn a_mistake_in_a_variable_is_reported_with_those_of_the_file_and_names_it() {
+    let text = "[persistence.journal.accounts]\nkind = \"sqlite\"\nurl = 5\n";
+    let config = Config::from_toml(text, "app.toml").unwrap().with_env([
+        ("ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__BUSY_TIMEUOT", "5s"),
+        (
+            "ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__READ_CONNECTIONS",
+            "many",
+        ),
+        ("ACTIX_PERSISTENCE__JOURNAL__ACOUNTS__BUSY_TIMEOUT", "5s"),
+        ("ACTIX_PERSISTENCE__INTERNAL_STASH__CAPACTY", "1"),
+    ]);
+    let error = Persistence::open(config).await.err().unwrap().to_string();
+    for part in [
+        "app.toml:3: 'persistence.journal.accounts.url' must be a string, not 5",
+        "environment variable ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__BUSY_TIMEUOT: unknown key \
+         'persistence.journal.accounts.busy-timeuot'; did you mean 'busy-timeout'?",
+        "environment variable ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__READ_CONNECTIONS: \
+         'persistence.journal.accounts.read-connections' must be an integer, not \"many\"",
+        "environment variable ACTIX_PERSISTENCE__JOURNAL__ACOUNTS__BUSY_TIMEOUT: \
+         'persistence.journal.acounts.kind' is missing",
+        "environment variable ACTIX_PERSISTENCE__INTERNAL_STASH__CAPACTY: unknown key \
+         'persistence.internal-stash.capacty'; did you mean 'capacity'?",
+    ] {
+        assert!(error.contains(part), "{part:?} is not in\n{error}");
+    }
+}
