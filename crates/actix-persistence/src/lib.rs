@@ -23,11 +23,11 @@ pub use open_error::OpenError;
 
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DecodeError, DeleteMessagesError,
-    EncodeError, Event, FromPersistError, FullStash, HARD_PAYLOAD_LIMIT, NoSnapshot, Overflow,
-    OverflowReplies, OverflowStrategy, Persist, PersistError, PersistFuture, PersistentActor,
-    PersistentContext, Recovery, RecoveryError, RejectionCause, ReplayIssue, ReplayIssueKind,
-    Reply, ReplyTo, SaveSnapshotError, Serializer, Snapshot, SnapshotOffer, StartError,
-    StashPolicy, StoreResponse, UserStash,
+    EncodeError, Event, FromPersistError, FullStash, HARD_PAYLOAD_LIMIT, LoadSnapshotError,
+    LoadedSnapshot, NoSnapshot, Overflow, OverflowReplies, OverflowStrategy, Persist, PersistError,
+    PersistFuture, PersistentActor, PersistentContext, Recovery, RecoveryError, RejectionCause,
+    ReplayIssue, ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError, Serializer,
+    Snapshot, SnapshotOffer, StartError, StashPolicy, StoreResponse, UserStash,
 };
 
 pub use actix_persistence_storage_api as storage_api;

@@ -2,7 +2,7 @@
 
 pub use actix_persistence_persistent_actor::{
     Event, NoSnapshot, Persist, PersistError, PersistentActor, PersistentContext, Recovery,
-    RecoveryError, Reply, ReplyTo, Snapshot, SnapshotOffer, StartError, StoreResponse,
+    RecoveryError, Reply, ReplyTo, Retention, Snapshot, SnapshotOffer, StartError, StoreResponse,
 };
 pub use actix_persistence_storage_api::{PersistenceId, SequenceNr, SnapshotCriteria};
 

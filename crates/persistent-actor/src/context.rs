@@ -3,6 +3,8 @@
 pub(crate) mod attached;
 pub(crate) mod cause;
 pub(crate) mod pending;
+pub(crate) mod retention_rounds;
+pub(crate) mod retention_steps;
 mod store_requests;
 pub(crate) mod tasks;
 
@@ -27,14 +29,16 @@ use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
 use crate::context::pending::{Kind, PendingQueue};
+use crate::context::retention_rounds::RetentionRounds;
+use crate::context::retention_steps::StepFuture;
 use crate::context::tasks::Tasks;
 use crate::envelope::pack;
 use crate::environment::Environment;
 use crate::serializer::Manifest;
 use crate::stash::StashRef;
 use crate::{
-    Event, Persist, PersistError, PersistentActor, RejectionCause, Reply, ReplyTo, StoreResponse,
-    UserStash,
+    Event, Persist, PersistError, PersistentActor, Recovery, RejectionCause, Reply, ReplyTo,
+    StoreResponse, UserStash,
 };
 
 /// The context of a [`PersistentActor`]: an actix context with a run loop of its own.
@@ -54,6 +58,9 @@ pub struct PersistentContext<A: PersistentActor> {
     pub(crate) in_flight: Option<InFlight>,
     pub(crate) tasks: Tasks<A>,
     pub(crate) store_responses: FuturesUnordered<LocalBoxFuture<'static, StoreResponse>>,
+    pub(crate) retention: RetentionRounds<A>,
+    /// The step of its round that is under way.
+    pub(crate) retention_step: Option<StepFuture>,
     /// The last event the actor has taken note of.
     pub(crate) last_sequence_nr: SequenceNr,
     pub(crate) snapshot_sequence_nr: SequenceNr,
@@ -83,6 +90,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         address: WeakAddr<A>,
         writer: WriterId,
         stash: StashRef<A>,
+        recovery: Recovery,
     ) -> Self {
         Self {
             persistence_id,
@@ -95,6 +103,8 @@ impl<A: PersistentActor> PersistentContext<A> {
             in_flight: None,
             tasks: Tasks::new(),
             store_responses: FuturesUnordered::new(),
+            retention: RetentionRounds::new(recovery),
+            retention_step: None,
             last_sequence_nr: 0,
             snapshot_sequence_nr: 0,
             cause: None,
@@ -261,6 +271,8 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     pub(crate) fn recovery_completed(&mut self) {
         self.used_sequence_nr = self.used_sequence_nr.max(self.last_sequence_nr);
+        self.retention
+            .recovered(self.last_sequence_nr, self.used_sequence_nr);
         self.last_sequence_nr = self.used_sequence_nr;
         self.recovering = false;
         self.state = ActorState::Running;

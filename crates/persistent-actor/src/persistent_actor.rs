@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 
 use crate::{
     BackOffSettings, Event, PersistError, PersistentContext, Recovery, RecoveryError,
-    RejectionCause, Snapshot, SnapshotOffer, StashPolicy, StoreResponse,
+    RejectionCause, Retention, Snapshot, SnapshotOffer, StashPolicy, StoreResponse,
 };
 
 /// An actor whose state is the sum of the events it persisted, and is there again after a restart.
@@ -53,6 +53,13 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         Recovery::default()
     }
 
+    /// When it takes snapshots by itself, and what it deletes for them; `None` for never.
+    ///
+    /// Asked once per start, when the state is recovered.
+    fn retention(&self) -> Option<Retention<Self>> {
+        None
+    }
+
     /// How many messages wait in the actor while it recovers or persists, and what happens to further ones; `None` for
     /// the configured policy. Asked of every incarnation.
     fn stash_policy(&self) -> Option<StashPolicy> {
@@ -97,7 +104,8 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         let _ = (cause, event, ctx);
     }
 
-    /// Called with the answers of the stores to snapshots and deletes, between commands; failures were logged as warnings.
+    /// Called with the answers of the stores to snapshots and deletes, those of [`retention`](Self::retention) among
+    /// them, between commands; failures were logged as warnings.
     fn on_store_response(&mut self, response: StoreResponse, ctx: &mut PersistentContext<Self>) {
         let _ = (response, ctx);
     }

@@ -17,6 +17,14 @@ impl<A: PersistentActor> PersistentContext<A> {
     ///
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn save_snapshot(&mut self, snapshot: &A::Snapshot) {
+        let saving = self.saving(snapshot);
+        self.respond(saving);
+    }
+
+    pub(crate) fn saving(
+        &self,
+        snapshot: &A::Snapshot,
+    ) -> impl Future<Output = StoreResponse> + 'static + use<A> {
         let metadata = SnapshotMetadata::new(
             self.persistence_id.clone(),
             self.last_sequence_nr,
@@ -33,7 +41,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             (_, Err(error)) => Err(error.into()),
             (Some(store), Ok(payload)) => Ok(store.save(metadata.clone(), payload)),
         };
-        self.respond(async move {
+        async move {
             let result = match saving {
                 Ok(reply) => reply.await.map_err(SaveSnapshotError::from),
                 Err(error) => Err(error),
@@ -42,13 +50,14 @@ impl<A: PersistentActor> PersistentContext<A> {
                 Ok(()) => StoreResponse::SaveSnapshotSuccess { metadata },
                 Err(error) => StoreResponse::SaveSnapshotFailure { metadata, error },
             }
-        });
+        }
     }
 
     /// Deletes the snapshot with this number; one that does not exist is deleted already.
     ///
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_snapshot(&mut self, sequence_nr: SequenceNr) {
+        self.retention.forget(|stored| stored == sequence_nr);
         let metadata =
             SnapshotMetadata::new(self.persistence_id.clone(), sequence_nr, Timestamp::UNSET);
         let deleting = self
@@ -72,13 +81,23 @@ impl<A: PersistentActor> PersistentContext<A> {
     ///
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_snapshots(&mut self, criteria: SnapshotCriteria) {
+        let numbers = criteria.min_sequence_nr..=criteria.max_sequence_nr;
+        self.retention.forget(|stored| numbers.contains(&stored));
+        let deleting = self.deleting_snapshots(criteria);
+        self.respond(deleting);
+    }
+
+    pub(crate) fn deleting_snapshots(
+        &self,
+        criteria: SnapshotCriteria,
+    ) -> impl Future<Output = StoreResponse> + 'static + use<A> {
         let id = self.persistence_id.clone();
         let deleting = self
             .environment
             .snapshot_store
             .as_ref()
             .map(|store| store.delete_matching(id, criteria));
-        self.respond(async move {
+        async move {
             let result = match deleting {
                 Some(reply) => reply.await,
                 None => Err(no_snapshot_store(Operation::DeleteMatchingSnapshots)),
@@ -87,7 +106,7 @@ impl<A: PersistentActor> PersistentContext<A> {
                 Ok(()) => StoreResponse::DeleteSnapshotsSuccess { criteria },
                 Err(error) => StoreResponse::DeleteSnapshotsFailure { criteria, error },
             }
-        });
+        }
     }
 
     /// Deletes the actor's events up to `to_sequence_nr`, inclusive; [`SequenceNr::MAX`] means all it has taken note of.
@@ -95,6 +114,14 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Numbers are never used again. A bound above the last event is refused without asking the journal.
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_messages(&mut self, to_sequence_nr: SequenceNr) {
+        let deleting = self.deleting_messages(to_sequence_nr);
+        self.respond(deleting);
+    }
+
+    pub(crate) fn deleting_messages(
+        &self,
+        to_sequence_nr: SequenceNr,
+    ) -> impl Future<Output = StoreResponse> + 'static + use<A> {
         let last_sequence_nr = self.last_sequence_nr;
         let to = match to_sequence_nr {
             SequenceNr::MAX => last_sequence_nr,
@@ -109,7 +136,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             let journal = &self.environment.journal;
             Ok(journal.delete_messages_to(self.persistence_id.clone(), to))
         };
-        self.respond(async move {
+        async move {
             let result = match deleting {
                 Ok(reply) => reply.await.map_err(DeleteMessagesError::from),
                 Err(error) => Err(error),
@@ -121,7 +148,7 @@ impl<A: PersistentActor> PersistentContext<A> {
                     error,
                 },
             }
-        });
+        }
     }
 
     fn respond(&mut self, response: impl Future<Output = StoreResponse> + 'static) {

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
 use crate::context::pending::{Fate, Settled, fail};
+use crate::context::retention_steps::StepEnd;
 use crate::context::tasks::{poll_spawned, poll_wait};
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
@@ -86,7 +87,7 @@ impl<A: PersistentActor> Incarnation<A> {
             recovery,
             writer,
         );
-        let recovery = async move {
+        let recovering = async move {
             predecessor.await;
             let step = process.next().await;
             (process, step)
@@ -99,8 +100,9 @@ impl<A: PersistentActor> Incarnation<A> {
                 address,
                 writer,
                 StashRef::clone(mailbox.stash()),
+                recovery,
             ),
-            recovery: Some(recovery.boxed_local()),
+            recovery: Some(recovering.boxed_local()),
             started: false,
             stopping_called: false,
             recovered_at: None,
@@ -187,6 +189,7 @@ impl<A: PersistentActor> Incarnation<A> {
             .map_err(|error| self.recovery_failed(error))?;
         if self.recovery.is_none() {
             self.recovered_at = Some(Instant::now());
+            self.turn(|actor, ctx| ctx.begin_retention(actor))?;
             self.turn(A::on_recovery_completed)?;
         }
         Ok(true)
@@ -232,7 +235,11 @@ impl<A: PersistentActor> Incarnation<A> {
             self.ctx.flush();
         }
         match self.ctx.pending.pop_settled() {
-            Some(settled) => self.handle(settled).map(|()| true),
+            Some(settled) => {
+                self.handle(settled)?;
+                self.turn(|actor, ctx| ctx.retain(actor))?;
+                Ok(true)
+            }
             None => Ok(false),
         }
     }
@@ -252,6 +259,10 @@ impl<A: PersistentActor> Incarnation<A> {
         }
         if let Poll::Ready(Some(response)) = self.ctx.store_responses.poll_next_unpin(cx) {
             self.respond(response)?;
+            return Ok(true);
+        }
+        if let Poll::Ready(end) = self.ctx.poll_retention(cx) {
+            self.retention_step_ended(end)?;
             return Ok(true);
         }
         if self.ctx.tasks.due() {
@@ -280,6 +291,14 @@ impl<A: PersistentActor> Incarnation<A> {
             );
         }
         self.turn_with(|actor, ctx| actor.on_store_response(response, ctx))
+    }
+
+    /// The actor is told first: what it deletes when it hears of a step does not count for the next one.
+    fn retention_step_ended(&mut self, end: StepEnd) -> Result<(), Failure> {
+        if let Some(response) = end.response {
+            self.respond(response)?;
+        }
+        self.turn(|actor, ctx| ctx.go_on_retaining(end.outcome, actor))
     }
 
     fn handle(&mut self, settled: Settled<A>) -> Result<(), Failure> {
@@ -447,6 +466,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.ctx.stop_requested
             || (self.ctx.tasks.is_empty()
                 && self.ctx.store_responses.is_empty()
+                && self.ctx.retention_step.is_none()
                 && mailbox.is_abandoned(cx))
     }
 

@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used)]
 
 mod actix_facts;
+mod deleting_messages;
 mod failures;
+mod faulty_stores;
 mod foreign_journal;
 mod history;
 mod lifecycle;
+mod loading_snapshots;
 mod logging;
 mod model;
 mod optional_snapshots;
@@ -16,6 +19,9 @@ mod recovery;
 mod recovery_options;
 mod replay_filter;
 mod replying;
+mod retaining_world;
+mod retention;
+mod retention_model;
 mod scripted_journal;
 mod scripted_snapshots;
 mod snapshots;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix::{Actor, ActorContext, AsyncContext, Handler, Message};
 use actix_persistence_persistent_actor::{
     Event, Persist, PersistError, PersistentActor, PersistentContext, Recovery, RecoveryError,
-    RejectionCause, Reply, Snapshot, SnapshotOffer, StoreResponse,
+    RejectionCause, Reply, Retention, Snapshot, SnapshotOffer, StoreResponse,
 };
 use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 use serde::{Deserialize, Serialize};
@@ -52,6 +52,16 @@ pub(crate) struct Tally {
     pub(crate) recovery: Recovery,
     /// Panics in `on_event` when it sees this number.
     pub(crate) poison: Option<i64>,
+    pub(crate) retaining: Option<Retaining>,
+}
+
+/// What it retains.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retaining {
+    pub(crate) every: u64,
+    pub(crate) keep: usize,
+    pub(crate) delete_events: bool,
+    pub(crate) batches: u64,
 }
 
 impl Tally {
@@ -62,6 +72,7 @@ impl Tally {
             sum: 0,
             recovery: Recovery::default(),
             poison: None,
+            retaining: None,
         }
     }
 
@@ -89,6 +100,19 @@ impl PersistentActor for Tally {
 
     fn recovery(&self) -> Recovery {
         self.recovery
+    }
+
+    fn retention(&self) -> Option<Retention<Self>> {
+        self.retaining.map(|retaining| {
+            let retention =
+                Retention::snapshot_every(retaining.every, |tally: &Self| Sum(tally.sum))
+                    .keep(retaining.keep)
+                    .keep_event_batches(retaining.batches);
+            match retaining.delete_events {
+                true => retention.delete_events(),
+                false => retention,
+            }
+        })
     }
 
     fn on_event(&mut self, event: &Added) {

@@ -1,0 +1,134 @@
+//! When an actor takes snapshots by itself, and what it deletes for them.
+
+use std::fmt;
+
+use crate::{PersistentActor, Snapshot};
+
+/// Snapshots at every so many events, and what they make superfluous; as the `RetentionCriteria` of Akka's typed actors.
+///
+/// ```
+/// # use actix_persistence_persistent_actor::{PersistentActor, Retention};
+/// # fn retention<A: PersistentActor>(snapshot: fn(&A) -> A::Snapshot) -> Retention<A> {
+/// Retention::snapshot_every(100, snapshot).keep(3).delete_events()
+/// # }
+/// ```
+///
+/// A **round** begins when the handlers of a call of `persist` or `persist_all` are done that reached or passed a
+/// multiple of the number of events. It saves the state as it is then, encoded at once, so that no command waits. Only
+/// when the store has said that the snapshot is durable, and the actor knows of as many snapshots as it is to keep, are
+/// the events deleted that the oldest of them covers, if asked for; and only when those are gone, the older snapshots.
+///
+/// * A step that fails ends its round, so that a failed save deletes nothing. Deletes go up to a bound, not to one
+///   snapshot: the next round removes what a failure or a crash has left.
+/// * There is one round at a time. One that is due meanwhile begins with the state after it.
+/// * Nothing is deleted that a snapshot known to be stored does not cover. For more than two kept snapshots the older
+///   ones are looked up once after each start, which loads them.
+/// * A recovery that left out events ([`Recovery`](crate::Recovery) with an upper bound or a maximum that cut something
+///   off) gives a state that is not the sum of the events: retention rests until the next start, and a warning says so.
+/// * All answers come to [`on_store_response`](PersistentActor::on_store_response), as if the actor had asked itself,
+///   and before the next step begins.
+pub struct Retention<A: PersistentActor> {
+    pub(crate) every: u64,
+    pub(crate) keep: usize,
+    pub(crate) delete_events: bool,
+    pub(crate) batches: u64,
+    pub(crate) snapshot: TakeSnapshot<A>,
+}
+
+/// What makes the snapshot of a state.
+pub(crate) type TakeSnapshot<A> = Box<dyn Fn(&A) -> <A as PersistentActor>::Snapshot>;
+
+impl<A: PersistentActor> Retention<A> {
+    /// How many snapshots are kept unless told otherwise: with the second to last one recovery is possible should the
+    /// last one become unreadable, because the events after it are still there.
+    pub const DEFAULT_KEEP: usize = 2;
+
+    /// Takes a snapshot after so many events, and deletes older ones than the last two.
+    ///
+    /// Does not compile for an actor whose snapshots are [`NoSnapshot`](crate::NoSnapshot):
+    ///
+    /// ```compile_fail,E0080
+    /// use actix_persistence_persistent_actor::{NoSnapshot, PersistentActor, Retention};
+    ///
+    /// fn retention<A: PersistentActor<Snapshot = NoSnapshot>>() -> Retention<A> {
+    ///     Retention::snapshot_every(100, |_| unreachable!())
+    /// }
+    ///
+    /// # use actix_persistence_persistent_actor::{Event, PersistentContext};
+    /// # use actix_persistence_storage_api::PersistenceId;
+    /// # struct Bare;
+    /// # #[derive(serde::Serialize, serde::Deserialize)]
+    /// # struct Happened;
+    /// # impl Event for Happened {
+    /// #     const MANIFEST: &'static str = "happened";
+    /// #     const VERSION: u32 = 1;
+    /// # }
+    /// # impl actix::Actor for Bare { type Context = PersistentContext<Self>; }
+    /// # impl PersistentActor for Bare {
+    /// #     type Event = Happened;
+    /// #     type Snapshot = NoSnapshot;
+    /// #     fn persistence_id(&self) -> PersistenceId { PersistenceId::of("Bare", "1") }
+    /// #     fn on_event(&mut self, _: &Happened) {}
+    /// # }
+    /// # fn main() { retention::<Bare>(); }
+    /// ```
+    ///
+    /// # Panics
+    /// If `events` is 0.
+    pub fn snapshot_every(events: u64, snapshot: impl Fn(&A) -> A::Snapshot + 'static) -> Self {
+        const {
+            assert!(
+                !A::Snapshot::NEVER,
+                "an actor without snapshots retains none"
+            )
+        };
+        assert!(events > 0, "snapshots are taken every 1 or more events");
+        Self {
+            every: events,
+            keep: Self::DEFAULT_KEEP,
+            delete_events: false,
+            batches: 0,
+            snapshot: Box::new(snapshot),
+        }
+    }
+
+    /// Keeps so many snapshots: the last one, and older ones to fall back on.
+    ///
+    /// # Panics
+    /// If `snapshots` is 0.
+    #[must_use]
+    pub fn keep(mut self, snapshots: usize) -> Self {
+        assert!(snapshots > 0, "1 or more snapshots are kept");
+        self.keep = snapshots;
+        self
+    }
+
+    /// Deletes the events that the oldest kept snapshot covers, as Akka's `withDeleteEventsOnSnapshot`.
+    #[must_use]
+    pub fn delete_events(mut self) -> Self {
+        self.delete_events = true;
+        self
+    }
+
+    /// Of the events to delete, spares the last `batches` times as many as lie between two snapshots; 0 unless told.
+    ///
+    /// They help to find out what happened, and to recover should the snapshots be lost again by a store that is less
+    /// reliable than the journal.
+    #[must_use]
+    pub fn keep_event_batches(mut self, batches: u64) -> Self {
+        self.batches = batches;
+        self
+    }
+}
+
+/// Shows the numbers only.
+impl<A: PersistentActor> fmt::Debug for Retention<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retention")
+            .field("every", &self.every)
+            .field("keep", &self.keep)
+            .field("delete_events", &self.delete_events)
+            .field("batches", &self.batches)
+            .finish_non_exhaustive()
+    }
+}
