@@ -23,6 +23,8 @@ pub struct Recovery {
     /// The most events to replay.
     pub replay_max: u64,
     /// Takes a snapshot although it is above every event its journal ever stored, instead of failing.
+    ///
+    /// To look at what was saved: what such an actor persists would leave a gap, which its journal refuses as a conflict.
     pub allow_snapshot_ahead: bool,
     /// Whether a snapshot that cannot be loaded or decoded, or is refused, is passed over with a warning instead of
     /// failing the recovery; `None` for what the setting `snapshot-is-optional` of the snapshot store says.

@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{
     Journal, Payload, PersistenceId, SequenceNr, SnapshotMetadata, SnapshotStore, Timestamp,
 };
 
-use crate::tally::{Add, Get, Log, Tally};
+use crate::tally::{Add, Get, Log, Tally, chain};
 use crate::world::World;
 
 pub(crate) fn id() -> PersistenceId {
@@ -75,7 +75,7 @@ pub(crate) async fn failure(world: &World, log: &Log, recovery: Recovery) -> Rec
     let error = read.err().expect("the recovery fails");
     log.take();
     let address = world.start(tally).unwrap();
-    let told = format!("recovery failed: {error}");
+    let told = format!("recovery failed: {}", chain(&error));
     loop {
         if let Some(entry) = log.take().iter().find(|entry| entry.contains("failed")) {
             assert_eq!(*entry, told);

@@ -2,20 +2,16 @@
 
 use std::sync::Arc;
 
-use actix::{Actor, Handler};
-use actix_persistence_persistent_actor::{
-    PersistentActor, PersistentContext, Recovery, RecoveryError, SnapshotOffer, replay_actor,
-};
-use actix_persistence_storage_api::{
-    Payload, PersistenceId, SequenceNr, SnapshotCriteria, StorageErrorKind,
-};
+use actix_persistence_persistent_actor::{Recovery, RecoveryError, replay_actor};
+use actix_persistence_storage_api::{Payload, SequenceNr, SnapshotCriteria, StorageErrorKind};
 
+use crate::fussy::{Fussy, Taste};
 use crate::history::{
-    delete_events, end, failure, id, recovered, save_snapshot, sum, tuned, with_events,
+    delete_events, end, failure, recovered, save_snapshot, sum, tuned, with_events,
 };
 use crate::logging::{collect, has_line};
 use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
-use crate::tally::{Added, Get, Log, Sum};
+use crate::tally::{Get, Log};
 use crate::world::{World, run};
 
 /// Four events, and snapshots of the sums after the second and the third, the latter with these bytes.
@@ -244,68 +240,6 @@ fn an_optional_snapshot_above_the_journal_is_still_a_loud_failure() {
     });
 }
 
-/// What a fussy actor does with its snapshots.
-#[derive(Clone, Copy)]
-enum Taste {
-    /// Refuses those with a negative sum.
-    RefusesDebts,
-    Panics,
-    /// Has no code for snapshots.
-    None,
-}
-
-struct Fussy {
-    taste: Taste,
-    log: Log,
-    sum: i64,
-}
-
-impl Actor for Fussy {
-    type Context = PersistentContext<Self>;
-}
-
-impl PersistentActor for Fussy {
-    type Event = Added;
-    type Snapshot = Sum;
-
-    fn persistence_id(&self) -> PersistenceId {
-        id()
-    }
-
-    fn on_event(&mut self, event: &Added) {
-        self.sum += event.n;
-    }
-
-    fn on_snapshot(&mut self, offer: SnapshotOffer<Sum>) {
-        match self.taste {
-            Taste::RefusesDebts if offer.snapshot.0 < 0 => offer.refuse("a tally has no debts"),
-            Taste::RefusesDebts => self.sum = offer.snapshot.0,
-            Taste::Panics => panic!("in on_snapshot"),
-            Taste::None => offer.unhandled(),
-        }
-    }
-
-    fn on_recovery_completed(&mut self, ctx: &mut Self::Context) {
-        self.log.add(format!(
-            "from {} to {}",
-            ctx.snapshot_sequence_nr(),
-            ctx.last_sequence_nr()
-        ));
-    }
-
-    fn on_recovery_failure(&mut self, error: &RecoveryError) {
-        self.log.add(error.to_string());
-    }
-}
-
-impl Handler<Get> for Fussy {
-    type Result = i64;
-
-    fn handle(&mut self, _: Get, _: &mut Self::Context) -> i64 {
-        self.sum
-    }
-}
-
 async fn first_entry(log: &Log) -> String {
     loop {
         if let Some(first) = log.take().into_iter().next() {
@@ -320,15 +254,9 @@ fn a_snapshot_that_the_actor_refuses_counts_as_unreadable() {
     run(|| async {
         collect();
         let (world, log) = with_snapshots(sum(-1)).await;
-        let factory = |log: &Log| {
-            let log = log.clone();
-            move || Fussy {
-                taste: Taste::RefusesDebts,
-                log: log.clone(),
-                sum: 0,
-            }
-        };
-        let fussy = world.start(factory(&log)).unwrap();
+        let fussy = world
+            .start(Fussy::factory(Taste::RefusesDebts, &log))
+            .unwrap();
         let failed = first_entry(&log).await;
         assert!(
             failed.contains("refused its snapshot at 3: a tally has no debts"),
@@ -337,7 +265,9 @@ fn a_snapshot_that_the_actor_refuses_counts_as_unreadable() {
         end(&world, fussy).await;
 
         let world = optional(&world);
-        let fussy = world.start(factory(&log)).unwrap();
+        let fussy = world
+            .start(Fussy::factory(Taste::RefusesDebts, &log))
+            .unwrap();
         assert_eq!(fussy.send(Get).await.unwrap(), 10);
         assert_eq!(log.take(), ["from 2 to 4"]);
         has_line(&[
@@ -347,14 +277,19 @@ fn a_snapshot_that_the_actor_refuses_counts_as_unreadable() {
             "passed over",
             "no debts",
         ]);
-        let (read, last) = replay_actor(factory(&log)(), world.environment.clone())
-            .await
-            .unwrap();
+        let (read, last) = replay_actor(
+            Fussy::new(Taste::RefusesDebts, &log),
+            world.environment.clone(),
+        )
+        .await
+        .unwrap();
         assert_eq!((read.sum, last), (10, 4));
         end(&world, fussy).await;
 
         save_snapshot(&world, 2, sum(-1)).await;
-        let fussy = world.start(factory(&log)).unwrap();
+        let fussy = world
+            .start(Fussy::factory(Taste::RefusesDebts, &log))
+            .unwrap();
         assert_eq!(fussy.send(Get).await.unwrap(), 10);
         assert_eq!(log.take(), ["from 0 to 4"]);
     });
@@ -369,14 +304,7 @@ fn a_panic_in_on_snapshot_or_a_missing_one_fails_even_if_the_snapshot_is_optiona
         run(move || async move {
             let (world, log) = with_snapshots(sum(6)).await;
             let world = optional(&world);
-            let shared = log.clone();
-            let fussy = world
-                .start(move || Fussy {
-                    taste,
-                    log: shared.clone(),
-                    sum: 0,
-                })
-                .unwrap();
+            let fussy = world.start(Fussy::factory(taste, &log)).unwrap();
             let failed = first_entry(&log).await;
             assert!(failed.contains(expected), "{failed}");
             end(&world, fussy).await;

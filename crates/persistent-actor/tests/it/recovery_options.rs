@@ -2,7 +2,7 @@
 
 use actix::Actor;
 use actix_persistence_persistent_actor::{
-    NoSnapshot, PersistentActor, PersistentContext, Recovery, replay_actor,
+    NoSnapshot, PersistError, PersistentActor, PersistentContext, Recovery, replay_actor,
 };
 use actix_persistence_storage_api::{PersistenceId, SnapshotCriteria, Timestamp};
 
@@ -254,5 +254,23 @@ fn completion_comes_once_per_incarnation_after_a_failure() {
             .filter(|entry| entry.starts_with("recovered"))
             .collect();
         assert_eq!(completions.len(), 2, "{entries:?}");
+    });
+}
+
+#[test]
+fn a_snapshot_ahead_of_its_journal_is_for_reading_because_the_journal_takes_no_gap() {
+    run(|| async {
+        let (world, log) = with_events(3).await;
+        save_snapshot(&world, 9, sum(45)).await;
+        let shared = log.clone();
+        let tally = world
+            .start(move || Tally {
+                recovery: Recovery::default().allow_snapshot_ahead(),
+                ..Tally::new("1", &shared)
+            })
+            .unwrap();
+        assert_eq!(tally.send(Get).await.unwrap(), 45);
+        let refused = tally.send(Add(1)).await.unwrap().unwrap_err();
+        assert!(matches!(refused, PersistError::Conflict(_)), "{refused:?}");
     });
 }

@@ -134,7 +134,7 @@ impl PersistentActor for Tally {
     }
 
     fn on_recovery_failure(&mut self, error: &RecoveryError) {
-        self.log.add(format!("recovery failed: {error}"));
+        self.log.add(format!("recovery failed: {}", chain(error)));
     }
 
     fn on_persist_failure(&mut self, error: &PersistError, event: &Added, nr: SequenceNr) {
@@ -150,6 +150,14 @@ impl PersistentActor for Tally {
         let text = format!("{response:?}");
         let name = text.split([' ', '{']).next().unwrap().to_owned();
         self.log.add(name);
+    }
+}
+
+/// An error with its causes.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(source) => format!("{error}: {}", chain(source)),
+        None => error.to_string(),
     }
 }
 

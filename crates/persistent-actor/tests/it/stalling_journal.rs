@@ -1,0 +1,130 @@
+//! A journal in memory that keeps recoveries waiting where a test wants it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use actix_persistence_memory::MemoryJournal;
+use actix_persistence_storage_api::{
+    AtomicWrite, Journal, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr,
+    StorageError, WriteOutcome, WriterId,
+};
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+/// Which calls do not return until another choice is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stall {
+    Nothing,
+    TakeOvers,
+    /// Pages that begin at this number or above.
+    PagesFrom(SequenceNr),
+}
+
+pub(crate) struct StallingJournal {
+    inner: MemoryJournal,
+    stall: watch::Sender<Stall>,
+    /// How long each page takes anyway.
+    page_takes: Duration,
+    pages: AtomicUsize,
+    in_flight: AtomicUsize,
+    most_in_flight: AtomicUsize,
+}
+
+impl StallingJournal {
+    pub(crate) fn new(inner: MemoryJournal, stall: Stall) -> Arc<Self> {
+        Self::slow(inner, stall, Duration::ZERO)
+    }
+
+    pub(crate) fn slow(inner: MemoryJournal, stall: Stall, page_takes: Duration) -> Arc<Self> {
+        Arc::new(Self {
+            inner,
+            stall: watch::Sender::new(stall),
+            page_takes,
+            pages: AtomicUsize::new(0),
+            in_flight: AtomicUsize::new(0),
+            most_in_flight: AtomicUsize::new(0),
+        })
+    }
+
+    pub(crate) fn set(&self, stall: Stall) {
+        self.stall.send_replace(stall);
+    }
+
+    /// How many pages were asked for so far.
+    pub(crate) fn pages(&self) -> usize {
+        self.pages.load(Ordering::Relaxed)
+    }
+
+    /// The most pages that were being read at once.
+    pub(crate) fn most_pages_at_once(&self) -> usize {
+        self.most_in_flight.load(Ordering::Relaxed)
+    }
+
+    async fn wait_while(&self, stalled: impl Fn(&Stall) -> bool) {
+        let mut stall = self.stall.subscribe();
+        let _ = stall.wait_for(|stall| !stalled(stall)).await;
+    }
+}
+
+#[async_trait]
+impl Journal for StallingJournal {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.inner.initialize().await
+    }
+
+    async fn recover(
+        &self,
+        persistence_id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        self.wait_while(|stall| matches!(stall, Stall::TakeOvers))
+            .await;
+        self.inner.recover(persistence_id, writer).await
+    }
+
+    async fn write_messages(
+        &self,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        self.inner.write_messages(writes).await
+    }
+
+    async fn replay_messages(
+        &self,
+        persistence_id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        self.pages.fetch_add(1, Ordering::Relaxed);
+        let now = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        self.most_in_flight.fetch_max(now, Ordering::Relaxed);
+        self.wait_while(|stall| matches!(stall, Stall::PagesFrom(nr) if range.from >= *nr))
+            .await;
+        tokio::time::sleep(self.page_takes).await;
+        let page = self
+            .inner
+            .replay_messages(persistence_id, range, page)
+            .await;
+        self.in_flight.fetch_sub(1, Ordering::Relaxed);
+        page
+    }
+
+    async fn read_highest_sequence_nr(
+        &self,
+        persistence_id: &PersistenceId,
+        from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        self.inner
+            .read_highest_sequence_nr(persistence_id, from)
+            .await
+    }
+
+    async fn delete_messages_to(
+        &self,
+        persistence_id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        self.inner.delete_messages_to(persistence_id, to).await
+    }
+}
