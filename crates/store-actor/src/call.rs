@@ -163,7 +163,7 @@ mod tests {
         assert!(!late.ended(SECOND).await);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn a_panic_is_an_error_of_unknown_effect() {
         let (caller, _outstanding) = caller();
         let call = caller.start::<(), _>(Operation::WriteMessages, async { panic!("scripted") });
