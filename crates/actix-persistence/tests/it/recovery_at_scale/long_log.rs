@@ -26,6 +26,8 @@ fn an_actor_with_a_long_log_recovers_in_the_memory_of_one_with_a_short_log() {
     if let Some((events, file)) = measured_process::scenario() {
         return System::new().block_on(recover(events, &file));
     }
+    // The name of the test may stand on this line.
+    println!();
     let (long, limit_kib) = long_log();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("ledgers.db");

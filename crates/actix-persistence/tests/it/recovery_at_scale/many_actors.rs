@@ -40,6 +40,8 @@ fn many_actors_that_recover_at_once_stay_within_the_permits_and_none_starves() {
     if let Some((actors, file)) = measured_process::scenario() {
         return System::new().block_on(recover(actors, &file));
     }
+    // The name of the test may stand on this line.
+    println!();
     let actors = actors();
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("ledgers.db");
