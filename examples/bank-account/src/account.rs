@@ -122,13 +122,11 @@ impl PersistentActor for Account {
         self.balance = offer.snapshot;
     }
 
-    /// Keeps one snapshot: the older ones go once the new one is durable.
-    fn on_store_response(&mut self, response: StoreResponse, ctx: &mut Self::Context) {
-        if let StoreResponse::SaveSnapshotSuccess { metadata } = response
-            && metadata.sequence_nr > 0
-        {
-            ctx.delete_snapshots(SnapshotCriteria::up_to(metadata.sequence_nr - 1));
-        }
+    fn retention(&self) -> Option<Retention<Self>> {
+        Some(
+            Retention::snapshot_every(SNAPSHOT_EVERY, |account: &Self| account.balance.clone())
+                .keep(1),
+        )
     }
 }
 
@@ -172,17 +170,11 @@ impl Handler<Book> for Account {
             cents: book.cents,
             applied,
         };
-        ctx.persist(decided)
-            .then(|account, _, ctx| {
-                if ctx.last_sequence_nr().is_multiple_of(SNAPSHOT_EVERY) {
-                    ctx.save_snapshot(&account.balance);
-                }
+        ctx.persist(decided).reply(move |_| {
+            Ok(match applied {
+                true => Booked::Applied,
+                false => Booked::Refused,
             })
-            .reply(move |_| {
-                Ok(match applied {
-                    true => Booked::Applied,
-                    false => Booked::Refused,
-                })
-            })
+        })
     }
 }
