@@ -64,7 +64,7 @@ const RULES: [Rule; 7] = [
         forbidden: &[Family::Sqlx],
     },
     Rule {
-        crates: &["actix-persistence", "bank-account", "xtask"],
+        crates: &["actix-persistence", "bank-account", "guide", "xtask"],
         ours: None,
         forbidden: &[],
     },
@@ -205,7 +205,9 @@ mod tests {
         let mut graph = Graph::default();
         let ours = |name: &str| RULES.iter().any(|rule| rule.crates.contains(&name));
         let package = |name: &str| match name {
-            "custom-journal" | "bank-account" | "xtask" | "actix-persistence" => name.to_owned(),
+            "custom-journal" | "bank-account" | "guide" | "xtask" | "actix-persistence" => {
+                name.to_owned()
+            }
             _ if ours(name) => format!("actix-persistence-{name}"),
             _ => name.to_owned(),
         };

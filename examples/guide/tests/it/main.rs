@@ -1,0 +1,5 @@
+//! The programs of the guide, run as a reader would.
+#![allow(clippy::unwrap_used)]
+
+mod program;
+mod snapshots;
