@@ -13,6 +13,7 @@ use crate::world::run;
 #[test]
 fn a_weak_address_brings_back_an_actor_that_is_about_to_end() {
     run(|| async {
+        let recheck = "re-check every `WeakAddr::upgrade` of ours";
         let (probe, trace) = Probe::start_traced();
         let weak = probe.downgrade();
         let (open, gate) = oneshot::channel();
@@ -20,14 +21,13 @@ fn a_weak_address_brings_back_an_actor_that_is_about_to_end() {
             probe.trace.note("waiting");
             ctx.wait(probe.noting_after(gate, "wait ended"));
         }));
-        trace.until("waiting").await;
+        trace.until("waiting", recheck).await;
         drop(probe);
-        let recheck = "re-check every `WeakAddr::upgrade` of ours";
         let again = weak.upgrade().expect(recheck);
         open.send(()).unwrap();
         assert_eq!(caught_up(&again).await, Ok(()), "{recheck}");
         drop(again);
-        trace.until("stopped").await;
+        trace.until("stopped", recheck).await;
         // Its task ends in the same poll that called `stopped`.
         assert!(weak.upgrade().is_none(), "{recheck}");
     });
@@ -37,9 +37,9 @@ fn a_weak_address_brings_back_an_actor_that_is_about_to_end() {
 #[test]
 fn recipients_are_equal_by_channel_and_have_weak_ones_too() {
     run(|| async {
+        let recheck = "re-check the recipients of persistent actors";
         let (probe, trace) = Probe::start_traced();
         let (other, _) = Probe::start_traced();
-        let recheck = "re-check the recipients of persistent actors";
         let recipient: Recipient<Do> = probe.clone().recipient();
         assert!(recipient == probe.clone().recipient(), "{recheck}");
         assert!(recipient == recipient.clone(), "{recheck}");
@@ -51,7 +51,7 @@ fn recipients_are_equal_by_channel_and_have_weak_ones_too() {
         assert_eq!(trace.all(), ["asked"], "{recheck}");
 
         drop((probe, recipient, upgraded));
-        trace.until("stopped").await;
+        trace.until("stopped", recheck).await;
         assert!(weak.upgrade().is_none(), "{recheck}");
     });
 }

@@ -32,6 +32,7 @@ fn a_message_whose_asker_has_gone_before_its_turn_is_skipped() {
 #[test]
 fn a_message_whose_asker_goes_after_it_has_begun_is_handled_to_its_end() {
     run(|| async {
+        let recheck = "re-check what becomes of a persist whose asker has gone";
         let (probe, trace) = Probe::start_traced();
         let (open, gate) = oneshot::channel();
         let asked = probe.send(Atomic {
@@ -39,15 +40,11 @@ fn a_message_whose_asker_goes_after_it_has_begun_is_handled_to_its_end() {
             gate,
             ended: "ended",
         });
-        trace.until("begun").await;
+        trace.until("begun", recheck).await;
         drop(asked);
         open.send(()).unwrap();
         caught_up(&probe).await.unwrap();
-        assert_eq!(
-            trace.all(),
-            ["begun", "ended"],
-            "re-check what becomes of a persist whose asker has gone"
-        );
+        assert_eq!(trace.all(), ["begun", "ended"], "{recheck}");
     });
 }
 

@@ -44,14 +44,16 @@ fn a_panic_in_a_wait_ends_that_actor_alone_and_closes_its_address() {
 #[test]
 fn stopping_and_stopped_are_called_while_the_panic_unwinds() {
     run(|| async {
+        let recheck =
+            "re-check that no code of the user runs while a panic of a persistent actor unwinds";
         let (probe, trace) = Probe::start_traced();
         let asked = probe.send(Do::new(|_, _| panic!("in a handler")));
         assert_eq!(asked.await, Err(MailboxError::Closed));
-        trace.until("stopped in a panic").await;
+        trace.until("stopped in a panic", recheck).await;
         assert_eq!(
             trace.all(),
             ["stopping in a panic", "stopped in a panic"],
-            "re-check that no code of the user runs while a panic of a persistent actor unwinds"
+            "{recheck}"
         );
     });
 }

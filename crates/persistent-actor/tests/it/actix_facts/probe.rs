@@ -1,12 +1,14 @@
 //! An actor on actix's own context that does what it is told and writes down what happens.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::{
     Actor, ActorFuture, ActorFutureExt, Addr, AtomicResponse, Context, Handler, MailboxError,
     Message, Running, Supervised, System, WrapFuture,
 };
 use tokio::sync::{oneshot, watch};
+use tokio::time::timeout;
 
 /// What happened, in order.
 #[derive(Clone)]
@@ -25,10 +27,12 @@ impl Trace {
         self.0.borrow().clone()
     }
 
-    /// Waits until this was noted.
-    pub(crate) async fn until(&self, what: &'static str) {
+    /// Waits until this was noted; the test fails with `recheck` if it never is. Needs a stopped clock.
+    pub(crate) async fn until(&self, what: &'static str, recheck: &str) {
         let mut noted = self.0.subscribe();
-        noted.wait_for(|noted| noted.contains(&what)).await.unwrap();
+        let happened = noted.wait_for(|noted| noted.contains(&what));
+        let in_time = timeout(Duration::from_secs(3_600), happened).await.is_ok();
+        assert!(in_time, "{recheck}: {what:?} is not in {:?}", self.all());
     }
 
     /// A value that notes its own end.

@@ -135,6 +135,7 @@ fn nothing_that_an_actor_begins_when_its_arbiter_stops_is_woken_again() {
 #[test]
 fn an_actor_whose_last_address_is_gone_ends_its_wait_and_its_mailbox_first() {
     run(|| async {
+        let recheck = "re-check `Mailbox::is_abandoned` and `Incarnation::wants_to_stop`";
         let (probe, trace) = Probe::start_traced();
         let (open, gate) = oneshot::channel();
         probe.do_send(Do::new(|probe, ctx| {
@@ -142,14 +143,14 @@ fn an_actor_whose_last_address_is_gone_ends_its_wait_and_its_mailbox_first() {
             ctx.wait(probe.noting_after(gate, "wait ended"));
         }));
         probe.do_send(Do::note("queued"));
-        trace.until("waiting").await;
+        trace.until("waiting", recheck).await;
         drop(probe);
         open.send(()).unwrap();
-        trace.until("stopped").await;
+        trace.until("stopped", recheck).await;
         assert_eq!(
             trace.all(),
             ["waiting", "wait ended", "queued", "stopping", "stopped"],
-            "re-check `Mailbox::is_abandoned` and `Incarnation::wants_to_stop`"
+            "{recheck}"
         );
     });
 }

@@ -84,6 +84,7 @@ fn a_wait_freezes_messages_spawned_futures_and_timers() {
 #[test]
 fn a_wait_given_within_a_wait_starts_when_that_one_has_ended() {
     run(|| async {
+        let recheck = "re-check that what event handlers persist is queued and never waited for";
         let (probe, trace) = Probe::start_traced();
         let (open, gate) = oneshot::channel();
         probe.do_send(Do::new(|probe, ctx| {
@@ -96,13 +97,13 @@ fn a_wait_given_within_a_wait_starts_when_that_one_has_ended() {
                 .map(|(), probe, _| probe.trace.note("outer ended"));
             ctx.wait(outer);
         }));
-        trace.until("outer begun").await;
+        trace.until("outer begun", recheck).await;
         open.send(()).unwrap();
         caught_up(&probe).await.unwrap();
         assert_eq!(
             trace.all(),
             ["outer begun", "outer goes on", "outer ended", "inner"],
-            "re-check that what event handlers persist is queued and never waited for"
+            "{recheck}"
         );
     });
 }
@@ -111,6 +112,8 @@ fn a_wait_given_within_a_wait_starts_when_that_one_has_ended() {
 #[test]
 fn atomic_responses_of_several_messages_end_in_the_order_of_the_messages() {
     run(|| async {
+        let recheck =
+            "re-check what the documentation says about `AtomicResponse` on a persistent actor";
         let (probe, trace) = Probe::start_traced();
         let (open_first, first) = oneshot::channel();
         let (open_second, second) = oneshot::channel();
@@ -125,14 +128,14 @@ fn atomic_responses_of_several_messages_end_in_the_order_of_the_messages() {
             ended: "second ended",
         });
         open_second.send(()).unwrap();
-        trace.until("first begun").await;
+        trace.until("first begun", recheck).await;
         open_first.send(()).unwrap();
         asked_first.await.unwrap();
         asked_second.await.unwrap();
         assert_eq!(
             trace.all(),
             ["first begun", "first ended", "second begun", "second ended"],
-            "re-check what the documentation says about `AtomicResponse` on a persistent actor"
+            "{recheck}"
         );
     });
 }
