@@ -283,6 +283,11 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.recovering || self.pending.holds_back()
     }
 
+    /// Whether something comes before the next future or stream item.
+    pub(crate) fn interrupts_turns(&self) -> bool {
+        self.holds_back() || self.tasks.waiting() || self.pending.head_is_settled()
+    }
+
     /// Sends everything persisted since the last write, unless one is under way.
     pub(crate) fn flush(&mut self) {
         if self.in_flight.is_some() || self.recovering || self.pending.is_empty() {
@@ -396,7 +401,7 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
     }
 
     fn waiting(&self) -> bool {
-        self.tasks.waiting() || self.holds_back()
+        self.interrupts_turns()
     }
 
     fn cancel_future(&mut self, handle: SpawnHandle) -> bool {

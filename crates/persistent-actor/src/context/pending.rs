@@ -201,6 +201,17 @@ impl<A: PersistentActor> PendingQueue<A> {
         highest
     }
 
+    /// Whether a call is to be handled now.
+    pub(crate) fn head_is_settled(&self) -> bool {
+        matches!(
+            self.invocations.front(),
+            Some(Invocation {
+                state: State::Settled(_),
+                ..
+            })
+        )
+    }
+
     /// Takes the head, if its fate is known.
     pub(crate) fn pop_settled(&mut self) -> Option<Settled<A>> {
         let head = self

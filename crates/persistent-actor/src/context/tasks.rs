@@ -88,9 +88,10 @@ pub(crate) fn poll_wait<A: PersistentActor>(
     false
 }
 
-/// Polls the spawned futures in order, until all had their turn or one of them makes the others wait.
+/// Polls the spawned futures in order, until all had their turn or something has to happen before the next one.
 ///
-/// A future that is not polled keeps the mark that it is due, so that no wake-up is lost.
+/// Then the rest comes first the next time, and all are marked as due, so that no wake-up is lost: those that were not
+/// polled have had theirs, and a stream of actix returns in the middle of its items when it sees that its actor waits.
 pub(crate) fn poll_spawned<A: PersistentActor>(
     actor: &mut A,
     ctx: &mut PersistentContext<A>,
@@ -107,12 +108,13 @@ pub(crate) fn poll_spawned<A: PersistentActor>(
             kept.retain(|(handle, _)| *handle != cancelled);
             unpolled.retain(|(handle, _)| *handle != cancelled);
         }
-        if ctx.holds_back() || ctx.tasks.waiting() {
-            ctx.tasks.due |= !unpolled.is_empty();
+        if ctx.interrupts_turns() {
+            ctx.tasks.due = true;
             break;
         }
     }
-    kept.extend(unpolled);
-    kept.append(&mut ctx.tasks.spawned);
-    ctx.tasks.spawned = kept;
+    let mut spawned = Vec::from(unpolled);
+    spawned.append(&mut kept);
+    spawned.append(&mut ctx.tasks.spawned);
+    ctx.tasks.spawned = spawned;
 }

@@ -371,6 +371,41 @@ fn what_a_handler_persists_is_not_sent_behind_a_write_that_fails_meanwhile() {
     });
 }
 
+impl actix::StreamHandler<i64> for Tally {
+    fn handle(&mut self, n: i64, ctx: &mut PersistentContext<Tally>) {
+        self.log.add(format!("item {n}"));
+        match n % 3 {
+            0 => drop(persist(ctx, n)),
+            1 => drop(ctx.defer(move |tally, _| tally.log.add(format!("deferred {n}")))),
+            _ => drop(ctx.defer_async(move |tally, _| tally.log.add(format!("deferred {n}")))),
+        }
+    }
+}
+
+#[test]
+fn every_stream_item_is_a_turn_of_its_own_and_none_is_forgotten() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                ctx.add_stream(futures_util::stream::iter(0..60));
+            }))
+            .await
+            .unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let expected: Vec<_> = (0..60)
+            .flat_map(|n| {
+                let after = if n % 3 == 0 { "event" } else { "deferred" };
+                [format!("item {n}"), format!("{after} {n}")]
+            })
+            // As actix's streams do at their end.
+            .chain(["stopped".to_owned()])
+            .collect();
+        assert_eq!(since_recovery(&log), expected);
+    });
+}
+
 #[test]
 fn numbers_are_given_in_the_order_of_the_calls_over_both_kinds() {
     run(|| async {
