@@ -22,9 +22,9 @@ use actix_persistence_storage_api::{
     WriteOutcome, WriterId,
 };
 use actix_persistence_store_actor::Reply as StoreReply;
-use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
@@ -285,7 +285,10 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     /// Whether something comes before the next future or stream item.
     pub(crate) fn interrupts_turns(&self) -> bool {
-        self.holds_back() || self.tasks.waiting() || self.pending.head_is_settled()
+        self.stop_requested
+            || self.holds_back()
+            || self.tasks.waiting()
+            || self.pending.head_is_settled()
     }
 
     /// Sends everything persisted since the last write, unless one is under way.
@@ -355,6 +358,11 @@ impl<A: PersistentActor> PersistentContext<A> {
             PersistError::Unknown(error)
         });
         self.in_flight = None;
+        // A request dies with its asker before it has reached its store; saves and deletes were promised to happen.
+        let requests = std::mem::take(&mut self.store_responses);
+        if !requests.is_empty() {
+            actix_rt::spawn(requests.for_each(|_| std::future::ready(())));
+        }
     }
 
     pub(crate) fn event_manifest(&self) -> &str {
@@ -363,7 +371,8 @@ impl<A: PersistentActor> PersistentContext<A> {
 }
 
 impl<A: PersistentActor> ActorContext for PersistentContext<A> {
-    /// Stops the actor once everything it persisted is handled; messages that wait are dropped.
+    /// Stops the actor once everything it persisted is handled; messages that wait are dropped, and so are timers,
+    /// streams and futures. If what it persisted fails, it is not rebuilt. Snapshots and deletes it asked for happen.
     fn stop(&mut self) {
         self.stop_requested = true;
     }

@@ -87,6 +87,9 @@ where
 
     /// Backs off after a failure; gives whether there will be another incarnation.
     fn back_off(&mut self, failure: Failure, cx: &mut Context<'_>) -> bool {
+        if failure.was_stopping {
+            return false;
+        }
         let settings = &self.back_off;
         if failure
             .worked_for

@@ -235,12 +235,21 @@ impl<A: PersistentActor> PendingQueue<A> {
             let error = match invocation.state {
                 State::Unsent => PersistError::ActorFailed,
                 State::Sent { .. } => in_flight(),
-                State::Settled(Fate::Stored { .. }) => PersistError::StoredUnanswered,
+                State::Settled(Fate::Stored { .. }) => unanswered(&invocation.events),
                 State::Settled(Fate::Rejected(cause)) => PersistError::Rejected(cause),
                 State::Settled(Fate::Failed { error, .. }) => PersistError::from_failure(error),
             };
             fail(&invocation.attached, &invocation.cause, error);
         }
+    }
+}
+
+/// What became of a stored call that nobody will answer any more.
+pub(crate) fn unanswered<E>(events: &[E]) -> PersistError {
+    if events.is_empty() {
+        PersistError::ActorFailed
+    } else {
+        PersistError::StoredUnanswered
     }
 }
 

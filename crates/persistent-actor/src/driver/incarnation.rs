@@ -12,7 +12,7 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
-use crate::context::pending::{Fate, Settled, fail};
+use crate::context::pending::{Fate, Settled, fail, unanswered};
 use crate::context::retention_steps::StepEnd;
 use crate::context::tasks::{poll_spawned, poll_wait};
 use crate::driver::mailbox::Mailbox;
@@ -58,6 +58,8 @@ pub(crate) struct Failure {
     pub(crate) is_lasting: bool,
     /// How long the actor had worked after its recovery.
     pub(crate) worked_for: Option<Duration>,
+    /// Whether it was about to stop, so that nobody wants another one.
+    pub(crate) was_stopping: bool,
 }
 
 impl Failure {
@@ -65,6 +67,7 @@ impl Failure {
         Self {
             is_lasting: !error.is_curable_by_waiting(),
             worked_for: None,
+            was_stopping: false,
         }
     }
 }
@@ -250,7 +253,7 @@ impl<A: PersistentActor> Incarnation<A> {
         cx: &mut Context<'_>,
         mailbox: &mut Mailbox<A>,
     ) -> Result<bool, Failure> {
-        if self.ctx.holds_back() {
+        if self.ctx.holds_back() || self.ctx.stop_requested {
             return Ok(false);
         }
         if self.ctx.tasks.waiting() {
@@ -268,9 +271,6 @@ impl<A: PersistentActor> Incarnation<A> {
         if self.ctx.tasks.due() {
             self.turn_with(|actor, ctx| poll_spawned(actor, ctx, cx))?;
             return Ok(true);
-        }
-        if self.ctx.stop_requested {
-            return Ok(false);
         }
         match mailbox.poll_next(cx) {
             Some(envelope) => self.command(envelope).map(|()| true),
@@ -322,11 +322,7 @@ impl<A: PersistentActor> Incarnation<A> {
             cause,
             ..
         } = settled;
-        let unanswered = if events.is_empty() {
-            PersistError::ActorFailed
-        } else {
-            PersistError::StoredUnanswered
-        };
+        let unanswered = unanswered(&events);
         let handler = attached.borrow_mut().take_handler();
         let handled = self.caused_turn(&cause, move |actor, ctx| {
             let mut handler = handler;
@@ -458,6 +454,7 @@ impl<A: PersistentActor> Incarnation<A> {
         Failure {
             is_lasting,
             worked_for: self.recovered_at.map(|at| at.elapsed()),
+            was_stopping: self.ctx.stop_requested,
         }
     }
 
