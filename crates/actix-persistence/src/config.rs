@@ -1,9 +1,12 @@
 //! Which stores there are and how they behave: from a file, from text, or from code.
 
 mod akka;
+mod document;
 mod durations;
 mod effective;
 mod environment;
+#[cfg(feature = "hocon")]
+mod hocon_document;
 mod inherited;
 mod load_error;
 mod masked;
@@ -17,6 +20,7 @@ mod unknown_name;
 
 use std::ffi::OsString;
 use std::fmt;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -30,6 +34,7 @@ pub(crate) use settings::Settings;
 pub(crate) use stash::OverflowChoices;
 pub(crate) use store_section::{JournalSection, SnapshotSection};
 
+use document::Document;
 use mistakes::Mistakes;
 use store_section::StoreSection;
 
@@ -44,7 +49,12 @@ pub struct Config {
     root: Section,
     /// What the file says that no key can mean, reported together with the rest.
     mistakes: Vec<ConfigError>,
+    /// What of the file is ignored, logged when persistence is opened.
+    warnings: Vec<String>,
 }
+
+/// The largest config file that is read.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 impl Config {
     /// A config without any keys, for those who say everything in code.
@@ -52,21 +62,31 @@ impl Config {
         Self {
             root: Section::new("", Origin::code()),
             mistakes: Vec::new(),
+            warnings: Vec::new(),
         }
     }
 
-    /// Reads a TOML file, blocking until it is read; without the environment, which
+    /// Reads a file, blocking until it is read; without the environment, which
     /// [`with_environment`](Self::with_environment) adds.
     ///
+    /// A file that ends in `.conf` or `.hocon` is HOCON and needs the feature `hocon`; any other is TOML.
     /// The path is relative to the working directory, and so are the paths in the file.
     ///
     /// # Errors
-    /// If the file does not exist, cannot be read, or is not TOML.
+    /// If the file does not exist, cannot be read, has more than 1 MiB, or is not in its language.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, ConfigLoadError> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path).map_err(|source| ConfigLoadError::reading(path, source))?;
+        let bytes = read(path)?;
         let name: Arc<str> = path.to_string_lossy().into();
-        Self::from_document(toml_document::parse_bytes(&bytes, name)?)
+        let is_hocon = path.extension().is_some_and(|extension| {
+            extension.eq_ignore_ascii_case("conf") || extension.eq_ignore_ascii_case("hocon")
+        });
+        let document = if is_hocon {
+            hocon_document(&bytes, name, path)?
+        } else {
+            toml_document::parse_bytes(&bytes, name)?
+        };
+        Ok(Self::from_document(document))
     }
 
     /// Reads TOML text; `source_name` stands in error messages where the file's name would.
@@ -74,7 +94,22 @@ impl Config {
     /// # Errors
     /// If the text is not TOML.
     pub fn from_toml(text: &str, source_name: &str) -> Result<Self, ConfigLoadError> {
-        Self::from_document(toml_document::parse(text, source_name.into())?)
+        let document = toml_document::parse(text, source_name.into())?;
+        Ok(Self::from_document(document))
+    }
+
+    /// Reads HOCON text, such as the `akka.persistence` block of an application's `application.conf`; `source_name`
+    /// stands in error messages where the file's name would.
+    ///
+    /// Reads `persistence`, `akka.persistence` or `pekko.persistence`, whichever is there.
+    /// `${?NAME}` may stand for an environment variable; an included file is relative to the working directory.
+    ///
+    /// # Errors
+    /// If the text is not HOCON, or something that it includes or substitutes is not there.
+    #[cfg(feature = "hocon")]
+    pub fn from_hocon(text: &str, source_name: &str) -> Result<Self, ConfigLoadError> {
+        let source = hocon_document::Source::text(source_name);
+        Ok(Self::from_document(hocon_document::parse(text, &source)?))
     }
 
     /// The config with one more value, which replaces what a file says.
@@ -146,11 +181,12 @@ impl Config {
         true
     }
 
-    fn from_document(document: toml_document::Document) -> Result<Self, ConfigLoadError> {
-        Ok(Self {
+    fn from_document(document: Document) -> Self {
+        Self {
             root: document.root,
             mistakes: document.mistakes,
-        })
+            warnings: document.warnings,
+        }
     }
 }
 
@@ -168,6 +204,32 @@ impl fmt::Debug for Config {
         });
         list.finish()
     }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, ConfigLoadError> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes))
+        .map_err(|source| ConfigLoadError::reading(path, source))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(ConfigLoadError::TooLarge {
+            path: path.to_owned(),
+            limit: MAX_FILE_BYTES,
+        });
+    }
+    Ok(bytes)
+}
+
+#[cfg(feature = "hocon")]
+fn hocon_document(bytes: &[u8], name: Arc<str>, path: &Path) -> Result<Document, ConfigLoadError> {
+    hocon_document::parse_bytes(bytes, &hocon_document::Source::file(name, path))
+}
+
+#[cfg(not(feature = "hocon"))]
+fn hocon_document(_: &[u8], _: Arc<str>, path: &Path) -> Result<Document, ConfigLoadError> {
+    Err(ConfigLoadError::WithoutHocon {
+        path: path.to_owned(),
+    })
 }
 
 fn set(section: &mut Section, keys: &[&str], value: Value) {

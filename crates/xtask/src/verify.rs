@@ -63,14 +63,15 @@ fn dependencies() -> anyhow::Result<bool> {
 
 fn clippy() -> anyhow::Result<bool> {
     let mut command = cargo("clippy");
-    command.args(["--workspace", "--all-targets", "--", "-D", "warnings"]);
+    command.args(["--workspace", "--all-targets", "--all-features"]);
+    command.args(["--", "-D", "warnings"]);
     succeeds(command)
 }
 
 fn rustdoc() -> anyhow::Result<bool> {
     let mut command = cargo("doc");
     command
-        .args(["--workspace", "--no-deps"])
+        .args(["--workspace", "--all-features", "--no-deps"])
         .env("RUSTDOCFLAGS", "-D warnings");
     succeeds(command)
 }

@@ -1,27 +1,128 @@
-//! Keys of Akka's config that have no meaning here.
+//! Keys of Akka's config: those that have no meaning here, and those that have another name.
 
-use actix_persistence_storage_api::Section;
+#[cfg(feature = "sqlite")]
+mod connection_string;
+mod sqlite;
 
-const MEANINGLESS: [(&str, &str); 5] = [
-    ("class", "'kind' chooses the plugin"),
-    ("plugin-dispatcher", "stores have threads of their own"),
-    ("replay-dispatcher", "stores have threads of their own"),
-    ("stream-dispatcher", "stores have threads of their own"),
+use actix_persistence_storage_api::{ConfigError, Item, Section, Untyped, Value};
+
+/// Where a key stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In `persistence`.
+    Persistence,
+    /// In `persistence.journal` or `persistence.snapshot-store`.
+    Stores,
+    /// In the section of a plugin id, or in a fallback section.
+    Store,
+}
+
+const THREADS: &str = "stores have threads of their own";
+const ALL_OPENED: &str = "every store of the config is opened at the start";
+
+/// The keys without meaning, and what there is instead.
+const MEANINGLESS: [(Place, &str, &str); 15] = [
     (
+        Place::Persistence,
+        "internal-stash-overflow-strategy",
+        "'internal-stash.overflow' chooses what happens when a stash is full",
+    ),
+    (Place::Persistence, "dispatchers", THREADS),
+    (
+        Place::Persistence,
+        "no-snapshot-store",
+        "without 'snapshot-store.plugin' there is no default snapshot store",
+    ),
+    (
+        Place::Persistence,
+        "view",
+        "there are no views; read the events with a replay",
+    ),
+    (
+        Place::Persistence,
+        "publish-plugin-commands",
+        "stores publish no commands",
+    ),
+    (Place::Stores, "auto-start-journals", ALL_OPENED),
+    (Place::Stores, "auto-start-snapshot-stores", ALL_OPENED),
+    (
+        Place::Stores,
+        "auto-migrate-manifest",
+        "manifests are names that the code gives",
+    ),
+    (Place::Store, "class", "'kind' chooses the plugin"),
+    (Place::Store, "plugin-dispatcher", THREADS),
+    (Place::Store, "replay-dispatcher", THREADS),
+    (Place::Store, "stream-dispatcher", THREADS),
+    (
+        Place::Store,
         "max-message-batch-size",
         "whatever waits is written together, as far as the plugin can take it",
+    ),
+    (
+        Place::Store,
+        "replay-batch-size",
+        "events are replayed in pages that the plugin may bound",
+    ),
+    (
+        Place::Store,
+        "write-response-global-order",
+        "answers to one actor come in the order of its writes",
     ),
 ];
 
 /// Takes the keys without meaning out of a section, and gives a warning for each that names what there is instead.
-pub(super) fn take_meaningless(section: &mut Section, warnings: &mut Vec<String>) {
-    for (key, instead) in MEANINGLESS {
-        if let Some(item) = section.remove(key) {
-            let path = section.path_of(key);
-            warnings.push(format!(
-                "{}: '{path}' has no meaning here and is ignored; {instead}",
-                item.origin
-            ));
+pub(super) fn take_meaningless(place: Place, section: &mut Section, warnings: &mut Vec<String>) {
+    for (its_place, key, instead) in MEANINGLESS {
+        if its_place == place {
+            take(section, key, instead, warnings);
         }
+    }
+}
+
+/// Takes over what the section of a plugin id says in Akka's words, and returns what cannot be taken over.
+pub(super) fn take_over(
+    plugin_id: &str,
+    section: &mut Section,
+    warnings: &mut Vec<String>,
+) -> Vec<ConfigError> {
+    take_meaningless(Place::Store, section, warnings);
+    if plugin_id == "inmem" && section.get("kind").is_none() {
+        let origin = section.origin().clone();
+        warnings.push(format!(
+            "{origin}: '{}' is read as kind = \"memory\"; write that instead",
+            section.path()
+        ));
+        let value = Value::Untyped(Untyped::new("memory"));
+        section.insert("kind", Item { value, origin });
+    }
+    let kind = section.reader().string("kind");
+    if kind.as_deref().unwrap_or(plugin_id) == "sqlite" {
+        return sqlite::take_over(section, warnings);
+    }
+    Vec::new()
+}
+
+/// The path of a section without the name of the library that it begins with in Akka's or Pekko's config.
+pub(super) fn without_library(path: &str) -> &str {
+    let libraries = ["akka.", "pekko."];
+    let path_within = libraries.iter().find_map(|name| path.strip_prefix(name));
+    path_within
+        .filter(|path| path.starts_with("persistence."))
+        .unwrap_or(path)
+}
+
+/// What the plugin id of the default snapshot store says in Akka's config if there is none.
+pub(super) fn is_no_snapshot_store(path: &str) -> bool {
+    without_library(path) == "persistence.no-snapshot-store"
+}
+
+fn take(section: &mut Section, key: &str, instead: &str, warnings: &mut Vec<String>) {
+    if let Some(item) = section.remove(key) {
+        let path = section.path_of(key);
+        warnings.push(format!(
+            "{}: '{path}' has no meaning here and is ignored; {instead}",
+            item.origin
+        ));
     }
 }

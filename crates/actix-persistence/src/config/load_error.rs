@@ -27,9 +27,31 @@ pub enum ConfigLoadError {
         /// What the operating system says.
         source: io::Error,
     },
-    /// The file or text is not TOML.
-    #[error("{name}:{line}:{column}: not valid TOML: {message}")]
+    /// The file is larger than any config.
+    #[error(
+        "cannot read the config file '{}', because it has more than {limit} bytes; name a config file",
+        path.display()
+    )]
+    TooLarge {
+        /// The file, as it was named.
+        path: PathBuf,
+        /// The most bytes that are read.
+        limit: u64,
+    },
+    /// The file is in a language that this build cannot read.
+    #[error(
+        "cannot read the config file '{}', because HOCON is not built in; enable the feature 'hocon' of actix-persistence, or write TOML",
+        path.display()
+    )]
+    WithoutHocon {
+        /// The file, as it was named.
+        path: PathBuf,
+    },
+    /// The file or text is not in its language.
+    #[error("{name}:{line}:{column}: not valid {language}: {message}")]
     Syntax {
+        /// TOML or HOCON.
+        language: &'static str,
         /// The file, or the name given to the text.
         name: String,
         /// The line, from 1.
@@ -37,6 +59,14 @@ pub enum ConfigLoadError {
         /// The column in characters, from 1.
         column: u32,
         /// What is wrong; never quotes the file, which may hold a secret there.
+        message: String,
+    },
+    /// A substitution or an include of a HOCON file leads nowhere.
+    #[error("{name}: cannot resolve the config: {message}")]
+    Unresolved {
+        /// The file, or the name given to the text.
+        name: String,
+        /// What is wrong, with the path or file that was not found.
         message: String,
     },
 }

@@ -1,8 +1,10 @@
 //! From keys to settings.
 
-use actix_persistence_storage_api::{Item, Origin, Plugin, Section, SectionReader, Value};
+use actix_persistence_storage_api::{
+    ConfigErrors, Item, Origin, Plugin, Section, SectionReader, Value,
+};
 
-use super::akka::take_meaningless;
+use super::akka::{self, Place, take_meaningless};
 use super::settings::{ForAllStores, positive_count, read_back_off};
 use super::stash::{OverflowChoices, read_stash_policy};
 use super::store_section::{StoreContext, StoreSection, StoreSettings, check_fallback, read_store};
@@ -55,14 +57,15 @@ impl Config {
         overflow: &OverflowChoices,
     ) -> (Resolution, Vec<String>) {
         let mut mistakes = Mistakes::new(self.mistakes.clone());
-        let mut warnings = Vec::new();
+        let mut warnings = self.warnings.clone();
         let nothing = Section::new("persistence", Origin::code());
         let mut root = self.root.reader();
-        let persistence = root.section("persistence").unwrap_or(&nothing);
+        let mut persistence = root.section("persistence").unwrap_or(&nothing).clone();
         mistakes.add(root.finish());
+        take_meaningless(Place::Persistence, &mut persistence, &mut warnings);
 
         let mut reader = persistence.reader();
-        let all = read_for_all_stores(persistence, &mut reader);
+        let all = read_for_all_stores(&persistence, &mut reader);
         let stash_policy = read_stash_policy(&mut reader, overflow);
         let back_off = read_back_off(&mut reader);
         let mut stores = Stores {
@@ -112,11 +115,12 @@ impl Stores<'_> {
             .section(S::FALLBACK)
             .cloned()
             .unwrap_or_default();
-        take_meaningless(&mut fallback, self.warnings);
+        take_meaningless(Place::Store, &mut fallback, self.warnings);
         check_fallback::<S>(&fallback, self.kinds, self.all, self.mistakes);
-        let Some(section) = persistence.section(S::SECTION) else {
+        let Some(mut section) = persistence.section(S::SECTION).cloned() else {
             return (Vec::new(), None);
         };
+        take_meaningless(Place::Stores, &mut section, self.warnings);
         let context = StoreContext {
             kinds: self.kinds,
             all: self.all,
@@ -125,15 +129,16 @@ impl Stores<'_> {
         let mut reader = section.reader();
         let mut plugin_ids = Vec::new();
         let mut stores = Vec::new();
-        for (plugin_id, own) in sections(section) {
+        for (plugin_id, own) in sections(&section) {
             let mut own = own.clone();
-            take_meaningless(&mut own, self.warnings);
+            let refused = akka::take_over(plugin_id, &mut own, self.warnings);
+            self.mistakes.add(ConfigErrors::check(refused));
             stores.extend(read_store(plugin_id, own, &context, self.mistakes));
             plugin_ids.push(plugin_id);
             // Now the reader knows the section.
             reader.section(plugin_id);
         }
-        let default = read_default(section, &mut reader, &plugin_ids);
+        let default = read_default(&section, &mut reader, &plugin_ids);
         self.mistakes.add(reader.finish());
         (stores, default)
     }
@@ -157,8 +162,12 @@ fn read_default(
     plugin_ids: &[&str],
 ) -> Option<String> {
     let reference = reader.string("plugin").filter(|text| !text.is_empty())?;
+    if akka::is_no_snapshot_store(&reference) {
+        return None;
+    }
     let prefix = section.path_of("");
-    let plugin_id = reference.strip_prefix(&prefix).unwrap_or(&reference);
+    let path = akka::without_library(&reference);
+    let plugin_id = path.strip_prefix(&prefix).unwrap_or(path);
     if !plugin_ids.contains(&plugin_id) {
         reader.reject("plugin", unknown_name("plugin id", &reference, plugin_ids));
         return None;

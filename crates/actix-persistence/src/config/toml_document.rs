@@ -7,14 +7,7 @@ use actix_persistence_storage_api::{ConfigError, Item, Origin, Section, Value};
 use toml::de::{DeTable, DeValue};
 
 use super::ConfigLoadError;
-
-/// What a TOML text says.
-#[derive(Debug)]
-pub(super) struct Document {
-    pub(super) root: Section,
-    /// Values that TOML allows but no key of a config can have.
-    pub(super) mistakes: Vec<ConfigError>,
-}
+use super::document::Document;
 
 pub(super) fn parse_bytes(bytes: &[u8], name: Arc<str>) -> Result<Document, ConfigLoadError> {
     match str::from_utf8(bytes) {
@@ -43,6 +36,7 @@ pub(super) fn parse(text: &str, name: Arc<str>) -> Result<Document, ConfigLoadEr
     Ok(Document {
         root,
         mistakes: builder.mistakes,
+        warnings: Vec::new(),
     })
 }
 
@@ -140,6 +134,7 @@ impl<'t> Lines<'t> {
     fn syntax_error(&self, name: Arc<str>, offset: usize, message: &str) -> ConfigLoadError {
         let (line, column) = self.position(offset);
         ConfigLoadError::Syntax {
+            language: "TOML",
             name: name.as_ref().to_owned(),
             line,
             column,

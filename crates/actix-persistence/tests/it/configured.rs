@@ -178,3 +178,88 @@ async fn a_mistake_in_a_variable_is_reported_with_those_of_the_file_and_names_it
         assert!(error.contains(part), "{part:?} is not in\n{error}");
     }
 }
+
+/// What a user of Akka.NET has in an application's config.
+#[cfg(feature = "hocon")]
+fn akka_block(directory: &Path) -> String {
+    let directory = directory.display();
+    format!(
+        r#"akka {{
+  loglevel = INFO
+  persistence {{
+    journal {{
+      plugin = "akka.persistence.journal.sqlite"
+      sqlite {{
+        class = "Akka.Persistence.Sqlite.Journal.SqliteJournal, Akka.Persistence.Sqlite"
+        plugin-dispatcher = "akka.actor.default-dispatcher"
+        connection-string = "Data Source={directory}/bank.db"
+        auto-initialize = on
+        recovery-event-timeout = 30s
+        circuit-breaker {{
+          max-failures = 5
+          call-timeout = 10 seconds
+          reset-timeout = 30000
+        }}
+        replay-filter {{ mode = fail, window-size = 100, debug = off }}
+      }}
+    }}
+    snapshot-store {{
+      plugin = "akka.persistence.snapshot-store.sqlite"
+      sqlite {{
+        class = "Akka.Persistence.Sqlite.Snapshot.SqliteSnapshotStore, Akka.Persistence.Sqlite"
+        connection-string = "Data Source={directory}/bank.db"
+        auto-initialize = yes
+      }}
+    }}
+  }}
+}}
+"#
+    )
+}
+
+#[cfg(feature = "hocon")]
+#[actix::test]
+async fn the_config_of_an_akka_application_opens_the_same_stores() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("application.conf");
+    std::fs::write(&file, akka_block(directory.path())).unwrap();
+    let persistence = Persistence::from_config(&file).await.unwrap();
+    let counter = persistence.start(|| Counter::named("1")).unwrap();
+    assert_eq!(counter.send(Count(5)).await.unwrap().unwrap(), 5);
+    assert!(directory.path().join("bank.db").exists());
+    let shown = persistence.journal_config("sqlite").unwrap();
+    assert!(shown.contains("max-failures = \"5\"  # "), "{shown}");
+}
+
+#[cfg(feature = "hocon")]
+#[actix::test]
+async fn mistakes_in_hocon_are_reported_at_once_with_file_and_key() {
+    let text = "akka.persistence { journal.sqlite { call-timeot = 5s, auto-initialize = maybe } }";
+    let config = Config::from_hocon(text, "app.conf").unwrap();
+    let error = Persistence::open(config).await.err().unwrap().to_string();
+    for part in [
+        "app.conf: unknown key 'persistence.journal.sqlite.call-timeot'",
+        "app.conf: 'persistence.journal.sqlite.auto-initialize' must be true or false, not \"maybe\"",
+    ] {
+        assert!(error.contains(part), "{part:?} is not in\n{error}");
+    }
+}
+
+#[cfg(not(feature = "hocon"))]
+#[test]
+fn without_the_feature_a_hocon_file_is_refused_by_name() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("application.conf");
+    std::fs::write(&file, "persistence {}").unwrap();
+    let error = Config::from_file(&file).unwrap_err().to_string();
+    assert!(error.contains("enable the feature 'hocon'"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_too_large_for_a_config_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("persistence.toml");
+    std::fs::write(&file, "#".repeat(1024 * 1024 + 1)).unwrap();
+    let error = Config::from_file(&file).unwrap_err().to_string();
+    assert!(error.contains("more than 1048576 bytes"), "{error}");
+}

@@ -102,8 +102,10 @@ pub(crate) fn build(
     Ok(Some(programs))
 }
 
-/// Tells cargo which packages; all of them by name of the whole, for that is how they were built before.
+/// Tells cargo which packages, with all they can do; all of them by name of the whole, for that is how they were
+/// built before.
 pub(crate) fn select_packages(command: &mut Command, members: &[&Package], options: &Options) {
+    command.arg("--all-features");
     if options.packages.is_empty() {
         command.arg("--workspace");
     } else {

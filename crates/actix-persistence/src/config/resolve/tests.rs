@@ -1,5 +1,6 @@
 //! What the keys mean, and what a user sees when they mean nothing.
 
+mod akka;
 mod errors;
 mod plugins;
 
