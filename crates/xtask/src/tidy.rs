@@ -6,6 +6,7 @@
 mod architecture;
 mod conformance;
 mod database_crates;
+mod known_faults;
 mod machine_paths;
 mod manifests;
 mod source_files;
@@ -22,13 +23,14 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 8] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
     architecture::check,
     conformance::check,
     database_crates::check,
+    known_faults::check,
     snippets::check,
 ];
 

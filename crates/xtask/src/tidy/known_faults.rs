@@ -1,0 +1,73 @@
+//! The page of known faults names tests that exist.
+
+use super::tree::{Tree, Violation};
+
+const PAGE: &str = "docs/guide/known-faults.md";
+
+pub(super) fn check(tree: &Tree) -> Vec<Violation> {
+    let Some(page) = tree.text(PAGE) else {
+        return Vec::new();
+    };
+    let mut violations = Vec::new();
+    for (index, line) in page.lines().enumerate() {
+        let quoted = line.split('`').skip(1).step_by(2);
+        for (file, test) in quoted.filter_map(named_test) {
+            if !exists(tree, file, test) {
+                let message = format!(
+                    "there is no test `{test}` in a file {file}.rs, name the one that shows it"
+                );
+                violations.push(Violation::at(PAGE, index + 1, message));
+            }
+        }
+    }
+    violations
+}
+
+/// File and test, if both have the form of such names.
+fn named_test(text: &str) -> Option<(&str, &str)> {
+    let (file, test) = text.split_once("::")?;
+    let is_name = |name: &str| {
+        name.chars()
+            .all(|c| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit())
+    };
+    (is_name(file) && is_name(test) && (file, test) != ("file", "test")).then_some((file, test))
+}
+
+fn exists(tree: &Tree, file: &str, test: &str) -> bool {
+    let (name, function) = (format!("/{file}.rs"), format!("fn {test}("));
+    tree.rust_files()
+        .any(|source| source.path.ends_with(&name) && source.text.contains(&function))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn violations(page: &str) -> Vec<String> {
+        let test = "#[test]\nfn nothing_is_lost() {}\n";
+        let tree = Tree::of(&[(PAGE, page), ("crates/a/tests/it/recovery.rs", test)]);
+        check(&tree).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_test_that_exists_and_other_code_pass() {
+        let page = "A test is `file::test`.\n| 1 | `recovery::nothing_is_lost`, `Recovery::none` |";
+        assert_eq!(violations(page), [""; 0]);
+    }
+
+    #[test]
+    fn a_test_that_does_not_exist_or_is_elsewhere_is_found() {
+        let expected = |test, file| {
+            format!(
+                "{PAGE}:2: there is no test `{test}` in a file {file}.rs, name the one that shows it"
+            )
+        };
+        assert_eq!(
+            violations("\n`recovery::nothing_is_found` and `failures::nothing_is_lost`"),
+            [
+                expected("nothing_is_found", "recovery"),
+                expected("nothing_is_lost", "failures")
+            ]
+        );
+    }
+}
