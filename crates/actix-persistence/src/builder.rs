@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_journal_actor::JournalHandle;
-use actix_persistence_persistent_actor::{LiveIds, OverflowReplies, OverflowStrategy};
+use actix_persistence_persistent_actor::{
+    DeadLetters, LiveIds, OverflowReplies, OverflowStrategy, PublishedEvents,
+};
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_storage_api::{Journal, Plugin, SnapshotStore};
 use actix_persistence_store_actor::StoreThread;
@@ -27,6 +29,8 @@ pub struct Builder {
     made: MadeStores,
     made_ids: Vec<(&'static str, String)>,
     overflow: OverflowChoices,
+    /// Capacities by the path of their key, which replace those of the config.
+    capacities: Vec<(&'static str, u32)>,
 }
 
 impl Builder {
@@ -41,6 +45,7 @@ impl Builder {
             made: MadeStores::default(),
             made_ids: Vec::new(),
             overflow: OverflowChoices::default(),
+            capacities: Vec::new(),
         }
     }
 
@@ -92,6 +97,22 @@ impl Builder {
         self
     }
 
+    /// How far a reader of [published events](Persistence::events) may fall behind, as the setting
+    /// `persistence.published-events.capacity`, which it replaces.
+    pub fn published_events_capacity(mut self, capacity: u32) -> Self {
+        let key = "persistence.published-events.capacity";
+        self.capacities.push((key, capacity));
+        self
+    }
+
+    /// How far a reader of [dead letters](Persistence::dead_letters) may fall behind, as the setting
+    /// `persistence.dead-letters.capacity`, which it replaces.
+    pub fn dead_letters_capacity(mut self, capacity: u32) -> Self {
+        let key = "persistence.dead-letters.capacity";
+        self.capacities.push((key, capacity));
+        self
+    }
+
     /// Opens every store of the config, and waits for the first attempt of each.
     ///
     /// # Errors
@@ -123,6 +144,9 @@ impl Builder {
         for (sort, plugin_id) in std::mem::take(&mut self.made_ids) {
             self.config = self.config.with_made_store(sort, &plugin_id);
         }
+        for (key, capacity) in std::mem::take(&mut self.capacities) {
+            self.config = self.config.with(key, i64::from(capacity));
+        }
         self.plugins.push(Arc::new(std::mem::take(&mut self.made)));
         let (settings, journals, snapshot_stores) = self.make_stores()?;
 
@@ -140,6 +164,8 @@ impl Builder {
             default_snapshot_store: settings.default_snapshot_store,
             back_off: settings.back_off,
             stash_policy: settings.stash_policy,
+            published_events: PublishedEvents::new(settings.notifications.published_events),
+            dead_letters: DeadLetters::new(settings.notifications.dead_letters),
             environments: Mutex::new(HashMap::new()),
             _thread: thread,
             runtime: Some(runtime),

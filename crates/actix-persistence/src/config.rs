@@ -11,6 +11,7 @@ mod inherited;
 mod load_error;
 mod masked;
 mod mistakes;
+mod notifications;
 mod resolve;
 mod settings;
 mod stash;

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod builder;
+mod notifications;
 mod persistence;
 mod replay;
 
@@ -22,12 +23,13 @@ pub use config::{Config, ConfigLoadError};
 pub use open_error::OpenError;
 
 pub use actix_persistence_persistent_actor::{
-    BackOffSettings, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DecodeError, DeleteMessagesError,
-    EncodeError, Event, FromPersistError, FullStash, HARD_PAYLOAD_LIMIT, LoadSnapshotError,
-    LoadedSnapshot, NoSnapshot, Overflow, OverflowReplies, OverflowStrategy, Persist, PersistError,
-    PersistFuture, PersistentActor, PersistentContext, Recovery, RecoveryError, RejectionCause,
-    ReplayIssue, ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError, Serializer,
-    Snapshot, SnapshotOffer, StartError, StashPolicy, StoreResponse, UserStash,
+    BackOffSettings, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DeadLetter, DeadLetterCause,
+    DecodeError, DeleteMessagesError, EncodeError, Event, FromPersistError, FullStash,
+    HARD_PAYLOAD_LIMIT, LoadSnapshotError, LoadedSnapshot, Missed, NoSnapshot, Overflow,
+    OverflowReplies, OverflowStrategy, Persist, PersistError, PersistFuture, PersistentActor,
+    PersistentContext, PublishedEvent, Recovery, RecoveryError, RejectionCause, ReplayIssue,
+    ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError, Serializer, Snapshot,
+    SnapshotOffer, StartError, StashPolicy, StoreResponse, Subscription, UserStash,
 };
 
 pub use actix_persistence_storage_api as storage_api;

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use actix::{Addr, ArbiterHandle};
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{
-    BackOffSettings, Environment, LiveIds, PersistentActor, Serializer, StartError, StashPolicy,
-    start, start_in,
+    BackOffSettings, DeadLetters, Environment, LiveIds, PersistentActor, PublishedEvents,
+    Serializer, StartError, StashPolicy, start, start_in,
 };
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_storage_api::StorageError;
@@ -35,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) default_snapshot_store: Option<String>,
     pub(crate) back_off: BackOffSettings,
     pub(crate) stash_policy: StashPolicy,
+    pub(crate) published_events: PublishedEvents,
+    pub(crate) dead_letters: DeadLetters,
     /// One environment per pair of plugin ids in use.
     pub(crate) environments: Mutex<HashMap<PluginIds, Arc<Environment>>>,
     /// Where the store actors live.
@@ -292,6 +294,8 @@ impl Persistence {
             }
             environment.back_off = shared.back_off.clone();
             environment.stash_policy = shared.stash_policy.clone();
+            environment.published_events = shared.published_events.clone();
+            environment.dead_letters = shared.dead_letters.clone();
             environment.live_ids = journal.live_ids.clone();
             Arc::new(environment)
         });

@@ -3,10 +3,12 @@
 pub(crate) mod attached;
 pub(crate) mod cause;
 pub(crate) mod pending;
+pub(crate) mod persisted_events;
 pub(crate) mod retention_rounds;
 pub(crate) mod retention_steps;
 mod store_requests;
 pub(crate) mod tasks;
+mod unhandled;
 
 use std::fmt;
 use std::sync::Arc;
@@ -342,7 +344,11 @@ impl<A: PersistentActor> PersistentContext<A> {
             vec![WriteOutcome::Failed(error); in_flight.writes]
         };
         self.in_flight = None;
-        if let Some(highest) = self.pending.settle(outcomes) {
+        let (published, id) = (&self.environment.published_events, &self.persistence_id);
+        let highest = self.pending.settle(outcomes, |events, first, at| {
+            published.publish(id, first, at, events);
+        });
+        if let Some(highest) = highest {
             self.used_sequence_nr = highest;
         }
         true

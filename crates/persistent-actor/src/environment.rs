@@ -10,7 +10,7 @@ use actix_persistence_storage_api::BackOff;
 
 use crate::live_ids::LiveIds;
 use crate::serializer::{DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, HARD_PAYLOAD_LIMIT};
-use crate::{Event, Serializer, Snapshot, StashPolicy};
+use crate::{DeadLetters, Event, PublishedEvents, Serializer, Snapshot, StashPolicy};
 
 /// The stores and settings an actor is started with.
 #[non_exhaustive]
@@ -29,6 +29,10 @@ pub struct Environment {
     pub stash_policy: StashPolicy,
     /// The ids that are live in this process, shared by all environments of one journal.
     pub live_ids: LiveIds,
+    /// Who hears of stored events.
+    pub published_events: PublishedEvents,
+    /// Who hears of what nobody took care of.
+    pub dead_letters: DeadLetters,
 }
 
 /// When a failed actor is rebuilt from its factory; as Akka's `BackoffSupervisor`.
@@ -79,6 +83,8 @@ impl Environment {
             back_off: BackOffSettings::default(),
             stash_policy: StashPolicy::default(),
             live_ids: LiveIds::default(),
+            published_events: PublishedEvents::default(),
+            dead_letters: DeadLetters::default(),
         }
     }
 

@@ -11,6 +11,8 @@ use crate::Serializer;
 /// renamed or moved. Raise the version when the encoded form changes in a way that older programs cannot read:
 /// a program refuses to replay events of a version above its own.
 ///
+/// Events are data: they may be [published](crate::PublishedEvents) to readers on other threads.
+///
 /// ```
 /// use actix_persistence_persistent_actor::Event;
 /// use serde::{Deserialize, Serialize};
@@ -26,7 +28,7 @@ use crate::Serializer;
 ///     const VERSION: u32 = 1;
 /// }
 /// ```
-pub trait Event: Serialize + DeserializeOwned + 'static {
+pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The stable name of this type in every store; not a Rust type name.
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.

@@ -1,12 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod context;
+mod dead_letters;
 mod envelope;
 mod event;
 mod load_snapshot;
+mod notifications;
 mod persist;
 mod persist_future;
 mod persistent_actor;
+mod published_events;
 mod recovery;
 mod reply;
 mod reply_to;
@@ -31,11 +34,14 @@ mod replay_issue;
 mod serializer;
 
 pub use context::PersistentContext;
+pub use dead_letters::{DeadLetter, DeadLetterCause, DeadLetters};
 pub use event::Event;
 pub use load_snapshot::{LoadSnapshotError, LoadedSnapshot};
+pub use notifications::{Missed, Subscription};
 pub use persist::Persist;
 pub use persist_future::PersistFuture;
 pub use persistent_actor::PersistentActor;
+pub use published_events::{PublishedEvent, PublishedEvents};
 pub use recovery::Recovery;
 pub use reply::Reply;
 pub use reply_to::ReplyTo;

@@ -106,7 +106,9 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
 
     /// Called with the answers of the stores to snapshots and deletes, those of [`retention`](Self::retention) among
     /// them, between commands; failures were logged as warnings.
+    ///
+    /// Left out, failures become [dead letters](crate::DeadLetterCause::StoreFailure).
     fn on_store_response(&mut self, response: StoreResponse, ctx: &mut PersistentContext<Self>) {
-        let _ = (response, ctx);
+        ctx.unhandled(response);
     }
 }

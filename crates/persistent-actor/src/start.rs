@@ -87,6 +87,7 @@ where
     let stash = Stash::new(
         registration.persistence_id().clone(),
         environment.stash_policy.clone(),
+        environment.dead_letters.clone(),
     );
     let mailbox = Mailbox::new(receiver, stash);
     actix_rt::spawn(Driver::new(

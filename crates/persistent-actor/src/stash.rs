@@ -8,7 +8,9 @@ use actix::dev::Envelope;
 use actix_persistence_storage_api::PersistenceId;
 
 use crate::envelope::refuse;
-use crate::{Overflow, OverflowReplies, PersistentActor, StashPolicy};
+use crate::{
+    DeadLetterCause, DeadLetters, Overflow, OverflowReplies, PersistentActor, StashPolicy,
+};
 
 /// Shared by the mailbox and the context.
 pub(crate) type StashRef<A> = Rc<RefCell<Stash<A>>>;
@@ -17,6 +19,7 @@ pub(crate) type StashRef<A> = Rc<RefCell<Stash<A>>>;
 pub(crate) struct Stash<A: PersistentActor> {
     persistence_id: PersistenceId,
     policy: StashPolicy,
+    dead_letters: DeadLetters,
     internal: VecDeque<Envelope<A>>,
     user: BTreeMap<&'static str, VecDeque<Envelope<A>>>,
     /// Whether a message did not fit under a policy that makes the actor fail.
@@ -24,10 +27,15 @@ pub(crate) struct Stash<A: PersistentActor> {
 }
 
 impl<A: PersistentActor> Stash<A> {
-    pub(crate) fn new(persistence_id: PersistenceId, policy: StashPolicy) -> StashRef<A> {
+    pub(crate) fn new(
+        persistence_id: PersistenceId,
+        policy: StashPolicy,
+        dead_letters: DeadLetters,
+    ) -> StashRef<A> {
         Rc::new(RefCell::new(Self {
             persistence_id,
             policy,
+            dead_letters,
             internal: VecDeque::new(),
             user: BTreeMap::new(),
             overflowed: false,
@@ -84,7 +92,17 @@ impl<A: PersistentActor> Stash<A> {
                 capacity = self.policy.capacity(),
                 "a message was dropped because the stash is full"
             );
+            let message_type = refused.message_type;
+            let cause = DeadLetterCause::StashOverflow { message_type };
+            self.dead_letters.publish(&self.persistence_id, cause);
         }
+    }
+
+    /// Drops a message whose turn will not come.
+    pub(crate) fn bury(&self, envelope: Envelope<A>) {
+        let message_type = refuse(envelope, OverflowReplies::new()).message_type;
+        let cause = DeadLetterCause::NotProcessed { message_type };
+        self.dead_letters.publish(&self.persistence_id, cause);
     }
 
     /// Whether the actor has to fail because of a message that did not fit; forgets it.

@@ -5,6 +5,7 @@ use actix_persistence_storage_api::{
 };
 
 use super::akka::{self, Place, take_meaningless};
+use super::notifications::read_notification_capacities;
 use super::settings::{ForAllStores, positive_count, read_back_off};
 use super::stash::{OverflowChoices, read_stash_policy};
 use super::store_section::{StoreContext, StoreSection, StoreSettings, check_fallback, read_store};
@@ -68,6 +69,7 @@ impl Config {
         let all = read_for_all_stores(&persistence, &mut reader);
         let stash_policy = read_stash_policy(&mut reader, overflow);
         let back_off = read_back_off(&mut reader);
+        let notifications = read_notification_capacities(&mut reader);
         let mut stores = Stores {
             kinds,
             all: &all,
@@ -80,6 +82,7 @@ impl Config {
         let settings = Settings {
             stash_policy,
             back_off,
+            notifications,
             journals,
             snapshot_stores,
             default_journal,

@@ -4,6 +4,7 @@ use actix_persistence_persistent_actor::{BackOffSettings, StashPolicy};
 use actix_persistence_storage_api::{Origin, SectionReader};
 
 use super::durations::positive_duration;
+use super::notifications::NotificationCapacities;
 use super::store_section::{JournalSection, SnapshotSection};
 
 /// The config once its keys have been understood.
@@ -13,6 +14,8 @@ pub(crate) struct Settings {
     pub(crate) stash_policy: StashPolicy,
     /// When a failed actor is rebuilt.
     pub(crate) back_off: BackOffSettings,
+    /// How far the readers of notifications may fall behind.
+    pub(crate) notifications: NotificationCapacities,
     /// Every journal, sorted by plugin id.
     pub(crate) journals: Vec<JournalSection>,
     /// Every snapshot store, sorted by plugin id.

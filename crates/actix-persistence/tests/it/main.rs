@@ -4,5 +4,6 @@
 mod configured;
 mod counter;
 mod handle;
+mod notifications;
 mod recovery_at_scale;
 mod two_processes;

@@ -10,6 +10,7 @@ use actix_persistence_storage_api::{
 
 use crate::context::attached::{Attached, AttachedRef};
 use crate::context::cause::CauseRef;
+use crate::context::persisted_events::PersistedEvents;
 use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
 
 /// Whether commands wait for the handlers of a call.
@@ -23,7 +24,7 @@ pub(crate) enum Kind {
 
 /// One call of the persist family; one that defers has no events.
 struct Invocation<A: PersistentActor> {
-    events: Vec<A::Event>,
+    events: PersistedEvents<A::Event>,
     /// The encoded events, as many; empty once the fate is settled.
     payloads: Vec<Payload>,
     attached: AttachedRef<A>,
@@ -34,8 +35,11 @@ struct Invocation<A: PersistentActor> {
 enum State {
     /// Encoded, to be numbered and sent with the next write.
     Unsent,
-    /// In the write under way, with this first number.
-    Sent { first: SequenceNr },
+    /// In the write under way, with this first number and this time.
+    Sent {
+        first: SequenceNr,
+        timestamp: Timestamp,
+    },
     /// Everything is known, to be handled when it is the head of the queue.
     Settled(Fate),
 }
@@ -55,7 +59,7 @@ pub(crate) enum Fate {
 
 /// A call whose turn has come.
 pub(crate) struct Settled<A: PersistentActor> {
-    pub(crate) events: Vec<A::Event>,
+    pub(crate) events: PersistedEvents<A::Event>,
     pub(crate) attached: AttachedRef<A>,
     pub(crate) cause: CauseRef,
     pub(crate) fate: Fate,
@@ -104,7 +108,7 @@ impl<A: PersistentActor> PendingQueue<A> {
             Err(cause) => (Vec::new(), State::Settled(Fate::Rejected(cause))),
         };
         self.invocations.push_back(Invocation {
-            events,
+            events: events.into(),
             payloads,
             attached: AttachedRef::clone(&attached),
             cause,
@@ -149,7 +153,10 @@ impl<A: PersistentActor> PendingQueue<A> {
                 .zip(&invocation.payloads)
                 .map(|(nr, payload)| EventRecord::new(nr, timestamp, writer, payload.clone()))
                 .collect();
-            invocation.state = State::Sent { first: next };
+            invocation.state = State::Sent {
+                first: next,
+                timestamp,
+            };
             next += records.len() as u64;
             writes.push(
                 AtomicWrite::new(persistence_id.clone(), epoch, records).expect(
@@ -162,8 +169,13 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Settles the calls of the write under way by its outcomes, and gives the highest number now stored, if any.
     ///
+    /// Tells `stored` about the events of each stored call, in order, with their first number and their time.
     /// What was skipped behind a rejection is sent again with new numbers, so that numbers stay gap-free.
-    pub(crate) fn settle(&mut self, outcomes: Vec<WriteOutcome>) -> Option<SequenceNr> {
+    pub(crate) fn settle(
+        &mut self,
+        outcomes: Vec<WriteOutcome>,
+        mut stored: impl FnMut(&mut PersistedEvents<A::Event>, SequenceNr, Timestamp),
+    ) -> Option<SequenceNr> {
         let mut highest = None;
         let mut failure: Option<StorageError> = None;
         let sent = self
@@ -171,12 +183,13 @@ impl<A: PersistentActor> PendingQueue<A> {
             .iter_mut()
             .filter(|invocation| matches!(invocation.state, State::Sent { .. }));
         for (invocation, outcome) in sent.zip(outcomes) {
-            let State::Sent { first } = invocation.state else {
+            let State::Sent { first, timestamp } = invocation.state else {
                 continue;
             };
             let fate = match (outcome, &failure) {
                 (WriteOutcome::Stored, _) => {
                     highest = Some(first + invocation.payloads.len() as u64 - 1);
+                    stored(&mut invocation.events, first, timestamp);
                     Fate::Stored { first }
                 }
                 (WriteOutcome::Rejected(cause), _) => Fate::Rejected(cause.into()),
@@ -245,7 +258,7 @@ impl<A: PersistentActor> PendingQueue<A> {
 }
 
 /// What became of a stored call that nobody will answer any more.
-pub(crate) fn unanswered<E>(events: &[E]) -> PersistError {
+pub(crate) fn unanswered<E>(events: &PersistedEvents<E>) -> PersistError {
     if events.is_empty() {
         PersistError::ActorFailed
     } else {

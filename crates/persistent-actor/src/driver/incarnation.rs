@@ -326,7 +326,7 @@ impl<A: PersistentActor> Incarnation<A> {
         let handler = attached.borrow_mut().take_handler();
         let handled = self.caused_turn(&cause, move |actor, ctx| {
             let mut handler = handler;
-            for (sequence_nr, event) in (first..).zip(&events) {
+            for (sequence_nr, event) in (first..).zip(events.iter()) {
                 ctx.last_sequence_nr = sequence_nr;
                 actor.on_event(event);
                 if let Some(handler) = &mut handler {
@@ -379,7 +379,7 @@ impl<A: PersistentActor> Incarnation<A> {
             error = %ErrorChain(&error),
             "persisting failed, the actor stops and will be recovered"
         );
-        let told = settled.events.first().map_or(Ok(()), |event| {
+        let told = settled.events.iter().next().map_or(Ok(()), |event| {
             self.turn_with(|actor, _| actor.on_persist_failure(&error, event, first))
         });
         fail(&settled.attached, &settled.cause, error);

@@ -1,7 +1,7 @@
 //! The messages that wait for the actor; outlives its incarnations.
 
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use actix::dev::Envelope;
 use actix::dev::channel::AddressReceiver;
@@ -69,9 +69,11 @@ impl<A: PersistentActor> Mailbox<A> {
     /// Drops everything that has arrived, which closes the channels of those who asked.
     pub(crate) fn close_waiting(&mut self, cx: &mut Context<'_>) {
         let waiting = Stash::take_all(&mut self.stash.borrow_mut());
-        drop(waiting);
+        for envelope in waiting {
+            self.stash.borrow().bury(envelope);
+        }
         while let Some(envelope) = self.receive(cx) {
-            drop(envelope);
+            self.stash.borrow().bury(envelope);
         }
     }
 
@@ -98,5 +100,11 @@ impl<A: PersistentActor> Mailbox<A> {
             Poll::Ready(envelope) => envelope,
             Poll::Pending => None,
         }
+    }
+}
+
+impl<A: PersistentActor> Drop for Mailbox<A> {
+    fn drop(&mut self) {
+        self.close_waiting(&mut Context::from_waker(Waker::noop()));
     }
 }

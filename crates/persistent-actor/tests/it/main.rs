@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod actix_facts;
+mod dead_letters;
 mod deleting_messages;
 mod failures;
 mod faulty_stores;
@@ -15,6 +16,7 @@ mod model;
 mod optional_snapshots;
 mod persist_async;
 mod persisting;
+mod published_events;
 mod read_only;
 mod recovery;
 mod recovery_options;

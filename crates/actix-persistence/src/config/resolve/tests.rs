@@ -225,6 +225,8 @@ fn every_key_for_actors_reaches_its_settings() {
         [persistence]
         internal-stash.capacity = 1
         internal-stash.overflow = "drop"
+        published-events.capacity = 2
+        dead-letters.capacity = 3
         [persistence.back-off]
         min = "1s"
         max = "2s"
@@ -246,6 +248,8 @@ fn every_key_for_actors_reaches_its_settings() {
     expected.reset_after = Duration::from_secs(3);
     expected.keep_stash = false;
     assert_eq!(settings.back_off, expected);
+    assert_eq!(settings.notifications.published_events, 2);
+    assert_eq!(settings.notifications.dead_letters, 3);
 }
 
 #[test]

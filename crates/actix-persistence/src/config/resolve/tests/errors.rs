@@ -17,8 +17,8 @@ fn one_mistake_one_line() {
         (
             "[persistence]\nmax_concurrent_recoveries = 5\n",
             "app.toml:2: unknown key 'persistence.max_concurrent_recoveries'; did you mean 'max-concurrent-recoveries'? \
-             known keys: back-off, internal-stash, journal, journal-plugin-fallback, max-concurrent-recoveries, \
-             snapshot-store, snapshot-store-plugin-fallback",
+             known keys: back-off, dead-letters, internal-stash, journal, journal-plugin-fallback, \
+             max-concurrent-recoveries, published-events, snapshot-store, snapshot-store-plugin-fallback",
         ),
         (
             "[persistence.internal-stash]\noverflow = \"discard\"\n",
@@ -112,6 +112,10 @@ fn one_mistake_one_line() {
             "app.toml:2: 'persistence.max-concurrent-recoveries' must be from 1 to 4294967295, not 0",
         ),
         (
+            "[persistence]\npublished-events.capacity = 0\n",
+            "app.toml:2: 'persistence.published-events.capacity' must be from 1 to 1048576, not 0",
+        ),
+        (
             "[persistence]\ninternal-stash.capacity = -1\n",
             "app.toml:2: 'persistence.internal-stash.capacity' must be from 1 to 4294967295, not -1",
         ),
@@ -195,8 +199,9 @@ fn mistakes_in_code_are_reported_like_those_in_a_file() {
         .with("persistence..x", 1);
     assert_eq!(
         mistakes(&code),
-        "code: unknown key 'persistence.'; known keys: back-off, internal-stash, journal, journal-plugin-fallback, \
-         max-concurrent-recoveries, snapshot-store, snapshot-store-plugin-fallback\n\
+        "code: unknown key 'persistence.'; known keys: back-off, dead-letters, internal-stash, journal, \
+         journal-plugin-fallback, max-concurrent-recoveries, published-events, snapshot-store, \
+         snapshot-store-plugin-fallback\n\
          code: 'persistence.journal.plugin' must be a string, not 5"
     );
 }

@@ -1,0 +1,37 @@
+//! The sections `published-events` and `dead-letters`: how far their readers may fall behind.
+
+use actix_persistence_persistent_actor::{DeadLetters, PublishedEvents};
+use actix_persistence_storage_api::SectionReader;
+
+/// How many notifications of each kind are kept for a reader that falls behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NotificationCapacities {
+    pub(crate) published_events: usize,
+    pub(crate) dead_letters: usize,
+}
+
+pub(super) fn read_notification_capacities(
+    persistence: &mut SectionReader<'_>,
+) -> NotificationCapacities {
+    let mut capacity = |section, default, max: usize| {
+        let Some(section) = persistence.section(section) else {
+            return default;
+        };
+        let mut reader = section.reader();
+        let capacity = reader.integer_or("capacity", default as u64, 1..=max as u64);
+        persistence.absorb(reader.finish());
+        usize::try_from(capacity).unwrap_or(max)
+    };
+    NotificationCapacities {
+        published_events: capacity(
+            "published-events",
+            PublishedEvents::DEFAULT_CAPACITY,
+            PublishedEvents::MAX_CAPACITY,
+        ),
+        dead_letters: capacity(
+            "dead-letters",
+            DeadLetters::DEFAULT_CAPACITY,
+            DeadLetters::MAX_CAPACITY,
+        ),
+    }
+}

@@ -1,0 +1,46 @@
+//! The events of one call, kept until their handlers have run.
+
+use std::sync::Arc;
+
+/// The events of one call; shared only once somebody listens to them.
+pub(crate) enum PersistedEvents<E> {
+    /// As the actor gave them.
+    Owned(Vec<E>),
+    /// Published to others.
+    Shared(Vec<Arc<E>>),
+}
+
+impl<E> PersistedEvents<E> {
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            PersistedEvents::Owned(events) => events.is_empty(),
+            PersistedEvents::Shared(events) => events.is_empty(),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
+        let (owned, shared) = match self {
+            PersistedEvents::Owned(events) => (&events[..], &[][..]),
+            PersistedEvents::Shared(events) => (&[][..], &events[..]),
+        };
+        owned.iter().chain(shared.iter().map(|event| &**event))
+    }
+
+    /// The events, to be kept by others too.
+    pub(crate) fn share(&mut self) -> &[Arc<E>] {
+        if let PersistedEvents::Owned(events) = self {
+            let events = std::mem::take(events);
+            *self = PersistedEvents::Shared(events.into_iter().map(Arc::new).collect());
+        }
+        match self {
+            PersistedEvents::Shared(events) => events,
+            PersistedEvents::Owned(_) => &[],
+        }
+    }
+}
+
+impl<E> From<Vec<E>> for PersistedEvents<E> {
+    fn from(events: Vec<E>) -> Self {
+        PersistedEvents::Owned(events)
+    }
+}

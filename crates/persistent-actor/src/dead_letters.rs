@@ -1,0 +1,86 @@
+//! What nobody took care of, for whoever wants to know.
+
+use std::fmt;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::PersistenceId;
+
+use crate::notifications::{MAX_CAPACITY, Notifications};
+use crate::{StoreResponse, Subscription};
+
+/// Something that was meant for a persistent actor, and that nobody took care of; as Akka's dead letters.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct DeadLetter {
+    /// The actor.
+    pub persistence_id: PersistenceId,
+    /// What it was.
+    pub cause: DeadLetterCause,
+}
+
+/// What nobody took care of.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum DeadLetterCause {
+    /// A message was dropped without an answer, because the stash was full. It was logged as a warning.
+    StashOverflow {
+        /// The type of the message, as the compiler names it.
+        message_type: &'static str,
+    },
+    /// A message was dropped without an answer before its turn, because the actor ended, or because it failed in a way
+    /// that waiting will hardly cure, or is not to [keep](crate::BackOffSettings::keep_stash) what waits.
+    NotProcessed {
+        /// The type of the message, as the compiler names it.
+        message_type: &'static str,
+    },
+    /// Saving a snapshot, or deleting snapshots or events, failed, and the actor does not implement
+    /// [`on_store_response`](crate::PersistentActor::on_store_response) or
+    /// [passed it on](crate::PersistentContext::unhandled). It was logged as a warning.
+    ///
+    /// The response is one of the failures: its [`error`](StoreResponse::error) is there.
+    StoreFailure(Arc<StoreResponse>),
+}
+
+/// Where the dead letters of all actors go that share it.
+#[derive(Clone)]
+pub struct DeadLetters(Arc<Notifications>);
+
+impl DeadLetters {
+    /// How far a reader may fall behind unless something else is set.
+    pub const DEFAULT_CAPACITY: usize = 1_024;
+    /// The largest capacity.
+    pub const MAX_CAPACITY: usize = MAX_CAPACITY;
+
+    /// A reader may fall behind by `capacity` letters: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY), rounded up
+    /// to a power of two; what is beyond counts as the nearest of these.
+    pub fn new(capacity: usize) -> Self {
+        Self(Notifications::new(capacity))
+    }
+
+    /// Every dead letter from now on, of all actors.
+    pub fn subscribe(&self) -> Subscription<DeadLetter> {
+        self.0.subscribe()
+    }
+
+    pub(crate) fn publish(&self, persistence_id: &PersistenceId, cause: DeadLetterCause) {
+        if let Some(listeners) = self.0.listeners() {
+            // Nobody may be left by now.
+            let _ = listeners.send(DeadLetter {
+                persistence_id: persistence_id.clone(),
+                cause,
+            });
+        }
+    }
+}
+
+impl Default for DeadLetters {
+    fn default() -> Self {
+        Self::new(Self::DEFAULT_CAPACITY)
+    }
+}
+
+impl fmt::Debug for DeadLetters {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeadLetters").finish_non_exhaustive()
+    }
+}
