@@ -1,6 +1,7 @@
 //! The facade as an application uses it.
 #![allow(clippy::unwrap_used)]
 
+mod configuration_page;
 mod configured;
 mod counter;
 mod handle;
