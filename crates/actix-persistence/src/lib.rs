@@ -4,6 +4,9 @@ mod builder;
 mod notifications;
 mod persistence;
 mod replay;
+mod stop;
+mod stop_report;
+mod stop_signals;
 
 pub mod prelude;
 
@@ -18,6 +21,7 @@ mod sqlite_url;
 pub use builder::Builder;
 pub use persistence::Persistence;
 pub use replay::{ReplayError, Replayed};
+pub use stop_report::StopReport;
 
 pub use config::{Config, ConfigLoadError};
 pub use open_error::OpenError;
@@ -29,7 +33,8 @@ pub use actix_persistence_persistent_actor::{
     OverflowReplies, OverflowStrategy, Persist, PersistError, PersistFuture, PersistentActor,
     PersistentContext, PublishedEvent, Recovery, RecoveryError, RejectionCause, ReplayIssue,
     ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError, Serializer, Snapshot,
-    SnapshotOffer, StartError, StashPolicy, StoreResponse, Subscription, UserStash,
+    SnapshotOffer, StartError, StashPolicy, StoreResponse, Subscription, UnfinishedActor,
+    UnfinishedWork, UserStash,
 };
 
 pub use actix_persistence_storage_api as storage_api;

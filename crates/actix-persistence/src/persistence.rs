@@ -139,7 +139,8 @@ impl Persistence {
     /// they are handled after the recovery.
     ///
     /// # Errors
-    /// [`StartError`] if its id is invalid or already running in this process, or if it asks for an unknown plugin.
+    /// [`StartError`] if its id is invalid or already running in this process, if it asks for an unknown plugin, or if
+    /// everything [stops](Self::stop).
     ///
     /// # Panics
     /// Outside of an actix system, and where the factory does.
@@ -203,8 +204,8 @@ impl Persistence {
         Ok(())
     }
 
-    /// Waits until every store has answered everything it was asked; to be called before the program ends, so that
-    /// snapshots and deletes that nobody waits for are done.
+    /// Waits until every store has answered everything it was asked, so that snapshots and deletes that nobody waits for
+    /// are done. [`stop`](Self::stop) does this too, for a program that ends.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

@@ -12,11 +12,14 @@ mod unhandled;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::dev::ToEnvelope;
+use actix::fut::ActorStreamExt;
+use actix::utils::{IntervalFunc, TimerFunc};
 use actix::{
     ActorContext, ActorFuture, ActorState, Addr, AsyncContext, Handler, Message, SpawnHandle,
-    WeakAddr,
+    StreamHandler, WeakAddr,
 };
 use actix_persistence_journal_actor::{WriteReply, WriteRequest};
 use actix_persistence_storage_api::{
@@ -26,7 +29,7 @@ use actix_persistence_storage_api::{
 use actix_persistence_store_actor::Reply as StoreReply;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
@@ -371,6 +374,14 @@ impl<A: PersistentActor> PersistentContext<A> {
         }
     }
 
+    /// Spawns what nobody waits for when everything stops.
+    fn in_background(&mut self, spawn: impl FnOnce(&mut Self) -> SpawnHandle) -> SpawnHandle {
+        self.tasks.set_in_background(true);
+        let handle = spawn(self);
+        self.tasks.set_in_background(false);
+        handle
+    }
+
     pub(crate) fn event_manifest(&self) -> &str {
         self.event_manifest.text()
     }
@@ -405,7 +416,7 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
     where
         F: ActorFuture<A, Output = ()> + 'static,
     {
-        self.tasks.spawn(Box::pin(fut))
+        self.tasks.spawn(fut)
     }
 
     fn wait<F>(&mut self, fut: F)
@@ -421,6 +432,43 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
 
     fn cancel_future(&mut self, handle: SpawnHandle) -> bool {
         self.tasks.cancel(handle)
+    }
+
+    fn add_stream<S>(&mut self, fut: S) -> SpawnHandle
+    where
+        S: Stream + 'static,
+        A: StreamHandler<S::Item>,
+    {
+        self.in_background(|ctx| <A as StreamHandler<S::Item>>::add_stream(fut, ctx))
+    }
+
+    fn notify_later<M>(&mut self, msg: M, after: Duration) -> SpawnHandle
+    where
+        A: Handler<M>,
+        M: Message + 'static,
+    {
+        self.run_later(after, |_, ctx| ctx.notify(msg))
+    }
+
+    fn run_later<F>(&mut self, dur: Duration, f: F) -> SpawnHandle
+    where
+        F: FnOnce(&mut A, &mut Self) + 'static,
+    {
+        self.in_background(|ctx| ctx.spawn(TimerFunc::new(dur, f)))
+    }
+
+    fn run_interval<F>(&mut self, dur: Duration, f: F) -> SpawnHandle
+    where
+        F: FnMut(&mut A, &mut Self) + 'static,
+    {
+        self.in_background(|ctx| ctx.spawn(IntervalFunc::new(dur, f).finish()))
+    }
+
+    fn run_interval_at<F>(&mut self, start: Instant, interval: Duration, task: F) -> SpawnHandle
+    where
+        F: FnMut(&mut A, &mut Self) + 'static,
+    {
+        self.in_background(|ctx| ctx.spawn(IntervalFunc::new_at(start, interval, task).finish()))
     }
 }
 

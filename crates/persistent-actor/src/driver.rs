@@ -1,5 +1,6 @@
 //! Keeps an actor alive: one incarnation after the other behind the same address.
 
+mod draining;
 mod incarnation;
 pub(crate) mod mailbox;
 
@@ -11,6 +12,7 @@ use actix::WeakAddr;
 use actix_persistence_storage_api::{BackOff, PersistenceId};
 use tokio::time::{Instant, Sleep};
 
+use crate::drain_signal::Urgency;
 use crate::driver::incarnation::{Exit, Failure, Incarnation};
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
@@ -201,34 +203,63 @@ where
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         let this = self.get_mut();
+        let urgency = this.registration.signal().urgency(cx);
+        if urgency != Urgency::None {
+            this.drain(urgency, cx);
+        }
+        let ended = this.run(urgency, cx);
+        this.tell_what_is_left(urgency, ended);
+        ended.map(|_| ())
+    }
+}
+
+/// Why there is no other incarnation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    /// The last one stopped as it wanted, or because nobody can reach it.
+    Stopped,
+    /// The last one failed.
+    Failed,
+}
+
+impl<A, F> Driver<A, F>
+where
+    A: PersistentActor,
+    F: FnMut() -> A + Unpin + 'static,
+{
+    fn run(&mut self, urgency: Urgency, cx: &mut Context<'_>) -> Poll<Ended> {
         loop {
-            let failure = match &mut this.stage {
+            let failure = match &mut self.stage {
                 Stage::Live(incarnation) => {
-                    match ready!(incarnation.poll(cx, &mut this.mailbox, &this.registration)) {
-                        Exit::Stopped => return Poll::Ready(()),
+                    match ready!(incarnation.poll(cx, &mut self.mailbox, &self.registration)) {
+                        Exit::Stopped => return Poll::Ready(Ended::Stopped),
                         Exit::Failed(failure) => failure,
                     }
                 }
+                Stage::BackingOff { .. } if urgency != Urgency::None => {
+                    return Poll::Ready(Ended::Failed);
+                }
                 Stage::BackingOff { until, refusing } => {
                     if *refusing {
-                        this.mailbox.close_waiting(cx);
+                        self.mailbox.close_waiting(cx);
                     } else {
-                        this.mailbox.stash_arrivals(cx);
+                        self.mailbox.stash_arrivals(cx);
                         // It has failed already.
-                        this.mailbox.stash().borrow_mut().take_overflowed();
+                        self.mailbox.stash().borrow_mut().take_overflowed();
                     }
-                    if this.mailbox.is_abandoned(cx) {
-                        return Poll::Ready(());
+                    if self.mailbox.is_abandoned(cx) {
+                        return Poll::Ready(Ended::Stopped);
                     }
                     ready!(until.as_mut().poll(cx));
-                    match this.rebuild() {
+                    match self.rebuild() {
                         Ok(()) => continue,
                         Err(failure) => failure,
                     }
                 }
             };
-            if !this.back_off(failure, cx) {
-                return Poll::Ready(());
+            // Nobody waits for a delay when everything stops.
+            if urgency != Urgency::None || !self.back_off(failure, cx) {
+                return Poll::Ready(Ended::Failed);
             }
         }
     }

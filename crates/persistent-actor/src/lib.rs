@@ -20,11 +20,14 @@ mod stash_policy;
 mod store_response;
 mod user_stash;
 
+mod drain;
+mod drain_signal;
 mod driver;
 mod environment;
 mod live_ids;
 mod read_only;
 mod start;
+mod unfinished_actor;
 
 mod error_chain;
 mod panics;
@@ -51,10 +54,12 @@ pub use stash_policy::{FullStash, Overflow, OverflowReplies, OverflowStrategy, S
 pub use store_response::{DeleteMessagesError, SaveSnapshotError, StoreResponse};
 pub use user_stash::UserStash;
 
+pub use drain::Drain;
 pub use environment::{BackOffSettings, Environment};
 pub use live_ids::LiveIds;
 pub use read_only::{replay_actor, replay_events};
 pub use start::{StartError, start, start_in};
+pub use unfinished_actor::{UnfinishedActor, UnfinishedWork};
 
 pub use persist_error::{FromPersistError, PersistError, RejectionCause};
 pub use recovery_error::RecoveryError;

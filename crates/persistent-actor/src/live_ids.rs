@@ -7,9 +7,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use actix_persistence_storage_api::PersistenceId;
 use tokio::sync::watch;
 
+use crate::StartError;
+use crate::drain::{Drain, Drained};
+use crate::drain_signal::DrainSignal;
+
 /// The live ids of one journal: starting an id that is live is refused before any database is asked.
 #[derive(Clone, Debug, Default)]
-pub struct LiveIds(Arc<Mutex<HashMap<PersistenceId, Live>>>);
+pub struct LiveIds(Arc<Mutex<Registry>>);
+
+#[derive(Debug, Default)]
+struct Registry {
+    live: HashMap<PersistenceId, Live>,
+    /// Set when everything stops; nothing becomes live any more.
+    drain: Option<Drain>,
+}
 
 #[derive(Debug)]
 struct Live {
@@ -17,6 +28,7 @@ struct Live {
     generation: u64,
     /// Whether it is on its way out, so that a successor may be started.
     stopping: bool,
+    signal: Arc<DrainSignal>,
     /// Closed when the actor is gone.
     gone: watch::Receiver<()>,
 }
@@ -28,54 +40,87 @@ pub(crate) struct Registration {
     persistence_id: PersistenceId,
     generation: u64,
     predecessor: Option<watch::Receiver<()>>,
+    signal: Arc<DrainSignal>,
     _gone: watch::Sender<()>,
 }
 
 impl LiveIds {
-    /// Makes the id live; `None` if it is, and not stopping.
-    pub(crate) fn register(&self, persistence_id: &PersistenceId) -> Option<Registration> {
+    /// Makes the id live.
+    ///
+    /// # Errors
+    /// [`StartError::AlreadyRunning`] if it is, and not stopping; [`StartError::Stopping`] if everything stops.
+    pub(crate) fn register(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> Result<Registration, StartError> {
         let (sender, gone) = watch::channel(());
-        let mut ids = self.lock();
-        let (generation, predecessor) = match ids.entry(persistence_id.clone()) {
-            Entry::Occupied(live) if !live.get().stopping => return None,
+        let signal = Arc::new(DrainSignal::new());
+        let mut successor = Live {
+            generation: 0,
+            stopping: false,
+            signal: Arc::clone(&signal),
+            gone,
+        };
+        let mut registry = self.lock();
+        if registry.drain.is_some() {
+            return Err(StartError::Stopping);
+        }
+        let (generation, predecessor) = match registry.live.entry(persistence_id.clone()) {
+            Entry::Occupied(live) if !live.get().stopping => {
+                return Err(StartError::AlreadyRunning(persistence_id.clone()));
+            }
             Entry::Occupied(mut live) => {
-                let generation = live.get().generation + 1;
-                let successor = Live {
-                    generation,
-                    stopping: false,
-                    gone,
-                };
-                (generation, Some(live.insert(successor).gone))
+                successor.generation = live.get().generation + 1;
+                (successor.generation, Some(live.insert(successor).gone))
             }
             Entry::Vacant(vacant) => {
-                vacant.insert(Live {
-                    generation: 0,
-                    stopping: false,
-                    gone,
-                });
+                vacant.insert(successor);
                 (0, None)
             }
         };
-        Some(Registration {
+        Ok(Registration {
             ids: self.clone(),
             persistence_id: persistence_id.clone(),
             generation,
             predecessor,
+            signal,
             _gone: sender,
         })
     }
 
+    /// Refuses further actors from now on, and lets the live ones stop when everything that has arrived is done.
+    ///
+    /// Called again it gives the same actors again, whatever has become of them.
+    pub fn drain(&self) -> Drain {
+        let registry = &mut *self.lock();
+        let live = &registry.live;
+        let drain = registry.drain.get_or_insert_with(|| {
+            let actors = live.iter().map(|(persistence_id, live)| Drained {
+                persistence_id: persistence_id.clone(),
+                signal: Arc::clone(&live.signal),
+                gone: live.gone.clone(),
+            });
+            Drain::start(actors.collect())
+        });
+        drain.clone()
+    }
+
+    /// Whether further actors are refused because everything stops.
+    pub fn is_draining(&self) -> bool {
+        self.lock().drain.is_some()
+    }
+
     /// How many ids are live.
     pub fn len(&self) -> usize {
-        self.lock().len()
+        self.lock().live.len()
     }
 
     /// Whether no id is live.
     pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().live.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<PersistenceId, Live>> {
+    fn lock(&self) -> MutexGuard<'_, Registry> {
         // Every change under the lock is a single step, so a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -86,9 +131,14 @@ impl Registration {
         &self.persistence_id
     }
 
+    /// How the actor learns that everything stops.
+    pub(crate) fn signal(&self) -> &DrainSignal {
+        &self.signal
+    }
+
     /// Lets a successor be started from now on; its recovery waits until this registration is dropped.
     pub(crate) fn stopping(&self) {
-        if let Some(live) = self.ids.lock().get_mut(&self.persistence_id)
+        if let Some(live) = self.ids.lock().live.get_mut(&self.persistence_id)
             && live.generation == self.generation
         {
             live.stopping = true;
@@ -109,8 +159,8 @@ impl Registration {
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let mut ids = self.ids.lock();
-        if let Entry::Occupied(live) = ids.entry(self.persistence_id.clone())
+        let mut registry = self.ids.lock();
+        if let Entry::Occupied(live) = registry.live.entry(self.persistence_id.clone())
             && live.get().generation == self.generation
         {
             live.remove();
@@ -132,10 +182,10 @@ mod tests {
     fn a_live_id_is_refused_until_it_is_gone() {
         let ids = LiveIds::default();
         let first = ids.register(&id()).unwrap();
-        assert!(ids.register(&id()).is_none());
-        assert!(ids.register(&PersistenceId::of("T", "2")).is_some());
+        assert!(ids.register(&id()).is_err());
+        assert!(ids.register(&PersistenceId::of("T", "2")).is_ok());
         drop(first);
-        assert!(ids.register(&id()).is_some());
+        assert!(ids.register(&id()).is_ok());
     }
 
     #[test]
@@ -144,12 +194,12 @@ mod tests {
         let first = ids.register(&id()).unwrap();
         first.stopping();
         let second = ids.register(&id()).unwrap();
-        assert!(ids.register(&id()).is_none(), "the successor is live");
+        assert!(ids.register(&id()).is_err(), "the successor is live");
         assert!(second.predecessor_gone().now_or_never().is_none());
         drop(first);
         assert!(second.predecessor_gone().now_or_never().is_some());
         assert!(
-            ids.register(&id()).is_none(),
+            ids.register(&id()).is_err(),
             "the drop left the successor alone"
         );
         drop(second);

@@ -49,6 +49,9 @@ pub enum StartError {
     /// The arbiter has stopped.
     #[error("the arbiter has stopped")]
     ArbiterStopped,
+    /// Everything is being stopped, or was.
+    #[error("no actor can be started any more, because the persistence is stopping")]
+    Stopping,
 }
 
 /// Starts an actor on the current arbiter; `choose` gives the stores for the plugin ids it names.
@@ -57,7 +60,7 @@ pub enum StartError {
 /// are handled after the recovery.
 ///
 /// # Errors
-/// [`StartError`] if its id is invalid or live, or for what `choose` refuses.
+/// [`StartError`] if its id is invalid or live, if everything stops, or for what `choose` refuses.
 ///
 /// # Panics
 /// Outside of an actix system, and where the factory does.
@@ -78,10 +81,7 @@ where
             source,
         })?;
     let environment = choose(&actor)?;
-    let registration = environment
-        .live_ids
-        .register(&persistence_id)
-        .ok_or(StartError::AlreadyRunning(persistence_id))?;
+    let registration = environment.live_ids.register(&persistence_id)?;
     let (sender, receiver) = channel(MAILBOX_CAPACITY);
     let address = Addr::new(sender);
     let stash = Stash::new(

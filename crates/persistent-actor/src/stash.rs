@@ -64,6 +64,11 @@ impl<A: PersistentActor> Stash<A> {
         self.is_full() && matches!(self.policy.overflow(), Some(Overflow::Wait))
     }
 
+    /// How many commands wait, put aside or not.
+    pub(crate) fn waiting(&self) -> usize {
+        self.internal.len() + self.user.values().map(VecDeque::len).sum::<usize>()
+    }
+
     /// Adds what has arrived; to be asked for room before.
     pub(crate) fn push(&mut self, envelope: Envelope<A>) {
         self.internal.push_back(envelope);

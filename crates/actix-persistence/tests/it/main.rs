@@ -7,4 +7,5 @@ mod counter;
 mod handle;
 mod notifications;
 mod recovery_at_scale;
+mod stopping;
 mod two_processes;

@@ -130,6 +130,11 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.is_empty()
     }
 
+    /// How many calls are left to store or to handle.
+    pub(crate) fn len(&self) -> usize {
+        self.invocations.len()
+    }
+
     /// Gives numbers from `next` on to every call not yet sent, and turns them into writes; empty if there are none.
     pub(crate) fn take_unsent(
         &mut self,

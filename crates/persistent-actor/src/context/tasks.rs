@@ -2,9 +2,10 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::task::Context;
 
-use actix::{ActorFuture, SpawnHandle};
+use actix::{ActorFuture, ActorFutureExt, SpawnHandle};
 
 use crate::{PersistentActor, PersistentContext};
 
@@ -19,6 +20,10 @@ pub(crate) struct Tasks<A: PersistentActor> {
     last_handle: SpawnHandle,
     /// Whether a spawned future may be ready that was not polled since.
     due: bool,
+    /// One more owner for each spawned future that is awaited when everything stops.
+    awaited: Rc<()>,
+    /// Whether what is spawned now goes on for as long as the actor lives, and is not awaited.
+    in_background: bool,
 }
 
 impl<A: PersistentActor> Tasks<A> {
@@ -29,10 +34,21 @@ impl<A: PersistentActor> Tasks<A> {
             cancelled: Vec::new(),
             last_handle: SpawnHandle::default(),
             due: false,
+            awaited: Rc::new(()),
+            in_background: false,
         }
     }
 
-    pub(crate) fn spawn(&mut self, task: Task<A>) -> SpawnHandle {
+    pub(crate) fn spawn<F>(&mut self, future: F) -> SpawnHandle
+    where
+        F: ActorFuture<A, Output = ()> + 'static,
+    {
+        let task: Task<A> = if self.in_background {
+            Box::pin(future)
+        } else {
+            let token = Rc::clone(&self.awaited);
+            Box::pin(future.map(move |(), _, _| drop(token)))
+        };
         self.last_handle = self.last_handle.next();
         self.spawned.push((self.last_handle, task));
         self.due = true;
@@ -57,8 +73,14 @@ impl<A: PersistentActor> Tasks<A> {
         !self.waits.is_empty()
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.spawned.is_empty() && self.waits.is_empty()
+    pub(crate) fn set_in_background(&mut self, in_background: bool) {
+        self.in_background = in_background;
+    }
+
+    /// Whether the actor may stop although it was not asked to; timers and streams do not count when everything stops.
+    pub(crate) fn allow_stop(&self, draining: bool) -> bool {
+        let idle = self.spawned.is_empty() || (draining && Rc::strong_count(&self.awaited) == 1);
+        idle && self.waits.is_empty()
     }
 
     /// Notes that the task was woken, perhaps by a spawned future.

@@ -15,6 +15,7 @@ use crate::context::cause::CauseRef;
 use crate::context::pending::{Fate, Settled, fail, unanswered};
 use crate::context::retention_steps::StepEnd;
 use crate::context::tasks::{poll_spawned, poll_wait};
+use crate::drain_signal::Urgency;
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
@@ -24,7 +25,7 @@ use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::stash::StashRef;
 use crate::{
     PersistError, PersistentActor, PersistentContext, Recovery, RecoveryError, RejectionCause,
-    StoreResponse,
+    StoreResponse, UnfinishedWork,
 };
 
 /// After so many turns the task lets others of its arbiter run.
@@ -37,6 +38,8 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     recovery: Option<RecoveryFuture<A>>,
     started: bool,
     stopping_called: bool,
+    /// Whether it has to stop when everything that has arrived is done.
+    draining: bool,
     recovered_at: Option<Instant>,
 }
 
@@ -108,8 +111,35 @@ impl<A: PersistentActor> Incarnation<A> {
             recovery: Some(recovering.boxed_local()),
             started: false,
             stopping_called: false,
+            draining: false,
             recovered_at: None,
         }
+    }
+
+    /// Makes it stop as soon as that is urgent.
+    pub(crate) fn drain(&mut self, urgency: Urgency) {
+        self.draining = urgency >= Urgency::Drain;
+        self.ctx.terminated |= urgency >= Urgency::End;
+    }
+
+    /// What it has still to do.
+    pub(crate) fn unfinished_work(&self) -> UnfinishedWork {
+        if self.recovery.is_some() {
+            UnfinishedWork::Recovering
+        } else if !self.ctx.pending.is_empty() {
+            let calls = self.ctx.pending.len();
+            UnfinishedWork::Persisting { calls }
+        } else if self.stores_owe() > 0 {
+            let requests = self.stores_owe();
+            UnfinishedWork::AwaitingStores { requests }
+        } else {
+            UnfinishedWork::Working
+        }
+    }
+
+    /// How many snapshots, deletes and retention steps are not answered.
+    fn stores_owe(&self) -> usize {
+        self.ctx.store_responses.len() + usize::from(self.ctx.retention_step.is_some())
     }
 
     /// Runs until it has to wait, or ends.
@@ -461,9 +491,8 @@ impl<A: PersistentActor> Incarnation<A> {
     /// Whether it was asked to stop, or nobody can reach it and it has nothing left to do.
     fn wants_to_stop(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
         self.ctx.stop_requested
-            || (self.ctx.tasks.is_empty()
-                && self.ctx.store_responses.is_empty()
-                && self.ctx.retention_step.is_none()
+            || (self.ctx.tasks.allow_stop(self.draining)
+                && self.stores_owe() == 0
                 && mailbox.is_abandoned(cx))
     }
 
@@ -472,7 +501,7 @@ impl<A: PersistentActor> Incarnation<A> {
         if !self.stopping_called {
             self.stopping_called = true;
             self.ctx.state = ActorState::Stopping;
-            if self.turn_with(A::stopping)? == Running::Continue {
+            if self.turn_with(A::stopping)? == Running::Continue && !self.draining {
                 self.stopping_called = false;
                 self.ctx.stop_requested = false;
                 self.ctx.state = ActorState::Running;

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 use actix::dev::Envelope;
-use actix::dev::channel::AddressReceiver;
+use actix::dev::channel::{AddressReceiver, AddressSender};
 use futures_util::Stream;
 
 use crate::stash::{Stash, StashRef};
@@ -15,16 +15,24 @@ const ARRIVALS_PER_POLL: usize = 1_024;
 
 /// The channel of the address, and the stashes in front of it.
 pub(crate) struct Mailbox<A: PersistentActor> {
-    channel: AddressReceiver<A>,
+    channel: Channel<A>,
     /// Taken out of the channel, but there is no room for it yet.
     held: Option<Envelope<A>>,
     stash: StashRef<A>,
 }
 
+enum Channel<A: PersistentActor> {
+    Open(AddressReceiver<A>),
+    /// Nothing is received any more, but the actor can still be given its own address.
+    Sealed {
+        _own: AddressSender<A>,
+    },
+}
+
 impl<A: PersistentActor> Mailbox<A> {
     pub(crate) fn new(channel: AddressReceiver<A>, stash: StashRef<A>) -> Self {
         Self {
-            channel,
+            channel: Channel::Open(channel),
             held: None,
             stash,
         }
@@ -66,6 +74,18 @@ impl<A: PersistentActor> Mailbox<A> {
         cx.waker().wake_by_ref();
     }
 
+    /// Takes all that has arrived, whether there is room for it or not, and lets nobody send any more.
+    pub(crate) fn seal(&mut self, cx: &mut Context<'_>) {
+        let Channel::Open(channel) = &self.channel else {
+            return;
+        };
+        let own = channel.sender();
+        while let Some(envelope) = self.receive(cx) {
+            self.stash.borrow_mut().push(envelope);
+        }
+        self.channel = Channel::Sealed { _own: own };
+    }
+
     /// Drops everything that has arrived, which closes the channels of those who asked.
     pub(crate) fn close_waiting(&mut self, cx: &mut Context<'_>) {
         let waiting = Stash::take_all(&mut self.stash.borrow_mut());
@@ -81,7 +101,11 @@ impl<A: PersistentActor> Mailbox<A> {
     /// nothing is left that could make it process that.
     pub(crate) fn is_abandoned(&mut self, cx: &mut Context<'_>) -> bool {
         // In this order: what was sent before the last address was dropped is still seen.
-        if self.channel.connected() || !self.stash.borrow().is_empty() {
+        let connected = match &self.channel {
+            Channel::Open(channel) => channel.connected(),
+            Channel::Sealed { .. } => false,
+        };
+        if connected || !self.stash.borrow().is_empty() {
             return false;
         }
         let last = self.receive(cx);
@@ -96,7 +120,10 @@ impl<A: PersistentActor> Mailbox<A> {
         if let Some(held) = self.held.take() {
             return Some(held);
         }
-        match Pin::new(&mut self.channel).poll_next(cx) {
+        let Channel::Open(channel) = &mut self.channel else {
+            return None;
+        };
+        match Pin::new(channel).poll_next(cx) {
             Poll::Ready(envelope) => envelope,
             Poll::Pending => None,
         }

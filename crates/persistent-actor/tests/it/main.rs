@@ -4,6 +4,7 @@
 mod actix_facts;
 mod dead_letters;
 mod deleting_messages;
+mod draining;
 mod failures;
 mod faulty_stores;
 mod foreign_journal;
@@ -33,5 +34,6 @@ mod scripted_snapshots;
 mod snapshots;
 mod stalling_journal;
 mod stashing;
+mod stopping;
 mod tally;
 mod world;

@@ -1,0 +1,129 @@
+//! Stopping everything, so that nothing acknowledged and nothing that has arrived is lost.
+
+use std::io;
+use std::pin::pin;
+use std::time::Duration;
+
+use actix_persistence_persistent_actor::Drain;
+use tokio::time::{sleep, timeout};
+
+use crate::stop_signals::StopSignals;
+use crate::{Persistence, StopReport};
+
+impl Persistence {
+    /// Stops every persistent actor, and tells what could not be done before the deadline.
+    ///
+    /// From now on [`start`](Self::start) gives [`StartError::Stopping`](crate::StartError::Stopping), and who sends to
+    /// an actor gets [`MailboxError::Closed`](actix::MailboxError::Closed). What has arrived by now is done: actors that
+    /// recover go on, then messages in mailboxes and stashes are processed, what is persisted is stored and its handlers
+    /// run, snapshots and deletes are answered, and spawned futures end. Then the actor stops as by
+    /// [`ActorContext::stop`](actix::ActorContext::stop), with `stopping`, which cannot decline this time, and `stopped`.
+    /// Nobody waits for timers and streams that were started by a method of the context. An actor in back-off ends at
+    /// once. An actor that needs another one to do its work may find that closed.
+    ///
+    /// After the deadline every actor that is left ends with its present turn, without its waiting messages, and without
+    /// the handlers of what it persisted; that may be stored or not, and comes back with its next start if it is. Nobody
+    /// waits for it any more: an arbiter that is blocked or has stopped does not hold this up.
+    ///
+    /// May be called several times and by several tasks; each waits for its own deadline, and all tell about the same
+    /// actors. Reading ([`replay`](Self::replay)) goes on working.
+    ///
+    /// # Cancel safety
+    /// When dropped, the actors go on stopping, but nothing ends them at the deadline. May be called again.
+    pub async fn stop(&self, deadline: Duration) -> StopReport {
+        self.stop_until(sleep(deadline)).await
+    }
+
+    /// Waits for Ctrl-C (SIGINT, and SIGTERM where there are signals), and then [stops](Self::stop).
+    ///
+    /// A second signal ends the waiting at once, as the deadline does. To be polled from the start of the program on: it
+    /// listens from its first poll, and from then on the signals do not end the process any more.
+    ///
+    /// # Errors
+    /// If the system does not let the process listen to signals.
+    ///
+    /// # Cancel safety
+    /// As [`stop`](Self::stop). Before the first signal, it changes nothing but that the signals are ignored.
+    pub async fn stop_on_ctrl_c(&self, deadline: Duration) -> io::Result<StopReport> {
+        let mut signals = StopSignals::listen()?;
+        signals.next().await;
+        tracing::info!("stopping; a second signal ends the waiting");
+        let given_up = async {
+            tokio::select! {
+                () = sleep(deadline) => {}
+                () = signals.next() => {}
+            }
+        };
+        Ok(self.stop_until(given_up).await)
+    }
+
+    /// Whether everything stops, or has stopped.
+    pub fn is_stopping(&self) -> bool {
+        // All journals are told one right after the other; one is enough to know.
+        let mut journals = self.0.journals.values();
+        journals.any(|entry| entry.live_ids.is_draining())
+    }
+
+    async fn stop_until(&self, given_up: impl Future<Output = ()>) -> StopReport {
+        let journals = self.0.journals.values();
+        let drains: Vec<Drain> = journals.map(|entry| entry.live_ids.drain()).collect();
+        let finished = async {
+            for drain in &drains {
+                drain.finished().await;
+            }
+            self.drained().await;
+        };
+        let mut given_up = pin!(given_up);
+        let in_time = tokio::select! {
+            biased;
+            () = finished => true,
+            () = &mut given_up => false,
+        };
+        let unfinished: Vec<_> = drains.iter().flat_map(Drain::unfinished).collect();
+        let busy_stores = if in_time {
+            Vec::new()
+        } else {
+            drains.iter().for_each(Drain::end);
+            self.busy_stores().await
+        };
+        let report = StopReport::new(
+            drains.iter().map(Drain::actors).sum(),
+            unfinished,
+            busy_stores,
+        );
+        if report.is_complete() {
+            tracing::info!(actors = report.actors, "everything has stopped");
+        } else {
+            tracing::warn!(
+                actors = report.actors,
+                unfinished = report.unfinished.len(),
+                busy_stores = report.busy_stores.len(),
+                "not everything could be done before the stop"
+            );
+        }
+        report
+    }
+
+    /// The stores that have not answered everything.
+    async fn busy_stores(&self) -> Vec<String> {
+        let mut busy = Vec::new();
+        for (id, entry) in &self.0.journals {
+            // Looks once: a time-out of nothing does not wait.
+            if timeout(Duration::ZERO, entry.handle.drained())
+                .await
+                .is_err()
+            {
+                busy.push(format!("journal '{id}'"));
+            }
+        }
+        for (id, entry) in &self.0.snapshot_stores {
+            if timeout(Duration::ZERO, entry.handle.drained())
+                .await
+                .is_err()
+            {
+                busy.push(format!("snapshot store '{id}'"));
+            }
+        }
+        busy
+    }
+}

@@ -1,0 +1,196 @@
+//! Stopping everything.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use actix_persistence::UnfinishedWork;
+use actix_persistence::memory::MemoryStorage;
+use actix_persistence::prelude::*;
+use actix_persistence::storage_api::{
+    AtomicWrite, Journal, JournalCapabilities, PageLimit, Recovered, ReplayPage, ReplayRange,
+    StorageError, WriteOutcome, WriterId,
+};
+use async_trait::async_trait;
+use tokio::sync::Notify;
+
+use crate::counter::{Count, Counter, KnowsCurrent};
+
+/// Longer than any test takes when it works.
+const LONG: Duration = Duration::from_secs(60);
+
+#[actix::test]
+async fn everything_sent_before_the_stop_is_there_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("bank.db");
+    let persistence = Persistence::sqlite(&file).await.unwrap();
+    let counters: Vec<_> = (0..20)
+        .map(|n| persistence.start(move || Counter::named(&n.to_string())))
+        .map(Result::unwrap)
+        .collect();
+    for _ in 0..50 {
+        counters
+            .iter()
+            .for_each(|counter| counter.do_send(Count(1)));
+    }
+    let report = persistence.stop(LONG).await;
+    assert_eq!(report.to_string(), "all 20 actors stopped");
+    assert!(counters.iter().all(|counter| !counter.connected()));
+    let refused = persistence.start(|| Counter::named("1")).err();
+    assert_eq!(refused, Some(StartError::Stopping));
+    assert!(persistence.is_stopping());
+
+    drop((counters, persistence));
+    let persistence = Persistence::sqlite(&file).await.unwrap();
+    for n in 0..20 {
+        let counter = Counter::named(&n.to_string());
+        let replayed = persistence.replay(counter).await.unwrap();
+        assert_eq!(replayed.actor.count, 50);
+    }
+}
+
+#[actix::test]
+async fn actors_on_other_arbiters_stop_too_and_all_clones_tell_the_same() {
+    let persistence = Persistence::memory().await.unwrap();
+    let arbiter = Arbiter::new();
+    let counter = persistence
+        .start_in(&arbiter.handle(), || Counter::named("1"))
+        .await
+        .unwrap();
+    let answers: Vec<_> = (0..8).map(|_| counter.send(Count(1))).collect();
+    let clone = persistence.clone();
+    let (one, other) = tokio::join!(persistence.stop(LONG), clone.stop(LONG));
+    assert!(one.is_complete(), "{one}");
+    assert_eq!(one, other);
+    assert_eq!(persistence.stop(LONG).await, one, "stopped already");
+    for (n, answer) in (1..).zip(answers) {
+        assert_eq!(answer.await.unwrap().unwrap(), n);
+    }
+    let refused = counter.send(Count(1)).await;
+    assert!(matches!(refused, Err(MailboxError::Closed)));
+    arbiter.stop();
+    arbiter.join().unwrap();
+}
+
+#[actix::test]
+async fn an_arbiter_that_has_stopped_or_is_blocked_holds_nobody_up() {
+    let persistence = Persistence::memory().await.unwrap();
+    let (stopped, blocked) = (Arbiter::new(), Arbiter::new());
+    let mut kept = Vec::new();
+    for (name, arbiter) in [("stopped", &stopped), ("blocked", &blocked)] {
+        let counter = persistence
+            .start_in(&arbiter.handle(), move || Counter::named(name))
+            .await
+            .unwrap();
+        counter.send(Count(1)).await.unwrap().unwrap();
+        kept.push(counter);
+    }
+    stopped.stop();
+    stopped.join().unwrap();
+    let (free, wait) = std::sync::mpsc::channel::<()>();
+    let (blocking, is_blocked) = tokio::sync::oneshot::channel();
+    blocked.spawn_fn(move || {
+        blocking.send(()).unwrap();
+        // Ends when the test has dropped the sender.
+        let _ = wait.recv();
+    });
+    is_blocked.await.unwrap();
+    let report = persistence.stop(Duration::from_millis(50)).await;
+    // With its arbiter, the other actor has gone before the stop.
+    assert_eq!(report.actors, 1);
+    assert_eq!(report.unfinished[0].work, UnfinishedWork::Unresponsive);
+    let text = report.to_string();
+    assert!(text.contains("Counter|blocked did not respond"), "{text}");
+    drop(free);
+    blocked.stop();
+    blocked.join().unwrap();
+}
+
+#[actix::test]
+async fn a_write_that_hangs_is_named_with_its_actor_and_its_store() {
+    let storage = MemoryStorage::new();
+    let journal = Arc::new(Hanging {
+        inner: storage.journal(),
+        asked: Notify::new(),
+    });
+    let persistence = Persistence::builder()
+        .journal("hanging", journal.clone())
+        .open()
+        .await
+        .unwrap();
+    let counter = persistence.start(|| Counter::named("1")).unwrap();
+    let other = persistence.start(|| Counter::named("2")).unwrap();
+    // It has recovered, which would wait behind the write.
+    other.send(KnowsCurrent).await.unwrap();
+    let (hanging, waiting) = (counter.send(Count(1)), counter.send(Count(2)));
+    let asked = journal.asked.notified();
+    let hanging = actix::spawn(hanging);
+    asked.await;
+    let report = persistence.stop(Duration::from_secs(1)).await;
+    assert_eq!(
+        report.to_string(),
+        "1 of 2 actors could not finish, still busy: journal 'hanging'\n  \
+         Counter|1 was persisting, with 1 call outstanding; 1 message not processed"
+    );
+    assert!(hanging.await.unwrap().unwrap().is_err());
+    assert!(matches!(waiting.await, Err(MailboxError::Closed)));
+}
+
+/// A journal that never answers a write.
+struct Hanging {
+    inner: actix_persistence::memory::MemoryJournal,
+    asked: Notify,
+}
+
+#[async_trait]
+impl Journal for Hanging {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.inner.initialize().await
+    }
+
+    async fn recover(
+        &self,
+        persistence_id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        self.inner.recover(persistence_id, writer).await
+    }
+
+    async fn write_messages(&self, _: Vec<AtomicWrite>) -> Result<Vec<WriteOutcome>, StorageError> {
+        self.asked.notify_one();
+        std::future::pending().await
+    }
+
+    async fn replay_messages(
+        &self,
+        persistence_id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        self.inner
+            .replay_messages(persistence_id, range, page)
+            .await
+    }
+
+    async fn read_highest_sequence_nr(
+        &self,
+        persistence_id: &PersistenceId,
+        from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        self.inner
+            .read_highest_sequence_nr(persistence_id, from)
+            .await
+    }
+
+    async fn delete_messages_to(
+        &self,
+        persistence_id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        self.inner.delete_messages_to(persistence_id, to).await
+    }
+
+    fn capabilities(&self) -> JournalCapabilities {
+        self.inner.capabilities()
+    }
+}
