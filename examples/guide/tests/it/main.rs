@@ -2,4 +2,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod program;
+mod published_events;
 mod snapshots;
