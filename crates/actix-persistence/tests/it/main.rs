@@ -7,5 +7,6 @@ mod counter;
 mod handle;
 mod notifications;
 mod recovery_at_scale;
+mod recovery_settings;
 mod stopping;
 mod two_processes;
