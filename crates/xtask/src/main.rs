@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak`.
+//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | mutations`.
 //!
 //! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
 //! [`child`] runs other programs, [`progress`] tells a person how far things are.
@@ -13,6 +13,7 @@ mod child;
 mod contract;
 mod dependency_rule;
 mod fix;
+mod mutations;
 mod progress;
 mod snippets;
 mod soak;
@@ -40,6 +41,8 @@ enum Task {
     Bench,
     /// Runs tests that have a long version at full length, in release mode, and prints what they measure.
     Soak,
+    /// Puts small faults into the run loop of the persistent actor, one at a time, and expects its model to find each.
+    Mutations,
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -52,5 +55,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Fix => fix::run(),
         Task::Bench => bench::run(),
         Task::Soak => soak::run(),
+        Task::Mutations => mutations::run(),
     }
 }

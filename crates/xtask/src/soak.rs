@@ -20,13 +20,22 @@ struct LongTest {
     variable: (&'static str, &'static str),
 }
 
-const LONG_TESTS: [LongTest; 1] = [LongTest {
-    name: "recovery at scale",
-    package: "actix-persistence",
-    program: "it",
-    filter: "recovery_at_scale::",
-    variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
-}];
+const LONG_TESTS: [LongTest; 2] = [
+    LongTest {
+        name: "random programs against the model of the persistent actor",
+        package: "actix-persistence-persistent-actor",
+        program: "it",
+        filter: "model::",
+        variable: ("ACTIX_PERSISTENCE_TEST_PROGRAMS", "150000"),
+    },
+    LongTest {
+        name: "recovery at scale",
+        package: "actix-persistence",
+        program: "it",
+        filter: "recovery_at_scale::",
+        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+    },
+];
 
 /// Runs them one after the other, also after one has failed.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {

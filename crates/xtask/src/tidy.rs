@@ -9,6 +9,7 @@ mod database_crates;
 mod known_faults;
 mod machine_paths;
 mod manifests;
+mod mutations;
 mod source_files;
 mod tree;
 
@@ -27,6 +28,7 @@ const RULES: [Rule; 8] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
+    mutations::check,
     architecture::check,
     conformance::check,
     database_crates::check,
