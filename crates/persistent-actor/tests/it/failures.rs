@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{Journal, WriterId};
 use tokio::time::Instant;
 
 use crate::scripted_journal::{Next, ScriptedJournal};
-use crate::tally::{Add, Get, Log, Run, Tally, kind, persist};
+use crate::tally::{Add, Get, Log, Run, Tally, added, kind, persist};
 use crate::world::{World, run};
 
 #[test]
@@ -151,6 +151,50 @@ fn a_panicking_handler_ends_the_incarnation_and_nothing_it_persisted_in_that_tur
         assert!(matches!(panicking.await, Err(MailboxError::Closed)));
         assert_eq!(waiting.await.unwrap().unwrap(), 3);
         assert!(tally.connected());
+    });
+}
+
+#[test]
+fn an_actor_that_panics_while_a_write_is_in_flight_recovers_with_its_event() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let write = Run::new(|_, ctx| drop(ctx.persist_async(added(7))));
+        tally.send(write).await.unwrap();
+        while journal.calls().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let panicking = tally.send(Run::new(|_, ctx| {
+            ctx.persist_async(added(50));
+            panic!("while a write is in flight");
+        }));
+        assert!(panicking.await.is_err());
+        // The recovery waits for the write, so that its number is not given again.
+        let next = tally.send(Add(1));
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        journal.release(2);
+        assert_eq!(next.await.unwrap().unwrap(), 8);
+        assert_eq!(journal.calls(), [[1], [1]], "50 was not sent");
+    });
+}
+
+#[test]
+fn a_journal_that_never_answers_a_write_ends_in_an_unknown_outcome() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let begun = Instant::now();
+        let waiting = tally.send(Add(1));
+        let error = waiting.await.unwrap().unwrap_err();
+        assert_eq!(kind(&error), "Unknown");
+        assert!(
+            begun.elapsed() < Duration::from_secs(30),
+            "the call timeout"
+        );
+        // The call that was given up cannot store any more: the next incarnation holds the id.
+        assert_eq!(tally.send(Get).await.unwrap(), 0);
+        journal.release(100);
+        assert_eq!(tally.send(Add(2)).await.unwrap().unwrap(), 2);
     });
 }
 

@@ -1,13 +1,17 @@
 //! The calls that hold back nothing, and everything mixed and nested.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix::AsyncContext;
 use actix::fut::wrap_future;
-use actix_persistence_persistent_actor::PersistentContext;
+use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
+use actix_persistence_memory::MemoryStorage;
+use actix_persistence_persistent_actor::{Environment, PersistentContext, start};
 use actix_persistence_storage_api::Journal;
+use actix_persistence_store_actor::StoreThread;
 
-use crate::scripted_journal::Next;
+use crate::scripted_journal::{Next, ScriptedJournal};
 use crate::tally::{Add, Added, Get, Log, Run, Tally, added, kind, persist, timer};
 use crate::world::{World, run};
 
@@ -567,5 +571,44 @@ fn a_queue_longer_than_a_turn_lets_others_of_the_arbiter_run() {
         });
         let turns_of_others: usize = other.await.unwrap();
         assert!(turns_of_others > 50, "{turns_of_others}");
+    });
+}
+
+#[test]
+fn the_next_write_is_sent_before_the_handlers_of_the_last_one_run() {
+    // With the journal on threads of its own: the handler does not let its own go before the write has arrived.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let thread = StoreThread::start("test").unwrap();
+    let storage = MemoryStorage::new();
+    let journal = ScriptedJournal::held(storage.journal());
+    let handle = JournalHandle::start(
+        journal.clone(),
+        JournalSettings::new("test"),
+        runtime.handle().clone(),
+        &thread,
+    );
+    let environment = Arc::new(Environment::new(handle, None));
+    actix::System::new().block_on(async move {
+        let log = Log::default();
+        let tally = start(Tally::factory("1", &log), |_| Ok(environment)).unwrap();
+        let watched = journal.clone();
+        let first = Run::new(move |_, ctx| {
+            ctx.persist_async(added(1)).then(move |tally, _, _| {
+                let deadline = std::time::Instant::now() + Duration::from_secs(30);
+                while watched.calls().len() < 2 && std::time::Instant::now() < deadline {
+                    std::thread::yield_now();
+                }
+                tally.log.add(format!("{} writes", watched.calls().len()));
+            });
+        });
+        tally.send(first).await.unwrap();
+        let second = Run::new(|_, ctx| persist_async(ctx, 2));
+        tally.send(second).await.unwrap();
+        journal.release(2);
+        while tally.send(Get).await.unwrap() < 3 {}
+        assert_eq!(
+            since_recovery(&log),
+            ["event 1", "2 writes", "event 2", "handler 2"]
+        );
     });
 }

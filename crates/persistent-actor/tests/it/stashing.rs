@@ -249,6 +249,30 @@ fn unstashing_in_an_async_handler_goes_on_at_once() {
 }
 
 #[test]
+fn waiting_commands_keep_their_order_even_if_each_of_them_persists_again() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let journal = ScriptedJournal::held(storage.journal());
+        let world = World::on(storage, journal.clone(), |_| {});
+        let log = Log::default();
+        let door = world.start(Door::factory(&log, None)).unwrap();
+        for n in 0..30 {
+            door.do_send(Busy(n));
+        }
+        settle().await;
+        for n in 30..60 {
+            journal.release(1);
+            settle().await;
+            door.do_send(Busy(n));
+        }
+        journal.release(30);
+        door.send(note("end")).await.unwrap();
+        let expected: Vec<_> = (0..60).map(|n| format!("event {n}")).collect();
+        assert_eq!(log.take()[..60], expected);
+    });
+}
+
+#[test]
 fn what_was_put_aside_comes_back_to_the_next_incarnation_before_what_waits() {
     run(|| async {
         let storage = MemoryStorage::new();
