@@ -24,7 +24,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 8] = [
+const RULES: [Rule; 9] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
