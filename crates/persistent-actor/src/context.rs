@@ -7,8 +7,10 @@ pub(crate) mod persisted_events;
 pub(crate) mod retention_rounds;
 pub(crate) mod retention_steps;
 mod store_requests;
+pub(crate) mod store_responses;
 pub(crate) mod tasks;
 mod unhandled;
+mod writing;
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,29 +23,27 @@ use actix::{
     ActorContext, ActorFuture, ActorState, Addr, AsyncContext, Handler, Message, SpawnHandle,
     StreamHandler, WeakAddr,
 };
-use actix_persistence_journal_actor::{WriteReply, WriteRequest};
 use actix_persistence_storage_api::{
-    Effect, Epoch, Operation, PersistenceId, Recovered, SequenceNr, StorageError, StorageErrorKind,
-    WriteOutcome, WriterId,
+    Epoch, Operation, PersistenceId, Recovered, SequenceNr, StorageError, StorageErrorKind,
+    WriterId,
 };
-use actix_persistence_store_actor::Reply as StoreReply;
-use futures_util::future::LocalBoxFuture;
-use futures_util::stream::FuturesUnordered;
-use futures_util::{FutureExt, Stream, StreamExt};
+use futures_util::Stream;
 use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
 use crate::context::pending::{Kind, PendingQueue};
 use crate::context::retention_rounds::RetentionRounds;
 use crate::context::retention_steps::StepFuture;
+use crate::context::store_responses::StoreResponses;
 use crate::context::tasks::Tasks;
+use crate::context::writing::InFlight;
 use crate::envelope::pack;
 use crate::environment::Environment;
 use crate::serializer::Manifest;
 use crate::stash::StashRef;
 use crate::{
     Event, Persist, PersistError, PersistentActor, Recovery, RejectionCause, Reply, ReplyTo,
-    StoreResponse, UserStash,
+    UserStash,
 };
 
 /// The context of a [`PersistentActor`]: an actix context with a run loop of its own.
@@ -62,7 +62,7 @@ pub struct PersistentContext<A: PersistentActor> {
     pub(crate) pending: PendingQueue<A>,
     pub(crate) in_flight: Option<InFlight>,
     pub(crate) tasks: Tasks<A>,
-    pub(crate) store_responses: FuturesUnordered<LocalBoxFuture<'static, StoreResponse>>,
+    pub(crate) store_responses: StoreResponses,
     pub(crate) retention: RetentionRounds<A>,
     /// The step of its round that is under way.
     pub(crate) retention_step: Option<StepFuture>,
@@ -78,14 +78,6 @@ pub struct PersistentContext<A: PersistentActor> {
     /// The last number known to be used; the next event gets the one after it.
     used_sequence_nr: SequenceNr,
     event_manifest: Manifest,
-}
-
-/// The write under way: never more than one.
-pub(crate) struct InFlight {
-    pub(crate) reply: StoreReply<WriteReply>,
-    /// After this nobody waits for the reply any more.
-    pub(crate) deadline: std::pin::Pin<Box<tokio::time::Sleep>>,
-    pub(crate) writes: usize,
 }
 
 impl<A: PersistentActor> PersistentContext<A> {
@@ -107,7 +99,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             pending: PendingQueue::new(),
             in_flight: None,
             tasks: Tasks::new(),
-            store_responses: FuturesUnordered::new(),
+            store_responses: StoreResponses::default(),
             retention: RetentionRounds::new(recovery),
             retention_step: None,
             last_sequence_nr: 0,
@@ -296,67 +288,6 @@ impl<A: PersistentActor> PersistentContext<A> {
             || self.pending.head_is_settled()
     }
 
-    /// Sends everything persisted since the last write, unless one is under way.
-    pub(crate) fn flush(&mut self) {
-        if self.in_flight.is_some() || self.recovering || self.pending.is_empty() {
-            return;
-        }
-        let writes = self.pending.take_unsent(
-            &self.persistence_id,
-            self.epoch,
-            self.writer,
-            self.used_sequence_nr + 1,
-        );
-        if writes.is_empty() {
-            return;
-        }
-        let journal = &self.environment.journal;
-        let deadline = Instant::now() + journal.settings().write_timeout;
-        self.in_flight = Some(InFlight {
-            writes: writes.len(),
-            reply: journal.write(WriteRequest {
-                persistence_id: self.persistence_id.clone(),
-                writes,
-                incarnation: self.writer,
-                deadline,
-            }),
-            deadline: Box::pin(tokio::time::sleep_until(deadline)),
-        });
-    }
-
-    /// Takes the reply of the write under way, if it is there; gives whether it was.
-    pub(crate) fn poll_write(&mut self, cx: &mut std::task::Context<'_>) -> bool {
-        let Some(in_flight) = &mut self.in_flight else {
-            return false;
-        };
-        let outcomes = if let std::task::Poll::Ready(reply) = in_flight.reply.poll_unpin(cx) {
-            debug_assert_eq!(reply.incarnation, self.writer);
-            reply.outcomes
-        } else if in_flight.deadline.as_mut().poll(cx).is_ready() {
-            Vec::new()
-        } else {
-            return false;
-        };
-        let outcomes = if outcomes.len() == in_flight.writes {
-            outcomes
-        } else {
-            let error = StorageError::new(StorageErrorKind::Timeout, Operation::WriteMessages)
-                .with_effect(Effect::Unknown)
-                .with_persistence_id(self.persistence_id.clone())
-                .with_message("the journal did not answer within write-timeout");
-            vec![WriteOutcome::Failed(error); in_flight.writes]
-        };
-        self.in_flight = None;
-        let (published, id) = (&self.environment.published_events, &self.persistence_id);
-        let highest = self.pending.settle(outcomes, |events, first, at| {
-            published.publish(id, first, at, events);
-        });
-        if let Some(highest) = highest {
-            self.used_sequence_nr = highest;
-        }
-        true
-    }
-
     /// Ends everything that waits for a store, because the actor failed.
     pub(crate) fn abandon(&mut self) {
         let id = self.persistence_id.clone();
@@ -367,10 +298,9 @@ impl<A: PersistentActor> PersistentContext<A> {
             PersistError::Unknown(error)
         });
         self.in_flight = None;
-        // A request dies with its asker before it has reached its store; saves and deletes were promised to happen.
         let requests = std::mem::take(&mut self.store_responses);
         if !requests.is_empty() {
-            actix_rt::spawn(requests.for_each(|_| std::future::ready(())));
+            actix_rt::spawn(requests.finish());
         }
     }
 

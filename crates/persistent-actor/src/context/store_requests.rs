@@ -4,7 +4,6 @@ use actix_persistence_storage_api::{
     Operation, SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError, StorageErrorKind,
     Timestamp,
 };
-use futures_util::FutureExt;
 
 use crate::serializer::Manifest;
 use crate::{
@@ -18,7 +17,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn save_snapshot(&mut self, snapshot: &A::Snapshot) {
         let saving = self.saving(snapshot);
-        self.respond(saving);
+        self.store_responses.of_snapshot_store(saving);
     }
 
     pub(crate) fn saving(
@@ -65,7 +64,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             .snapshot_store
             .as_ref()
             .map(|store| store.delete(metadata.clone()));
-        self.respond(async move {
+        self.store_responses.of_snapshot_store(async move {
             let result = match deleting {
                 Some(reply) => reply.await,
                 None => Err(no_snapshot_store(Operation::DeleteSnapshot)),
@@ -84,7 +83,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         let numbers = criteria.min_sequence_nr..=criteria.max_sequence_nr;
         self.retention.forget(|stored| numbers.contains(&stored));
         let deleting = self.deleting_snapshots(criteria);
-        self.respond(deleting);
+        self.store_responses.of_snapshot_store(deleting);
     }
 
     pub(crate) fn deleting_snapshots(
@@ -115,7 +114,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_messages(&mut self, to_sequence_nr: SequenceNr) {
         let deleting = self.deleting_messages(to_sequence_nr);
-        self.respond(deleting);
+        self.store_responses.of_journal(deleting);
     }
 
     pub(crate) fn deleting_messages(
@@ -149,10 +148,6 @@ impl<A: PersistentActor> PersistentContext<A> {
                 },
             }
         }
-    }
-
-    fn respond(&mut self, response: impl Future<Output = StoreResponse> + 'static) {
-        self.store_responses.push(response.boxed_local());
     }
 }
 

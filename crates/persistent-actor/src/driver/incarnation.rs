@@ -1,5 +1,7 @@
 //! One life of an actor: recovery, then turn after turn.
 
+mod handling;
+
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -7,12 +9,11 @@ use std::time::Duration;
 use actix::dev::{Envelope, EnvelopeProxy};
 use actix::{ActorState, Running, WeakAddr};
 use actix_persistence_storage_api::{PersistenceId, WriterId};
+use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
-use futures_util::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
-use crate::context::pending::{Fate, Settled, fail, unanswered};
 use crate::context::retention_steps::StepEnd;
 use crate::context::tasks::{poll_spawned, poll_wait};
 use crate::drain_signal::Urgency;
@@ -24,8 +25,7 @@ use crate::panics::caught;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::stash::StashRef;
 use crate::{
-    PersistError, PersistentActor, PersistentContext, Recovery, RecoveryError, RejectionCause,
-    StoreResponse, UnfinishedWork,
+    PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse, UnfinishedWork,
 };
 
 /// After so many turns the task lets others of its arbiter run.
@@ -290,7 +290,7 @@ impl<A: PersistentActor> Incarnation<A> {
             let ended = self.turn_with(|actor, ctx| poll_wait(actor, ctx, cx))?;
             return Ok(ended);
         }
-        if let Poll::Ready(Some(response)) = self.ctx.store_responses.poll_next_unpin(cx) {
+        if let Some(response) = self.ctx.store_responses.poll_next(cx) {
             self.respond(response)?;
             return Ok(true);
         }
@@ -329,91 +329,6 @@ impl<A: PersistentActor> Incarnation<A> {
             self.respond(response)?;
         }
         self.turn(|actor, ctx| ctx.go_on_retaining(end.outcome, actor))
-    }
-
-    fn handle(&mut self, settled: Settled<A>) -> Result<(), Failure> {
-        match settled.fate {
-            Fate::Stored { first } => self.handle_stored(settled, first),
-            Fate::Rejected(ref cause) => {
-                let cause = cause.clone();
-                self.handle_rejected(settled, cause)
-            }
-            Fate::Failed { ref error, first } => {
-                let error = PersistError::from_failure(error.clone());
-                Err(self.handle_failed(settled, error, first))
-            }
-        }
-    }
-
-    fn handle_stored(&mut self, settled: Settled<A>, first: u64) -> Result<(), Failure> {
-        let Settled {
-            events,
-            attached,
-            cause,
-            ..
-        } = settled;
-        let unanswered = unanswered(&events);
-        let handler = attached.borrow_mut().take_handler();
-        let handled = self.caused_turn(&cause, move |actor, ctx| {
-            let mut handler = handler;
-            for (sequence_nr, event) in (first..).zip(events.iter()) {
-                ctx.last_sequence_nr = sequence_nr;
-                actor.on_event(event);
-                if let Some(handler) = &mut handler {
-                    handler(actor, event, ctx);
-                }
-            }
-        });
-        let mut completions = attached.borrow_mut().take_completions().into_iter();
-        let completed = handled.and_then(|()| {
-            completions.try_for_each(|completion| {
-                self.caused_turn(&cause, |actor, ctx| completion.stored(actor, ctx))
-            })
-        });
-        if completed.is_err() {
-            completions.for_each(|completion| completion.failed(unanswered.clone()));
-            fail(&attached, &cause, unanswered);
-        } else {
-            attached.borrow_mut().end(Ok(()));
-        }
-        completed
-    }
-
-    fn handle_rejected(
-        &mut self,
-        settled: Settled<A>,
-        cause: RejectionCause,
-    ) -> Result<(), Failure> {
-        tracing::warn!(
-            persistence_id = %self.ctx.persistence_id,
-            sequence_nr = self.ctx.last_sequence_nr + 1,
-            manifest = self.ctx.event_manifest(),
-            error = %ErrorChain(&cause),
-            "an event was rejected"
-        );
-        let told = settled.events.iter().try_for_each(|event| {
-            self.caused_turn(&settled.cause, |actor, ctx| {
-                actor.on_persist_rejected(&cause, event, ctx);
-            })
-        });
-        let error = PersistError::Rejected(cause);
-        fail(&settled.attached, &settled.cause, error);
-        told
-    }
-
-    fn handle_failed(&mut self, settled: Settled<A>, error: PersistError, first: u64) -> Failure {
-        tracing::error!(
-            persistence_id = %self.ctx.persistence_id,
-            sequence_nr = first,
-            manifest = self.ctx.event_manifest(),
-            error = %ErrorChain(&error),
-            "persisting failed, the actor stops and will be recovered"
-        );
-        let told = settled.events.iter().next().map_or(Ok(()), |event| {
-            self.turn_with(|actor, _| actor.on_persist_failure(&error, event, first))
-        });
-        fail(&settled.attached, &settled.cause, error);
-        told.err().unwrap_or_else(|| self.failure(false))
     }
 
     fn overflowed(&self) -> Failure {

@@ -1,0 +1,94 @@
+//! What happens to a call whose fate is known.
+
+use crate::context::pending::{Fate, Settled, fail, unanswered};
+use crate::driver::incarnation::{Failure, Incarnation};
+use crate::error_chain::ErrorChain;
+use crate::{PersistError, PersistentActor, RejectionCause};
+
+impl<A: PersistentActor> Incarnation<A> {
+    /// Runs the handlers of a stored call, tells the actor of a rejected one, and ends with a failed one.
+    pub(super) fn handle(&mut self, settled: Settled<A>) -> Result<(), Failure> {
+        match settled.fate {
+            Fate::Stored { first } => self.handle_stored(settled, first),
+            Fate::Rejected(ref cause) => {
+                let cause = cause.clone();
+                self.handle_rejected(settled, cause)
+            }
+            Fate::Failed { ref error, first } => {
+                let error = PersistError::from_failure(error.clone());
+                Err(self.handle_failed(settled, error, first))
+            }
+        }
+    }
+
+    fn handle_stored(&mut self, settled: Settled<A>, first: u64) -> Result<(), Failure> {
+        let Settled {
+            events,
+            attached,
+            cause,
+            ..
+        } = settled;
+        let unanswered = unanswered(&events);
+        let handler = attached.borrow_mut().take_handler();
+        let handled = self.caused_turn(&cause, move |actor, ctx| {
+            let mut handler = handler;
+            for (sequence_nr, event) in (first..).zip(events.iter()) {
+                ctx.last_sequence_nr = sequence_nr;
+                actor.on_event(event);
+                if let Some(handler) = &mut handler {
+                    handler(actor, event, ctx);
+                }
+            }
+        });
+        let mut completions = attached.borrow_mut().take_completions().into_iter();
+        let completed = handled.and_then(|()| {
+            completions.try_for_each(|completion| {
+                self.caused_turn(&cause, |actor, ctx| completion.stored(actor, ctx))
+            })
+        });
+        if completed.is_err() {
+            completions.for_each(|completion| completion.failed(unanswered.clone()));
+            fail(&attached, &cause, unanswered);
+        } else {
+            attached.borrow_mut().end(Ok(()));
+        }
+        completed
+    }
+
+    fn handle_rejected(
+        &mut self,
+        settled: Settled<A>,
+        cause: RejectionCause,
+    ) -> Result<(), Failure> {
+        tracing::warn!(
+            persistence_id = %self.ctx.persistence_id,
+            sequence_nr = self.ctx.last_sequence_nr + 1,
+            manifest = self.ctx.event_manifest(),
+            error = %ErrorChain(&cause),
+            "an event was rejected"
+        );
+        let told = settled.events.iter().try_for_each(|event| {
+            self.caused_turn(&settled.cause, |actor, ctx| {
+                actor.on_persist_rejected(&cause, event, ctx);
+            })
+        });
+        let error = PersistError::Rejected(cause);
+        fail(&settled.attached, &settled.cause, error);
+        told
+    }
+
+    fn handle_failed(&mut self, settled: Settled<A>, error: PersistError, first: u64) -> Failure {
+        tracing::error!(
+            persistence_id = %self.ctx.persistence_id,
+            sequence_nr = first,
+            manifest = self.ctx.event_manifest(),
+            error = %ErrorChain(&error),
+            "persisting failed, the actor stops and will be recovered"
+        );
+        let told = settled.events.iter().next().map_or(Ok(()), |event| {
+            self.turn_with(|actor, _| actor.on_persist_failure(&error, event, first))
+        });
+        fail(&settled.attached, &settled.cause, error);
+        told.err().unwrap_or_else(|| self.failure(false))
+    }
+}
