@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::io;
 
 use actix::{Addr, MailboxError};
+use actix_persistence::StopReport;
 use actix_persistence::prelude::*;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -27,8 +28,8 @@ pub(crate) struct Summary {
     pub(crate) refused: u64,
     pub(crate) duplicate: u64,
     pub(crate) malformed: u64,
-    /// Whether it was asked to end before the end of the file.
-    pub(crate) interrupted: bool,
+    /// How everything stopped, if it was asked to end before the end of the file.
+    pub(crate) interrupted: Option<StopReport>,
 }
 
 /// What is known of an account that the file has named.
@@ -63,17 +64,21 @@ impl<'a> Import<'a> {
         }
     }
 
-    /// Books every line until the end, or until `interrupt` says to stop reading; what was sent is waited for.
+    /// Books every line until the end, or until everything is `stopped`; nothing is read once it stops, and what was sent is waited for.
     ///
     /// An error ends it: what was decided stays, and running the same import again goes on where it ended.
     pub(crate) async fn run(
         mut self,
         mut lines: mpsc::Receiver<io::Result<Line>>,
-        interrupt: impl Future<Output = ()>,
+        stopped: impl Future<Output = io::Result<StopReport>>,
     ) -> anyhow::Result<Summary> {
-        let mut interrupt = std::pin::pin!(interrupt);
+        let mut stopped = std::pin::pin!(stopped);
         let mut waiting: Option<(String, Book, u64)> = None;
         loop {
+            let stopping = self.persistence.is_stopping();
+            if stopping {
+                waiting = None;
+            }
             if let Some((account, book, line)) =
                 waiting.take_if(|(account, ..)| !self.is_full(account))
             {
@@ -82,11 +87,11 @@ impl<'a> Import<'a> {
             tokio::select! {
                 biased;
                 Some(answer) = self.in_flight.next() => self.take(answer)?,
-                () = &mut interrupt => {
-                    self.summary.interrupted = true;
+                report = &mut stopped => {
+                    self.summary.interrupted = Some(report?);
                     break;
                 }
-                line = lines.recv(), if waiting.is_none() => {
+                line = lines.recv(), if waiting.is_none() && !stopping => {
                     let Some(line) = line.transpose()? else {
                         break;
                     };
@@ -153,6 +158,8 @@ impl<'a> Import<'a> {
             Ok(Err(BookError::Persist(PersistError::Rejected(cause)))) => {
                 self.malformed(line, &format!("cannot be stored: {cause}"));
             }
+            // The report of the stop tells which accounts could not answer.
+            Ok(Err(_)) | Err(_) if self.persistence.is_stopping() => {}
             Ok(Err(error)) => {
                 return Err(anyhow::Error::new(error).context(format!(
                     "line {line}: booking on account {account:?} failed; import the file again to go on"

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use actix_persistence::prelude::*;
 use anyhow::Context;
@@ -21,6 +22,8 @@ use crate::progress::Progress;
 
 /// Where the bank keeps its accounts without `--config`.
 const DEFAULT_DATABASE: &str = "bank.db";
+/// How long the bank waits for what is under way when it ends.
+const STOP_DEADLINE: Duration = Duration::from_secs(30);
 /// As shells report a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
@@ -114,38 +117,41 @@ async fn import(config: Option<&Path>, file: &Path) -> anyhow::Result<ExitCode> 
         None => Persistence::sqlite(DEFAULT_DATABASE).await?,
     };
     let import = Import::new(&persistence, Progress::new(size));
-    let summary = import.run(lines.in_background(), interrupted()).await?;
-    persistence.drained().await;
-    report(&summary)
+    actix::spawn(announce_interruption());
+    let stopped = persistence.stop_on_ctrl_c(STOP_DEADLINE);
+    let mut summary = import.run(lines.in_background(), stopped).await?;
+    // At the end of the input too: snapshots that nobody waits for are saved.
+    let interrupted = summary.interrupted.take();
+    let was_interrupted = interrupted.is_some();
+    let stopped = match interrupted {
+        Some(report) => report,
+        None => persistence.stop(STOP_DEADLINE).await,
+    };
+    if !stopped.is_complete() {
+        eprintln!("{stopped}");
+    }
+    report(&summary, was_interrupted)
 }
 
-/// Ends with the first Ctrl-C; the second one ends the program.
-async fn interrupted() {
+async fn announce_interruption() {
     if tokio::signal::ctrl_c().await.is_ok() {
         eprintln!("interrupted: waiting for what is under way; press Ctrl-C again to end at once");
-        actix::spawn(async {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                std::process::exit(i32::from(INTERRUPTED));
-            }
-        });
-    } else {
-        std::future::pending().await
     }
 }
 
-fn report(summary: &Summary) -> anyhow::Result<ExitCode> {
+fn report(summary: &Summary, interrupted: bool) -> anyhow::Result<ExitCode> {
     let Summary {
         applied,
         refused,
         duplicate,
         malformed,
-        interrupted,
+        ..
     } = summary;
     writeln!(
         io::stdout(),
         "applied {applied} refused {refused} duplicate {duplicate} malformed {malformed}"
     )?;
-    Ok(if *interrupted {
+    Ok(if interrupted {
         eprintln!("interrupted before the end of the input; import it again to go on");
         ExitCode::from(INTERRUPTED)
     } else if *malformed > 0 {

@@ -1,7 +1,7 @@
 //! What each command prints, and that the sample of the README works.
 
-use std::io::Read;
-use std::process::{Command, Stdio};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
 
 use crate::bank::{Bank, feed};
 
@@ -154,14 +154,7 @@ fn ctrl_c_ends_an_import_well() {
             "the import ended by itself"
         );
     }
-    let interrupt = format!("kill -INT {}", child.id());
-    assert!(
-        Command::new("sh")
-            .args(["-c", &interrupt])
-            .status()
-            .unwrap()
-            .success()
-    );
+    interrupt(&child);
     let status = child.wait().unwrap();
     // Open until now: what ended the import is the signal, not the end of its input.
     drop(stdin);
@@ -174,4 +167,52 @@ fn ctrl_c_ends_an_import_well() {
         .unwrap();
     assert_eq!(status.code(), Some(130), "{printed}");
     assert_eq!(printed, "applied 1 refused 0 duplicate 0 malformed 0\n");
+}
+
+#[test]
+fn ctrl_c_in_the_middle_of_the_work_stores_exactly_what_was_acknowledged() {
+    let bank = Bank::new();
+    let mut child = bank
+        .command(&["import", "-"])
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    // More lines than it reads before it is interrupted: the input ends when the program does.
+    let feeder = std::thread::spawn(move || {
+        let _ = writeln!(stdin, "id,account,kind,cents");
+        (0_u64..)
+            .take_while(|n| writeln!(stdin, "{n},DE-{},deposit,1", n % 50).is_ok())
+            .count()
+    });
+    while !bank.path("bank.db").exists() || bank.try_balance("DE-1").is_none_or(|cents| cents == 0)
+    {
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "the import ended by itself"
+        );
+    }
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    feeder.join().unwrap();
+    let (printed, errors) = (
+        String::from_utf8(output.stdout).unwrap(),
+        String::from_utf8(output.stderr).unwrap(),
+    );
+    assert_eq!(output.status.code(), Some(130), "{errors}");
+    assert!(
+        errors.contains("interrupted before the end of the input"),
+        "{errors}"
+    );
+    let stored = bank.count("SELECT COUNT(*) FROM event_journal");
+    assert_eq!(
+        printed,
+        format!("applied {stored} refused 0 duplicate 0 malformed 0\n")
+    );
+}
+
+fn interrupt(child: &Child) {
+    let kill = format!("kill -INT {}", child.id());
+    let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
+    assert!(status.success());
 }
