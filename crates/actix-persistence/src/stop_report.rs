@@ -45,7 +45,7 @@ impl fmt::Display for StopReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unfinished = self.unfinished.len();
         if unfinished == 0 {
-            write!(f, "all {} actors stopped", self.actors)?;
+            write!(f, "{0} of {0} actors stopped", self.actors)?;
         } else {
             write!(f, "{unfinished} of {} actors could not finish", self.actors)?;
         }
@@ -70,7 +70,7 @@ mod tests {
     fn a_report_is_one_line_if_all_is_well() {
         let report = StopReport::new(3, Vec::new(), Vec::new());
         assert!(report.is_complete());
-        assert_eq!(report.to_string(), "all 3 actors stopped");
+        assert_eq!(report.to_string(), "3 of 3 actors stopped");
     }
 
     #[test]
@@ -79,7 +79,7 @@ mod tests {
         assert!(!report.is_complete());
         assert_eq!(
             report.to_string(),
-            "all 3 actors stopped, still busy: journal 'sqlite'"
+            "3 of 3 actors stopped, still busy: journal 'sqlite'"
         );
     }
 }

@@ -34,7 +34,7 @@ async fn everything_sent_before_the_stop_is_there_after_a_restart() {
             .for_each(|counter| counter.do_send(Count(1)));
     }
     let report = persistence.stop(LONG).await;
-    assert_eq!(report.to_string(), "all 20 actors stopped");
+    assert_eq!(report.to_string(), "20 of 20 actors stopped");
     assert!(counters.iter().all(|counter| !counter.connected()));
     let refused = persistence.start(|| Counter::named("1")).err();
     assert_eq!(refused, Some(StartError::Stopping));

@@ -4,3 +4,4 @@
 mod program;
 mod published_events;
 mod snapshots;
+mod stopping;
