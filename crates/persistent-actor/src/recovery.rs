@@ -18,7 +18,7 @@ pub struct Recovery {
     /// The last event to replay, inclusive; snapshots above it are passed over.
     ///
     /// An actor that goes back in time is for looking: the state it has is not that of the journal's end, where the
-    /// events it persists and the snapshots it saves would be.
+    /// events it persists would be. It cannot save snapshots.
     pub to_sequence_nr: SequenceNr,
     /// The most events to replay.
     pub replay_max: u64,

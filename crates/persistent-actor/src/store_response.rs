@@ -78,6 +78,12 @@ pub enum SaveSnapshotError {
     /// The actor was started without a snapshot store.
     #[error("no snapshot store is configured")]
     NoSnapshotStore,
+    /// The actor's [`Recovery`](crate::Recovery) left out events at the end of the journal, so its state is not that of
+    /// the number the snapshot would get.
+    #[error(
+        "the recovery of the actor left out events, its state is not that of the journal's end"
+    )]
+    EventsLeftOut,
 }
 
 /// Why events were not deleted.

@@ -26,7 +26,7 @@ const LONG_TESTS: [LongTest; 2] = [
         package: "actix-persistence-persistent-actor",
         program: "it",
         filter: "model::",
-        variable: ("ACTIX_PERSISTENCE_TEST_PROGRAMS", "150000"),
+        variable: ("ACTIX_PERSISTENCE_TEST_PROGRAMS", "300000"),
     },
     LongTest {
         name: "recovery at scale",

@@ -88,6 +88,11 @@ impl<A: PersistentActor> RetentionRounds<A> {
         self.seen = highest;
     }
 
+    /// Whether the state is not that of the journal's end, because the recovery was asked to stop before.
+    pub(crate) fn left_out_events(&self) -> bool {
+        self.left_out_events
+    }
+
     /// Begins with the snapshot the recovery started from, 0 for none; gives whether it may.
     pub(crate) fn begin(&mut self, retention: Retention<A>, snapshot: SequenceNr) -> bool {
         if self.left_out_events {

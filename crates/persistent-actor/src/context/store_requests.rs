@@ -14,6 +14,8 @@ use crate::{
 impl<A: PersistentActor> PersistentContext<A> {
     /// Stores the state as it is after the last event, without holding back commands.
     ///
+    /// Refused after a recovery that was [asked](PersistentActor::recovery) to leave out events: the next one would take
+    /// the old state for the one after all events.
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn save_snapshot(&mut self, snapshot: &A::Snapshot) {
         let saving = self.saving(snapshot);
@@ -37,6 +39,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             serializer.encode(snapshot, &manifest, limit),
         ) {
             (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
+            _ if self.retention.left_out_events() => Err(SaveSnapshotError::EventsLeftOut),
             (_, Err(error)) => Err(error.into()),
             (Some(store), Ok(payload)) => Ok(store.save(metadata.clone(), payload)),
         };

@@ -7,7 +7,7 @@ use actix_persistence_persistent_actor::{
 use actix_persistence_storage_api::{PersistenceId, SnapshotCriteria, Timestamp};
 
 use crate::history::{delete_events, end, id, recovered, save_snapshot, sum, with_events};
-use crate::tally::{Add, Added, Get, Log, Run, Tally, persist};
+use crate::tally::{Add, Added, Get, Log, Run, Sum, Tally, persist};
 use crate::world::{World, run};
 
 #[test]
@@ -88,6 +88,30 @@ fn after_a_bounded_recovery_new_events_follow_on_the_real_end_of_the_journal() {
             assert_eq!((entries.len(), sum), (6, 15));
         });
     }
+}
+
+#[test]
+fn an_actor_that_went_back_in_time_saves_no_snapshot() {
+    run(|| async {
+        let (world, log) = with_events(4).await;
+        let shared = log.clone();
+        let tally = world
+            .start(move || Tally {
+                recovery: Recovery::default().to_sequence_nr(2),
+                ..Tally::new("1", &shared)
+            })
+            .unwrap();
+        let save = Run::new(|tally, ctx| ctx.save_snapshot(&Sum(tally.sum)));
+        tally.send(save).await.unwrap();
+        end(&world, tally).await;
+        let entries = log.take();
+        assert!(
+            entries.contains(&"SaveSnapshotFailure".to_owned()),
+            "{entries:?}"
+        );
+        let (entries, sum) = recovered(&world, &log, Recovery::default()).await;
+        assert_eq!((entries.len(), sum), (5, 10), "every event, no snapshot");
+    });
 }
 
 #[test]
