@@ -10,7 +10,8 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let mut command = cargo("bench");
     command
         .args(["--package", "actix-persistence", "--no-fail-fast"])
-        .args(["--bench", "group_commit", "--bench", "recovery_rate"]);
+        .args(["--bench", "group_commit", "--bench", "persist_async"])
+        .args(["--bench", "recovery_rate"]);
     Ok(match child::run(command)?.success() {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
