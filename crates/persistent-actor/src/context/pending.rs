@@ -65,6 +65,24 @@ pub(crate) struct Settled<A: PersistentActor> {
     pub(crate) fate: Fate,
 }
 
+/// How much one write may hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteLimit {
+    pub(crate) events: usize,
+    pub(crate) bytes: usize,
+}
+
+impl WriteLimit {
+    /// Takes these events off the limit; gives whether they fitted.
+    fn takes(&mut self, payloads: &[Payload]) -> bool {
+        let bytes: usize = payloads.iter().map(Payload::len).sum();
+        let fits = payloads.len() <= self.events && bytes <= self.bytes;
+        self.events = self.events.saturating_sub(payloads.len());
+        self.bytes = self.bytes.saturating_sub(bytes);
+        fits
+    }
+}
+
 /// All calls in order. Whether commands wait is derived from it, never counted beside it: a counter of its own is how
 /// Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
 pub(crate) struct PendingQueue<A: PersistentActor> {
@@ -135,13 +153,16 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.len()
     }
 
-    /// Gives numbers from `next` on to every call not yet sent, and turns them into writes; empty if there are none.
+    /// Gives numbers from `next` on to the calls not yet sent, and turns them into writes; empty if there are none.
+    ///
+    /// Takes all of them, or as many as fit into `limit`, but at least one.
     pub(crate) fn take_unsent(
         &mut self,
         persistence_id: &PersistenceId,
         epoch: Epoch,
         writer: WriterId,
         mut next: SequenceNr,
+        mut limit: WriteLimit,
     ) -> Vec<AtomicWrite> {
         let mut writes = Vec::new();
         if self.failed {
@@ -150,9 +171,13 @@ impl<A: PersistentActor> PendingQueue<A> {
         let timestamp = Timestamp::now();
         let sent_before = self.unsent_from.saturating_sub(self.left) as usize;
         self.unsent_from = self.left + self.invocations.len() as u64;
-        for invocation in self.invocations.range_mut(sent_before..) {
+        for (index, invocation) in (sent_before..).zip(self.invocations.range_mut(sent_before..)) {
             if !matches!(invocation.state, State::Unsent) {
                 continue;
+            }
+            if !limit.takes(&invocation.payloads) && !writes.is_empty() {
+                self.unsent_from = self.left + index as u64;
+                break;
             }
             let records: Vec<_> = (next..)
                 .zip(&invocation.payloads)

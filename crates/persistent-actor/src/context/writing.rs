@@ -11,6 +11,7 @@ use actix_persistence_store_actor::Reply;
 use futures_util::FutureExt;
 use tokio::time::{Instant, Sleep};
 
+use crate::context::pending::WriteLimit;
 use crate::{PersistentActor, PersistentContext};
 
 /// The write under way: never more than one.
@@ -22,16 +23,22 @@ pub(crate) struct InFlight {
 }
 
 impl<A: PersistentActor> PersistentContext<A> {
-    /// Sends everything persisted since the last write, unless one is under way.
+    /// Sends everything persisted since the last write, up to what the journal takes at once, unless one is under way.
     pub(crate) fn flush(&mut self) {
         if self.in_flight.is_some() || self.recovering || self.pending.is_empty() {
             return;
         }
+        let capabilities = self.environment.journal.capabilities();
+        let limit = WriteLimit {
+            events: capabilities.max_group_events,
+            bytes: capabilities.max_group_bytes,
+        };
         let writes = self.pending.take_unsent(
             &self.persistence_id,
             self.epoch,
             self.writer,
             self.used_sequence_nr + 1,
+            limit,
         );
         if writes.is_empty() {
             return;

@@ -546,7 +546,7 @@ fn a_queue_longer_than_a_turn_lets_others_of_the_arbiter_run() {
             }))
             .await
             .unwrap();
-        journal.release(1);
+        journal.release(100);
         let watched = log.clone();
         let other = actix::spawn(async move {
             let mut turns = 0;
@@ -571,6 +571,47 @@ fn a_queue_longer_than_a_turn_lets_others_of_the_arbiter_run() {
         });
         let turns_of_others: usize = other.await.unwrap();
         assert!(turns_of_others > 50, "{turns_of_others}");
+    });
+}
+
+#[test]
+fn a_backlog_beyond_what_the_journal_takes_at_once_goes_in_several_writes_in_order() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let capabilities = storage.journal().capabilities().with_max_group(10, 2_000);
+        let journal = ScriptedJournal::with_capabilities(storage.journal(), capabilities);
+        let world = World::on(storage, journal.clone(), |_| {});
+        let log = Log::default();
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                for n in 0..25 {
+                    ctx.persist_async(added(n));
+                }
+                // More than fits: alone. Then large ones, by their bytes.
+                ctx.persist_all_async((25..40).map(added));
+                for n in 40..43 {
+                    ctx.persist_async(Added {
+                        n,
+                        ballast: "x".repeat(900),
+                    });
+                }
+            }))
+            .await
+            .unwrap();
+        while tally.send(Get).await.unwrap() < 42 * 43 / 2 {}
+        let calls = journal.calls();
+        let expected = [
+            vec![1; 10],
+            vec![1; 10],
+            vec![1; 5],
+            vec![15],
+            vec![1, 1],
+            vec![1],
+        ];
+        assert_eq!(calls, expected);
+        let events: Vec<_> = (0..43).map(|n| format!("event {n}")).collect();
+        assert_eq!(since_recovery(&log), events);
     });
 }
 
