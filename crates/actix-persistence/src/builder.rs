@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{
-    DeadLetters, LiveIds, OverflowReplies, OverflowStrategy, PublishedEvents,
+    BackOffSettings, DeadLetters, LiveIds, OverflowReplies, OverflowStrategy, PublishedEvents,
+    StashPolicy,
 };
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_storage_api::{Journal, Plugin, SnapshotStore};
@@ -29,8 +30,10 @@ pub struct Builder {
     made: MadeStores,
     made_ids: Vec<(&'static str, String)>,
     overflow: OverflowChoices,
-    /// Capacities by the path of their key, which replace those of the config.
-    capacities: Vec<(&'static str, u32)>,
+    back_off: Option<BackOffSettings>,
+    stash_policy: Option<StashPolicy>,
+    /// Numbers by the path of their key, which replace those of the config.
+    numbers: Vec<(&'static str, u32)>,
 }
 
 impl Builder {
@@ -45,7 +48,9 @@ impl Builder {
             made: MadeStores::default(),
             made_ids: Vec::new(),
             overflow: OverflowChoices::default(),
-            capacities: Vec::new(),
+            back_off: None,
+            stash_policy: None,
+            numbers: Vec::new(),
         }
     }
 
@@ -79,6 +84,28 @@ impl Builder {
         self
     }
 
+    /// When a failed actor is built again, for actors that do not say otherwise: what the section
+    /// `persistence.back-off` says, which it replaces.
+    pub fn back_off(mut self, settings: BackOffSettings) -> Self {
+        self.back_off = Some(settings);
+        self
+    }
+
+    /// How many messages an actor holds while it recovers or persists, and what happens to further ones, for actors
+    /// that do not say otherwise: what the section `persistence.internal-stash` says, which it replaces.
+    pub fn stash_policy(mut self, policy: StashPolicy) -> Self {
+        self.stash_policy = Some(policy);
+        self
+    }
+
+    /// How many actors recover from one journal at once, from 1, as the setting
+    /// `persistence.max-concurrent-recoveries`, which it replaces.
+    pub fn max_concurrent_recoveries(mut self, actors: u32) -> Self {
+        let key = "persistence.max-concurrent-recoveries";
+        self.numbers.push((key, actors));
+        self
+    }
+
     /// The answers for the setting `persistence.internal-stash.overflow = "reply"`.
     pub fn overflow_replies(mut self, replies: OverflowReplies) -> Self {
         self.overflow.replies = replies;
@@ -101,7 +128,7 @@ impl Builder {
     /// `persistence.published-events.capacity`, which it replaces.
     pub fn published_events_capacity(mut self, capacity: u32) -> Self {
         let key = "persistence.published-events.capacity";
-        self.capacities.push((key, capacity));
+        self.numbers.push((key, capacity));
         self
     }
 
@@ -109,7 +136,7 @@ impl Builder {
     /// `persistence.dead-letters.capacity`, which it replaces.
     pub fn dead_letters_capacity(mut self, capacity: u32) -> Self {
         let key = "persistence.dead-letters.capacity";
-        self.capacities.push((key, capacity));
+        self.numbers.push((key, capacity));
         self
     }
 
@@ -144,8 +171,8 @@ impl Builder {
         for (sort, plugin_id) in std::mem::take(&mut self.made_ids) {
             self.config = self.config.with_made_store(sort, &plugin_id);
         }
-        for (key, capacity) in std::mem::take(&mut self.capacities) {
-            self.config = self.config.with(key, i64::from(capacity));
+        for (key, number) in std::mem::take(&mut self.numbers) {
+            self.config = self.config.with(key, i64::from(number));
         }
         self.plugins.push(Arc::new(std::mem::take(&mut self.made)));
         let (settings, journals, snapshot_stores) = self.make_stores()?;
@@ -162,8 +189,8 @@ impl Builder {
             ),
             default_journal: settings.default_journal,
             default_snapshot_store: settings.default_snapshot_store,
-            back_off: settings.back_off,
-            stash_policy: settings.stash_policy,
+            back_off: self.back_off.unwrap_or(settings.back_off),
+            stash_policy: self.stash_policy.unwrap_or(settings.stash_policy),
             published_events: PublishedEvents::new(settings.notifications.published_events),
             dead_letters: DeadLetters::new(settings.notifications.dead_letters),
             environments: Mutex::new(HashMap::new()),

@@ -36,6 +36,16 @@ pub struct Environment {
 }
 
 /// When a failed actor is rebuilt from its factory; as Akka's `BackoffSupervisor`.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use actix_persistence_persistent_actor::BackOffSettings;
+/// let soon = BackOffSettings::default()
+///     .min(Duration::from_millis(100))
+///     .max(Duration::from_secs(5))
+///     .max_restarts(10);
+/// # assert_eq!(soon.max_restarts, Some(10));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BackOffSettings {
@@ -67,6 +77,48 @@ impl Default for BackOffSettings {
 }
 
 impl BackOffSettings {
+    /// The same with this delay after the first failure; one above [`max`](Self::max) is the longest too.
+    #[must_use]
+    pub fn min(mut self, min: Duration) -> Self {
+        self.min = min;
+        self
+    }
+
+    /// The same with no delay longer than this.
+    #[must_use]
+    pub fn max(mut self, max: Duration) -> Self {
+        self.max = max;
+        self
+    }
+
+    /// The same with delays lengthened by up to this share, 0 for none.
+    #[must_use]
+    pub fn random_factor(mut self, random_factor: f64) -> Self {
+        self.random_factor = random_factor;
+        self
+    }
+
+    /// The same with this limit to the failures in a row.
+    #[must_use]
+    pub fn max_restarts(mut self, max_restarts: u32) -> Self {
+        self.max_restarts = Some(max_restarts);
+        self
+    }
+
+    /// The same, starting again from `min` once the actor has worked for so long.
+    #[must_use]
+    pub fn reset_after(mut self, reset_after: Duration) -> Self {
+        self.reset_after = reset_after;
+        self
+    }
+
+    /// The same, keeping the commands that wait or not.
+    #[must_use]
+    pub fn keep_stash(mut self, keep_stash: bool) -> Self {
+        self.keep_stash = keep_stash;
+        self
+    }
+
     pub(crate) fn delays(&self) -> BackOff {
         BackOff::new(self.min, self.max, self.random_factor)
     }

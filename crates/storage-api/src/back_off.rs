@@ -42,7 +42,8 @@ impl BackOff {
             .unwrap_or(self.max)
             .min(self.max);
         self.attempt = self.attempt.saturating_add(1);
-        doubled.mul_f64(1.0 + fastrand::f64() * self.random_factor)
+        let seconds = doubled.as_secs_f64() * (1.0 + fastrand::f64() * self.random_factor);
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }
 
@@ -76,5 +77,13 @@ mod tests {
             assert!(delay >= Duration::from_secs(1), "{delay:?}");
             assert!(delay <= Duration::from_millis(1_200), "{delay:?}");
         }
+    }
+
+    #[test]
+    fn delays_too_long_for_a_clock_are_the_longest_instead_of_a_panic() {
+        let mut long = BackOff::new(Duration::MAX, Duration::MAX, f64::INFINITY);
+        assert_eq!(long.next_delay(), Duration::MAX);
+        let mut lengthened = BackOff::new(Duration::MAX, Duration::MAX, 1.0);
+        assert_eq!(lengthened.next_delay(), Duration::MAX);
     }
 }

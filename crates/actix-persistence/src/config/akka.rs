@@ -15,13 +15,17 @@ pub(super) enum Place {
     Stores,
     /// In the section of a plugin id, or in a fallback section.
     Store,
+    /// In the section `circuit-breaker` of those.
+    CircuitBreaker,
 }
 
 const THREADS: &str = "stores have threads of their own";
+const BREAKER: &str = "circuit-breaker";
+const NO_STATE: &str = "there are no stores of durable state";
 const ALL_OPENED: &str = "every store of the config is opened at the start";
 
 /// The keys without meaning, and what there is instead.
-const MEANINGLESS: [(Place, &str, &str); 15] = [
+const MEANINGLESS: [(Place, &str, &str); 24] = [
     (
         Place::Persistence,
         "internal-stash-overflow-strategy",
@@ -43,6 +47,29 @@ const MEANINGLESS: [(Place, &str, &str); 15] = [
         "publish-plugin-commands",
         "stores publish no commands",
     ),
+    (
+        Place::Persistence,
+        "publish-confirmations",
+        "there are no confirmations",
+    ),
+    (
+        Place::Persistence,
+        "at-least-once-delivery",
+        "there is no such delivery",
+    ),
+    (
+        Place::Persistence,
+        "fsm",
+        "an actor's 'retention' says when it takes snapshots",
+    ),
+    (
+        Place::Persistence,
+        "typed",
+        "'internal-stash' says how many messages wait",
+    ),
+    (Place::Persistence, "state", NO_STATE),
+    (Place::Persistence, "state-plugin-fallback", NO_STATE),
+    (Place::Persistence, "query", "there are no queries"),
     (Place::Stores, "auto-start-journals", ALL_OPENED),
     (Place::Stores, "auto-start-snapshot-stores", ALL_OPENED),
     (
@@ -69,6 +96,16 @@ const MEANINGLESS: [(Place, &str, &str); 15] = [
         "write-response-global-order",
         "answers to one actor come in the order of its writes",
     ),
+    (
+        Place::Store,
+        "only-one-snapshot",
+        "an actor's 'retention' says how many snapshots are kept",
+    ),
+    (
+        Place::CircuitBreaker,
+        "exception-allowlist",
+        "only failures of the store itself count",
+    ),
 ];
 
 /// Takes the keys without meaning out of a section, and gives a warning for each that names what there is instead.
@@ -77,6 +114,14 @@ pub(super) fn take_meaningless(place: Place, section: &mut Section, warnings: &m
         if its_place == place {
             take(section, key, instead, warnings);
         }
+    }
+    if place == Place::Store
+        && let Some(mut item) = section.remove(BREAKER)
+    {
+        if let Value::Section(breaker) = &mut item.value {
+            take_meaningless(Place::CircuitBreaker, breaker, warnings);
+        }
+        section.insert(BREAKER, item);
     }
 }
 

@@ -136,7 +136,12 @@ impl Stores<'_> {
             let mut own = own.clone();
             let refused = akka::take_over(plugin_id, &mut own, self.warnings);
             self.mistakes.add(ConfigErrors::check(refused));
-            stores.extend(read_store(plugin_id, own, &context, self.mistakes));
+            let store = read_store::<S>(plugin_id, own, &context, self.mistakes);
+            if let Some(doubt) = store.as_ref().and_then(|store| store.settings.doubt()) {
+                let path = section.path_of(plugin_id);
+                self.warnings.push(format!("'{path}': {doubt}"));
+            }
+            stores.extend(store);
             plugin_ids.push(plugin_id);
             // Now the reader knows the section.
             reader.section(plugin_id);
@@ -172,7 +177,11 @@ fn read_default(
     let path = akka::without_library(&reference);
     let plugin_id = path.strip_prefix(&prefix).unwrap_or(path);
     if !plugin_ids.contains(&plugin_id) {
-        reader.reject("plugin", unknown_name("plugin id", &reference, plugin_ids));
+        let mut message = unknown_name("plugin id", &reference, plugin_ids);
+        if plugin_ids.is_empty() {
+            message = format!("{message}; each has a section [{prefix}<plugin id>]");
+        }
+        reader.reject("plugin", message);
         return None;
     }
     Some(plugin_id.to_owned())

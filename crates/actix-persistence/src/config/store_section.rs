@@ -17,6 +17,7 @@ use super::resolve::PluginKind;
 use super::settings::ForAllStores;
 use super::unknown_name::{known_names, unknown_name};
 use super::{Mistakes, effective};
+use crate::made_stores::MadeStores;
 
 /// A journal of the config.
 pub(crate) type JournalSection = StoreSection<JournalSettings>;
@@ -54,6 +55,9 @@ pub(super) trait StoreSettings: Sized {
 
     /// Reads the keys; a wrong one gets its default.
     fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores) -> Self;
+
+    /// What reads as if it was not meant so, to be warned of.
+    fn doubt(&self) -> Option<String>;
 
     /// The values that hold, as the config would say them, for keys that are not written.
     fn shown(&self, section: Section, all: &ForAllStores) -> Section;
@@ -96,7 +100,9 @@ pub(super) fn read_store<S: StoreSettings>(
     let defaults = Section::new(section.path(), default_origin());
     let defaults = default(defaults, "kind", kind.name);
     let defaults = default(defaults, "serializer", serializer_name(serializer));
-    effective.fall_back_to(&settings.shown(defaults, context.all));
+    let shown = settings.shown(defaults, context.all);
+    effective::give_types(&mut effective, &shown);
+    effective.fall_back_to(&shown);
     Some(StoreSection {
         plugin_id: plugin_id.to_owned(),
         kind: kind.name,
@@ -148,8 +154,13 @@ fn read_kind<'k>(
     let name = written.as_deref().unwrap_or(plugin_id);
     let found = kinds.iter().find(|kind| kind.name == name);
     if found.is_none() {
-        let known: Vec<_> = kinds.iter().map(|kind| kind.name).collect();
+        let known = kinds.iter().map(|kind| kind.name);
+        // That one is for the stores of the builder, which need no section.
+        let known: Vec<_> = known.filter(|name| *name != MadeStores::KIND).collect();
         let message = match &written {
+            _ if name == "sqlite" => {
+                "is \"sqlite\", which needs the feature 'sqlite' of actix-persistence".to_owned()
+            }
             Some(name) => unknown_name("kind", name, &known),
             None => {
                 let known = known_names("kind", plugin_id, &known);

@@ -142,7 +142,7 @@ async fn the_environment_wins_over_the_file_and_the_file_over_the_fallback_secti
     let shown = persistence.journal_config("accounts").unwrap();
     for part in [
         "serializer = \"messagepack\"  # environment variable ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__SERIALIZER",
-        "max-failures = \"3\"  # environment variable",
+        "max-failures = 3  # environment variable",
         "call-timeout = \"10s\"  # app.toml:",
         "kind = \"sqlite\"  # app.toml:",
         "initialize-timeout = \"30s\"  # default",
@@ -228,7 +228,7 @@ async fn the_config_of_an_akka_application_opens_the_same_stores() {
     assert_eq!(counter.send(Count(5)).await.unwrap().unwrap(), 5);
     assert!(directory.path().join("bank.db").exists());
     let shown = persistence.journal_config("sqlite").unwrap();
-    assert!(shown.contains("max-failures = \"5\"  # "), "{shown}");
+    assert!(shown.contains("max-failures = 5  # "), "{shown}");
 }
 
 #[cfg(feature = "hocon")]

@@ -8,5 +8,6 @@ mod handle;
 mod notifications;
 mod recovery_at_scale;
 mod recovery_settings;
+mod settings_from_code;
 mod stopping;
 mod two_processes;

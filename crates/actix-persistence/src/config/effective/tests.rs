@@ -107,3 +107,32 @@ reset-timeout = "1m"  # default
 "#
     );
 }
+
+#[test]
+fn what_variables_say_is_shown_as_what_the_key_expects() {
+    let config = Config::from_toml("[persistence.journal.sqlite]\n", "app.toml").unwrap();
+    let journal = "ACTIX_PERSISTENCE__JOURNAL__SQLITE__";
+    let config = config.with_env([
+        (format!("{journal}CIRCUIT_BREAKER__MAX_FAILURES"), "3"),
+        (format!("{journal}CIRCUIT_BREAKER__RANDOM_FACTOR"), "1"),
+        (format!("{journal}REPLAY_FILTER__DEBUG"), "on"),
+        (format!("{journal}LANES"), "2"),
+        (format!("{journal}WRITE_TIMEOUT"), "60 s"),
+        (format!("{journal}MAX_CONCURRENT_RECOVERIES"), "7"),
+        (format!("{journal}URL"), "0042"),
+    ]);
+    let resolution = config.resolve(&KINDS, &OverflowChoices::default());
+    assert_eq!(resolution.mistakes.check(), Ok(()));
+    let shown = resolution.settings.journals[0].effective_toml();
+    for line in [
+        "max-failures = 3  # environment variable ",
+        "random-factor = 1.0  # environment variable ",
+        "debug = true  # environment variable ",
+        "lanes = 2  # environment variable ",
+        "write-timeout = \"1m\"  # environment variable ",
+        "max-concurrent-recoveries = 7  # environment variable ",
+        "url = \"0042\"  # environment variable ",
+    ] {
+        assert!(shown.contains(line), "{line}: {shown}");
+    }
+}

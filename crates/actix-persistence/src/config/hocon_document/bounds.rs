@@ -1,5 +1,9 @@
 //! What the parser does not refuse in a HOCON text, and must not get.
 
+mod copies;
+
+use copies::Copies;
+
 /// How deep keys and lists may be nested, however they are written: `a { b { c } }` or `a.b.c`.
 const MAX_DEPTH: usize = 48;
 
@@ -13,7 +17,7 @@ const MAX_LINKS: usize = 256;
 /// # Errors
 /// The line, from 1, and what is wrong.
 pub(super) fn check(text: &str) -> Result<(), (usize, &'static str)> {
-    let mut scanner = Scanner::default();
+    let mut scanner = Scanner::new(text.len());
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let length = match c {
@@ -33,7 +37,6 @@ pub(super) fn check(text: &str) -> Result<(), (usize, &'static str)> {
 }
 
 /// Counts without knowing keys from values: too much rather than too little.
-#[derive(Default)]
 struct Scanner {
     /// Breaks of lines so far.
     line: usize,
@@ -48,11 +51,26 @@ struct Scanner {
     /// The last thing was `=` or `:`, so that the value may follow in another line.
     expects_value: bool,
     links: usize,
+    copies: Copies,
     /// A brace or bracket was closed that nobody opened.
     unbalanced: bool,
 }
 
 impl Scanner {
+    fn new(text_bytes: usize) -> Self {
+        Self {
+            line: 0,
+            open: Vec::new(),
+            depth: 0,
+            dots: 0,
+            line_ended: false,
+            expects_value: false,
+            links: 0,
+            copies: Copies::of(text_bytes),
+            unbalanced: false,
+        }
+    }
+
     fn read(&mut self, c: char, token: &str, after: &str) {
         self.line += token.matches('\n').count();
         match c {
@@ -84,7 +102,13 @@ impl Scanner {
         self.expects_value = matches!(c, '=' | ':');
         match c {
             '.' => self.dots += 1,
-            '$' if after.starts_with('{') => self.links += 1,
+            '$' if after.starts_with('{') => {
+                self.links += 1;
+                // Beyond the bound each link would be compared with ever more others.
+                if self.links <= MAX_LINKS {
+                    self.copies.add(&after[1..]);
+                }
+            }
             '+' if after.starts_with('=') => self.links += 1,
             _ => {}
         }
@@ -102,6 +126,9 @@ impl Scanner {
         }
         if self.depth + self.dots > MAX_DEPTH {
             return Some("nested too deeply; put text with many dots in quotes");
+        }
+        if self.copies.are_too_large() {
+            return Some("too many substitutions of the same value; write it where it is needed");
         }
         (self.links > MAX_LINKS).then_some("too many substitutions; write the values")
     }

@@ -209,3 +209,34 @@ fn dots_and_braces_in_text_and_comments_are_no_nesting() {
     let a = text_at(&document, "persistence.a");
     assert_eq!(a.unwrap().len(), 504);
 }
+
+#[test]
+fn a_text_whose_substitutions_would_make_it_huge_is_refused() {
+    let line = |n: usize, value: String| format!("a{n} = {value}\n");
+    let doubled: String = (1..100)
+        .map(|n| line(n, format!("${{a{0}}}${{a{0}}}", n - 1)))
+        .collect();
+    let sections: String = (1..100)
+        .map(|n| line(n, format!("{{ x = ${{a{0}}}, y = ${{a{0}}} }}", n - 1)))
+        .collect();
+    let itself = "a0 = ${a0}${a0}\n".repeat(100);
+    // Each value holds the next one and a copy of it.
+    let nested = (1..22).rev().fold("b = x".to_owned(), |inner, n| {
+        format!("b {{ {inner} }}\na = ${{p{}.b}}", ".b".repeat(n))
+    });
+    for text in [doubled, sections, itself, format!("p {{ {nested} }}")] {
+        let start: String = text.chars().take(20).collect();
+        let error = error(&format!("a0 = x\n{text}"));
+        assert!(error.contains("of the same value"), "{start}: {error}");
+    }
+}
+
+#[test]
+fn a_fallback_that_many_stores_copy_is_within_the_bounds() {
+    let stores: String = (0..12)
+        .map(|n| format!("s{n} = ${{fallback}} {{ url = \"sqlite://s{n}.db\" }}\n"))
+        .collect();
+    let text = format!("fallback {{ kind = sqlite }}\npersistence.journal {{\n{stores}}}");
+    let kind = text_at(&document(&text), "persistence.journal.s11.kind");
+    assert_eq!(kind.as_deref(), Some("sqlite"));
+}

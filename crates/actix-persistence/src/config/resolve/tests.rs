@@ -14,6 +14,7 @@ use actix_persistence_store_actor::BreakerSettings;
 
 use super::*;
 use crate::config::PluginKind;
+use crate::made_stores::MadeStores;
 
 const KINDS: [PluginKind; 2] = [
     PluginKind {
@@ -140,7 +141,7 @@ fn every_key_of_a_journal_reaches_its_settings() {
         kind = "memory"
         serializer = "json"
         initialize-timeout = "1s"
-        write-timeout = "2s"
+        write-timeout = "12s"
         recovery-event-timeout = "3s"
         recovery-permit-timeout = "4s"
         max-concurrent-recoveries = 5
@@ -162,7 +163,7 @@ fn every_key_of_a_journal_reaches_its_settings() {
     };
     let mut expected = JournalSettings::new("a");
     expected.initialize_timeout = Duration::from_secs(1);
-    expected.write_timeout = Duration::from_secs(2);
+    expected.write_timeout = Duration::from_secs(12);
     expected.recovery_event_timeout = Duration::from_secs(3);
     expected.recovery_permit_timeout = Duration::from_secs(4);
     expected.max_concurrent_recoveries = 5;
@@ -380,4 +381,18 @@ fn keys_of_akka_without_meaning_get_one_warning_each() {
         ]
     );
     assert!(resolution.settings.journals[0].section.is_empty());
+}
+
+#[test]
+fn a_write_timeout_within_the_time_of_one_call_is_warned_of() {
+    let text = "[persistence.journal.sqlite]\nwrite-timeout = \"5s\"\n";
+    let (resolution, warnings) = config(text).resolve_silently(&KINDS, &Default::default());
+    assert_eq!(resolution.mistakes.check(), Ok(()));
+    assert_eq!(
+        warnings,
+        [
+            "'persistence.journal.sqlite': 'write-timeout' (5s) is not longer than \
+             'circuit-breaker.call-timeout' (10s), so writes are given up that are about to be answered"
+        ]
+    );
 }

@@ -49,6 +49,18 @@ impl StoreSettings for JournalSettings {
         settings
     }
 
+    fn doubt(&self) -> Option<String> {
+        let call = self.circuit_breaker.call_timeout;
+        (self.write_timeout <= call).then(|| {
+            format!(
+                "'write-timeout' ({}) is not longer than 'circuit-breaker.call-timeout' ({}), so writes are given up \
+                 that are about to be answered",
+                shown_duration(self.write_timeout),
+                shown_duration(call)
+            )
+        })
+    }
+
     fn shown(&self, section: Section, all: &ForAllStores) -> Section {
         let section = circuit_breaker::shown(&self.circuit_breaker, section);
         let mut section = replay_filter::shown(&self.replay_filter, section);
@@ -65,6 +77,9 @@ impl StoreSettings for JournalSettings {
         let origin = origin.unwrap_or_else(default_origin);
         let value = Value::Integer(recoveries);
         section.insert("max-concurrent-recoveries", Item { value, origin });
-        section
+        match self.lanes.and_then(|lanes| i64::try_from(lanes).ok()) {
+            Some(lanes) => default(section, "lanes", lanes),
+            None => section,
+        }
     }
 }

@@ -28,6 +28,10 @@ impl StoreSettings for SnapshotSettings {
         settings
     }
 
+    fn doubt(&self) -> Option<String> {
+        None
+    }
+
     fn shown(&self, section: Section, _: &ForAllStores) -> Section {
         let section = circuit_breaker::shown(&self.circuit_breaker, section);
         let section = default(

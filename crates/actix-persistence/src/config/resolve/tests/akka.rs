@@ -21,15 +21,29 @@ auto-start-journals = []
 class = "Akka.Persistence.Sqlite.Journal.SqliteJournal, Akka.Persistence.Sqlite"
 connection-timeout = "30s"
 timestamp-provider = "x"
+circuit-breaker.exception-allowlist = []
+[persistence.fsm]
+snapshot-after = "off"
+[persistence.at-least-once-delivery]
+redeliver-interval = "5s"
+[persistence.typed]
+stash-capacity = 4096
+[persistence.snapshot-store-plugin-fallback]
+only-one-snapshot = false
 "#,
     );
     let expected = [
         "app.toml:2: 'persistence.internal-stash-overflow-strategy' has no meaning here",
         "app.toml:3: 'persistence.dispatchers' has no meaning here",
+        "app.toml:14: 'persistence.at-least-once-delivery' has no meaning here",
+        "app.toml:12: 'persistence.fsm' has no meaning here",
+        "app.toml:16: 'persistence.typed' has no meaning here",
         "app.toml:6: 'persistence.journal.auto-start-journals' has no meaning here",
         "app.toml:8: 'persistence.journal.sqlite.class' has no meaning here",
+        "app.toml:11: 'persistence.journal.sqlite.circuit-breaker.exception-allowlist' has no meaning",
         "app.toml:9: 'persistence.journal.sqlite.connection-timeout' has no meaning here",
         "app.toml:10: 'persistence.journal.sqlite.timestamp-provider' has no meaning here",
+        "app.toml:19: 'persistence.snapshot-store-plugin-fallback.only-one-snapshot' has no meaning",
     ];
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     for (warning, expected) in found.iter().zip(expected) {

@@ -47,7 +47,8 @@ fn one_mistake_one_line() {
         ),
         (
             "[persistence.journal]\nplugin = \"memory\"\n",
-            "app.toml:2: 'persistence.journal.plugin' names the unknown plugin id \"memory\"; known plugin ids: none",
+            "app.toml:2: 'persistence.journal.plugin' names the unknown plugin id \"memory\"; known plugin ids: none; \
+             each has a section [persistence.journal.<plugin id>]",
         ),
         (
             "[persistence.snapshot-store]\nplugin = \"persistence.journal.a\"\na.kind = \"memory\"\n",
@@ -180,7 +181,8 @@ min = "fast"
 "#;
     assert_eq!(
         mistakes(&config(text)),
-        "app.toml:2: 'persistence.snapshot-store.plugin' names the unknown plugin id \"b\"; known plugin ids: none\n\
+        "app.toml:2: 'persistence.snapshot-store.plugin' names the unknown plugin id \"b\"; known plugin ids: none; \
+         each has a section [persistence.snapshot-store.<plugin id>]\n\
          app.toml:4: 'persistence.journal.plugin' names the unknown plugin id \"x\"; did you mean \"a\"? \
          known plugin ids: a\n\
          app.toml:6: 'persistence.journal.a.kind' names the unknown kind \"oracle\"; known kinds: memory, sqlite\n\
@@ -239,5 +241,21 @@ fn what_may_be_a_secret_in_the_wrong_place_is_not_shown() {
         mistakes(&config(text)),
         "app.toml:2: 'persistence.journal.plugin' names an unknown plugin id; known plugin ids: a\n\
          app.toml:3: 'persistence.journal.a.kind' names an unknown kind; known kinds: memory, sqlite"
+    );
+}
+
+#[test]
+fn the_plugin_of_a_feature_that_is_missing_names_it_and_the_kind_of_the_builder_is_not_offered() {
+    let kinds = [MadeStores::KIND, "memory"].map(|name| PluginKind {
+        name,
+        secret_keys: &[],
+    });
+    let text = "[persistence.journal.sqlite]\n[persistence.journal.a]\nkind = \"b\"\n";
+    let resolution = config(text).resolve(&kinds, &OverflowChoices::default());
+    assert_eq!(
+        resolution.mistakes.check().unwrap_err().to_string(),
+        "app.toml:1: 'persistence.journal.sqlite.kind' is \"sqlite\", which needs the feature 'sqlite' of \
+         actix-persistence\n\
+         app.toml:3: 'persistence.journal.a.kind' names the unknown kind \"b\"; known kinds: memory"
     );
 }
