@@ -21,7 +21,7 @@ use suite::{PrepareSuite, Suite};
 
 /// Every case of the contract, run on the stores of the given fixtures.
 ///
-/// All cases run on one multi-threaded tokio runtime, in parallel, each on a store of its own.
+/// All cases of [`run`](Self::run) run on one multi-threaded tokio runtime, in parallel, each on a store of its own.
 #[derive(Default)]
 pub struct Kit {
     suites: Vec<Box<dyn PrepareSuite>>,
@@ -87,7 +87,7 @@ impl Kit {
     /// For a `[[test]]` target with `harness = false`.
     pub fn run(self) -> ExitCode {
         let arguments = Arguments::from_args();
-        let runtime = new_runtime();
+        let runtime = new_runtime(4);
         let limit = self.case_limit();
         let trials = runtime
             .block_on(self.prepare())
@@ -101,9 +101,12 @@ impl Kit {
 
     /// Runs every case, one after the other, and tells what became of each; for tests of the kit itself.
     ///
+    /// On one worker thread, where tasks that yield to each other do so in the same order every time: whether a case
+    /// finds a fault is then no matter of luck.
+    ///
     /// Must not be called on a tokio runtime.
     pub fn collect(self) -> Vec<CaseReport> {
-        let runtime = new_runtime();
+        let runtime = new_runtime(1);
         let limit = self.case_limit();
         let reports = runtime
             .block_on(self.prepare())
@@ -160,9 +163,9 @@ fn trial(prepared: Prepared, runtime: Handle, limit: Duration) -> Trial {
     .with_ignored_flag(ignored)
 }
 
-fn new_runtime() -> Runtime {
+fn new_runtime(threads: usize) -> Runtime {
     Builder::new_multi_thread()
-        .worker_threads(4)
+        .worker_threads(threads)
         .thread_name("tck")
         .enable_all()
         .build()
