@@ -94,6 +94,8 @@ max-failures = 3
 initialize-timeout = "30s"  # default
 kind = "sqlite"  # default
 load-timeout = "30s"  # default
+max-concurrent-calls = 16  # default
+save-timeout = "1m"  # default
 serializer = "messagepack"  # default
 snapshot-is-optional = false  # default
 

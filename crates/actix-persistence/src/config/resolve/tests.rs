@@ -186,6 +186,8 @@ fn every_key_of_a_snapshot_store_reaches_its_settings() {
         serializer = "json"
         initialize-timeout = "1s"
         load-timeout = "2s"
+        save-timeout = "4s"
+        max-concurrent-calls = 5
         snapshot-is-optional = true
         [persistence.snapshot-store.a.circuit-breaker]
         max-failures = 3
@@ -202,6 +204,8 @@ fn every_key_of_a_snapshot_store_reaches_its_settings() {
     let mut expected = SnapshotSettings::new("a");
     expected.initialize_timeout = Duration::from_secs(1);
     expected.load_timeout = Duration::from_secs(2);
+    expected.save_timeout = Duration::from_secs(4);
+    expected.max_concurrent_calls = 5;
     expected.snapshot_is_optional = true;
     expected.circuit_breaker = breaker(3);
     assert_eq!(store.settings, expected);

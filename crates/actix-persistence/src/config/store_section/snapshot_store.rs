@@ -13,6 +13,8 @@ impl StoreSettings for SnapshotSettings {
     const KEYS: &'static [&'static str] = &[
         "initialize-timeout",
         "load-timeout",
+        "save-timeout",
+        "max-concurrent-calls",
         "snapshot-is-optional",
         circuit_breaker::KEY,
     ];
@@ -22,6 +24,10 @@ impl StoreSettings for SnapshotSettings {
         settings.initialize_timeout =
             positive_duration(reader, "initialize-timeout", settings.initialize_timeout);
         settings.load_timeout = positive_duration(reader, "load-timeout", settings.load_timeout);
+        settings.save_timeout = positive_duration(reader, "save-timeout", settings.save_timeout);
+        let calls = settings.max_concurrent_calls as u64;
+        let calls = reader.integer_or("max-concurrent-calls", calls, 1..=1_024);
+        settings.max_concurrent_calls = usize::try_from(calls).unwrap_or(usize::MAX);
         settings.snapshot_is_optional =
             reader.boolean_or("snapshot-is-optional", settings.snapshot_is_optional);
         settings.circuit_breaker = circuit_breaker::read(reader, settings.circuit_breaker);
@@ -40,6 +46,9 @@ impl StoreSettings for SnapshotSettings {
             shown_duration(self.initialize_timeout),
         );
         let section = default(section, "load-timeout", shown_duration(self.load_timeout));
+        let section = default(section, "save-timeout", shown_duration(self.save_timeout));
+        let calls = i64::try_from(self.max_concurrent_calls).unwrap_or(i64::MAX);
+        let section = default(section, "max-concurrent-calls", calls);
         default(section, "snapshot-is-optional", self.snapshot_is_optional)
     }
 }
