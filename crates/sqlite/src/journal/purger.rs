@@ -2,12 +2,16 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
-use actix_persistence_storage_api::{Operation, StorageError};
+use actix_persistence_storage_api::{BackOff, Operation, StorageError};
 
 use super::delete::purge_next;
 use crate::connection::Database;
 use crate::queries::JournalQueries;
+
+const SHORTEST_DELAY: Duration = Duration::from_millis(200);
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 /// Removes deleted rows chunk by chunk, a transaction each, so that writers get their turn in between.
 ///
@@ -48,6 +52,8 @@ impl Purger {
     }
 
     /// Starts a task that ends when nothing is left, or the journal is dropped; if one runs, it looks again.
+    ///
+    /// After an error it tries again with back-off: the events are hidden already, only their space is not free yet.
     pub(super) fn start(&self) {
         if self.work.requests.fetch_add(1, Ordering::AcqRel) == 0 {
             tokio::spawn(Arc::clone(&self.work).run());
@@ -57,15 +63,18 @@ impl Purger {
 
 impl Work {
     async fn run(self: Arc<Self>) {
+        let mut delays = BackOff::new(SHORTEST_DELAY, LONGEST_DELAY, 0.2);
         loop {
             let seen = self.requests.load(Ordering::Acquire);
             if let Err(error) = self.purge_all().await {
+                let delay = delays.next_delay();
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "deleted events could not be removed yet, the next delete or start tries again"
+                    delay_ms = delay.as_millis() as u64,
+                    "deleted events could not be removed yet, trying again"
                 );
-                self.requests.store(0, Ordering::Release);
-                return;
+                tokio::time::sleep(delay).await;
+                continue;
             }
             // A request that came after `seen` may be for rows that were not there yet.
             let done = self

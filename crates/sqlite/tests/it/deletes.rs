@@ -1,5 +1,7 @@
 //! Deletes: what is hidden at once, and what is removed later.
 
+use std::time::Duration;
+
 use actix_persistence_storage_api::{
     Journal, PageLimit, ReplayRange, SequenceNr, StorageErrorKind, WriterId,
 };
@@ -70,6 +72,32 @@ async fn a_delete_of_many_events_removes_them_in_chunks() {
     journal.delete_messages_to(&id("b"), 19).await.unwrap();
     wait_until_purged(&place).await;
     assert_eq!(place.number(ROWS).await, 6);
+}
+
+#[tokio::test]
+async fn an_error_in_the_background_does_not_stop_the_removal_for_good() {
+    let place = Place::new();
+    let journal = place
+        .journal_with(place.options().with_delete_chunk_events(10))
+        .await;
+    store(&journal, &id("a"), 100).await;
+    place
+        .run(
+            "CREATE TRIGGER stop BEFORE DELETE ON event_journal WHEN old.sequence_nr = 55
+             BEGIN SELECT RAISE(ABORT, 'scripted'); END",
+        )
+        .await;
+    journal.delete_messages_to(&id("a"), 100).await.unwrap();
+    while place.number(ROWS).await > 50 {
+        tokio::task::yield_now().await;
+    }
+    // Long enough for the chunk with the trigger to have failed at least once.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(place.number(ROWS).await, 50);
+    place.run("DROP TRIGGER stop").await;
+    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
+    purged.await.unwrap();
+    assert_eq!(place.number(ROWS).await, 0);
 }
 
 #[tokio::test]
