@@ -30,12 +30,13 @@ impl<A: PersistentActor> Persist<A> {
     }
 
     /// Runs `handler` for each event, in order, once it is stored and [`on_event`](PersistentActor::on_event) has
-    /// taken note of it. Handlers may persist; such events are handled after all those before them.
+    /// taken note of it. Handlers may persist; such events are handled after all those before them. Of several handlers
+    /// the first attached runs first.
     pub fn then(
         self,
         handler: impl FnMut(&mut A, &A::Event, &mut PersistentContext<A>) + 'static,
     ) -> Self {
-        self.attached.borrow_mut().set_handler(Box::new(handler));
+        self.attached.borrow_mut().add_handler(Box::new(handler));
         self
     }
 

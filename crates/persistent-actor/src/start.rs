@@ -21,6 +21,8 @@ const MAILBOX_CAPACITY: usize = 16;
 #[non_exhaustive]
 pub enum StartError {
     /// An actor with this id is live in this process; two would overwrite each other's decisions.
+    ///
+    /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too.
     #[error("an actor with the persistence id {0:?} is already running")]
     AlreadyRunning(PersistenceId),
     /// Its id cannot be stored.

@@ -18,9 +18,9 @@ pub(crate) trait Completion<A: PersistentActor> {
 /// Shared by the queue and by what `persist` returned.
 pub(crate) type AttachedRef<A> = Rc<RefCell<Attached<A>>>;
 
-/// The handler of each event, and what comes after the last one, in the order it was attached.
+/// The handlers of each event, and what comes after the last one, in the order they were attached.
 pub(crate) struct Attached<A: PersistentActor> {
-    handler: Option<EventHandler<A>>,
+    handlers: Vec<EventHandler<A>>,
     completions: Vec<Box<dyn Completion<A>>>,
     /// Once all of it is over.
     outcome: Option<Result<(), PersistError>>,
@@ -29,18 +29,18 @@ pub(crate) struct Attached<A: PersistentActor> {
 impl<A: PersistentActor> Attached<A> {
     pub(crate) fn new() -> AttachedRef<A> {
         Rc::new(RefCell::new(Self {
-            handler: None,
+            handlers: Vec::new(),
             completions: Vec::new(),
             outcome: None,
         }))
     }
 
-    pub(crate) fn set_handler(&mut self, handler: EventHandler<A>) {
-        self.handler = Some(handler);
+    pub(crate) fn add_handler(&mut self, handler: EventHandler<A>) {
+        self.handlers.push(handler);
     }
 
-    pub(crate) fn take_handler(&mut self) -> Option<EventHandler<A>> {
-        self.handler.take()
+    pub(crate) fn take_handlers(&mut self) -> Vec<EventHandler<A>> {
+        std::mem::take(&mut self.handlers)
     }
 
     pub(crate) fn add_completion(&mut self, completion: Box<dyn Completion<A>>) {

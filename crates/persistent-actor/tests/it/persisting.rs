@@ -9,7 +9,7 @@ use actix_persistence_persistent_actor::{DEFAULT_EVENT_LIMIT, PersistError, Reje
 use actix_persistence_storage_api::{Journal, JournalCapabilities};
 
 use crate::scripted_journal::{Next, ScriptedJournal};
-use crate::tally::{Add, AddAll, AddLarge, Get, Log, Run, Tally, persist, timer};
+use crate::tally::{Add, AddAll, AddLarge, Get, Log, Run, Tally, added, persist, timer};
 use crate::world::{World, run};
 
 #[test]
@@ -102,6 +102,29 @@ fn nested_persists_are_handled_after_the_outer_ones_and_before_the_next_command(
             "handler 100",
         ];
         assert_eq!(order, expected);
+    });
+}
+
+#[test]
+fn several_handlers_of_one_call_all_run_for_each_event_in_the_order_they_were_attached() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                ctx.persist_all([added(1), added(2)])
+                    .then(|tally, event, _| tally.log.add(format!("first {}", event.n)))
+                    .then(|tally, event, _| tally.log.add(format!("second {}", event.n)))
+                    .on_complete(|tally, _| tally.log.add("third"))
+                    .on_complete(|tally, _| tally.log.add("fourth"));
+            }))
+            .await
+            .unwrap();
+        tally.send(Get).await.unwrap();
+        let expected = [
+            "event 1", "first 1", "second 1", "event 2", "first 2", "second 2", "third", "fourth",
+        ];
+        assert_eq!(log.take()[1..], expected);
     });
 }
 

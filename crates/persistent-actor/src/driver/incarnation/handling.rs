@@ -29,13 +29,13 @@ impl<A: PersistentActor> Incarnation<A> {
             ..
         } = settled;
         let unanswered = unanswered(&events);
-        let handler = attached.borrow_mut().take_handler();
+        let handlers = attached.borrow_mut().take_handlers();
         let handled = self.caused_turn(&cause, move |actor, ctx| {
-            let mut handler = handler;
+            let mut handlers = handlers;
             for (sequence_nr, event) in (first..).zip(events.iter()) {
                 ctx.last_sequence_nr = sequence_nr;
                 actor.on_event(event);
-                if let Some(handler) = &mut handler {
+                for handler in &mut handlers {
                     handler(actor, event, ctx);
                 }
             }
