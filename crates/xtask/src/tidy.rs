@@ -6,6 +6,7 @@
 mod architecture;
 mod conformance;
 mod database_crates;
+mod guide;
 mod known_faults;
 mod machine_paths;
 mod manifests;
@@ -24,7 +25,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
@@ -33,6 +34,7 @@ const RULES: [Rule; 9] = [
     conformance::check,
     database_crates::check,
     known_faults::check,
+    guide::check,
     snippets::check,
 ];
 

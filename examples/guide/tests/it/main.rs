@@ -3,5 +3,6 @@
 
 mod program;
 mod published_events;
+mod short_programs;
 mod snapshots;
 mod stopping;

@@ -5,13 +5,19 @@ use std::process::Command;
 
 /// What the program prints, run with these arguments in this folder; it must end well.
 pub(crate) fn stdout_of(program: &str, folder: &Path, arguments: &[&str]) -> String {
+    let (stdout, stderr) = output_of(program, folder, arguments);
+    assert_eq!(stderr, "");
+    stdout
+}
+
+/// The same of a program that complains on standard error.
+pub(crate) fn output_of(program: &str, folder: &Path, arguments: &[&str]) -> (String, String) {
     let output = Command::new(program)
         .args(arguments)
         .current_dir(folder)
         .output()
         .unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{errors}");
-    assert_eq!(errors, "");
-    String::from_utf8(output.stdout).unwrap()
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
+    (String::from_utf8(output.stdout).unwrap(), stderr)
 }

@@ -1,0 +1,188 @@
+//! The pages of the guide whose programs need nothing but arguments.
+
+use crate::program::{output_of, stdout_of};
+
+fn lines(program: &str, folder: &std::path::Path, arguments: &[&str]) -> Vec<String> {
+    let output = stdout_of(program, folder, arguments);
+    output.lines().map(str::to_owned).collect()
+}
+
+/// docs/guide/getting-started.md
+#[test]
+fn the_bell_goes_on_counting_in_the_second_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_getting_started");
+    let run = || lines(program, folder.path(), &["bell.db"]);
+    assert_eq!(run(), ["rung 1 times", "rung 2 times"]);
+    assert_eq!(run(), ["rung 3 times", "rung 4 times"]);
+}
+
+/// docs/guide/persisting.md
+#[test]
+fn the_log_is_written_in_the_order_the_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_persisting");
+    let expected = [
+        "outer-1",
+        "outer-2",
+        "inner-1",
+        "inner-2",
+        "the next command",
+        "Tahiti",
+        "Sydney",
+        "all of them, 6 lines now",
+        "answered: 6",
+        "all of them, 6 lines now",
+        "answered: 6",
+        "measured, nothing is stored yet",
+        "wind",
+        "between wind and water",
+        "water",
+        "everything is stored, 8 lines",
+        "the next command",
+        "answered: 10",
+    ];
+    assert_eq!(lines(program, folder.path(), &[]), expected);
+}
+
+/// docs/guide/replying.md
+#[test]
+fn a_buyer_is_answered_once_and_noticed_besides() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_replying");
+    let mut output = lines(program, folder.path(), &[]);
+    // The notice goes to another actor, before or after the answer.
+    output.sort();
+    let expected = ["left: 1", "notice: reserved", "sold out", "ticket: 1"];
+    assert_eq!(output, expected);
+}
+
+/// docs/guide/stashing.md
+#[test]
+fn customers_wait_until_the_shop_opens_and_the_third_is_sent_away() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_stashing");
+    let output = lines(program, folder.path(), &[]);
+    let before = [
+        "by default: capacity 4096, overflow wait",
+        "0 sold",
+        "Cem is told to come again",
+        "open, 2 are waiting",
+    ];
+    assert_eq!(output[..4], before);
+    let served: Vec<_> = output.iter().filter(|l| l.ends_with("served")).collect();
+    assert_eq!(served, ["Ann is served", "Ben is served"]);
+    assert_eq!(
+        output[4..].iter().filter(|l| l.starts_with("sold")).count(),
+        2
+    );
+}
+
+/// docs/guide/recovery.md
+#[test]
+fn the_ledger_is_there_again_and_is_read_without_a_writer() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_recovery");
+    let run = || lines(program, folder.path(), &["ledger.db"]);
+    let first = [
+        "0 events, 0 cents",
+        "120 cents",
+        "100 cents at event 1",
+        "event 1: 100 cents",
+        "event 2: 20 cents",
+    ];
+    assert_eq!(run(), first);
+    let second = run();
+    let again = ["2 events, 120 cents", "140 cents", "100 cents at event 1"];
+    assert_eq!(second[..3], again);
+    assert_eq!(second.len(), 6);
+}
+
+/// docs/guide/failures.md
+#[test]
+fn the_jar_breaks_and_is_there_again_without_the_shard() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_failures");
+    let expected = [
+        "1 pieces",
+        "rejected, the jar goes on",
+        "the event was rejected",
+        "dropped: Err(MailboxError(Mailbox has closed))",
+        "2 pieces",
+        "an actor with the persistence id \"Jar|kitchen\" is already running",
+    ];
+    let (stdout, stderr) = output_of(program, folder.path(), &[]);
+    assert_eq!(stdout.lines().collect::<Vec<_>>(), expected);
+    assert!(stderr.contains("the jar broke"), "{stderr}");
+}
+
+/// docs/guide/behaviours.md
+#[test]
+fn the_checkout_is_in_the_same_phase_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_behaviours");
+    let run = |arguments: &[&str]| lines(program, folder.path(), arguments);
+    let first = run(&["checkout.db", "tea", "cup", "check-out"]);
+    assert_eq!(
+        first,
+        [
+            "Shopping, 0 items",
+            "tea: 1 items",
+            "cup: 2 items",
+            "check-out: checked out"
+        ]
+    );
+    let second = run(&["checkout.db", "milk", "ship", "pay"]);
+    assert_eq!(
+        second,
+        [
+            "Paying, 2 items",
+            "milk: not now",
+            "pay: paid",
+            "ship: shipped tea and cup"
+        ]
+    );
+}
+
+/// docs/guide/command-sourcing.md
+#[test]
+fn taps_are_opened_once_and_never_in_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_command_sourcing");
+    let run = |arguments: &[&str]| lines(program, folder.path(), arguments);
+    let first = run(&["garden.db", "roses:3", "beans:2", "roses:9"]);
+    assert_eq!(
+        first,
+        [
+            "opening the tap of the roses",
+            "opening the tap of the beans",
+            "opening the tap of the roses",
+            "beans: 2 litres",
+            "roses: 10 litres"
+        ]
+    );
+    let second = run(&["garden.db", "beans:1"]);
+    assert_eq!(
+        second,
+        [
+            "opening the tap of the beans",
+            "beans: 3 litres",
+            "roses: 10 litres"
+        ]
+    );
+}
+
+/// docs/guide/read-only-commands.md
+#[test]
+fn questions_see_what_the_page_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_read_only_commands");
+    let expected = [
+        "lent: 1",
+        "lent: 1",
+        "lent: 2",
+        "Emma and Dune at event 2",
+        "lent: 3",
+    ];
+    assert_eq!(lines(program, folder.path(), &[]), expected);
+}
