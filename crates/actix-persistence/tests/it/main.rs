@@ -9,5 +9,7 @@ mod notifications;
 mod recovery_at_scale;
 mod recovery_settings;
 mod settings_from_code;
+#[cfg(unix)]
+mod stop_signals;
 mod stopping;
 mod two_processes;
