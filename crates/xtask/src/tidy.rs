@@ -7,10 +7,10 @@ mod architecture;
 mod conformance;
 mod database_crates;
 mod guide;
-mod known_faults;
 mod machine_paths;
 mod manifests;
 mod mutations;
+mod named_tests;
 mod source_files;
 mod tree;
 
@@ -33,8 +33,8 @@ const RULES: [Rule; 10] = [
     architecture::check,
     conformance::check,
     database_crates::check,
-    known_faults::check,
     guide::check,
+    named_tests::check,
     snippets::check,
 ];
 

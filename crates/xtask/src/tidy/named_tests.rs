@@ -1,11 +1,16 @@
-//! The page of known faults names tests that exist.
+//! The pages of the guide that name tests name tests that exist.
 
 use super::tree::{Tree, Violation};
 
-const PAGE: &str = "docs/guide/known-faults.md";
+const PAGES: [&str; 2] = ["docs/guide/known-faults.md", "docs/guide/rules.md"];
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
-    let Some(page) = tree.text(PAGE) else {
+    let pages = PAGES.into_iter();
+    pages.flat_map(|page| check_page(tree, page)).collect()
+}
+
+fn check_page(tree: &Tree, path: &str) -> Vec<Violation> {
+    let Some(page) = tree.text(path) else {
         return Vec::new();
     };
     let mut violations = Vec::new();
@@ -16,7 +21,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
                 let message = format!(
                     "there is no test `{test}` in a file {file}.rs, name the one that shows it"
                 );
-                violations.push(Violation::at(PAGE, index + 1, message));
+                violations.push(Violation::at(path, index + 1, message));
             }
         }
     }
@@ -45,7 +50,7 @@ mod tests {
 
     fn violations(page: &str) -> Vec<String> {
         let test = "#[test]\nfn nothing_is_lost() {}\n";
-        let tree = Tree::of(&[(PAGE, page), ("crates/a/tests/it/recovery.rs", test)]);
+        let tree = Tree::of(&[(PAGES[0], page), ("crates/a/tests/it/recovery.rs", test)]);
         check(&tree).iter().map(ToString::to_string).collect()
     }
 
@@ -59,7 +64,8 @@ mod tests {
     fn a_test_that_does_not_exist_or_is_elsewhere_is_found() {
         let expected = |test, file| {
             format!(
-                "{PAGE}:2: there is no test `{test}` in a file {file}.rs, name the one that shows it"
+                "{}:2: there is no test `{test}` in a file {file}.rs, name the one that shows it",
+                PAGES[0]
             )
         };
         assert_eq!(
