@@ -2,10 +2,11 @@
 
 use std::io;
 use std::pin::pin;
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use actix_persistence_persistent_actor::Drain;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 
 use crate::stop_signals::StopSignals;
 use crate::{Persistence, StopReport};
@@ -19,7 +20,8 @@ impl Persistence {
     /// run, snapshots and deletes are answered, and spawned futures end. Then the actor stops as by
     /// [`ActorContext::stop`](actix::ActorContext::stop), with `stopping`, which cannot decline this time, and `stopped`.
     /// Nobody waits for timers and streams that were started by a method of the context. An actor in back-off ends at
-    /// once. An actor that needs another one to do its work may find that closed.
+    /// once. An actor that needs another one to do its work may find that closed. An actor that awaits this in a future
+    /// of its own, spawned on its context, waits for itself until the deadline; with `actix::spawn` it does not.
     ///
     /// After the deadline every actor that is left ends with its present turn, without its waiting messages, and without
     /// the handlers of what it persisted; that may be stored or not, and comes back with its next start if it is. Nobody
@@ -84,7 +86,8 @@ impl Persistence {
             Vec::new()
         } else {
             drains.iter().for_each(Drain::end);
-            self.busy_stores().await
+            // Nothing is awaited from here on: who asked may be a future of an actor that ends with this turn.
+            self.busy_stores()
         };
         let report = StopReport::new(
             drains.iter().map(Drain::actors).sum(),
@@ -105,25 +108,22 @@ impl Persistence {
     }
 
     /// The stores that have not answered everything.
-    async fn busy_stores(&self) -> Vec<String> {
-        let mut busy = Vec::new();
-        for (id, entry) in &self.0.journals {
-            // Looks once: a time-out of nothing does not wait.
-            if timeout(Duration::ZERO, entry.handle.drained())
-                .await
-                .is_err()
-            {
-                busy.push(format!("journal '{id}'"));
-            }
-        }
-        for (id, entry) in &self.0.snapshot_stores {
-            if timeout(Duration::ZERO, entry.handle.drained())
-                .await
-                .is_err()
-            {
-                busy.push(format!("snapshot store '{id}'"));
-            }
-        }
-        busy
+    fn busy_stores(&self) -> Vec<String> {
+        let shared = &*self.0;
+        let journals = shared.journals.iter();
+        let snapshot_stores = shared.snapshot_stores.iter();
+        let busy_journals = journals
+            .filter(|(_, entry)| is_pending(entry.handle.drained()))
+            .map(|(id, _)| format!("journal '{id}'"));
+        let busy_snapshot_stores = snapshot_stores
+            .filter(|(_, entry)| is_pending(entry.handle.drained()))
+            .map(|(id, _)| format!("snapshot store '{id}'"));
+        busy_journals.chain(busy_snapshot_stores).collect()
     }
+}
+
+/// Looks once, without waiting.
+fn is_pending(future: impl Future<Output = ()>) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    pin!(future).poll(&mut cx).is_pending()
 }

@@ -12,4 +12,7 @@ mod settings_from_code;
 #[cfg(unix)]
 mod stop_signals;
 mod stopping;
+mod stopping_from_inside;
+mod stopping_one_of_two;
 mod two_processes;
+mod unawaited_requests;

@@ -50,8 +50,8 @@ fn a_second_signal_ends_the_waiting_and_names_what_is_left() {
 /// Keeps its actor from stopping: a spawned future may be what answers a command.
 #[derive(Message)]
 #[rtype(result = "()")]
-struct Busy {
-    for_ever: bool,
+pub(crate) struct Busy {
+    pub(crate) for_ever: bool,
 }
 
 impl Handler<Busy> for Counter {

@@ -13,8 +13,10 @@ use actix_persistence::storage_api::{
 };
 use async_trait::async_trait;
 use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use crate::counter::{Count, Counter, KnowsCurrent};
+use crate::stop_signals::Busy;
 
 /// Longer than any test takes when it works.
 const LONG: Duration = Duration::from_secs(60);
@@ -39,6 +41,8 @@ async fn everything_sent_before_the_stop_is_there_after_a_restart() {
     let refused = persistence.start(|| Counter::named("1")).err();
     assert_eq!(refused, Some(StartError::Stopping));
     assert!(persistence.is_stopping());
+    let replayed = persistence.replay(Counter::named("1")).await.unwrap();
+    assert_eq!(replayed.actor.count, 50, "reading goes on working");
 
     drop((counters, persistence));
     let persistence = Persistence::sqlite(&file).await.unwrap();
@@ -68,6 +72,10 @@ async fn actors_on_other_arbiters_stop_too_and_all_clones_tell_the_same() {
     }
     let refused = counter.send(Count(1)).await;
     assert!(matches!(refused, Err(MailboxError::Closed)));
+    let refused = persistence
+        .start_in(&arbiter.handle(), || Counter::named("2"))
+        .await;
+    assert_eq!(refused.err(), Some(StartError::Stopping));
     arbiter.stop();
     arbiter.join().unwrap();
 }
@@ -134,6 +142,18 @@ async fn a_write_that_hangs_is_named_with_its_actor_and_its_store() {
     );
     assert!(hanging.await.unwrap().unwrap().is_err());
     assert!(matches!(waiting.await, Err(MailboxError::Closed)));
+}
+
+#[actix::test]
+async fn an_actor_whose_work_never_ends_is_ended_at_the_deadline() {
+    let persistence = Persistence::memory().await.unwrap();
+    let counter = persistence.start(|| Counter::named("1")).unwrap();
+    counter.send(Busy { for_ever: true }).await.unwrap();
+    let report = persistence.stop(Duration::from_millis(20)).await;
+    assert_eq!(report.unfinished[0].work, UnfinishedWork::Working);
+    // This one's deadline never comes: it waits until the actor is gone.
+    let gone = timeout(LONG, persistence.stop(LONG * 60)).await;
+    assert_eq!(gone.unwrap(), report);
 }
 
 /// A journal that never answers a write.

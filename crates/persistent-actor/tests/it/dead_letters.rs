@@ -1,15 +1,17 @@
 //! What nobody took care of, and where it is heard of.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::{Actor, Handler, MailboxError, Message};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
     DeadLetter, DeadLetterCause, Environment, NoSnapshot, Overflow, PersistentActor,
-    PersistentContext, StashPolicy, StoreResponse, Subscription,
+    PersistentContext, StashPolicy, StoreResponse, Subscription, UnfinishedWork,
 };
 use actix_persistence_storage_api::PersistenceId;
 use futures_util::{FutureExt, StreamExt};
+use tokio::time::timeout;
 
 use crate::logging;
 use crate::scripted_journal::ScriptedJournal;
@@ -228,5 +230,48 @@ fn messages_that_wait_for_an_actor_which_does_not_keep_them_are_dead_letters() {
         assert_eq!(panicking.await.unwrap_err(), MailboxError::Closed);
         assert_eq!(waiting.await.unwrap_err(), MailboxError::Closed);
         assert_eq!(read(&mut letters), ["Tally|1: not processed: Get"]);
+    });
+}
+
+#[test]
+fn messages_that_are_dropped_because_everything_stops_are_counted_and_dead_letters() {
+    run(|| async {
+        let (world, _journal, tally) = busy(Overflow::Wait).await;
+        let mut letters = world.environment.dead_letters.subscribe();
+        // More than there is room for: in the stash, on its way there, and in the mailbox.
+        let waiting: Vec<_> = (0..5).map(|_| tally.send(Get)).collect();
+        tokio::task::yield_now().await;
+        let drain = world.environment.live_ids.drain();
+        // The write is held.
+        let in_time = timeout(Duration::from_secs(1), drain.finished()).await;
+        assert!(in_time.is_err());
+        assert_eq!(read(&mut letters), [""; 0], "their turn may still come");
+        drain.end();
+        drain.finished().await;
+        assert_eq!(drain.unfinished()[0].waiting, 5);
+        assert_eq!(read(&mut letters), ["Tally|1: not processed: Get"; 5]);
+        for waiting in waiting {
+            assert_eq!(waiting.await.unwrap_err(), MailboxError::Closed);
+        }
+    });
+}
+
+#[test]
+fn messages_that_a_draining_actor_stops_before_are_counted_and_dead_letters() {
+    run(|| async {
+        let world = World::new();
+        let tally = world.start(Tally::factory("1", &Log::default())).unwrap();
+        let mut letters = world.environment.dead_letters.subscribe();
+        let stopping = tally.send(Run::new(stop));
+        let waiting = [tally.send(Get), tally.send(Get)];
+        let drain = world.environment.live_ids.drain();
+        drain.finished().await;
+        stopping.await.unwrap();
+        let left = &drain.unfinished()[0];
+        assert_eq!((left.work, left.waiting), (UnfinishedWork::Declined, 2));
+        assert_eq!(read(&mut letters), ["Tally|1: not processed: Get"; 2]);
+        for waiting in waiting {
+            assert_eq!(waiting.await.unwrap_err(), MailboxError::Closed);
+        }
     });
 }

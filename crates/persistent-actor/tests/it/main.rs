@@ -5,6 +5,7 @@ mod actix_facts;
 mod dead_letters;
 mod deleting_messages;
 mod draining;
+mod draining_recoveries;
 mod failures;
 mod faulty_stores;
 mod foreign_journal;

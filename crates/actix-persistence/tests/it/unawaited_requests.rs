@@ -1,0 +1,262 @@
+//! Snapshots and deletes whose actor has stopped without waiting for their answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use actix_persistence::memory::{MemoryJournal, MemorySnapshotStore, MemoryStorage};
+use actix_persistence::prelude::*;
+use actix_persistence::storage_api::{
+    AtomicWrite, Journal, PageLimit, Payload, Recovered, ReplayPage, ReplayRange, SnapshotMetadata,
+    SnapshotRecord, SnapshotStore, StorageError, WriteOutcome, WriterId,
+};
+use async_trait::async_trait;
+use futures_util::FutureExt;
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use crate::counter::Counted;
+
+/// Longer than any test takes when it works.
+const LONG: Duration = Duration::from_secs(60);
+/// All that a test needs that wants the stop to give up.
+const SHORT: Duration = Duration::from_millis(20);
+
+#[actix::test]
+async fn what_an_actor_asked_for_right_before_its_stop_is_done_when_everything_has_stopped() {
+    let (stores, persistence) = held_stores().await;
+    save_delete_and_stop(&persistence).await;
+    let report = persistence.stop(SHORT).await;
+    assert_eq!(
+        report.to_string(),
+        "0 of 0 actors stopped, still busy: journal 'held', snapshot store 'held'"
+    );
+    assert!(!report.is_complete());
+    stores.open.send_replace(true);
+    let report = persistence.stop(LONG).await;
+    assert_eq!(report.to_string(), "0 of 0 actors stopped");
+    assert_eq!(stores.left().await, Left::SNAPSHOT_ONLY);
+}
+
+#[actix::test]
+async fn what_an_actor_asked_for_right_before_its_stop_is_done_when_the_stores_are_drained() {
+    let (stores, persistence) = held_stores().await;
+    save_delete_and_stop(&persistence).await;
+    assert_eq!(persistence.drained().now_or_never(), None, "held");
+    stores.open.send_replace(true);
+    persistence.drained().await;
+    assert_eq!(stores.left().await, Left::SNAPSHOT_ONLY);
+}
+
+#[actix::test]
+async fn a_command_that_saves_and_stops_is_done_if_it_has_arrived_before_everything_stops() {
+    let (stores, persistence) = held_stores().await;
+    let saver = persistence.start(|| Saver).unwrap();
+    saver.do_send(SaveDeleteAndStop);
+    stores.open.send_replace(true);
+    let report = persistence.stop(LONG).await;
+    assert_eq!(report.to_string(), "1 of 1 actors stopped");
+    assert_eq!(stores.left().await, Left::SNAPSHOT_ONLY);
+}
+
+/// An actor does everything in one turn, and is gone.
+async fn save_delete_and_stop(persistence: &Persistence) {
+    let saver = persistence.start(|| Saver).unwrap();
+    saver.send(SaveDeleteAndStop).await.unwrap();
+    assert!(!saver.connected());
+}
+
+/// Has an event from the beginning of each test.
+struct Saver;
+
+#[derive(Serialize, Deserialize)]
+struct Saved;
+
+impl Snapshot for Saved {
+    const MANIFEST: &'static str = "test.saved";
+    const VERSION: u32 = 1;
+}
+
+impl Actor for Saver {
+    type Context = PersistentContext<Self>;
+}
+
+impl PersistentActor for Saver {
+    type Event = Counted;
+    type Snapshot = Saved;
+
+    fn persistence_id(&self) -> PersistenceId {
+        PersistenceId::of("Saver", "1")
+    }
+
+    fn on_event(&mut self, _: &Counted) {}
+}
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct SaveDeleteAndStop;
+
+impl Handler<SaveDeleteAndStop> for Saver {
+    type Result = Reply<SaveDeleteAndStop>;
+
+    fn handle(&mut self, _: SaveDeleteAndStop, ctx: &mut Self::Context) -> Self::Result {
+        ctx.persist(Counted(1))
+            .then(|_, _, ctx| {
+                ctx.save_snapshot(&Saved);
+                ctx.delete_messages(SequenceNr::MAX);
+                ctx.stop();
+            })
+            .reply_or_close(|_| ())
+    }
+}
+
+/// What the stores hold of the actor.
+#[derive(Debug, PartialEq, Eq)]
+struct Left {
+    snapshot_at: Option<SequenceNr>,
+    events: usize,
+}
+
+impl Left {
+    const SNAPSHOT_ONLY: Self = Self {
+        snapshot_at: Some(1),
+        events: 0,
+    };
+}
+
+/// Where saves and deletes wait until it is open.
+#[derive(Clone)]
+struct Held<S> {
+    inner: S,
+    open: watch::Sender<bool>,
+}
+
+impl<S> Held<S> {
+    async fn opened(&self) {
+        let mut open = self.open.subscribe();
+        open.wait_for(|open| *open).await.unwrap();
+    }
+}
+
+struct Stores {
+    storage: MemoryStorage,
+    open: watch::Sender<bool>,
+}
+
+async fn held_stores() -> (Stores, Persistence) {
+    let storage = MemoryStorage::new();
+    let open = watch::Sender::new(false);
+    let journal = Held {
+        inner: storage.journal(),
+        open: open.clone(),
+    };
+    let snapshot_store = Held {
+        inner: storage.snapshot_store(),
+        open: open.clone(),
+    };
+    let persistence = Persistence::builder()
+        .journal("held", Arc::new(journal))
+        .snapshot_store("held", Arc::new(snapshot_store))
+        .open()
+        .await
+        .unwrap();
+    (Stores { storage, open }, persistence)
+}
+
+impl Stores {
+    /// Looks at the plugins themselves, at once.
+    async fn left(&self) -> Left {
+        let id = PersistenceId::of("Saver", "1");
+        let snapshots = self.storage.snapshot_store();
+        let snapshot = snapshots.load(&id, SnapshotCriteria::LATEST).await.unwrap();
+        let journal = self.storage.journal();
+        let page = journal
+            .replay_messages(&id, ReplayRange::ALL, PageLimit::DEFAULT)
+            .await
+            .unwrap();
+        Left {
+            snapshot_at: snapshot.map(|record| record.metadata.sequence_nr),
+            events: page.events.len(),
+        }
+    }
+}
+
+#[async_trait]
+impl Journal for Held<MemoryJournal> {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.inner.initialize().await
+    }
+
+    async fn recover(
+        &self,
+        id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        self.inner.recover(id, writer).await
+    }
+
+    async fn write_messages(
+        &self,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        self.inner.write_messages(writes).await
+    }
+
+    async fn replay_messages(
+        &self,
+        id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        self.inner.replay_messages(id, range, page).await
+    }
+
+    async fn read_highest_sequence_nr(
+        &self,
+        id: &PersistenceId,
+        from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        self.inner.read_highest_sequence_nr(id, from).await
+    }
+
+    async fn delete_messages_to(
+        &self,
+        id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        self.opened().await;
+        self.inner.delete_messages_to(id, to).await
+    }
+}
+
+#[async_trait]
+impl SnapshotStore for Held<MemorySnapshotStore> {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.inner.initialize().await
+    }
+
+    async fn load(
+        &self,
+        id: &PersistenceId,
+        criteria: SnapshotCriteria,
+    ) -> Result<Option<SnapshotRecord>, StorageError> {
+        self.inner.load(id, criteria).await
+    }
+
+    async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
+        self.opened().await;
+        self.inner.save(metadata, payload).await
+    }
+
+    async fn delete(&self, metadata: &SnapshotMetadata) -> Result<(), StorageError> {
+        self.inner.delete(metadata).await
+    }
+
+    async fn delete_matching(
+        &self,
+        id: &PersistenceId,
+        criteria: SnapshotCriteria,
+    ) -> Result<(), StorageError> {
+        self.inner.delete_matching(id, criteria).await
+    }
+}
