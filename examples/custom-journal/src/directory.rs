@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, RwLock, Weak};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 
 use actix_persistence_storage_api::StorageErrorKind;
+use tokio::sync::{OwnedMutexGuard, RwLock};
 
 use crate::SyncMode;
 use crate::durable_fs::create_directory;
@@ -20,8 +21,9 @@ pub(crate) struct Directory {
     path: PathBuf,
     lock: File,
     log: Mutex<Option<Log>>,
+    log_turn: Arc<tokio::sync::Mutex<()>>,
     /// Held to read while snapshots are loaded, and to write while they are saved or deleted.
-    pub(crate) snapshots: RwLock<()>,
+    pub(crate) snapshots: Arc<RwLock<()>>,
 }
 
 /// The open directories of this process. An entry goes when its directory has given up the lock.
@@ -49,7 +51,8 @@ impl Directory {
         let directory = Arc::new(Self {
             lock: lock(&path)?,
             log: Mutex::default(),
-            snapshots: RwLock::default(),
+            log_turn: Arc::default(),
+            snapshots: Arc::default(),
             path: path.clone(),
         });
         open.insert(path, Arc::downgrade(&directory));
@@ -77,6 +80,11 @@ impl Directory {
             *log = Some(Log::open(&self.path, sync)?);
         }
         Ok(())
+    }
+
+    /// Waits for the turn to work on the journal's log; turns come in the order of asking.
+    pub(crate) async fn log_turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.log_turn).lock_owned().await
     }
 
     /// Works on the journal's log; calls follow one another.

@@ -48,7 +48,14 @@ impl FileJournal {
     ) -> Result<T, StorageError> {
         let directory =
             Directory::opened(&self.directory).map_err(|failure| failure.of(operation))?;
-        blocking(operation, move || directory.with_log(work)).await
+        // Kept until the work is done: a call that is dropped before its turn never begins, and one that is dropped
+        // later ends before the next one begins. Threads alone would let a dropped call overtake.
+        let turn = directory.log_turn().await;
+        blocking(operation, move || {
+            let _turn = turn;
+            directory.with_log(work)
+        })
+        .await
     }
     // ANCHOR_END: on_log
 }

@@ -1,7 +1,7 @@
 //! The snapshot store.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use actix_persistence_storage_api::{
     Operation, Payload, PersistenceId, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata,
@@ -39,12 +39,10 @@ impl FileSnapshotStore {
         id: &PersistenceId,
         work: impl FnOnce(&SnapshotFolder) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StorageError> {
-        self.working(operation, id, |directory, folder| {
-            // The lock guards no memory that a panic could leave half-changed.
-            let _lock = directory
-                .snapshots
-                .read()
-                .unwrap_or_else(PoisonError::into_inner);
+        let lock = Arc::clone(&self.opened(operation)?.snapshots);
+        let lock = lock.read_owned().await;
+        self.working(operation, id, move |folder| {
+            let _lock = lock;
             work(&folder)
         })
         .await
@@ -57,26 +55,34 @@ impl FileSnapshotStore {
         id: &PersistenceId,
         work: impl FnOnce(&SnapshotFolder) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StorageError> {
-        self.working(operation, id, |directory, folder| {
-            let _lock = directory
-                .snapshots
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
+        // Kept until the work is done, so that a change whose caller has gone does not come after a later one.
+        let lock = Arc::clone(&self.opened(operation)?.snapshots);
+        let lock = lock.write_owned().await;
+        self.working(operation, id, move |folder| {
+            let _lock = lock;
             work(&folder)
         })
         .await
+    }
+
+    fn opened(&self, operation: Operation) -> Result<Arc<Directory>, StorageError> {
+        Directory::opened(&self.directory).map_err(|failure| failure.of(operation))
     }
 
     async fn working<T: Send + 'static>(
         &self,
         operation: Operation,
         id: &PersistenceId,
-        work: impl FnOnce(&Directory, SnapshotFolder) -> Result<T, Failure> + Send + 'static,
+        work: impl FnOnce(SnapshotFolder) -> Result<T, Failure> + Send + 'static,
     ) -> Result<T, StorageError> {
-        let directory =
-            Directory::opened(&self.directory).map_err(|failure| failure.of(operation))?;
+        let directory = self.opened(operation)?;
         let folder = SnapshotFolder::new(directory.path(), id.clone(), self.options.sync);
-        blocking(operation, move || work(&directory, folder))
+        let result = blocking(operation, move || {
+            // Ours for as long as somebody works in it.
+            let _directory = directory;
+            work(folder)
+        });
+        result
             .await
             .map_err(|error| error.with_persistence_id(id.clone()))
     }
