@@ -149,7 +149,8 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Runs `handler` when everything persisted before it is handled, and lets commands wait until then.
     ///
     /// Stores nothing and asks no journal. With nothing before it, it runs right after the present turn. It does not
-    /// run if a persist before it fails; a rejected one does not matter.
+    /// run if a persist before it fails; a rejected one does not matter. Called before the recovery has completed it is
+    /// rejected itself: a warning is logged, and the handler does not run.
     pub fn defer(
         &mut self,
         handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,

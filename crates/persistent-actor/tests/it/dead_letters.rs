@@ -6,16 +6,16 @@ use std::time::Duration;
 use actix::{Actor, Handler, MailboxError, Message};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    DeadLetter, DeadLetterCause, Environment, NoSnapshot, Overflow, PersistentActor,
-    PersistentContext, StashPolicy, StoreResponse, Subscription, UnfinishedWork,
+    DeadLetter, DeadLetterCause, Environment, Overflow, PersistentActor, PersistentContext,
+    StashPolicy, StoreResponse, Subscription, UnfinishedWork,
 };
-use actix_persistence_storage_api::PersistenceId;
+use actix_persistence_storage_api::{PersistenceId, SnapshotCriteria};
 use futures_util::{FutureExt, StreamExt};
 use tokio::time::timeout;
 
 use crate::logging;
 use crate::scripted_journal::ScriptedJournal;
-use crate::tally::{Add, Added, Get, Log, Run, Tally, persist, stop};
+use crate::tally::{Add, Added, Get, Log, Run, Sum, Tally, persist, stop};
 use crate::world::{World, run};
 
 /// What can be read now.
@@ -61,7 +61,7 @@ impl Actor for Picky {
 
 impl PersistentActor for Careless {
     type Event = Added;
-    type Snapshot = NoSnapshot;
+    type Snapshot = Sum;
 
     fn persistence_id(&self) -> PersistenceId {
         PersistenceId::of("Careless", "1")
@@ -72,7 +72,7 @@ impl PersistentActor for Careless {
 
 impl PersistentActor for Picky {
     type Event = Added;
-    type Snapshot = NoSnapshot;
+    type Snapshot = Sum;
 
     fn persistence_id(&self) -> PersistenceId {
         PersistenceId::of("Picky", "1")
@@ -88,7 +88,7 @@ impl PersistentActor for Picky {
     }
 }
 
-/// Asks for a delete that fails, one that has no store, and one that succeeds.
+/// Asks for a delete that fails, three things that have no store, and a delete that succeeds.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Delete;
@@ -109,9 +109,11 @@ impl Handler<Delete> for Picky {
     }
 }
 
-fn delete<A: PersistentActor>(ctx: &mut PersistentContext<A>) {
+fn delete<A: PersistentActor<Snapshot = Sum>>(ctx: &mut PersistentContext<A>) {
     ctx.delete_messages(7);
     ctx.delete_snapshot(3);
+    ctx.delete_snapshots(SnapshotCriteria::LATEST);
+    ctx.save_snapshot(&Sum(1));
     ctx.delete_messages(0);
 }
 
@@ -137,18 +139,36 @@ where
     letters
 }
 
+/// What failed besides the delete of events, whether or not the actor takes care of that.
+const WITHOUT_A_STORE: [&str; 3] = [
+    "could not delete a snapshot: not supported by this store: no snapshot store is configured",
+    "could not delete snapshots: not supported by this store: no snapshot store is configured",
+    "no snapshot store is configured",
+];
+
+/// Dead letters of this actor, in alphabetical order.
+fn of(id: &str, failures: &[&str]) -> Vec<String> {
+    let mut letters: Vec<_> = failures
+        .iter()
+        .map(|text| format!("{id}: {text}"))
+        .collect();
+    letters.sort();
+    letters
+}
+
+const NO_SUCH_EVENTS: &str = "events up to 7 cannot be deleted, the last one is 0";
+
 #[test]
 fn failures_that_the_actor_does_not_handle_are_dead_letters() {
     run(|| async {
         logging::collect();
-        assert_eq!(
-            letters_after_deleting(|| Careless).await,
-            [
-                "Careless|1: could not delete a snapshot: not supported by this store: no snapshot store is configured",
-                "Careless|1: events up to 7 cannot be deleted, the last one is 0",
-            ]
-        );
-        logging::has_line(&["WARN", "Careless|1", "events up to 7 cannot be deleted"]);
+        let failures = [&WITHOUT_A_STORE[..], &[NO_SUCH_EVENTS]].concat();
+        let letters = letters_after_deleting(|| Careless).await;
+        assert_eq!(letters, of("Careless|1", &failures));
+        for failure in failures {
+            let error = format!("error={failure}");
+            logging::has_line(&["WARN", "Careless|1", &error]);
+        }
     });
 }
 
@@ -156,13 +176,9 @@ fn failures_that_the_actor_does_not_handle_are_dead_letters() {
 fn failures_that_the_actor_handles_are_logged_and_no_dead_letters() {
     run(|| async {
         logging::collect();
-        assert_eq!(
-            letters_after_deleting(|| Picky).await,
-            [
-                "Picky|1: could not delete a snapshot: not supported by this store: no snapshot store is configured"
-            ]
-        );
-        logging::has_line(&["WARN", "Picky|1", "events up to 7 cannot be deleted"]);
+        let letters = letters_after_deleting(|| Picky).await;
+        assert_eq!(letters, of("Picky|1", &WITHOUT_A_STORE));
+        logging::has_line(&["WARN", "Picky|1", NO_SUCH_EVENTS]);
     });
 }
 

@@ -342,8 +342,12 @@ fn nothing_is_sent_behind_a_failed_write() {
             .unwrap();
         journal.next(Next::FailNotStored);
         journal.release(100);
+        // Until the next incarnation is there.
+        tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(tally.send(Get).await.unwrap(), 0);
         assert_eq!(journal.calls(), [vec![1]], "the second one was not sent");
+        let told = ["failed 1 at 1: NotStored", "recovered at 0"];
+        assert_eq!(since_recovery(&log), told);
         assert_eq!(tally.send(Add(4)).await.unwrap().unwrap(), 4);
     });
 }

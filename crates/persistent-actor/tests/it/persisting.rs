@@ -8,6 +8,7 @@ use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{DEFAULT_EVENT_LIMIT, PersistError, RejectionCause};
 use actix_persistence_storage_api::{Journal, JournalCapabilities};
 
+use crate::logging::{collect, logged};
 use crate::scripted_journal::{Next, ScriptedJournal};
 use crate::tally::{Add, AddAll, AddLarge, Get, Log, Run, Tally, added, persist, timer};
 use crate::world::{World, run};
@@ -261,7 +262,7 @@ fn a_rejection_by_the_journal_leaves_no_gap_and_what_follows_is_sent_again() {
 }
 
 #[test]
-fn events_persisted_before_the_recovery_has_completed_are_rejected_in_their_turn() {
+fn everything_persisted_or_deferred_before_the_recovery_has_completed_is_rejected_in_its_turn() {
     use actix::Actor;
     use actix_persistence_persistent_actor::{NoSnapshot, PersistentActor, PersistentContext};
     use actix_persistence_storage_api::PersistenceId;
@@ -270,9 +271,15 @@ fn events_persisted_before_the_recovery_has_completed_are_rejected_in_their_turn
     impl Actor for Hasty {
         type Context = PersistentContext<Self>;
         fn started(&mut self, ctx: &mut Self::Context) {
-            ctx.persist(crate::tally::Added {
-                n: 1,
-                ballast: String::new(),
+            ctx.persist(added(1));
+            ctx.persist_all([added(2), added(3)]);
+            ctx.persist_async(added(4));
+            ctx.persist_all_async([added(5)])
+                .then(|hasty, _, _| hasty.0.add("handler"));
+            ctx.defer(|hasty, _| hasty.0.add("deferred"));
+            ctx.defer_async(|hasty, ctx| {
+                hasty.0.add("deferred async");
+                actix::ActorContext::stop(ctx);
             });
         }
     }
@@ -288,23 +295,32 @@ fn events_persisted_before_the_recovery_has_completed_are_rejected_in_their_turn
         fn on_persist_rejected(
             &mut self,
             cause: &RejectionCause,
-            _: &crate::tally::Added,
-            ctx: &mut Self::Context,
+            event: &crate::tally::Added,
+            _: &mut Self::Context,
         ) {
-            self.0.add(cause.to_string());
-            actix::ActorContext::stop(ctx);
+            self.0.add(format!("{cause}: {}", event.n));
+        }
+        fn on_recovery_completed(&mut self, _: &mut Self::Context) {
+            self.0.add("completed");
         }
     }
 
     run(|| async {
-        let (world, log) = (World::new(), Log::default());
+        collect();
+        let ((world, journal), log) = (World::scripted(), Log::default());
         let shared = log.clone();
         let hasty = world.start(move || Hasty(shared.clone())).unwrap();
-        while hasty.connected() {
-            tokio::task::yield_now().await;
-        }
-        let expected = ["events cannot be persisted before the recovery has completed"];
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let because = "events cannot be persisted before the recovery has completed";
+        let rejected = (1..=5).map(|n| format!("{because}: {n}"));
+        let expected: Vec<_> = std::iter::once("completed".to_owned())
+            .chain(rejected)
+            .collect();
         assert_eq!(log.take(), expected);
+        assert!(journal.calls().is_empty());
+        // The deferred calls too, which have no event to tell the actor about.
+        assert_eq!(logged().matches(because).count(), 6);
+        drop(hasty);
     });
 }
 

@@ -1,9 +1,9 @@
 //! Snapshots and deletes asked for by the actor, and their answers.
 
 use actix_persistence_persistent_actor::Environment;
-use actix_persistence_storage_api::{SnapshotCriteria, SnapshotStore};
+use actix_persistence_storage_api::{SnapshotCriteria, SnapshotStore, Timestamp};
 
-use crate::tally::{Add, Get, Log, Run, Sum, Tally};
+use crate::tally::{Add, Get, Log, Run, Sum, Tally, persist};
 use crate::world::{World, run};
 
 async fn answer(tally: &actix::Addr<Tally>, log: &Log, expected: &str) {
@@ -26,9 +26,15 @@ fn a_saved_snapshot_has_the_number_of_the_last_event_and_starts_the_next_recover
         for n in [1, 2, 3] {
             tally.send(Add(n)).await.unwrap().unwrap();
         }
+        let before = Timestamp::now();
         let save = Run::new(|tally, ctx| ctx.save_snapshot(&Sum(tally.sum)));
         tally.send(save).await.unwrap();
         answer(&tally, &log, "SaveSnapshotSuccess").await;
+        let id = Tally::new("1", &log).id;
+        let store = world.storage.snapshot_store();
+        let saved = store.load(&id, SnapshotCriteria::LATEST).await.unwrap();
+        let time = saved.unwrap().metadata.timestamp;
+        assert!((before..=Timestamp::now()).contains(&time), "{time:?}");
         drop(tally);
         while !world.environment.live_ids.is_empty() {
             tokio::task::yield_now().await;
@@ -62,6 +68,33 @@ fn commands_go_on_while_a_snapshot_is_saved() {
         next.await.unwrap();
         assert!(!log.take().contains(&"SaveSnapshotSuccess".to_owned()));
         answer(&tally, &log, "SaveSnapshotSuccess").await;
+    });
+}
+
+#[test]
+fn answers_of_the_stores_wait_for_the_handlers_of_events_as_commands_do() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|tally, ctx| {
+                ctx.save_snapshot(&Sum(tally.sum));
+                persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+            }))
+            .await
+            .unwrap();
+        let id = Tally::new("1", &log).id;
+        let store = world.storage.snapshot_store();
+        let latest = SnapshotCriteria::LATEST;
+        while store.load(&id, latest).await.unwrap().is_none() {
+            tokio::task::yield_now().await;
+        }
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        assert_eq!(log.take(), ["recovered at 0"]);
+        journal.release(1);
+        tally.send(Get).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        assert_eq!(log.take(), ["event 1", "handler", "SaveSnapshotSuccess"]);
     });
 }
 

@@ -28,14 +28,15 @@ fn check_page(tree: &Tree, path: &str) -> Vec<Violation> {
     violations
 }
 
-/// File and test, if both have the form of such names.
+/// File and test, if both have the form of such names; the file may have folders before it.
 fn named_test(text: &str) -> Option<(&str, &str)> {
     let (file, test) = text.split_once("::")?;
     let is_name = |name: &str| {
         name.chars()
             .all(|c| c == '_' || c.is_ascii_lowercase() || c.is_ascii_digit())
     };
-    (is_name(file) && is_name(test) && (file, test) != ("file", "test")).then_some((file, test))
+    let names = file.split('/').all(is_name) && is_name(test);
+    (names && (file, test) != ("file", "test")).then_some((file, test))
 }
 
 fn exists(tree: &Tree, file: &str, test: &str) -> bool {
@@ -56,7 +57,8 @@ mod tests {
 
     #[test]
     fn a_test_that_exists_and_other_code_pass() {
-        let page = "A test is `file::test`.\n| 1 | `recovery::nothing_is_lost`, `Recovery::none` |";
+        let page = "A test is `file::test`.\n| 1 | `recovery::nothing_is_lost`, `Recovery::none` |\n\
+                    | 2 | `it/recovery::nothing_is_lost` |";
         assert_eq!(violations(page), [""; 0]);
     }
 
@@ -69,10 +71,13 @@ mod tests {
             )
         };
         assert_eq!(
-            violations("\n`recovery::nothing_is_found` and `failures::nothing_is_lost`"),
+            violations(
+                "\n`recovery::nothing_is_found`, `failures::nothing_is_lost`, `src/recovery::nothing_is_lost`"
+            ),
             [
                 expected("nothing_is_found", "recovery"),
-                expected("nothing_is_lost", "failures")
+                expected("nothing_is_lost", "failures"),
+                expected("nothing_is_lost", "src/recovery")
             ]
         );
     }
