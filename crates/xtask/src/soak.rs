@@ -20,7 +20,7 @@ struct LongTest {
     variable: (&'static str, &'static str),
 }
 
-const LONG_TESTS: [LongTest; 2] = [
+const LONG_TESTS: [LongTest; 5] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
@@ -34,6 +34,27 @@ const LONG_TESTS: [LongTest; 2] = [
         program: "it",
         filter: "recovery_at_scale::",
         variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+    },
+    LongTest {
+        name: "imports whose process or database is killed",
+        package: "bank-account",
+        program: "it",
+        filter: "killed::",
+        variable: ("ACTIX_PERSISTENCE_TEST_ROUNDS", "10"),
+    },
+    LongTest {
+        name: "imports whose database is silent for a while",
+        package: "bank-account",
+        program: "it",
+        filter: "stalled::",
+        variable: ("ACTIX_PERSISTENCE_TEST_ROUNDS", "10"),
+    },
+    LongTest {
+        name: "two processes that fight over the same accounts",
+        package: "bank-account",
+        program: "it",
+        filter: "fight::",
+        variable: ("ACTIX_PERSISTENCE_TEST_ROUNDS", "10"),
     },
 ];
 

@@ -130,8 +130,8 @@ impl PersistentActor for Account {
     }
 }
 
-/// Books money on the account, once per `id`.
-#[derive(Debug, Message)]
+/// Books money on the account, once per `id`: sending it again is safe.
+#[derive(Clone, Debug, Message)]
 #[rtype(result = "Result<Booked, BookError>")]
 pub(crate) struct Book {
     pub(crate) id: String,
@@ -149,11 +149,50 @@ pub(crate) enum Booked {
     Duplicate,
 }
 
+impl Booked {
+    /// In one word.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Booked::Applied => "applied",
+            Booked::Refused => "refused",
+            Booked::Duplicate => "duplicate",
+        }
+    }
+}
+
 /// Why it is not known what became of it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BookError {
     #[error(transparent)]
     Persist(#[from] PersistError),
+}
+
+impl BookError {
+    /// In a word or two.
+    pub(crate) fn name(&self) -> &'static str {
+        let BookError::Persist(error) = self;
+        match error {
+            PersistError::Rejected(_) => "rejected",
+            PersistError::Conflict(_) => "conflict",
+            PersistError::NotStored(_) => "not stored",
+            PersistError::Unknown(_) => "unknown",
+            _ => "failed",
+        }
+    }
+
+    /// Whether the same booking may be decided when it is sent again.
+    ///
+    /// After a conflict the account knows what the other process has booked; a database that is away comes back.
+    pub(crate) fn is_passing(&self) -> bool {
+        let BookError::Persist(error) = self;
+        match error {
+            PersistError::Conflict(_) => true,
+            PersistError::NotStored(cause) | PersistError::Unknown(cause) => {
+                cause.kind().is_curable_by_waiting()
+            }
+            _ => false,
+        }
+    }
 }
 
 impl Handler<Book> for Account {

@@ -1,12 +1,13 @@
-//! Books the lines of a file, thousands at once, in the file's order for each account.
+//! Books the lines of a file, those of thousands of accounts at once, in the file's order for each account.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 
 use actix::{Addr, MailboxError};
 use actix_persistence::StopReport;
 use actix_persistence::prelude::*;
+use anyhow::Context;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
@@ -15,17 +16,17 @@ use tokio::sync::mpsc;
 use crate::account::{Account, Book, BookError, Booked};
 use crate::lines::Line;
 use crate::progress::Progress;
+use crate::receipts::Receipts;
 
-/// How many commands wait for an answer at the most.
-const MAX_IN_FLIGHT: usize = 10_000;
-/// How many of them for one account: below the capacity of a mailbox, because a full one would not keep their order.
-const MAX_IN_FLIGHT_PER_ACCOUNT: usize = 8;
+/// How many lines are read ahead of their answers at the most.
+const MAX_UNDECIDED: usize = 10_000;
 
 /// How an import ended.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) applied: u64,
     pub(crate) refused: u64,
+    /// Decided before: by an earlier line, an earlier import, or an attempt of this one whose answer was lost.
     pub(crate) duplicate: u64,
     pub(crate) malformed: u64,
     /// How everything stopped, if it was asked to end before the end of the file.
@@ -35,12 +36,22 @@ pub(crate) struct Summary {
 /// What is known of an account that the file has named.
 struct Open {
     address: Addr<Account>,
-    in_flight: usize,
+    /// Whether one of its bookings is under way; there are never two, so that a failed one keeps its place.
+    busy: bool,
+    waiting: VecDeque<Booking>,
+    /// Whether its last booking failed and was sent again.
+    is_failing: bool,
+}
+
+/// A line on its way.
+struct Booking {
+    account: String,
+    line: u64,
+    book: Book,
 }
 
 struct Answer {
-    account: String,
-    line: u64,
+    booking: Booking,
     result: Result<Result<Booked, BookError>, MailboxError>,
 }
 
@@ -49,23 +60,35 @@ pub(crate) struct Import<'a> {
     persistence: &'a Persistence,
     accounts: HashMap<String, Open>,
     in_flight: FuturesUnordered<LocalBoxFuture<'static, Answer>>,
+    /// How many lines are in flight or wait behind one.
+    undecided: usize,
+    failing_accounts: usize,
     summary: Summary,
     progress: Progress,
+    receipts: Receipts,
 }
 
 impl<'a> Import<'a> {
-    pub(crate) fn new(persistence: &'a Persistence, progress: Progress) -> Self {
+    pub(crate) fn new(
+        persistence: &'a Persistence,
+        progress: Progress,
+        receipts: Receipts,
+    ) -> Self {
         Self {
             persistence,
             accounts: HashMap::new(),
             in_flight: FuturesUnordered::new(),
+            undecided: 0,
+            failing_accounts: 0,
             summary: Summary::default(),
             progress,
+            receipts,
         }
     }
 
     /// Books every line until the end, or until everything is `stopped`; nothing is read once it stops, and what was sent is waited for.
     ///
+    /// While the database is away it waits and goes on by itself.
     /// An error ends it: what was decided stays, and running the same import again goes on where it ended.
     pub(crate) async fn run(
         mut self,
@@ -73,17 +96,9 @@ impl<'a> Import<'a> {
         stopped: impl Future<Output = io::Result<StopReport>>,
     ) -> anyhow::Result<Summary> {
         let mut stopped = std::pin::pin!(stopped);
-        let mut waiting: Option<(String, Book, u64)> = None;
-        loop {
-            let stopping = self.persistence.is_stopping();
-            if stopping {
-                waiting = None;
-            }
-            if let Some((account, book, line)) =
-                waiting.take_if(|(account, ..)| !self.is_full(account))
-            {
-                self.book(account, book, line)?;
-            }
+        let mut at_end = false;
+        while !(at_end && self.in_flight.is_empty()) {
+            let may_read = !at_end && self.undecided < MAX_UNDECIDED && !self.is_stopping();
             tokio::select! {
                 biased;
                 Some(answer) = self.in_flight.next() => self.take(answer)?,
@@ -91,15 +106,9 @@ impl<'a> Import<'a> {
                     self.summary.interrupted = Some(report?);
                     break;
                 }
-                line = lines.recv(), if waiting.is_none() && !stopping => {
-                    let Some(line) = line.transpose()? else {
-                        break;
-                    };
-                    self.progress.read(line.number, line.bytes_read);
-                    match line.booking {
-                        Ok((account, book)) => waiting = Some((account, book, line.number)),
-                        Err(defect) => self.malformed(line.number, &defect),
-                    }
+                line = lines.recv(), if may_read => match line.transpose()? {
+                    Some(line) => self.read(line)?,
+                    None => at_end = true,
                 }
             }
         }
@@ -110,25 +119,32 @@ impl<'a> Import<'a> {
         Ok(self.summary)
     }
 
-    fn is_full(&self, account: &str) -> bool {
-        let of_account = self.accounts.get(account).map_or(0, |open| open.in_flight);
-        self.in_flight.len() >= MAX_IN_FLIGHT || of_account >= MAX_IN_FLIGHT_PER_ACCOUNT
+    fn is_stopping(&self) -> bool {
+        self.persistence.is_stopping()
     }
 
-    fn book(&mut self, account: String, book: Book, line: u64) -> Result<(), StartError> {
-        let open = self.open(&account)?;
-        open.in_flight += 1;
-        let request = open.address.send(book);
-        self.in_flight.push(
-            async move {
-                Answer {
-                    account,
-                    line,
-                    result: request.await,
-                }
+    fn read(&mut self, line: Line) -> anyhow::Result<()> {
+        self.progress.read(line.number, line.bytes_read);
+        let (account, book) = match line.booking {
+            Ok(booking) => booking,
+            Err(defect) => {
+                self.malformed(line.number, &defect);
+                return Ok(());
             }
-            .boxed_local(),
-        );
+        };
+        let booking = Booking {
+            account,
+            line: line.number,
+            book,
+        };
+        let open = self.open(&booking.account)?;
+        if open.busy {
+            open.waiting.push_back(booking);
+        } else {
+            open.busy = true;
+            self.send(booking);
+        }
+        self.undecided += 1;
         Ok(())
     }
 
@@ -140,26 +156,49 @@ impl<'a> Import<'a> {
                 let address = self.persistence.start(move || Account::new(&name))?;
                 vacant.insert(Open {
                     address,
-                    in_flight: 0,
+                    busy: false,
+                    waiting: VecDeque::new(),
+                    is_failing: false,
                 })
             }
         })
     }
 
-    fn take(&mut self, answer: Answer) -> anyhow::Result<()> {
-        if let Some(open) = self.accounts.get_mut(&answer.account) {
-            open.in_flight -= 1;
+    /// Sends a booking, for the first time or again: it is decided once.
+    fn send(&mut self, booking: Booking) {
+        let Some(open) = self.accounts.get(&booking.account) else {
+            return;
+        };
+        let request = open.address.send(booking.book.clone());
+        self.in_flight.push(
+            async move {
+                let result = request.await;
+                Answer { booking, result }
+            }
+            .boxed_local(),
+        );
+    }
+
+    fn take(&mut self, Answer { booking, result }: Answer) -> anyhow::Result<()> {
+        if let Ok(told) = &result {
+            self.receipts
+                .write(&booking.account, &booking.book.id, told)
+                .context("could not write a receipt")?;
         }
-        let Answer { account, line, .. } = answer;
-        match answer.result {
+        let Booking { account, line, .. } = &booking;
+        match result {
             Ok(Ok(Booked::Applied)) => self.summary.applied += 1,
             Ok(Ok(Booked::Refused)) => self.summary.refused += 1,
             Ok(Ok(Booked::Duplicate)) => self.summary.duplicate += 1,
             Ok(Err(BookError::Persist(PersistError::Rejected(cause)))) => {
-                self.malformed(line, &format!("cannot be stored: {cause}"));
+                self.malformed(*line, &format!("cannot be stored: {cause}"));
             }
             // The report of the stop tells which accounts could not answer.
-            Ok(Err(_)) | Err(_) if self.persistence.is_stopping() => {}
+            Ok(Err(_)) | Err(_) if self.is_stopping() => {}
+            Ok(Err(error)) if error.is_passing() => {
+                self.send_again(booking, error);
+                return Ok(());
+            }
             Ok(Err(error)) => {
                 return Err(anyhow::Error::new(error).context(format!(
                     "line {line}: booking on account {account:?} failed; import the file again to go on"
@@ -170,7 +209,39 @@ impl<'a> Import<'a> {
             ),
         }
         self.progress.decided();
+        self.undecided -= 1;
+        self.go_on_with(account);
         Ok(())
+    }
+
+    /// The actor paces this: after a failure it is recovered first, with a back-off, and the booking waits for that.
+    fn send_again(&mut self, booking: Booking, error: BookError) {
+        if let Some(open) = self.accounts.get_mut(&booking.account)
+            && !std::mem::replace(&mut open.is_failing, true)
+        {
+            self.failing_accounts += 1;
+            if self.failing_accounts == 1 {
+                let (line, error) = (booking.line, anyhow::Error::new(error));
+                let message = format!("line {line}: {error:#}; trying again until it works");
+                self.progress.say(&message);
+            }
+        }
+        self.send(booking);
+    }
+
+    /// Sends the next booking of an account whose last one was decided.
+    fn go_on_with(&mut self, account: &str) {
+        let stopping = self.is_stopping();
+        let Some(open) = self.accounts.get_mut(account) else {
+            return;
+        };
+        if std::mem::take(&mut open.is_failing) {
+            self.failing_accounts -= 1;
+        }
+        match open.waiting.pop_front() {
+            Some(next) if !stopping => self.send(next),
+            _ => open.busy = false,
+        }
     }
 
     fn malformed(&mut self, line: u64, defect: &str) {

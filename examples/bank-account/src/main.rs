@@ -4,6 +4,7 @@ mod account;
 mod import;
 mod lines;
 mod progress;
+mod receipts;
 
 use std::fs::File;
 use std::io::{self, BufReader, IsTerminal, Write};
@@ -19,6 +20,7 @@ use crate::account::{Account, Decided};
 use crate::import::{Import, Summary};
 use crate::lines::Lines;
 use crate::progress::Progress;
+use crate::receipts::Receipts;
 
 /// Where the bank keeps its accounts without `--config`.
 const DEFAULT_DATABASE: &str = "bank.db";
@@ -44,6 +46,9 @@ enum Command {
     Import {
         /// The file, or - for standard input.
         file: PathBuf,
+        /// Adds a CSV line for each answer to this file: account, id, what became of it, and why.
+        #[arg(long, value_name = "FILE")]
+        receipts: Option<PathBuf>,
     },
     /// Prints the balance of an account in cents; 0 for one never seen.
     Balance { account: String },
@@ -74,7 +79,7 @@ async fn main() -> ExitCode {
 async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let config = arguments.config.as_deref();
     match arguments.command {
-        Command::Import { file } => import(config, &file).await,
+        Command::Import { file, receipts } => import(config, &file, receipts.as_deref()).await,
         Command::Balance { account } => {
             let cents = match open_existing(config).await? {
                 Some(persistence) => {
@@ -100,7 +105,11 @@ async fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     }
 }
 
-async fn import(config: Option<&Path>, file: &Path) -> anyhow::Result<ExitCode> {
+async fn import(
+    config: Option<&Path>,
+    file: &Path,
+    receipts: Option<&Path>,
+) -> anyhow::Result<ExitCode> {
     // The input is looked at first: a misspelt name must not leave an empty database behind.
     let (input, size): (Box<dyn io::Read + Send>, _) = if file == Path::new("-") {
         (Box::new(io::stdin()), None)
@@ -112,11 +121,16 @@ async fn import(config: Option<&Path>, file: &Path) -> anyhow::Result<ExitCode> 
     };
     let lines = Lines::new(BufReader::new(input))
         .with_context(|| format!("could not read {}", file.display()))?;
+    let receipts = match receipts {
+        Some(file) => Receipts::append_to(file)
+            .with_context(|| format!("could not open {}", file.display()))?,
+        None => Receipts::none(),
+    };
     let persistence = match config {
         Some(file) => Persistence::from_config(file).await?,
         None => Persistence::sqlite(DEFAULT_DATABASE).await?,
     };
-    let import = Import::new(&persistence, Progress::new(size));
+    let import = Import::new(&persistence, Progress::new(size), receipts);
     actix::spawn(announce_interruption());
     let stopped = persistence.stop_on_ctrl_c(STOP_DEADLINE);
     let mut summary = import.run(lines.in_background(), stopped).await?;

@@ -1,6 +1,6 @@
 //! A bank of its own in a temporary directory, driven through its command line.
 
-use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -8,17 +8,51 @@ use std::process::{Child, Command, Output, Stdio};
 use sqlx::Connection;
 use tempfile::TempDir;
 
-use crate::checker::{Booking, Entry};
+use crate::backend::{Backend, block_on};
+
+/// How the programs of a test wait for their database: less patient than in production, so that nothing lasts.
+const IMPATIENT: &str = "
+[persistence.back-off]
+min = \"5ms\"
+max = \"100ms\"
+[persistence.journal-plugin-fallback.circuit-breaker]
+max-failures = 3
+call-timeout = \"2s\"
+reset-timeout = \"500ms\"
+[persistence.snapshot-store-plugin-fallback.circuit-breaker]
+max-failures = 3
+call-timeout = \"2s\"
+reset-timeout = \"500ms\"
+";
 
 pub(crate) struct Bank {
     directory: TempDir,
+    /// Of every command, before its own.
+    options: Vec<String>,
 }
 
 impl Bank {
     pub(crate) fn new() -> Self {
         Self {
             directory: tempfile::tempdir().unwrap(),
+            options: Vec::new(),
         }
+    }
+
+    /// A bank that keeps its accounts in this database.
+    pub(crate) fn on(backend: &dyn Backend) -> Self {
+        let mut bank = Self::new();
+        let section = backend.section();
+        bank.write(
+            "bank.toml",
+            format!(
+                "[persistence.journal]\nplugin = \"bank\"\n[persistence.journal.bank]\n{section}\n\
+                 [persistence.snapshot-store]\nplugin = \"bank\"\n[persistence.snapshot-store.bank]\n{section}\n\
+                 {IMPATIENT}"
+            ),
+        );
+        bank.options = ["--config", "bank.toml"].map(str::to_owned).to_vec();
+        bank
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -35,6 +69,7 @@ impl Bank {
         command
             .current_dir(self.directory.path())
             .env_remove("RUST_LOG")
+            .args(&self.options)
             .args(arguments)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -62,8 +97,14 @@ impl Bank {
         (output.status.code().unwrap(), stderr)
     }
 
-    pub(crate) fn spawn(&self, arguments: &[&str]) -> Child {
-        self.command(arguments).spawn().unwrap()
+    /// Starts a command whose log goes to this file, where it can be followed and nothing waits for a reader.
+    pub(crate) fn spawn(&self, arguments: &[&str], log: &str) -> Child {
+        let log = File::options()
+            .append(true)
+            .create(true)
+            .open(self.path(log))
+            .unwrap();
+        self.command(arguments).stderr(log).spawn().unwrap()
     }
 
     /// The balance of an account, if the bank can tell it by now.
@@ -71,23 +112,6 @@ impl Bank {
         let output = self.run(&["balance", account]);
         let text = String::from_utf8(output.stdout).ok()?;
         text.trim_end().parse().ok()
-    }
-
-    /// The histories of all accounts, read by plain SQL: a second way to the data that shares nothing with the first.
-    /// None while the tables do not exist yet.
-    pub(crate) fn histories(&self) -> BTreeMap<String, Vec<Entry>> {
-        const QUERY: &str = "SELECT persistence_id, sequence_nr, payload FROM event_journal \
-                             ORDER BY persistence_id, sequence_nr";
-        let mut histories = BTreeMap::<_, Vec<_>>::new();
-        for (id, sequence_nr, payload) in self.rows::<(String, i64, Vec<u8>)>(QUERY) {
-            let account = id.strip_prefix("Account|").unwrap().to_owned();
-            let booking: Booking = rmp_serde::from_slice(&payload).unwrap();
-            histories.entry(account).or_default().push(Entry {
-                sequence_nr: sequence_nr as u64,
-                booking,
-            });
-        }
-        histories
     }
 
     /// The single number that a query gives.
@@ -138,14 +162,6 @@ pub(crate) fn sql(database: &Path, statement: &'static str) {
 
 fn url(database: &Path) -> String {
     format!("sqlite://{}", database.display())
-}
-
-fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
 }
 
 /// Feeds text to a command's standard input.

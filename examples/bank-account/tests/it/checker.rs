@@ -106,14 +106,16 @@ pub(crate) fn check(stored: &Histories, expected: &Histories) -> Result<(), Stri
 }
 
 /// A random file: about a third of the withdrawals ask for too much, and some lines stand there twice.
-pub(crate) fn random_file(lines: usize, accounts: usize) -> (String, Vec<FileLine>) {
+///
+/// The ids begin with `prefix`.
+pub(crate) fn random_file(prefix: &str, lines: usize, accounts: usize) -> (String, Vec<FileLine>) {
     let mut parsed: Vec<FileLine> = Vec::with_capacity(lines);
     for number in 0..lines {
         let line = if number > 10 && fastrand::u8(..) < 8 {
             parsed[fastrand::usize(..number)].clone()
         } else {
             FileLine {
-                id: format!("tx-{number}"),
+                id: format!("{prefix}-{number}"),
                 account: format!("DE-{:04}", fastrand::usize(..accounts)),
                 deposit: fastrand::bool(),
                 cents: fastrand::u64(1..100_000),
@@ -133,7 +135,7 @@ pub(crate) fn random_file(lines: usize, accounts: usize) -> (String, Vec<FileLin
 }
 
 fn some_histories() -> Histories {
-    expected(&random_file(500, 5).1)
+    expected(&random_file("tx", 500, 5).1)
 }
 
 #[test]

@@ -1,8 +1,15 @@
 //! The bank as a user runs it: real processes on a real database.
 #![allow(clippy::unwrap_used)]
 
+mod backend;
 mod bad_input;
 mod bank;
 mod checker;
 mod commands;
+mod fight;
+mod fight_checker;
 mod killed;
+mod receipts;
+mod rounds;
+mod stalled;
+mod workload;

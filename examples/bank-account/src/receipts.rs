@@ -1,0 +1,57 @@
+//! A line of a file for every answer that a booking got.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::account::{BookError, Booked};
+
+/// Where the answers are noted: account, id, what became of the booking, and why where it failed, as CSV.
+///
+/// A line is written before the next answer is looked at; a booking that is tried again has several.
+pub(crate) struct Receipts(Option<File>);
+
+impl Receipts {
+    /// Notes nothing.
+    pub(crate) fn none() -> Self {
+        Self(None)
+    }
+
+    /// Adds to a file, which is made if it does not exist.
+    pub(crate) fn append_to(path: &Path) -> io::Result<Self> {
+        let file = File::options().append(true).create(true).open(path)?;
+        Ok(Self(Some(file)))
+    }
+
+    pub(crate) fn write(
+        &mut self,
+        account: &str,
+        id: &str,
+        told: &Result<Booked, BookError>,
+    ) -> io::Result<()> {
+        let Some(file) = &mut self.0 else {
+            return Ok(());
+        };
+        let (outcome, reason) = match told {
+            Ok(booked) => (booked.name(), String::new()),
+            Err(error) => (error.name(), reason(error)),
+        };
+        // One call for the whole line: a process that is killed leaves no half of it.
+        let mut line = csv::Writer::from_writer(Vec::new());
+        line.write_record([account, id, outcome, &reason])?;
+        let line = line.into_inner().map_err(|error| error.into_error())?;
+        file.write_all(&line)
+    }
+}
+
+/// What went wrong, down to the cause.
+fn reason(error: &BookError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

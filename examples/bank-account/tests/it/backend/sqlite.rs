@@ -1,0 +1,81 @@
+//! SQLite: a file in a directory of its own.
+
+use std::path::PathBuf;
+
+use sqlx::{Connection, SqliteConnection};
+use tempfile::TempDir;
+
+use super::{Backend, Row, SELECTED, Stalls, StoredEvent, block_on};
+
+pub(crate) struct Sqlite {
+    directory: TempDir,
+    /// Holds the write lock.
+    locking: Option<SqliteConnection>,
+}
+
+impl Sqlite {
+    pub(crate) fn new() -> Self {
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            locking: None,
+        }
+    }
+
+    fn file(&self) -> PathBuf {
+        self.directory.path().join("bank.db")
+    }
+
+    async fn connect(&self) -> SqliteConnection {
+        let url = format!("sqlite://{}", self.file().display());
+        SqliteConnection::connect(&url).await.unwrap()
+    }
+}
+
+impl Backend for Sqlite {
+    fn section(&self) -> String {
+        format!(
+            "kind = \"sqlite\"\nurl = \"sqlite://{}\"\nbusy-timeout = \"500ms\"\n",
+            self.file().display()
+        )
+    }
+
+    fn events(&self) -> Vec<StoredEvent> {
+        if !self.file().exists() {
+            return Vec::new();
+        }
+        let rows = block_on(async {
+            let mut connection = self.connect().await;
+            sqlx::query_as::<_, Row>(SELECTED)
+                .fetch_all(&mut connection)
+                .await
+        });
+        match rows {
+            Err(error) if error.to_string().contains("no such table") => Vec::new(),
+            rows => rows
+                .unwrap()
+                .into_iter()
+                .map(StoredEvent::from_row)
+                .collect(),
+        }
+    }
+}
+
+/// Another program holds the write lock for longer than anybody waits for it.
+impl Stalls for Sqlite {
+    fn stall(&mut self) {
+        self.locking = Some(block_on(async {
+            let mut connection = self.connect().await;
+            sqlx::raw_sql("BEGIN IMMEDIATE")
+                .execute(&mut connection)
+                .await
+                .unwrap();
+            connection
+        }));
+    }
+
+    fn go_on(&mut self) {
+        if let Some(connection) = self.locking.take() {
+            block_on(connection.close()).unwrap();
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! What an import told about its bookings, answer by answer.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use crate::checker::{Entry, Histories};
+
+/// One answer.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Receipt {
+    pub(crate) account: String,
+    pub(crate) id: String,
+    pub(crate) outcome: String,
+    pub(crate) reason: String,
+}
+
+impl Receipt {
+    /// What was decided, if that is what it says.
+    pub(crate) fn applied(&self) -> Option<bool> {
+        match self.outcome.as_str() {
+            "applied" => Some(true),
+            "refused" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Whether it is the last answer to a line: not one after which the booking is tried again.
+    pub(crate) fn is_final(&self) -> bool {
+        self.applied().is_some() || self.outcome == "duplicate"
+    }
+}
+
+/// The receipts in a file; none if it does not exist yet.
+pub(crate) fn read(file: &Path) -> Vec<Receipt> {
+    if !file.exists() {
+        return Vec::new();
+    }
+    csv::ReaderBuilder::new()
+        .has_headers(false)
+        .from_path(file)
+        .unwrap()
+        .deserialize()
+        .map(Result::unwrap)
+        .collect()
+}
+
+/// Whether every booking that was acknowledged is stored, once, as it was told.
+pub(crate) fn check_acknowledged(receipts: &[Receipt], stored: &Histories) -> Result<(), String> {
+    let mut decisions = BTreeMap::<(&str, &str), Vec<&Entry>>::new();
+    for (account, history) in stored {
+        for entry in history {
+            let key = (account.as_str(), entry.booking.id.as_str());
+            decisions.entry(key).or_default().push(entry);
+        }
+    }
+    for receipt in receipts.iter().filter(|receipt| receipt.is_final()) {
+        let key = (receipt.account.as_str(), receipt.id.as_str());
+        let found = decisions.get(&key).map_or(&[][..], Vec::as_slice);
+        let [entry] = found else {
+            return Err(format!(
+                "{receipt:?} was told, and {} events are stored: {found:?}",
+                found.len()
+            ));
+        };
+        if receipt
+            .applied()
+            .is_some_and(|told| told != entry.booking.applied)
+        {
+            return Err(format!("{receipt:?} was told, but stored is {entry:?}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_lost_doubled_or_changed_acknowledgement_is_found() {
+    let (_, lines) = crate::checker::random_file("tx", 200, 4);
+    let stored = crate::checker::expected(&lines);
+    let receipts: Vec<_> = stored
+        .iter()
+        .flat_map(|(account, history)| history.iter().map(move |entry| (account, entry)))
+        .map(|(account, entry)| Receipt {
+            account: account.clone(),
+            id: entry.booking.id.clone(),
+            outcome: if entry.booking.applied {
+                "applied"
+            } else {
+                "refused"
+            }
+            .to_owned(),
+            reason: String::new(),
+        })
+        .collect();
+    assert_eq!(check_acknowledged(&receipts, &stored), Ok(()));
+
+    type Damage = fn(&mut Vec<Entry>, usize);
+    let damages: [Damage; 3] = [
+        |history, at| drop(history.remove(at)),
+        |history, at| history.push(history[at].clone()),
+        |history, at| history[at].booking.applied = !history[at].booking.applied,
+    ];
+    for damage in damages {
+        let mut damaged = stored.clone();
+        let history = damaged.values_mut().next().unwrap();
+        let at = fastrand::usize(..history.len());
+        damage(history, at);
+        assert!(check_acknowledged(&receipts, &damaged).is_err());
+    }
+    // What was not acknowledged may be missing.
+    let mut fewer = receipts;
+    let lost = fewer.pop().unwrap();
+    let mut shorter = stored;
+    shorter.get_mut(&lost.account).unwrap().pop();
+    assert_eq!(check_acknowledged(&fewer, &shorter), Ok(()));
+}
