@@ -1,6 +1,5 @@
 //! A bank of its own in a temporary directory, driven through its command line.
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -95,16 +94,6 @@ impl Bank {
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success(), "{arguments:?} succeeded");
         (output.status.code().unwrap(), stderr)
-    }
-
-    /// Starts a command whose log goes to this file, where it can be followed and nothing waits for a reader.
-    pub(crate) fn spawn(&self, arguments: &[&str], log: &str) -> Child {
-        let log = File::options()
-            .append(true)
-            .create(true)
-            .open(self.path(log))
-            .unwrap();
-        self.command(arguments).stderr(log).spawn().unwrap()
     }
 
     /// The balance of an account, if the bank can tell it by now.

@@ -1,8 +1,12 @@
 //! Compares what a bank stored with what its file says; knows nothing of the bank's own code.
 
 use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 
 use serde::Deserialize;
+
+/// The first line of a file of bookings.
+pub(crate) const HEADER: &str = "id,account,kind,cents";
 
 /// One line of a file of bookings.
 #[derive(Clone, Debug)]
@@ -11,6 +15,14 @@ pub(crate) struct FileLine {
     pub(crate) account: String,
     pub(crate) deposit: bool,
     pub(crate) cents: u64,
+}
+
+/// As a file has it.
+impl fmt::Display for FileLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = if self.deposit { "deposit" } else { "withdraw" };
+        write!(f, "{},{},{kind},{}", self.id, self.account, self.cents)
+    }
 }
 
 /// A stored decision.
@@ -105,14 +117,14 @@ pub(crate) fn check(stored: &Histories, expected: &Histories) -> Result<(), Stri
     Ok(())
 }
 
-/// A random file: about a third of the withdrawals ask for too much, and some lines stand there twice.
+/// The lines of a random file: about a third of the withdrawals ask for too much, and some lines stand there twice.
 ///
 /// The ids begin with `prefix`.
-pub(crate) fn random_file(prefix: &str, lines: usize, accounts: usize) -> (String, Vec<FileLine>) {
-    let mut parsed: Vec<FileLine> = Vec::with_capacity(lines);
+pub(crate) fn random_file(prefix: &str, lines: usize, accounts: usize) -> Vec<FileLine> {
+    let mut file: Vec<FileLine> = Vec::with_capacity(lines);
     for number in 0..lines {
         let line = if number > 10 && fastrand::u8(..) < 8 {
-            parsed[fastrand::usize(..number)].clone()
+            file[fastrand::usize(..number)].clone()
         } else {
             FileLine {
                 id: format!("{prefix}-{number}"),
@@ -121,21 +133,13 @@ pub(crate) fn random_file(prefix: &str, lines: usize, accounts: usize) -> (Strin
                 cents: fastrand::u64(1..100_000),
             }
         };
-        parsed.push(line);
+        file.push(line);
     }
-    let mut text = String::from("id,account,kind,cents\n");
-    for line in &parsed {
-        let kind = if line.deposit { "deposit" } else { "withdraw" };
-        text.push_str(&format!(
-            "{},{},{kind},{}\n",
-            line.id, line.account, line.cents
-        ));
-    }
-    (text, parsed)
+    file
 }
 
 fn some_histories() -> Histories {
-    expected(&random_file("tx", 500, 5).1)
+    expected(&random_file("tx", 500, 5))
 }
 
 #[test]

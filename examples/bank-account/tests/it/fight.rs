@@ -1,48 +1,41 @@
 //! Two processes that want the same accounts: one writes at a time, the other is told and goes on with what the first has done.
 
-use std::collections::BTreeSet;
-
 use crate::backend::{Backend, Sqlite};
 use crate::bank::Bank;
 use crate::checker::random_file;
 use crate::fight_checker::{Fight, Fighter};
-use crate::receipts;
+use crate::import::Import;
 use crate::rounds::{rounds, say};
 
 const ACCOUNTS: usize = 100;
-const LINES: usize = 10_000;
+/// How often both get lines for all accounts.
+const ATTACKS: usize = 60;
+/// How many lines each of them gets then.
+const LINES: usize = ACCOUNTS;
 /// Fewer are no fight.
-const FEWEST_CONFLICTS: usize = ACCOUNTS / 2;
+const FEWEST_CONFLICTS: usize = ATTACKS;
 
 fn two_processes_fight<B: Backend>(create: impl Fn() -> B) {
     for round in rounds() {
         let backend = create();
         let bank = Bank::on(&backend);
-        // The tables are there before they start, so that they start as one.
-        bank.stdout_of(&["balance", "nobody"]);
         let names = ["left", "right"];
-        let files = names.map(|name| {
-            let (text, lines) = random_file(name, LINES, ACCOUNTS);
-            bank.write(&format!("{name}.csv"), text);
-            lines
-        });
-        let processes = names.map(|name| {
-            let (file, receipts) = (format!("{name}.csv"), format!("{name}-receipts.csv"));
-            bank.spawn(
-                &["import", &file, "--receipts", &receipts],
-                &format!("{name}.log"),
-            )
-        });
-        for (process, name) in processes.into_iter().zip(names) {
-            let output = process.wait_with_output().unwrap();
-            let log = std::fs::read_to_string(bank.path(&format!("{name}.log"))).unwrap();
-            assert!(output.status.success(), "{name}: {log}");
+        let files = names.map(|name| random_file(name, ATTACKS * LINES, ACCOUNTS));
+        let mut processes = names.map(|name| Import::start(&bank, name));
+        for attack in 0..ATTACKS {
+            for (process, file) in processes.iter_mut().zip(&files) {
+                process.feed(&file[attack * LINES..][..LINES]);
+            }
+            // Neither gets far ahead of the other, however fast it is.
+            for process in &mut processes {
+                process.decides(attack * LINES);
+            }
         }
-        let fighters = files.into_iter().zip(names).map(|(lines, name)| {
-            let lines = lines.into_iter().map(|line| (line.account, line.id));
+        let fighters = processes.into_iter().zip(files).map(|(process, file)| {
+            let lines = file.into_iter().map(|line| (line.account, line.id));
             Fighter {
-                asked: lines.collect::<BTreeSet<_>>(),
-                receipts: receipts::read(&bank.path(&format!("{name}-receipts.csv"))),
+                asked: lines.collect(),
+                receipts: process.end(),
             }
         });
         let fight = Fight {

@@ -8,6 +8,7 @@ mod checker;
 mod commands;
 mod fight;
 mod fight_checker;
+mod import;
 mod killed;
 mod receipts;
 mod rounds;

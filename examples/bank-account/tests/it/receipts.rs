@@ -76,7 +76,7 @@ pub(crate) fn check_acknowledged(receipts: &[Receipt], stored: &Histories) -> Re
 
 #[test]
 fn a_lost_doubled_or_changed_acknowledgement_is_found() {
-    let (_, lines) = crate::checker::random_file("tx", 200, 4);
+    let lines = crate::checker::random_file("tx", 200, 4);
     let stored = crate::checker::expected(&lines);
     let receipts: Vec<_> = stored
         .iter()

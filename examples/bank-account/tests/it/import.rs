@@ -1,0 +1,127 @@
+//! An import under way, fed line by line through its standard input, so that it ends when a test wants it to.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::bank::Bank;
+use crate::checker::{FileLine, HEADER};
+use crate::receipts::{self, Receipt};
+
+/// How long anything may take on a loaded machine; nothing is expected to take so long.
+const PATIENCE: Duration = Duration::from_secs(120);
+const INTERVAL: Duration = Duration::from_millis(1);
+
+/// The process of an import; killed when dropped.
+pub(crate) struct Import {
+    child: Child,
+    input: Option<ChildStdin>,
+    receipts: PathBuf,
+    log: PathBuf,
+}
+
+impl Import {
+    /// Starts an import whose receipts and log are called so, and feeds it the header.
+    pub(crate) fn start(bank: &Bank, name: &str) -> Self {
+        let (receipts, log) = (format!("{name}-receipts.csv"), format!("{name}.log"));
+        let (receipts, log) = (bank.path(&receipts), bank.path(&log));
+        let arguments = ["import", "-", "--receipts", receipts.to_str().unwrap()];
+        let mut child = bank
+            .command(&arguments)
+            .stdin(Stdio::piped())
+            // A file can be followed, and nobody waits for its reader.
+            .stderr(fs::File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut input = child.stdin.take().unwrap();
+        writeln!(input, "{HEADER}").unwrap();
+        Self {
+            child,
+            input: Some(input),
+            receipts,
+            log,
+        }
+    }
+
+    /// Gives it more lines, which it reads in its own time.
+    pub(crate) fn feed(&mut self, lines: &[FileLine]) {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let written = self.input.as_mut().unwrap().write_all(text.as_bytes());
+        assert!(written.is_ok(), "it has ended:\n{}", self.log());
+    }
+
+    /// What it has told so far.
+    pub(crate) fn receipts(&self) -> Vec<Receipt> {
+        receipts::read(&self.receipts)
+    }
+
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Waits until so many of its lines are decided.
+    pub(crate) fn decides(&mut self, lines: usize) {
+        self.until(|import| {
+            let receipts = import.receipts();
+            receipts.iter().filter(|receipt| receipt.is_final()).count() >= lines
+        });
+    }
+
+    /// Waits until its log has this text behind the first `skipped` bytes.
+    pub(crate) fn logs(&mut self, text: &str, skipped: usize) {
+        self.until(|import| import.log()[skipped..].contains(text));
+    }
+
+    /// Kills it where it is; gives the receipts that it has left.
+    pub(crate) fn kill(mut self) -> Vec<Receipt> {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        self.receipts()
+    }
+
+    /// Ends its input and waits until it has decided everything; gives its receipts.
+    pub(crate) fn end(mut self) -> Vec<Receipt> {
+        self.input = None;
+        let mut ended: Option<ExitStatus> = None;
+        wait_until(&self.log, || {
+            ended = self.child.try_wait().unwrap();
+            ended.is_some()
+        });
+        assert!(ended.unwrap().success(), "{}", self.log());
+        self.receipts()
+    }
+
+    /// Waits while it works.
+    fn until(&mut self, mut condition: impl FnMut(&Self) -> bool) {
+        let log = self.log.clone();
+        wait_until(&log, || {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                panic!("it has ended with {status}:\n{}", self.log());
+            }
+            condition(self)
+        });
+    }
+}
+
+impl Drop for Import {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn wait_until(log: &std::path::Path, mut condition: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !condition() {
+        let late = started.elapsed() > PATIENCE;
+        assert!(
+            !late,
+            "nothing happens:\n{}",
+            fs::read_to_string(log).unwrap()
+        );
+        std::thread::sleep(INTERVAL);
+    }
+}
