@@ -13,8 +13,10 @@ const SNAPSHOT_EVERY: u64 = 100;
 
 /// Whether money comes or goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// It comes.
     Deposit,
+    /// It goes.
     Withdraw,
 }
 
@@ -41,11 +43,15 @@ impl fmt::Display for Kind {
 
 /// What was decided about one line of a file; final.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Decided {
-    pub(crate) id: String,
-    pub(crate) kind: Kind,
-    pub(crate) cents: u64,
-    pub(crate) applied: bool,
+pub struct Decided {
+    /// What the line calls itself.
+    pub id: String,
+    /// Whether money should come or go.
+    pub kind: Kind,
+    /// How much, in cents.
+    pub cents: u64,
+    /// Whether it did: not if there was not enough, or no room for more.
+    pub applied: bool,
 }
 
 impl Event for Decided {
@@ -55,7 +61,7 @@ impl Event for Decided {
 
 /// The state: what the account holds, and which lines it has decided about.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Balance {
+pub struct Balance {
     cents: u64,
     decided: HashSet<String>,
 }
@@ -66,13 +72,14 @@ impl Snapshot for Balance {
 }
 
 /// One account of the bank.
-pub(crate) struct Account {
+pub struct Account {
     name: String,
     balance: Balance,
 }
 
 impl Account {
-    pub(crate) fn new(name: &str) -> Self {
+    /// An empty account of this name; what was booked on it comes from the journal.
+    pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             balance: Balance::default(),
@@ -80,11 +87,12 @@ impl Account {
     }
 
     /// The id under which an account of this name is stored.
-    pub(crate) fn id_of(name: &str) -> PersistenceId {
+    pub fn id_of(name: &str) -> PersistenceId {
         PersistenceId::of("Account", name)
     }
 
-    pub(crate) fn cents(&self) -> u64 {
+    /// What it holds, in cents.
+    pub fn cents(&self) -> u64 {
         self.balance.cents
     }
 
@@ -133,15 +141,19 @@ impl PersistentActor for Account {
 /// Books money on the account, once per `id`: sending it again is safe.
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "Result<Booked, BookError>")]
-pub(crate) struct Book {
-    pub(crate) id: String,
-    pub(crate) kind: Kind,
-    pub(crate) cents: u64,
+pub struct Book {
+    /// Of this booking, unique for the account.
+    pub id: String,
+    /// Whether money comes or goes.
+    pub kind: Kind,
+    /// How much, in cents.
+    pub cents: u64,
 }
 
 /// What became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Booked {
+pub enum Booked {
+    /// The account holds more or less now.
     Applied,
     /// There was not enough money, or no room for more.
     Refused,
@@ -151,7 +163,7 @@ pub(crate) enum Booked {
 
 impl Booked {
     /// In one word.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Booked::Applied => "applied",
             Booked::Refused => "refused",
@@ -162,14 +174,15 @@ impl Booked {
 
 /// Why it is not known what became of it.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum BookError {
+pub enum BookError {
+    /// The decision was not stored, or it is not known whether it was.
     #[error(transparent)]
     Persist(#[from] PersistError),
 }
 
 impl BookError {
     /// In a word or two.
-    pub(crate) fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         let BookError::Persist(error) = self;
         match error {
             PersistError::Rejected(_) => "rejected",
@@ -183,7 +196,7 @@ impl BookError {
     /// Whether the same booking may be decided when it is sent again.
     ///
     /// After a conflict the account knows what the other process has booked; a database that is away comes back.
-    pub(crate) fn is_passing(&self) -> bool {
+    pub fn is_passing(&self) -> bool {
         let BookError::Persist(error) = self;
         match error {
             PersistError::Conflict(_) => true,

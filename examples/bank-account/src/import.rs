@@ -13,10 +13,10 @@ use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, StreamExt};
 use tokio::sync::mpsc;
 
-use crate::account::{Account, Book, BookError, Booked};
 use crate::lines::Line;
 use crate::progress::Progress;
 use crate::receipts::Receipts;
+use bank::{Account, Book, BookError, Booked};
 
 /// How many lines are read ahead of their answers at the most.
 const MAX_UNDECIDED: usize = 10_000;

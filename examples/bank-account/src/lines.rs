@@ -4,7 +4,7 @@ use std::io::{self, BufRead};
 
 use tokio::sync::mpsc;
 
-use crate::account::{Account, Book};
+use bank::{Account, Book};
 
 /// What the first line has to say.
 const HEADER: [&str; 4] = ["id", "account", "kind", "cents"];

@@ -1,6 +1,5 @@
 //! A bank on actix-persistence: imports bookings, and tells balances and histories.
 
-mod account;
 mod import;
 mod lines;
 mod progress;
@@ -16,11 +15,11 @@ use actix_persistence::prelude::*;
 use anyhow::Context;
 use clap::{Parser, Subcommand};
 
-use crate::account::{Account, Decided};
 use crate::import::{Import, Summary};
 use crate::lines::Lines;
 use crate::progress::Progress;
 use crate::receipts::Receipts;
+use bank::{Account, Decided};
 
 /// Where the bank keeps its accounts without `--config`.
 const DEFAULT_DATABASE: &str = "bank.db";

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::account::{BookError, Booked};
+use bank::{BookError, Booked};
 
 /// Where the answers are noted: account, id, what became of the booking, and why where it failed, as CSV.
 ///

@@ -10,6 +10,9 @@ pub(crate) use sqlite::Sqlite;
 
 /// A database of its own, empty at first and gone when dropped.
 pub(crate) trait Backend {
+    /// Its URL.
+    fn address(&self) -> String;
+
     /// What a section of the config says about it: its kind, where it is, and how long it is waited for.
     fn section(&self) -> String;
 

@@ -10,6 +10,7 @@ mod fight;
 mod fight_checker;
 mod import;
 mod killed;
+mod mains;
 mod receipts;
 mod rounds;
 mod stalled;

@@ -26,17 +26,18 @@ impl Sqlite {
     }
 
     async fn connect(&self) -> SqliteConnection {
-        let url = format!("sqlite://{}", self.file().display());
-        SqliteConnection::connect(&url).await.unwrap()
+        SqliteConnection::connect(&self.address()).await.unwrap()
     }
 }
 
 impl Backend for Sqlite {
+    fn address(&self) -> String {
+        format!("sqlite://{}", self.file().display())
+    }
+
     fn section(&self) -> String {
-        format!(
-            "kind = \"sqlite\"\nurl = \"sqlite://{}\"\nbusy-timeout = \"500ms\"\n",
-            self.file().display()
-        )
+        let address = self.address();
+        format!("kind = \"sqlite\"\nurl = \"{address}\"\nbusy-timeout = \"500ms\"\n")
     }
 
     fn events(&self) -> Vec<StoredEvent> {
