@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use actix_persistence_sqlite::SqliteJournal;
 use actix_persistence_storage_api::{
     Journal, PageLimit, ReplayRange, SequenceNr, StorageErrorKind, WriterId,
 };
@@ -74,13 +75,9 @@ async fn a_delete_of_many_events_removes_them_in_chunks() {
     assert_eq!(place.number(ROWS).await, 6);
 }
 
-#[tokio::test]
-async fn an_error_in_the_background_does_not_stop_the_removal_for_good() {
-    let place = Place::new();
-    let journal = place
-        .journal_with(place.options().with_delete_chunk_events(10))
-        .await;
-    store(&journal, &id("a"), 100).await;
+/// Deletes 100 events of which the first 50 can be removed, and waits until they are.
+async fn delete_what_cannot_be_removed(place: &Place, journal: &SqliteJournal) {
+    store(journal, &id("a"), 100).await;
     place
         .run(
             "CREATE TRIGGER stop BEFORE DELETE ON event_journal WHEN old.sequence_nr = 55
@@ -91,10 +88,42 @@ async fn an_error_in_the_background_does_not_stop_the_removal_for_good() {
     while place.number(ROWS).await > 50 {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn an_error_in_the_background_does_not_stop_the_removal_for_good() {
+    let place = Place::new();
+    let journal = place
+        .journal_with(place.options().with_delete_chunk_events(10))
+        .await;
+    delete_what_cannot_be_removed(&place, &journal).await;
     // Long enough for the chunk with the trigger to have failed at least once.
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(place.number(ROWS).await, 50);
     place.run("DROP TRIGGER stop").await;
+    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
+    purged.await.unwrap();
+    assert_eq!(place.number(ROWS).await, 0);
+}
+
+#[tokio::test]
+async fn the_lock_of_another_process_does_not_stop_the_removal_for_good() {
+    let place = Place::new();
+    let options = place.options().with_delete_chunk_events(10);
+    let journal = place
+        .journal_with(options.with_busy_timeout(Duration::from_millis(1)))
+        .await;
+    delete_what_cannot_be_removed(&place, &journal).await;
+    // From now on nothing but the lock is in the way.
+    let mut other = place.connection().await;
+    sqlx::raw_sql("BEGIN IMMEDIATE; DROP TRIGGER stop")
+        .execute(&mut other)
+        .await
+        .unwrap();
+    // Long enough for an attempt or two, the first of which come 200 and 400 ms after an error.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(place.number(ROWS).await, 50);
+    sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
     let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
     purged.await.unwrap();
     assert_eq!(place.number(ROWS).await, 0);
