@@ -76,6 +76,9 @@ pub struct SqliteOptions {
 #[non_exhaustive]
 pub enum Synchronous {
     /// The disk: what is stored survives the end of the process and of the machine.
+    ///
+    /// On macOS, where an ordinary sync does not empty the disk's cache, every sync does
+    /// ([`PRAGMA fullfsync`](https://www.sqlite.org/pragma.html#pragma_fullfsync)), which makes commits slower there.
     #[default]
     Full,
     /// The operating system only: what is stored survives `kill -9`, but power loss or a crash of the machine
@@ -92,6 +95,11 @@ impl Synchronous {
             Synchronous::Full => 2,
             Synchronous::Normal => 1,
         }
+    }
+
+    /// Whether a sync empties the disk's own cache where the system leaves the choice, as macOS does.
+    pub(crate) fn flushes_the_disk(self) -> bool {
+        self == Synchronous::Full
     }
 }
 

@@ -27,6 +27,7 @@ pub(crate) const ENCODING: &str = "PRAGMA encoding";
 pub(crate) const JOURNAL_MODE: &str = "PRAGMA journal_mode";
 pub(crate) const SET_WAL: &str = "PRAGMA journal_mode = WAL";
 pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";
+pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 

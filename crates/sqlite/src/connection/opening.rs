@@ -42,10 +42,10 @@ pub(super) async fn open(
         // https://www.sqlite.org/security.html
         .pragma("trusted_schema", "OFF")
         .pragma("cell_size_check", "ON")
-        .pragma(
-            "query_only",
-            if role == Role::Reader { "ON" } else { "OFF" },
-        )
+        // On macOS an ordinary sync leaves data in the disk's cache; covers checkpoints too, so readers set it as well:
+        // the last connection that closes makes one. https://www.sqlite.org/pragma.html#pragma_fullfsync
+        .pragma("fullfsync", switch(settings.synchronous.flushes_the_disk()))
+        .pragma("query_only", switch(role == Role::Reader))
         .row_buffer_size(ROWS_AHEAD)
         .disable_statement_logging();
     Ok(options.connect().await?)
@@ -87,6 +87,10 @@ pub(super) async fn check(
     }
     for (pragma, expected) in [
         (queries::SYNCHRONOUS, settings.synchronous.level()),
+        (
+            queries::FULLFSYNC,
+            settings.synchronous.flushes_the_disk().into(),
+        ),
         (queries::TRUSTED_SCHEMA, 0),
         (queries::CELL_SIZE_CHECK, 1),
     ] {
@@ -115,6 +119,11 @@ pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(
          use {major}.{minor}.{patch} or newer"
     );
     Err(Fault::refused(StorageErrorKind::Unsupported, message))
+}
+
+/// How a pragma is switched on or off.
+fn switch(on: bool) -> &'static str {
+    if on { "ON" } else { "OFF" }
 }
 
 fn check_write_ahead_log(mode: &str) -> Result<(), Fault> {

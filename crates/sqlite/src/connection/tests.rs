@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 
 use super::*;
 use crate::SqliteOptions;
+use crate::queries::{FULLFSYNC, SYNCHRONOUS};
 
 const OPERATION: Operation = Operation::WriteMessages;
 
@@ -47,6 +48,32 @@ async fn number(database: &Database, sql: &'static str) -> i64 {
         })
         .await
         .unwrap()
+}
+
+#[tokio::test]
+async fn every_connection_syncs_as_far_as_was_asked_for() {
+    let (_directory, database) = database().await;
+    for synchronous in [Synchronous::Full, Synchronous::Normal] {
+        let settings = ConnectionSettings {
+            synchronous,
+            ..database.settings().clone()
+        };
+        let expected = match synchronous {
+            Synchronous::Full => [2, 1],
+            Synchronous::Normal => [1, 0],
+        };
+        for role in [Role::SetUp, Role::Writer, Role::Reader] {
+            let mut connection = opening::open(&settings, role).await.unwrap();
+            let mut found = [0; 2];
+            for (pragma, found) in [SYNCHRONOUS, FULLFSYNC].into_iter().zip(&mut found) {
+                *found = sqlx::query_scalar(pragma)
+                    .fetch_one(&mut connection)
+                    .await
+                    .unwrap();
+            }
+            assert_eq!(found, expected, "{synchronous:?} {role:?}");
+        }
+    }
 }
 
 #[tokio::test]
