@@ -1,6 +1,9 @@
 //! Ids that are alike are different ids.
 
+use std::sync::Arc;
+
 use actix_persistence_storage_api::Journal;
+use tokio::sync::Barrier;
 
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
@@ -57,11 +60,16 @@ async fn keep_ids_apart_that_differ_in_one_byte(subject: Subject<dyn Journal>) -
 }
 
 async fn write_different_ids_at_the_same_time(subject: Subject<dyn Journal>) -> CaseResult {
+    const WRITERS: usize = 8;
     let journals = [subject.share(), subject.another().await?];
-    let writing = (0..8).map(|turn| {
+    // They begin to write together, or a slow machine would let them write one after the other.
+    let all_recovered = Arc::new(Barrier::new(WRITERS));
+    let writing = (0..WRITERS).map(|turn| {
         let journal = journals[turn % 2].clone();
+        let all_recovered = Arc::clone(&all_recovered);
         async move {
             let mut writer = Writer::of_fresh_id(&*journal).await?;
+            all_recovered.wait().await;
             for _ in 0..10 {
                 writer.store(&*journal, 2).await?;
             }

@@ -194,7 +194,8 @@ impl JournalDefect for StartsEpochsAnywhere {
 /// Has one epoch for the whole store, so that a recovery throws out the writers of all ids.
 #[derive(Clone, Default)]
 pub(crate) struct HasOneEpochForAll {
-    ids: Arc<Mutex<HashSet<PersistenceId>>>,
+    /// Locked for the whole of a recovery, so that of two at the same time the later one throws out the earlier.
+    ids: Arc<tokio::sync::Mutex<HashSet<PersistenceId>>>,
 }
 
 #[async_trait]
@@ -205,11 +206,11 @@ impl JournalDefect for HasOneEpochForAll {
         id: &PersistenceId,
         writer: WriterId,
     ) -> Result<Recovered, StorageError> {
-        let others: Vec<_> = self.ids.lock().unwrap().iter().cloned().collect();
-        for other in others.iter().filter(|&other| other != id) {
+        let mut ids = self.ids.lock().await;
+        for other in ids.iter().filter(|&other| other != id) {
             inner.recover(other, WriterId::random()).await?;
         }
-        self.ids.lock().unwrap().insert(id.clone());
+        ids.insert(id.clone());
         inner.recover(id, writer).await
     }
 }

@@ -63,9 +63,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_the_neighbours_of_a_conflicting_atomic_write",
             "store_the_neighbours_of_a_writer_whose_epoch_is_over",
             "keep_ids_apart_that_differ_in_one_byte",
+            "write_different_ids_at_the_same_time",
         ],
-    )
-    .perhaps(&["write_different_ids_at_the_same_time"]),
+    ),
     Mutant::new(
         "DoesNotTellWhatIsDeleted",
         kit::<DoesNotTellWhatIsDeleted>,
