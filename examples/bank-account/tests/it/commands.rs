@@ -1,9 +1,10 @@
 //! What each command prints, and that the sample of the README works.
 
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::Stdio;
 
 use crate::bank::{Bank, feed};
+use crate::import::signal;
 
 const FILE: &str = "id,account,kind,cents\n\
                     a,DE-1,deposit,500\n\
@@ -154,7 +155,7 @@ fn ctrl_c_ends_an_import_well() {
             "the import ended by itself"
         );
     }
-    interrupt(&child);
+    signal(&child, "INT");
     let status = child.wait().unwrap();
     // Open until now: what ended the import is the signal, not the end of its input.
     drop(stdin);
@@ -192,7 +193,7 @@ fn ctrl_c_in_the_middle_of_the_work_stores_exactly_what_was_acknowledged() {
             "the import ended by itself"
         );
     }
-    interrupt(&child);
+    signal(&child, "INT");
     let output = child.wait_with_output().unwrap();
     feeder.join().unwrap();
     let (printed, errors) = (
@@ -209,10 +210,4 @@ fn ctrl_c_in_the_middle_of_the_work_stores_exactly_what_was_acknowledged() {
         printed,
         format!("applied {stored} refused 0 duplicate 0 malformed 0\n")
     );
-}
-
-fn interrupt(child: &Child) {
-    let kill = format!("kill -INT {}", child.id());
-    let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
-    assert!(status.success());
 }

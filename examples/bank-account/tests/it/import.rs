@@ -2,23 +2,25 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Child, ChildStdin, ExitStatus, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::bank::Bank;
 use crate::checker::{FileLine, HEADER};
-use crate::receipts::{self, Receipt};
+use crate::receipts::{Receipt, Receipts};
 
 /// How long anything may take on a loaded machine; nothing is expected to take so long.
 const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(1);
+/// What a log says when a database is left alone for a while.
+pub(crate) const BREAKER_OPENED: &str = "circuit breaker opened";
 
 /// The process of an import; killed when dropped.
 pub(crate) struct Import {
     child: Child,
     input: Option<ChildStdin>,
-    receipts: PathBuf,
+    receipts: Receipts,
     log: PathBuf,
 }
 
@@ -40,7 +42,7 @@ impl Import {
         Self {
             child,
             input: Some(input),
-            receipts,
+            receipts: Receipts::of(receipts),
             log,
         }
     }
@@ -52,20 +54,20 @@ impl Import {
         assert!(written.is_ok(), "it has ended:\n{}", self.log());
     }
 
-    /// What it has told so far.
-    pub(crate) fn receipts(&self) -> Vec<Receipt> {
-        receipts::read(&self.receipts)
-    }
-
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
 
     /// Waits until so many of its lines are decided.
     pub(crate) fn decides(&mut self, lines: usize) {
+        self.until(|import| import.decided() >= lines);
+    }
+
+    /// As [`decides`](Self::decides), or until it says that its database does not serve it.
+    pub(crate) fn decides_or_gives_up(&mut self, lines: usize) {
+        let before = self.log().len();
         self.until(|import| {
-            let receipts = import.receipts();
-            receipts.iter().filter(|receipt| receipt.is_final()).count() >= lines
+            import.decided() >= lines || import.log()[before..].contains(BREAKER_OPENED)
         });
     }
 
@@ -74,11 +76,20 @@ impl Import {
         self.until(|import| import.log()[skipped..].contains(text));
     }
 
+    /// Stops it where it is, until it goes on.
+    pub(crate) fn pause(&self) {
+        signal(&self.child, "STOP");
+    }
+
+    pub(crate) fn go_on(&self) {
+        signal(&self.child, "CONT");
+    }
+
     /// Kills it where it is; gives the receipts that it has left.
     pub(crate) fn kill(mut self) -> Vec<Receipt> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
-        self.receipts()
+        self.receipts.so_far().to_vec()
     }
 
     /// Ends its input and waits until it has decided everything; gives its receipts.
@@ -90,11 +101,16 @@ impl Import {
             ended.is_some()
         });
         assert!(ended.unwrap().success(), "{}", self.log());
-        self.receipts()
+        self.receipts.so_far().to_vec()
+    }
+
+    fn decided(&mut self) -> usize {
+        let receipts = self.receipts.so_far();
+        receipts.iter().filter(|receipt| receipt.is_final()).count()
     }
 
     /// Waits while it works.
-    fn until(&mut self, mut condition: impl FnMut(&Self) -> bool) {
+    fn until(&mut self, mut condition: impl FnMut(&mut Self) -> bool) {
         let log = self.log.clone();
         wait_until(&log, || {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -113,7 +129,14 @@ impl Drop for Import {
     }
 }
 
-fn wait_until(log: &std::path::Path, mut condition: impl FnMut() -> bool) {
+/// Sends a signal, by its name without `SIG`.
+pub(crate) fn signal(process: &Child, name: &str) {
+    let kill = format!("kill -{name} {}", process.id());
+    let status = Command::new("sh").args(["-c", &kill]).status().unwrap();
+    assert!(status.success());
+}
+
+fn wait_until(log: &Path, mut condition: impl FnMut() -> bool) {
     let started = Instant::now();
     while !condition() {
         let late = started.elapsed() > PATIENCE;

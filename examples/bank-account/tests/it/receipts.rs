@@ -1,7 +1,9 @@
 //! What an import told about its bookings, answer by answer.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
 
 use serde::Deserialize;
 
@@ -32,18 +34,44 @@ impl Receipt {
     }
 }
 
-/// The receipts in a file; none if it does not exist yet.
-pub(crate) fn read(file: &Path) -> Vec<Receipt> {
-    if !file.exists() {
-        return Vec::new();
+/// Reads the receipts of an import, also while it adds to them.
+pub(crate) struct Receipts {
+    file: PathBuf,
+    /// How far it was read.
+    bytes: u64,
+    read: Vec<Receipt>,
+}
+
+impl Receipts {
+    /// Those in a file that may not exist yet.
+    pub(crate) fn of(file: PathBuf) -> Self {
+        Self {
+            file,
+            bytes: 0,
+            read: Vec::new(),
+        }
     }
-    csv::ReaderBuilder::new()
-        .has_headers(false)
-        .from_path(file)
-        .unwrap()
-        .deserialize()
-        .map(Result::unwrap)
-        .collect()
+
+    /// All there are by now.
+    pub(crate) fn so_far(&mut self) -> &[Receipt] {
+        if let Ok(mut file) = File::open(&self.file) {
+            let mut text = Vec::new();
+            file.seek(SeekFrom::Start(self.bytes)).unwrap();
+            file.read_to_end(&mut text).unwrap();
+            // A line may be half there while it is written.
+            let whole = text
+                .iter()
+                .rposition(|&byte| byte == b'\n')
+                .map_or(0, |end| end + 1);
+            self.bytes += whole as u64;
+            let mut lines = csv::ReaderBuilder::new()
+                .has_headers(false)
+                .from_reader(&text[..whole]);
+            self.read
+                .extend(lines.deserialize::<Receipt>().map(Result::unwrap));
+        }
+        &self.read
+    }
 }
 
 /// Whether every booking that was acknowledged is stored, once, as it was told.

@@ -1,6 +1,7 @@
 //! A database that does not answer for a while: the breaker opens, and everything goes on by itself afterwards.
 
 use crate::backend::{Sqlite, Stalls};
+use crate::import::BREAKER_OPENED;
 use crate::rounds::{rounds, say};
 use crate::workload::Workload;
 
@@ -19,7 +20,7 @@ fn import_survives_stalls<B: Stalls>(create: impl Fn() -> B, is_late: &str) {
             backend.stall();
             let before = import.log().len();
             import.feed(work.lines(work.part(stall + 1, STALLS + 1)));
-            import.logs("circuit breaker opened", before);
+            import.logs(BREAKER_OPENED, before);
             assert!(import.log().contains(is_late), "{}", import.log());
             backend.go_on();
         }
