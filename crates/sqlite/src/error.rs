@@ -1,8 +1,8 @@
 //! What SQLite's result codes mean for the caller: the one place that decides.
 
-use std::error::Error;
-
-use actix_persistence_storage_api::{Effect, Operation, StorageError, StorageErrorKind};
+use actix_persistence_sql::{Fault, Meaning};
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::error::DatabaseError;
 
 /// Primary result codes, see <https://www.sqlite.org/rescode.html#primary_result_code_list>.
 mod code {
@@ -23,75 +23,28 @@ mod code {
     pub(super) const NOTADB: i32 = 26;
 }
 
-/// Why an operation stopped, before anybody decided what that means for its caller.
-#[derive(Debug)]
-pub(crate) enum Fault {
-    /// SQLite or its driver says so.
-    Database(sqlx::Error),
-    /// This crate says so.
-    Refused {
-        kind: StorageErrorKind,
-        message: String,
-        source: Option<Box<dyn Error + Send + Sync>>,
-    },
-}
-
-impl Fault {
-    pub(crate) fn refused(kind: StorageErrorKind, message: impl Into<String>) -> Self {
-        Fault::Refused {
-            kind,
-            message: message.into(),
-            source: None,
-        }
-    }
-
-    /// Whether somebody else holds a lock, so that trying again soon is likely to work.
-    pub(crate) fn is_busy(&self) -> bool {
-        matches!(
-            primary_code(self),
-            Some(code::BUSY | code::LOCKED | code::PROTOCOL)
-        )
-    }
-}
-
-impl From<sqlx::Error> for Fault {
-    fn from(error: sqlx::Error) -> Self {
-        Fault::Database(error)
-    }
-}
-
-/// What a fault means; `effect` is what is certain about a write, and is not looked at for a read.
-pub(crate) fn classify(operation: Operation, effect: Effect, fault: Fault) -> StorageError {
-    let (kind, message) = match primary_code(&fault) {
-        Some(code) => meaning(code),
-        None => meaning_without_code(&fault),
+/// What an error means.
+///
+/// Nothing is certain about a commit that fails, whatever SQLite says: the log may hold it or not.
+pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
+    let (kind, message) = match primary_code(error) {
+        Some(code) => meaning_of_code(code),
+        None => UNKNOWN,
     };
-    let error = StorageError::new(kind, operation);
-    let error = if operation.writes() {
-        error.with_effect(effect)
-    } else {
-        error
-    };
-    match fault {
-        // The driver's wrapper repeats the cause in its own text.
-        Fault::Database(sqlx::Error::Database(source)) => {
-            error.with_message(message).with_source(source.into_error())
-        }
-        Fault::Database(source) => error.with_message(message).with_source(source),
-        Fault::Refused {
-            message,
-            source: None,
-            ..
-        } => error.with_message(message),
-        Fault::Refused {
-            message,
-            source: Some(source),
-            ..
-        } => error.with_message(message).with_source(source),
-    }
+    Meaning::new(kind, message).unknown()
 }
 
-fn meaning(code: i32) -> (StorageErrorKind, &'static str) {
+/// Whether somebody else holds a lock, so that trying again soon is likely to work.
+pub(crate) fn is_busy(fault: &Fault) -> bool {
+    matches!(
+        fault.reported().and_then(primary_code),
+        Some(code::BUSY | code::LOCKED | code::PROTOCOL)
+    )
+}
+
+const UNKNOWN: (StorageErrorKind, &str) = (StorageErrorKind::Backend, "SQLite refuses");
+
+fn meaning_of_code(code: i32) -> (StorageErrorKind, &'static str) {
     match code {
         code::BUSY | code::LOCKED | code::PROTOCOL => (
             StorageErrorKind::Unavailable,
@@ -129,45 +82,26 @@ fn meaning(code: i32) -> (StorageErrorKind, &'static str) {
             StorageErrorKind::TooLarge,
             "a value or the file is larger than SQLite takes here",
         ),
-        _ => (StorageErrorKind::Backend, "SQLite refuses"),
-    }
-}
-
-fn meaning_without_code(fault: &Fault) -> (StorageErrorKind, &'static str) {
-    match fault {
-        Fault::Refused { kind, .. } => (*kind, ""),
-        Fault::Database(sqlx::Error::WorkerCrashed) => (
-            StorageErrorKind::Unavailable,
-            "the connection's thread has ended",
-        ),
-        Fault::Database(
-            sqlx::Error::Decode(_)
-            | sqlx::Error::ColumnDecode { .. }
-            | sqlx::Error::RowNotFound
-            | sqlx::Error::ColumnNotFound(_)
-            | sqlx::Error::ColumnIndexOutOfBounds { .. },
-        ) => (
-            StorageErrorKind::Corrupt,
-            "a row does not hold what this version stores",
-        ),
-        Fault::Database(_) => (StorageErrorKind::Backend, "the driver refuses"),
+        _ => UNKNOWN,
     }
 }
 
 /// The low byte of an extended result code is the primary one.
-fn primary_code(fault: &Fault) -> Option<i32> {
-    let Fault::Database(sqlx::Error::Database(error)) = fault else {
-        return None;
-    };
+fn primary_code(error: &dyn DatabaseError) -> Option<i32> {
     let extended: i32 = error.code()?.parse().ok()?;
     Some(extended & 0xff)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
+
+    use actix_persistence_sql::classify;
+    use actix_persistence_storage_api::{Effect, Operation};
     use sqlx::{Connection, SqliteConnection};
 
     use super::*;
+    use crate::Sqlite;
 
     async fn fault_of(sql: &'static str) -> Fault {
         let mut connection = SqliteConnection::connect(":memory:").await.unwrap();
@@ -196,7 +130,7 @@ mod tests {
             ("SELECT * FROM no_such_table", Backend),
         ] {
             let fault = fault_of(sql).await;
-            let error = classify(Operation::WriteMessages, Effect::NotStored, fault);
+            let error = classify::<Sqlite>(Operation::WriteMessages, Effect::NotStored, fault);
             assert_eq!(error.kind(), kind, "{sql}: {error:?}");
             assert!(error.is_certainly_not_stored());
             assert!(error.source().is_some());
@@ -226,16 +160,16 @@ mod tests {
             (23, AccessDenied),
             (26, SchemaMismatch),
         ] {
-            assert_eq!(meaning(code).0, kind, "code {code}");
+            assert_eq!(meaning_of_code(code).0, kind, "code {code}");
         }
     }
 
     #[test]
     fn the_effect_is_kept_for_writes_only() {
-        let fault = || Fault::Database(sqlx::Error::WorkerCrashed);
-        let unknown = classify(Operation::WriteMessages, Effect::Unknown, fault());
+        let fault = || Fault::Driver(sqlx::Error::WorkerCrashed);
+        let unknown = classify::<Sqlite>(Operation::WriteMessages, Effect::Unknown, fault());
         assert_eq!(unknown.effect(), Some(Effect::Unknown));
-        let read = classify(Operation::LoadSnapshot, Effect::Unknown, fault());
+        let read = classify::<Sqlite>(Operation::LoadSnapshot, Effect::Unknown, fault());
         assert_eq!(read.effect(), None);
     }
 }

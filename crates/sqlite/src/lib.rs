@@ -1,18 +1,35 @@
 #![doc = include_str!("../README.md")]
 
 mod journal;
-mod snapshot_store;
 
 mod connection;
+mod dialect;
 mod options;
-mod plugin;
 
 mod error;
 mod queries;
-mod row;
 mod schema;
 
-pub use journal::SqliteJournal;
-pub use options::{InvalidSqliteOption, SqliteOptions, Synchronous};
-pub use plugin::SqlitePlugin;
-pub use snapshot_store::SqliteSnapshotStore;
+use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore};
+
+pub use actix_persistence_sql::{InvalidOption, StoreOptions};
+pub use connection::SqliteConnector;
+pub use dialect::Sqlite;
+pub use options::{SqliteOptions, Synchronous};
+
+/// A journal in one SQLite file.
+///
+/// Several journals, in one process or many, may use one file: SQLite lets one write at a time, and the fence keeps
+/// their persistence ids in order.
+pub type SqliteJournal = SqlJournal<Sqlite>;
+
+/// A snapshot store in one SQLite file, which may be that of a journal.
+///
+/// Keeps any number of snapshots of an id.
+pub type SqliteSnapshotStore = SqlSnapshotStore<Sqlite>;
+
+/// Makes stores in SQLite files, each from a section with the keys of [`SqliteOptions`]; clones are the same plugin.
+///
+/// Stores on one file share its connections, so the file has one writer in this process.
+/// For that they must agree on `busy-timeout`, `synchronous`, `read-connections` and the `mode` in the `url`.
+pub type SqlitePlugin = SqlPlugin<Sqlite>;

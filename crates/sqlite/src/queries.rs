@@ -3,18 +3,12 @@
 mod journal_queries;
 mod rows;
 mod snapshot_queries;
-mod table_name;
-
-use std::sync::Arc;
-
-use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
 pub(crate) use journal_queries::{
-    EVENTS_IN_A_ROW, JournalQueries, JournalTables, LARGE_PAYLOAD_BYTES,
+    EVENTS_IN_A_ROW, JournalQueries, LARGE_PAYLOAD_BYTES, journal_statements,
 };
 pub(crate) use rows::{RowsStatement, chunk_sizes};
-pub(crate) use snapshot_queries::SnapshotQueries;
-pub(crate) use table_name::TableName;
+pub(crate) use snapshot_queries::snapshot_statements;
 
 /// Takes the write lock at once: a transaction that reads first could no longer wait for it.
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
@@ -32,32 +26,20 @@ pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 
 /// Holds a row for the journal, and one for the snapshot store, of each set of table names in the file.
-pub(crate) const VERSION_TABLE: &str = "actix_persistence_schema";
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
-    CREATE TABLE IF NOT EXISTS actix_persistence_schema (
+    CREATE TABLE IF NOT EXISTS {version_table} (
         table_name   TEXT    NOT NULL PRIMARY KEY COLLATE NOCASE,
         other_tables TEXT    NOT NULL COLLATE NOCASE,
         component    TEXT    NOT NULL,
         version      INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID";
 pub(crate) const SELECT_VERSION: &str = "\
-    SELECT component, version, other_tables, other_tables = ?2 FROM actix_persistence_schema WHERE table_name = ?1";
+    SELECT component, version, other_tables FROM {version_table} WHERE table_name = ?1";
 pub(crate) const SET_VERSION: &str = "\
-    INSERT INTO actix_persistence_schema (table_name, component, version, other_tables) VALUES (?1, ?2, ?3, ?4)
+    INSERT INTO {version_table} (table_name, other_tables, component, version) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (table_name) DO UPDATE SET version = excluded.version";
 /// Changes nothing, but only where something could be changed.
 pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";
 pub(crate) const TABLE_EXISTS: &str = "\
     SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE)";
-
-/// Puts names into a text, for each `{key}` its name in quotes: the only way in which names enter SQL.
-///
-/// Safe because a [`TableName`] is a plain identifier, and everything else in the text is written in this crate.
-/// The quotes let a table be called `order`.
-pub(crate) fn with_names(text: &str, names: &[(&str, &TableName)]) -> SqlStr {
-    let named = names.iter().fold(text.to_owned(), |text, (key, name)| {
-        text.replace(&format!("{{{key}}}"), &format!("\"{}\"", name.as_str()))
-    });
-    AssertSqlSafe(Arc::<str>::from(named)).into_sql_str()
-}

@@ -27,15 +27,25 @@ enum Family {
     Tokio,
 }
 
-const RULES: [Rule; 7] = [
+const RULES: [Rule; 9] = [
     Rule {
         crates: &["storage-api"],
         ours: Some(&[]),
         forbidden: &[Family::Actix, Family::Sqlx, Family::Tokio],
     },
     Rule {
-        crates: &["memory", "sqlite", "custom-journal"],
+        crates: &["memory", "custom-journal"],
         ours: Some(&["storage-api"]),
+        forbidden: &[Family::Actix],
+    },
+    Rule {
+        crates: &["sql"],
+        ours: Some(&["storage-api"]),
+        forbidden: &[Family::Actix],
+    },
+    Rule {
+        crates: &["sqlite", "postgres", "mysql"],
+        ours: Some(&["storage-api", "sql"]),
         forbidden: &[Family::Actix],
     },
     Rule {

@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 
 use actix_persistence_storage_api::StorageErrorKind;
 
-use crate::error::Fault;
 use crate::options::{Location, Mode};
+use actix_persistence_sql::Fault;
 
 /// Tells one file from another under the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

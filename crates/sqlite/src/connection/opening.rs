@@ -4,18 +4,11 @@ use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
 use sqlx::{ConnectOptions, SqliteConnection};
 
-use super::ConnectionSettings;
-use crate::error::Fault;
+use actix_persistence_sql::{Fault, Role};
+
+use super::SqliteConnector;
 use crate::options::{Mode, Synchronous};
 use crate::queries;
-
-/// What a connection is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    SetUp,
-    Writer,
-    Reader,
-}
 
 /// Before it, concurrent checkpoints could damage a database: <https://www.sqlite.org/wal.html#walreset>.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
@@ -25,7 +18,7 @@ const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 const ROWS_AHEAD: usize = 2;
 
 pub(super) async fn open(
-    settings: &ConnectionSettings,
+    settings: &SqliteConnector,
     role: Role,
 ) -> Result<SqliteConnection, Fault> {
     let options = SqliteConnectOptions::new()
@@ -75,7 +68,7 @@ pub(super) async fn set_write_ahead_log(connection: &mut SqliteConnection) -> Re
 /// Whether the settings took hold: SQLite ignores a pragma it cannot obey.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
-    settings: &ConnectionSettings,
+    settings: &SqliteConnector,
     role: Role,
 ) -> Result<(), Fault> {
     let mode: String = sqlx::query_scalar(queries::JOURNAL_MODE)

@@ -1,6 +1,9 @@
 //! What becomes of connections when something goes wrong on them.
 
-use actix_persistence_storage_api::StorageErrorKind;
+use std::sync::{Arc, Mutex};
+
+use actix_persistence_sql::{Component, Connections, Names, TableName};
+use actix_persistence_storage_api::{Effect, Operation, StorageError};
 use sqlx::SqlSafeStr;
 use tempfile::TempDir;
 use tokio::sync::oneshot;
@@ -11,28 +14,28 @@ use crate::queries::{FULLFSYNC, SYNCHRONOUS};
 
 const OPERATION: Operation = Operation::WriteMessages;
 
+type Database = Connections<SqliteConnector>;
+
 async fn database() -> (TempDir, Arc<Database>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("some.db");
     let options =
         SqliteOptions::new(path.to_str().unwrap()).with_busy_timeout(Duration::from_millis(200));
-    let database = Database::new(options.connection_settings().unwrap());
-    let component = Component::journal(&options.journal_tables().unwrap());
+    let database = Database::new(SqliteConnector::new(&options).unwrap());
+    let step = "CREATE TABLE t (a INTEGER NOT NULL UNIQUE)";
+    let table = vec![TableName::parse("t").unwrap()];
+    let component = Component::new("journal", table, &[step], Names::new('"', None));
     database
         .initialize(Arc::new(component), true)
         .await
         .unwrap();
-    let database = Arc::new(database);
-    run(&database, "CREATE TABLE t (a INTEGER NOT NULL UNIQUE)")
-        .await
-        .unwrap();
-    (directory, database)
+    (directory, Arc::new(database))
 }
 
 async fn run(database: &Database, sql: impl SqlSafeStr) -> Result<(), StorageError> {
     let sql = sql.into_sql_str();
     database
-        .write(OPERATION, move |connection| {
+        .transaction(OPERATION, sql, |connection, sql| {
             Box::pin(async move {
                 sqlx::raw_sql(sql).execute(connection).await?;
                 Ok(())
@@ -54,15 +57,16 @@ async fn number(database: &Database, sql: &'static str) -> i64 {
 async fn every_connection_syncs_as_far_as_was_asked_for() {
     let (_directory, database) = database().await;
     for synchronous in [Synchronous::Full, Synchronous::Normal] {
-        let settings = ConnectionSettings {
+        let settings = SqliteConnector {
             synchronous,
-            ..database.settings().clone()
+            ..database.connector().clone()
         };
         let expected = match synchronous {
             Synchronous::Full => [2, 1],
             Synchronous::Normal => [1, 0],
         };
-        for role in [Role::SetUp, Role::Writer, Role::Reader] {
+        let set_up = Role::SetUp { may_create: false };
+        for role in [set_up, Role::Writer, Role::Reader] {
             let mut connection = opening::open(&settings, role).await.unwrap();
             let mut found = [0; 2];
             for (pragma, found) in [SYNCHRONOUS, FULLFSYNC].into_iter().zip(&mut found) {
@@ -88,7 +92,7 @@ async fn a_full_database_stores_nothing_and_works_again_on_a_fresh_connection() 
     assert!(error.is_certainly_not_stored());
 
     for a in 2..10 {
-        let result = database.write(OPERATION, move |connection| {
+        let result = database.transaction(OPERATION, a, |connection, a| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO t VALUES (?)")
                     .bind(a)
@@ -131,7 +135,7 @@ async fn a_commit_that_fails_has_an_unknown_outcome_and_loses_its_connection() {
 async fn a_panic_is_an_error_of_unknown_outcome_and_stores_nothing() {
     let (_directory, database) = database().await;
     let result: Result<(), _> = database
-        .write(OPERATION, |connection| {
+        .transaction(OPERATION, (), |connection, ()| {
             Box::pin(async move {
                 sqlx::query("INSERT INTO t VALUES (1)")
                     .execute(connection)
@@ -153,8 +157,10 @@ async fn an_operation_goes_on_to_its_end_when_its_caller_goes_away() {
     let (ended, has_ended) = oneshot::channel();
     let caller = tokio::spawn({
         let database = Arc::clone(&database);
+        let channels = Arc::new(Mutex::new(Some((begun, may_go_on, ended))));
         async move {
-            let work = database.write(OPERATION, move |connection| {
+            let work = database.write(OPERATION, channels, |connection, channels| {
+                let (begun, may_go_on, ended) = channels.lock().unwrap().take().unwrap();
                 Box::pin(async move {
                     begun.send(()).unwrap();
                     may_go_on.await.unwrap();
@@ -185,8 +191,10 @@ async fn waiting_for_a_connection_ends_with_unavailable() {
     let (go_on, may_go_on) = oneshot::channel::<()>();
     let holder = tokio::spawn({
         let database = Arc::clone(&database);
+        let channels = Arc::new(Mutex::new(Some((begun, may_go_on))));
         async move {
-            let work = database.write(OPERATION, move |_| {
+            let work = database.write(OPERATION, channels, |_, channels| {
+                let (begun, may_go_on) = channels.lock().unwrap().take().unwrap();
                 Box::pin(async move {
                     begun.send(()).unwrap();
                     may_go_on.await.unwrap();

@@ -1,16 +1,16 @@
-//! Taking over ids, and their highest numbers.
+//! Taking over ids.
 
 use std::collections::HashMap;
 
-use actix_persistence_storage_api::{PersistenceId, Recovered, RecoveryRequest, SequenceNr};
+use actix_persistence_sql::{Fault, Values, get_key, get_number};
+use actix_persistence_storage_api::{Recovered, RecoveryRequest};
 use sqlx::SqliteConnection;
 
-use crate::error::Fault;
+use crate::Sqlite;
 use crate::queries::{JournalQueries, chunk_sizes};
-use crate::row::{Values, corrupt, get, get_number};
 
 /// Raises the epochs of all requests, in the transaction of the caller.
-pub(super) async fn recover(
+pub(crate) async fn recover(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     requests: &[RecoveryRequest],
@@ -20,9 +20,9 @@ pub(super) async fn recover(
     for size in chunk_sizes(requests.len()) {
         let (chunk, after) = rest.split_at(size);
         rest = after;
-        let mut values = Values::with_capacity(2 * size);
+        let mut values = Values::<Sqlite>::with_capacity(2 * size);
         for request in chunk {
-            values.text(request.persistence_id.as_str());
+            values.id(&request.persistence_id);
             values.writer(request.writer);
         }
         let sql = queries.recover.of(size);
@@ -30,11 +30,11 @@ pub(super) async fn recover(
             .fetch_all(&mut *connection)
             .await?;
         for row in &rows {
-            let id: String = get(row, 0)?;
+            let id = get_key::<Sqlite>(row, 0)?;
             let recovered = Recovered {
-                highest_sequence_nr: get_number(row, 1)?,
-                deleted_to: get_number(row, 2)?,
-                epoch: get_number(row, 3)?,
+                highest_sequence_nr: get_number::<Sqlite>(row, 1)?,
+                deleted_to: get_number::<Sqlite>(row, 2)?,
+                epoch: get_number::<Sqlite>(row, 3)?,
             };
             by_id.insert(id, recovered);
         }
@@ -42,21 +42,7 @@ pub(super) async fn recover(
     let in_order = requests.iter().map(|request| {
         let id = request.persistence_id.as_str();
         let recovered = by_id.get(id).copied();
-        recovered.ok_or_else(|| corrupt(format!("SQLite gave no row for {id:?}")))
+        recovered.ok_or_else(|| Fault::corrupt(format!("SQLite gave no row for {id:?}")))
     });
     in_order.collect()
-}
-
-/// The highest number ever stored for an id.
-pub(super) async fn highest(
-    connection: &mut SqliteConnection,
-    queries: &JournalQueries,
-    id: &PersistenceId,
-) -> Result<SequenceNr, Fault> {
-    let mut values = Values::with_capacity(1);
-    values.text(id.as_str());
-    let row = sqlx::query_with(queries.highest.clone(), values.into_arguments())
-        .fetch_one(connection)
-        .await?;
-    get_number(&row, 0)
 }

@@ -2,21 +2,20 @@
 
 mod packed;
 
+use actix_persistence_sql::{Fault, Values, get_bytes, get_number, to_bound, to_integer};
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, SequenceNr,
 };
-use bytes::Bytes;
 use futures_util::TryStreamExt;
-use sqlx::SqliteConnection;
+use sqlx::{Row, SqliteConnection};
 
-use crate::error::Fault;
+use crate::Sqlite;
 use crate::queries::{EVENTS_IN_A_ROW, JournalQueries};
-use crate::row::{Values, corrupt, get, get_number, to_bound, to_integer};
 
 use packed::{Packed, Unpacked};
 
 /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
-pub(super) async fn read_page(
+pub(crate) async fn read_page(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     id: &PersistenceId,
@@ -71,7 +70,7 @@ impl Draft {
             let last = self.events.last().map_or(0, |last| last.event.sequence_nr);
             if next.event.sequence_nr <= last {
                 let found = next.event.sequence_nr;
-                return Err(corrupt(format!(
+                return Err(Fault::corrupt(format!(
                     "sequence number {found} comes after {last}"
                 )));
             }
@@ -89,8 +88,8 @@ async fn read_draft(
     range: ReplayRange,
     draft: &mut Draft,
 ) -> Result<(), Fault> {
-    let mut values = Values::with_capacity(4);
-    values.text(id.as_str());
+    let mut values = Values::<Sqlite>::with_capacity(4);
+    values.id(id);
     values.integer(to_bound(range.from));
     // No number is above what SQLite stores, so a range that begins there is empty.
     values.integer(to_integer(range.from).map_or(0, |_| to_bound(range.to)));
@@ -104,8 +103,8 @@ async fn read_draft(
     let sql = queries.replay.clone();
     let mut rows = sqlx::query_with(sql, values.into_arguments()).fetch(connection);
     while let Some(row) = rows.try_next().await? {
-        draft.deleted_to = get_number(&row, 0)?;
-        draft.take(get(&row, 1)?)?;
+        draft.deleted_to = get_number::<Sqlite>(&row, 0)?;
+        draft.take(row.try_get(1)?)?;
         if draft.more {
             // The statement ends with the stream.
             break;
@@ -123,8 +122,8 @@ async fn fill_in_large(
 ) -> Result<bool, Fault> {
     for unpacked in events.iter_mut().filter(|unpacked| unpacked.is_large) {
         let event = &mut unpacked.event;
-        let mut values = Values::with_capacity(2);
-        values.text(id.as_str());
+        let mut values = Values::<Sqlite>::with_capacity(2);
+        values.id(id);
         values.integer(to_bound(event.sequence_nr));
         let sql = queries.large_payloads.clone();
         let found = sqlx::query_with(sql, values.into_arguments())
@@ -133,9 +132,9 @@ async fn fill_in_large(
         let Some(found) = found else {
             return Ok(false);
         };
-        event.payload.bytes = Bytes::from(get::<Vec<u8>>(&found, 0)?);
+        event.payload.bytes = get_bytes::<Sqlite>(&found, 0)?;
         if let Some(metadata) = &mut event.metadata {
-            metadata.bytes = Bytes::from(get::<Vec<u8>>(&found, 1)?);
+            metadata.bytes = get_bytes::<Sqlite>(&found, 1)?;
         }
     }
     Ok(true)

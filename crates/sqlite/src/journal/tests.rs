@@ -1,8 +1,11 @@
 //! A journal whose disk is full.
 
-use actix_persistence_storage_api::{EventRecord, Payload, StorageErrorKind, Timestamp};
+use actix_persistence_storage_api::{
+    AtomicWrite, EventRecord, Journal, Operation, Payload, PersistenceId, SequenceNr,
+    StorageErrorKind, Timestamp, WriterId,
+};
 
-use super::*;
+use crate::{SqliteJournal, SqliteOptions};
 
 fn write(id: &PersistenceId, writer: WriterId, number: SequenceNr, bytes: usize) -> AtomicWrite {
     let payload = Payload::new(1, "m", vec![1; bytes]);
@@ -25,8 +28,8 @@ async fn a_write_that_finds_the_disk_full_fails_and_is_not_a_rejection() {
 
     // The limit is one of the connection, as if there were no space for a while.
     let limited = journal
-        .database
-        .write(Operation::WriteMessages, |connection| {
+        .connections()
+        .write(Operation::WriteMessages, (), |connection, ()| {
             Box::pin(async move {
                 sqlx::query("PRAGMA max_page_count = 1")
                     .execute(connection)

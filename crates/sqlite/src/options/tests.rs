@@ -9,17 +9,14 @@ fn section() -> Section {
 }
 
 fn errors_of(section: &Section) -> String {
-    let mut reader = section.reader();
-    SqliteOptions::read(&mut reader);
-    reader.finish().unwrap_err().to_string()
+    let errors = SqliteOptions::of_section(section, &()).unwrap_err();
+    errors.to_string()
 }
 
 #[test]
 fn an_empty_section_gives_the_defaults_and_they_are_valid() {
     let section = section();
-    let mut reader = section.reader();
-    let options = SqliteOptions::read(&mut reader);
-    reader.finish().unwrap();
+    let options = SqliteOptions::of_section(&section, &()).unwrap();
     assert_eq!(options, SqliteOptions::default());
     options.validate().unwrap();
     assert_eq!(options.synchronous, Synchronous::Full);
@@ -44,21 +41,22 @@ fn every_key_is_read() {
         .with("max-page-events", 6)
         .with("max-page-bytes", "2KiB")
         .with("delete-chunk-events", 7);
-    let mut reader = section.reader();
-    let options = SqliteOptions::read(&mut reader);
-    reader.finish().unwrap();
+    let options = SqliteOptions::of_section(&section, &()).unwrap();
     let expected = SqliteOptions::new("sqlite://x.db")
-        .with_auto_initialize(false)
         .with_busy_timeout(Duration::from_millis(250))
         .with_synchronous(Synchronous::Normal)
         .with_read_connections(2)
-        .with_journal_tables("e", "t", "m")
-        .with_snapshot_table("s")
-        .with_max_event_bytes(2 * 1024 * 1024)
-        .with_max_snapshot_bytes(77)
-        .with_max_group(5, 1024)
-        .with_max_page(6, 2048)
-        .with_delete_chunk_events(7);
+        .with_store(|store| {
+            store
+                .with_auto_initialize(false)
+                .with_journal_tables("e", "t", "m")
+                .with_snapshot_table("s")
+                .with_max_event_bytes(2 * 1024 * 1024)
+                .with_max_snapshot_bytes(77)
+                .with_max_group(5, 1024)
+                .with_max_page(6, 2048)
+                .with_delete_chunk_events(7)
+        });
     assert_eq!(options, expected);
 }
 

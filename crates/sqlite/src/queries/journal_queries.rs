@@ -1,24 +1,17 @@
 //! The statements of the journal.
 
+use actix_persistence_sql::{JournalStatements, Names};
 use sqlx::SqlStr;
 
-use super::{RowsStatement, TableName, with_names};
+use super::RowsStatement;
 
-/// The names of the journal's tables.
-#[derive(Clone, Debug)]
-pub(crate) struct JournalTables {
-    pub(crate) events: TableName,
-    pub(crate) tags: TableName,
-    pub(crate) metadata: TableName,
-}
-
-/// The statements of one journal, with its table names in them.
+/// The statements of one journal that only SQLite has, with its table names in them.
 #[derive(Debug)]
-pub(crate) struct JournalQueries {
+pub struct JournalQueries {
     /// Takes over ids. Values: id, writer. Gives: id, highest, deleted_to, epoch.
     pub(crate) recover: RowsStatement,
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
-    /// Gives, for each that differs: id, epoch, writer, highest; NULL for epoch and writer of an unknown one.
+    /// Gives the id of each that differs.
     pub(crate) check_fence: RowsStatement,
     /// Stores events without metadata. Values: id, number, slice, timestamp, writer, serializer, manifest, adapter
     /// manifest, payload.
@@ -27,22 +20,24 @@ pub(crate) struct JournalQueries {
     pub(crate) insert_events_with_metadata: RowsStatement,
     /// Stores tags. Values: id, number, tag.
     pub(crate) insert_tags: RowsStatement,
-    /// The highest number ever stored of one id.
-    pub(crate) highest: SqlStr,
-    /// Raises what is deleted. Values: id, highest, deleted_to. Gives: deleted_to, purged_to.
-    pub(crate) raise_deleted_to: SqlStr,
-    /// Some id with deleted rows that are still there. Gives: id, deleted_to, purged_to.
-    pub(crate) next_unpurged: SqlStr,
-    /// Removes the tags of the events of an id up to a number.
-    pub(crate) purge_tags: SqlStr,
-    /// Removes the events of an id up to a number.
-    pub(crate) purge_events: SqlStr,
-    /// Notes that the rows of an id are removed up to a number.
-    pub(crate) set_purged_to: SqlStr,
     /// Reads events. Values: id, from, to, how many in a row. Gives: deleted_to, packed events; at least one row.
     pub(crate) replay: SqlStr,
     /// The payload and the payload of the metadata of one event. Values: id, number.
     pub(crate) large_payloads: SqlStr,
+}
+
+/// The statements of one journal that every database has.
+pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
+    JournalStatements {
+        highest: names.fill(HIGHEST),
+        position: names.fill(POSITION),
+        raise_deleted_to: names.fill(RAISE_DELETED_TO),
+        unpurged: names.fill(UNPURGED),
+        next_unpurged: names.fill(NEXT_UNPURGED),
+        purge_tags: names.fill(PURGE_TAGS),
+        purge_events: names.fill(PURGE_EVENTS),
+        set_purged_to: names.fill(SET_PURGED_TO),
+    }
 }
 
 /// Payloads that have more bytes with their metadata are left out of a page and read one by one, so that little is
@@ -53,9 +48,9 @@ pub(crate) const LARGE_PAYLOAD_BYTES: usize = 16 * 1024;
 pub(crate) const EVENTS_IN_A_ROW: usize = 64;
 
 const RECOVER: &str = "\
-INSERT INTO {metadata} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 SELECT v.column1,
-       COALESCE((SELECT MAX(e.sequence_nr) FROM {events} AS e WHERE e.persistence_id = v.column1), 0),
+       COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0),
        0, 0, 1, v.column2
 FROM (VALUES {rows}) AS v
 WHERE true
@@ -66,59 +61,70 @@ ON CONFLICT (persistence_id) DO UPDATE SET
 RETURNING persistence_id, highest, deleted_to, epoch";
 
 const CHECK_FENCE: &str = "\
-SELECT v.column1, m.epoch, m.writer_uuid,
-       MAX(COALESCE(m.highest, 0),
-           COALESCE((SELECT MAX(e.sequence_nr) FROM {events} AS e WHERE e.persistence_id = v.column1), 0))
-           AS stored_highest
+SELECT v.column1
 FROM (VALUES {rows}) AS v
-LEFT JOIN {metadata} AS m ON m.persistence_id = v.column1
-WHERE m.epoch IS NOT v.column2 OR v.column2 < 1 OR stored_highest IS NOT v.column3
-ORDER BY v.column1";
+LEFT JOIN {metadata_table} AS m ON m.persistence_id = v.column1
+WHERE m.epoch IS NOT v.column2
+   OR MAX(COALESCE(m.highest, 0),
+          COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0))
+      IS NOT v.column3";
 
 const INSERT_EVENTS: &str = "\
-INSERT INTO {events} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
+INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
     adapter_manifest, payload)
 VALUES {rows}";
 
 const INSERT_EVENTS_WITH_METADATA: &str = "\
-INSERT INTO {events} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
+INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
     adapter_manifest, payload, metadata_serializer_id, metadata_manifest, metadata_payload)
 VALUES {rows}";
 
 const INSERT_TAGS: &str = "\
-INSERT INTO {tags} (tag, ordering)
+INSERT INTO {tag_table} (tag, ordering)
 SELECT v.column3, e.ordering
 FROM (VALUES {rows}) AS v
-CROSS JOIN {events} AS e ON e.persistence_id = v.column1 AND e.sequence_nr = v.column2
+CROSS JOIN {event_table} AS e ON e.persistence_id = v.column1 AND e.sequence_nr = v.column2
 WHERE true
 ON CONFLICT (tag, ordering) DO NOTHING";
 
 const HIGHEST: &str = "\
-SELECT MAX(COALESCE((SELECT highest FROM {metadata} WHERE persistence_id = ?1), 0),
-           COALESCE((SELECT MAX(sequence_nr) FROM {events} WHERE persistence_id = ?1), 0))";
+SELECT MAX(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = ?1), 0),
+           COALESCE((SELECT MAX(sequence_nr) FROM {event_table} WHERE persistence_id = ?1), 0))";
 
-/// An id that has events but no row here was never recovered: other tools put them there.
+/// An id that has events but no row in the table of metadata was never recovered: other tools put them there.
+const POSITION: &str = "\
+SELECT COALESCE(m.epoch, 0), COALESCE(m.writer_uuid, zeroblob(16)),
+       MAX(COALESCE(m.highest, 0),
+           COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0))
+FROM (VALUES (?1)) AS v
+LEFT JOIN {metadata_table} AS m ON m.persistence_id = v.column1";
+
 const RAISE_DELETED_TO: &str = "\
-INSERT INTO {metadata} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
-VALUES (?1, ?2, ?3, 0, 0, zeroblob(16))
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+SELECT ?2, highest, MIN(?1, highest), 0, 0, zeroblob(16)
+FROM (SELECT MAX(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = ?2), 0),
+                 COALESCE((SELECT MAX(sequence_nr) FROM {event_table} WHERE persistence_id = ?2), 0)) AS highest)
+WHERE highest > 0
 ON CONFLICT (persistence_id) DO UPDATE SET
     highest = MAX(highest, excluded.highest),
-    deleted_to = MAX(deleted_to, excluded.deleted_to)
-RETURNING deleted_to, purged_to";
+    deleted_to = MAX(deleted_to, excluded.deleted_to)";
+
+const UNPURGED: &str = "\
+SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = ?1";
 
 const NEXT_UNPURGED: &str = "\
-SELECT persistence_id, deleted_to, purged_to FROM {metadata}
+SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
 WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1";
 
 const PURGE_TAGS: &str = "\
-DELETE FROM {tags} WHERE ordering IN
-    (SELECT ordering FROM {events} WHERE persistence_id = ?1 AND sequence_nr <= ?2)";
+DELETE FROM {tag_table} WHERE ordering IN
+    (SELECT ordering FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2)";
 
 const PURGE_EVENTS: &str = "\
-DELETE FROM {events} WHERE persistence_id = ?1 AND sequence_nr <= ?2";
+DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2";
 
 const SET_PURGED_TO: &str = "\
-UPDATE {metadata} SET purged_to = ?2 WHERE persistence_id = ?1";
+UPDATE {metadata_table} SET purged_to = ?1 WHERE persistence_id = ?2";
 
 /// One statement, so that the events and what is deleted are of one moment without a transaction around them.
 ///
@@ -131,14 +137,14 @@ UPDATE {metadata} SET purged_to = ?2 WHERE persistence_id = ?1";
 const REPLAY: &str = "\
 WITH RECURSIVE
 deleted (deleted_to) AS (
-    SELECT COALESCE((SELECT deleted_to FROM {metadata} WHERE persistence_id = ?1), 0)
+    SELECT COALESCE((SELECT deleted_to FROM {metadata_table} WHERE persistence_id = ?1), 0)
 ),
 chunk (start) AS (
-    SELECT (SELECT MIN(e.sequence_nr) FROM {events} AS e
+    SELECT (SELECT MIN(e.sequence_nr) FROM {event_table} AS e
             WHERE e.persistence_id = ?1 AND e.sequence_nr BETWEEN MAX(?2, deleted_to + 1) AND ?3)
     FROM deleted
     UNION ALL
-    SELECT (SELECT MIN(e.sequence_nr) FROM {events} AS e
+    SELECT (SELECT MIN(e.sequence_nr) FROM {event_table} AS e
             WHERE e.persistence_id = ?1 AND e.sequence_nr BETWEEN start + ?4 AND ?3)
     FROM chunk WHERE start IS NOT NULL
 )
@@ -151,25 +157,19 @@ SELECT deleted_to,
             CASE WHEN octet_length(e.payload) + COALESCE(octet_length(e.metadata_payload), 0) <= {large}
                  THEN concat(e.metadata_payload, e.payload) END,
             (SELECT concat(count(*), ',', group_concat(concat(octet_length(t.tag), ',', t.tag), ''))
-             FROM {tags} AS t WHERE t.ordering = e.ordering)), '')) AS BLOB)
-        FROM {events} AS e
+             FROM {tag_table} AS t WHERE t.ordering = e.ordering)), '')) AS BLOB)
+        FROM {event_table} AS e
         WHERE e.persistence_id = ?1 AND e.sequence_nr BETWEEN start AND MIN(start + ?4 - 1, ?3))
 FROM chunk CROSS JOIN deleted";
 
 const LARGE_PAYLOADS: &str = "\
-SELECT payload, metadata_payload FROM {events} WHERE persistence_id = ?1 AND sequence_nr = ?2";
+SELECT payload, metadata_payload FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr = ?2";
 
 impl JournalQueries {
-    pub(crate) fn new(tables: &JournalTables) -> Self {
-        let names = [
-            ("events", &tables.events),
-            ("tags", &tables.tags),
-            ("metadata", &tables.metadata),
-        ];
-        let one = |text: &str| with_names(text, &names);
+    pub(crate) fn new(names: &Names) -> Self {
         let rows = |text: &str, columns: usize| {
             let row = format!("({})", vec!["?"; columns].join(", "));
-            RowsStatement::new(text, &row, &names)
+            RowsStatement::new(text, &row, names)
         };
         Self {
             recover: rows(RECOVER, 2),
@@ -177,20 +177,19 @@ impl JournalQueries {
             insert_events: rows(INSERT_EVENTS, 9),
             insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, 12),
             insert_tags: rows(INSERT_TAGS, 3),
-            highest: one(HIGHEST),
-            raise_deleted_to: one(RAISE_DELETED_TO),
-            next_unpurged: one(NEXT_UNPURGED),
-            purge_tags: one(PURGE_TAGS),
-            purge_events: one(PURGE_EVENTS),
-            set_purged_to: one(SET_PURGED_TO),
-            replay: one(&REPLAY.replace("{large}", &LARGE_PAYLOAD_BYTES.to_string())),
-            large_payloads: one(LARGE_PAYLOADS),
+            replay: names.fill(&replay()),
+            large_payloads: names.fill(LARGE_PAYLOADS),
         }
     }
 }
 
+fn replay() -> String {
+    REPLAY.replace("{large}", &LARGE_PAYLOAD_BYTES.to_string())
+}
+
 #[cfg(test)]
 mod tests {
+    use actix_persistence_sql::TableName;
     use actix_persistence_storage_api::Journal;
     use sqlx::Row;
     use sqlx::sqlite::SqliteConnectOptions;
@@ -204,22 +203,22 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("some.db");
         let options = SqliteOptions::new(path.to_str().unwrap());
-        let tables = options.journal_tables().unwrap();
+        let [events, tags, metadata] = ["event_journal", "event_tag", "journal_metadata"]
+            .map(|name| TableName::parse(name).unwrap());
         let journal = SqliteJournal::new(options).unwrap();
         journal.initialize().await.unwrap();
 
-        let names = [
-            ("events", &tables.events),
-            ("tags", &tables.tags),
-            ("metadata", &tables.metadata),
-        ];
-        let replay = format!("EXPLAIN QUERY PLAN {REPLAY}").replace("{large}", "1");
+        let names = Names::new('"', None)
+            .table("event_table", &events)
+            .table("tag_table", &tags)
+            .table("metadata_table", &metadata);
+        let replay = names.fill(&format!("EXPLAIN QUERY PLAN {}", replay()));
         let mut connection: SqliteConnection = SqliteConnectOptions::new()
             .filename(&path)
             .connect()
             .await
             .unwrap();
-        let rows = sqlx::query(with_names(&replay, &names)).fetch_all(&mut connection);
+        let rows = sqlx::query(replay).fetch_all(&mut connection);
         let rows = rows.await.unwrap();
         let plan: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
         assert!(plan.iter().any(|step| step == "SCAN chunk"), "{plan:#?}");

@@ -1,8 +1,7 @@
 //! Statements with several rows of values.
 
+use actix_persistence_sql::Names;
 use sqlx::SqlStr;
-
-use super::{TableName, with_names};
 
 /// The most rows in one statement.
 const LARGEST: usize = 128;
@@ -23,10 +22,10 @@ pub(crate) struct RowsStatement(Vec<SqlStr>);
 
 impl RowsStatement {
     /// Repeats `row` for `{rows}` in the text.
-    pub(super) fn new(text: &str, row: &str, names: &[(&str, &TableName)]) -> Self {
+    pub(super) fn new(text: &str, row: &str, names: &Names) -> Self {
         let texts = sizes().map(|size| {
             let rows = vec![row; size].join(", ");
-            with_names(&text.replace("{rows}", &rows), names)
+            names.fill(&text.replace("{rows}", &rows))
         });
         Self(texts.collect())
     }
@@ -70,7 +69,7 @@ mod tests {
 
     #[test]
     fn chunks_add_up_and_have_a_statement_of_their_size() {
-        let statement = RowsStatement::new("VALUES {rows}", "(?)", &[]);
+        let statement = RowsStatement::new("VALUES {rows}", "(?)", &Names::new('"', None));
         for total in (0..=300).chain([999, 1_000, 1_001, 12_345]) {
             let chunks: Vec<_> = chunk_sizes(total).collect();
             assert_eq!(chunks.iter().sum::<usize>(), total);

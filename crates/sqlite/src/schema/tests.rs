@@ -1,26 +1,24 @@
 //! Steps from version to version, tried with versions that are not there yet.
 
+use actix_persistence_sql::{Component, Fault, Names, TableName};
 use actix_persistence_storage_api::StorageErrorKind;
-use sqlx::{Connection, SqlSafeStr, SqliteConnection};
+use sqlx::{Connection, SqliteConnection};
 
-use super::*;
+use crate::Sqlite;
 
 async fn connection() -> SqliteConnection {
     SqliteConnection::connect(":memory:").await.unwrap()
 }
 
-fn component(migrations: &[&'static str]) -> Component {
-    Component {
-        name: "journal",
-        tables: vec![TableName::parse("t").unwrap()],
-        migrations: migrations.iter().map(|sql| sql.into_sql_str()).collect(),
-    }
+fn component(steps: &[&'static str]) -> Component<Sqlite> {
+    let tables = vec![TableName::parse("t").unwrap()];
+    Component::new("journal", tables, steps, Names::new('"', None))
 }
 
 fn kind_and_message(fault: Fault) -> (StorageErrorKind, String) {
     match fault {
         Fault::Refused { kind, message, .. } => (kind, message),
-        Fault::Database(error) => unreachable!("SQLite should not be asked: {error}"),
+        other => unreachable!("SQLite should not be asked: {other:?}"),
     }
 }
 

@@ -47,7 +47,11 @@ async fn initializing_goes_on_with_a_delete_that_was_interrupted() {
     drop(journal);
     place.run(CRASHED).await;
     let journal = place
-        .journal_with(place.options().with_delete_chunk_events(2))
+        .journal_with(
+            place
+                .options()
+                .with_store(|store| store.with_delete_chunk_events(2)),
+        )
         .await;
     wait_until_purged(&place).await;
     assert_eq!(numbers(&journal, &id("a")).await, [9, 10]);
@@ -64,7 +68,11 @@ async fn initializing_goes_on_with_a_delete_that_was_interrupted() {
 async fn a_delete_of_many_events_removes_them_in_chunks() {
     let place = Place::new();
     let journal = place
-        .journal_with(place.options().with_delete_chunk_events(7))
+        .journal_with(
+            place
+                .options()
+                .with_store(|store| store.with_delete_chunk_events(7)),
+        )
         .await;
     store(&journal, &id("a"), 100).await;
     store(&journal, &id("b"), 20).await;
@@ -94,7 +102,11 @@ async fn delete_what_cannot_be_removed(place: &Place, journal: &SqliteJournal) {
 async fn an_error_in_the_background_does_not_stop_the_removal_for_good() {
     let place = Place::new();
     let journal = place
-        .journal_with(place.options().with_delete_chunk_events(10))
+        .journal_with(
+            place
+                .options()
+                .with_store(|store| store.with_delete_chunk_events(10)),
+        )
         .await;
     delete_what_cannot_be_removed(&place, &journal).await;
     // Long enough for the chunk with the trigger to have failed at least once.
@@ -109,7 +121,9 @@ async fn an_error_in_the_background_does_not_stop_the_removal_for_good() {
 #[tokio::test]
 async fn the_lock_of_another_process_does_not_stop_the_removal_for_good() {
     let place = Place::new();
-    let options = place.options().with_delete_chunk_events(10);
+    let options = place
+        .options()
+        .with_store(|store| store.with_delete_chunk_events(10));
     let journal = place
         .journal_with(options.with_busy_timeout(Duration::from_millis(1)))
         .await;

@@ -42,6 +42,7 @@ mod locked;
 mod opening;
 mod pages;
 mod place;
+mod plugin;
 mod rows;
 mod same_file;
 mod schema_versions;

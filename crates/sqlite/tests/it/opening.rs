@@ -59,7 +59,9 @@ async fn a_url_with_escapes_opens_the_file_it_means() {
 #[tokio::test]
 async fn without_auto_initialize_nothing_is_made() {
     let place = Place::new();
-    let options = place.options().with_auto_initialize(false);
+    let options = place
+        .options()
+        .with_store(|store| store.with_auto_initialize(false));
     let error = refusal(options.clone()).await;
     assert_error(
         &error,
@@ -146,7 +148,9 @@ async fn a_database_that_may_only_be_read_is_refused_at_the_start() {
     let url = format!("{}?mode=ro", place.path.display());
     let error = refusal(SqliteOptions::new(&url)).await;
     assert_error(&error, StorageErrorKind::AccessDenied, "read-only");
-    let error = refusal(SqliteOptions::new(&url).with_auto_initialize(false)).await;
+    let error =
+        refusal(SqliteOptions::new(&url).with_store(|store| store.with_auto_initialize(false)))
+            .await;
     assert_error(&error, StorageErrorKind::AccessDenied, "read-only");
 
     // Also one that has no tables, and no write-ahead log, yet.

@@ -126,7 +126,11 @@ async fn a_page_of_large_events_ends_at_its_byte_limit() {
 async fn settings_cap_a_page_whatever_is_asked_for() {
     let place = Place::new();
     let journal = place
-        .journal_with(place.options().with_max_page(3, 250))
+        .journal_with(
+            place
+                .options()
+                .with_store(|store| store.with_max_page(3, 250)),
+        )
         .await;
     store_events(
         &journal,

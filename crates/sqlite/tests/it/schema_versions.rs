@@ -21,7 +21,11 @@ async fn a_database_of_version_1_opens_and_goes_on() {
     let place = Place::new();
     place.run(VERSION_1).await;
     let journal = place
-        .journal_with(place.options().with_auto_initialize(false))
+        .journal_with(
+            place
+                .options()
+                .with_store(|store| store.with_auto_initialize(false)),
+        )
         .await;
 
     let page = replay_all(&journal, &id("kept")).await;
@@ -104,8 +108,8 @@ async fn stores_with_other_table_names_share_a_file_and_nothing_else() {
     // Keywords are names like others.
     let other = place
         .options()
-        .with_journal_tables("order", "Select", "_m2")
-        .with_snapshot_table("group");
+        .with_store(|store| store.with_journal_tables("order", "Select", "_m2"))
+        .with_store(|store| store.with_snapshot_table("group"));
     let (first, second) = (
         place.journal().await,
         place.journal_with(other.clone()).await,
@@ -129,12 +133,18 @@ async fn stores_with_other_table_names_share_a_file_and_nothing_else() {
 #[tokio::test]
 async fn tables_that_were_made_with_others_are_not_mixed() {
     let place = Place::new();
-    let first = place.options().with_journal_tables("e1", "t1", "m1");
-    let second = place.options().with_journal_tables("e2", "t2", "m2");
+    let first = place
+        .options()
+        .with_store(|store| store.with_journal_tables("e1", "t1", "m1"));
+    let second = place
+        .options()
+        .with_store(|store| store.with_journal_tables("e2", "t2", "m2"));
     store(&place.journal_with(first.clone()).await, &id("a"), 2).await;
     place.journal_with(second).await;
     // Epochs and deleted numbers of e1 are in m1: with m2 they would start again.
-    let mixed = place.options().with_journal_tables("e1", "t1", "m2");
+    let mixed = place
+        .options()
+        .with_store(|store| store.with_journal_tables("e1", "t1", "m2"));
     let error = SqliteJournal::new(mixed)
         .unwrap()
         .initialize()
@@ -154,8 +164,8 @@ async fn a_table_of_another_kind_of_store_is_refused() {
     place.journal().await;
     let options = place
         .options()
-        .with_journal_tables("e", "t", "m")
-        .with_snapshot_table("event_journal");
+        .with_store(|store| store.with_journal_tables("e", "t", "m"))
+        .with_store(|store| store.with_snapshot_table("event_journal"));
     let snapshots = SqliteSnapshotStore::new(options).unwrap();
     let error = snapshots.initialize().await.unwrap_err();
     assert_error(
@@ -176,7 +186,9 @@ async fn names_that_would_change_a_statement_never_reach_one() {
         "1a",
         "sqlite_master",
     ] {
-        let options = place.options().with_journal_tables(name, "t", "m");
+        let options = place
+            .options()
+            .with_store(|store| store.with_journal_tables(name, "t", "m"));
         let error = SqliteJournal::new(options).unwrap_err();
         assert_eq!(error.key, "event-table", "{name:?}");
     }

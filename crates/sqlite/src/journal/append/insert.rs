@@ -1,34 +1,28 @@
 //! The rows of a group.
 
-use actix_persistence_storage_api::{AtomicWrite, EventRecord, PersistenceId, SequenceNr};
-use sqlx::{SqlStr, SqliteConnection};
 use std::sync::Arc;
 
-use crate::error::Fault;
-use crate::queries::{JournalQueries, chunk_sizes};
-use crate::row::{Values, corrupt, to_integer};
+use actix_persistence_sql::{EventRow, Fault, Values};
+use actix_persistence_storage_api::PersistenceId;
+use sqlx::{SqlStr, SqliteConnection};
 
-/// An event with what it shares with its neighbours.
-struct EventRow {
-    id: PersistenceId,
-    slice: u16,
-    event: EventRecord,
-}
+use crate::Sqlite;
+use crate::queries::{JournalQueries, chunk_sizes};
 
 /// A tag of the event with this id and number.
 struct TagRow {
     id: PersistenceId,
-    sequence_nr: SequenceNr,
+    sequence_nr: i64,
     tag: Arc<str>,
 }
 
-/// Inserts every event of these writes with its tags, a few statements for all.
+/// Inserts every event with its tags, a few statements for all.
 pub(super) async fn insert(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
-    writes: Vec<AtomicWrite>,
+    mut events: Vec<EventRow>,
 ) -> Result<(), Fault> {
-    let (events, tags) = rows_of(writes);
+    let tags = take_tags(&mut events);
     let has_metadata = events.iter().any(|row| row.event.metadata.is_some());
     let statement = if has_metadata {
         &queries.insert_events_with_metadata
@@ -38,23 +32,23 @@ pub(super) async fn insert(
     let total = events.len();
     let mut events = events.into_iter();
     for size in chunk_sizes(total) {
-        let mut values = Values::with_capacity(12 * size);
+        let mut values = Values::<Sqlite>::with_capacity(12 * size);
         for row in events.by_ref().take(size) {
-            add_event(&mut values, row, has_metadata)?;
+            add_event(&mut values, row, has_metadata);
         }
         let inserted = execute(connection, statement.of(size), values).await?;
         if inserted != size as u64 {
             let message = format!("SQLite inserted {inserted} of {size} rows");
-            return Err(corrupt(message));
+            return Err(Fault::corrupt(message));
         }
     }
     let total = tags.len();
     let mut tags = tags.into_iter();
     for size in chunk_sizes(total) {
-        let mut values = Values::with_capacity(3 * size);
+        let mut values = Values::<Sqlite>::with_capacity(3 * size);
         for row in tags.by_ref().take(size) {
-            values.text(row.id.as_str());
-            values.integer(stored_number(row.sequence_nr)?);
+            values.id(&row.id);
+            values.integer(row.sequence_nr);
             values.shared_text(row.tag);
         }
         execute(connection, queries.insert_tags.of(size), values).await?;
@@ -62,56 +56,39 @@ pub(super) async fn insert(
     Ok(())
 }
 
-fn rows_of(writes: Vec<AtomicWrite>) -> (Vec<EventRow>, Vec<TagRow>) {
-    let mut events = Vec::with_capacity(writes.len());
+fn take_tags(events: &mut [EventRow]) -> Vec<TagRow> {
     let mut tags = Vec::new();
-    for write in writes {
-        let id = write.persistence_id().clone();
-        let slice = id.slice();
-        for mut event in write.into_events() {
-            let sequence_nr = event.sequence_nr;
-            tags.extend(event.tags.drain(..).map(|tag| TagRow {
-                id: id.clone(),
-                sequence_nr,
-                tag,
-            }));
-            events.push(EventRow {
-                id: id.clone(),
-                slice,
-                event,
-            });
-        }
+    for row in events {
+        let sequence_nr = row.sequence_nr();
+        let id = &row.id;
+        tags.extend(row.event.tags.drain(..).map(|tag| TagRow {
+            id: id.clone(),
+            sequence_nr,
+            tag,
+        }));
     }
-    (events, tags)
+    tags
 }
 
-fn add_event(values: &mut Values, row: EventRow, with_metadata: bool) -> Result<(), Fault> {
-    let EventRow { id, slice, event } = row;
-    values.text(id.as_str());
-    values.integer(stored_number(event.sequence_nr)?);
-    values.integer(i64::from(slice));
-    values.integer(event.timestamp.as_micros());
-    values.writer(event.writer);
-    values.integer(i64::from(event.payload.serializer_id));
-    values.shared_text(event.payload.manifest);
-    values.shared_text(event.adapter_manifest);
-    values.blob(event.payload.bytes);
+fn add_event(values: &mut Values<Sqlite>, row: EventRow, with_metadata: bool) {
+    values.id(&row.id);
+    values.integer(row.sequence_nr());
+    values.integer(i64::from(row.slice));
+    values.integer(row.event.timestamp.as_micros());
+    values.writer(row.event.writer);
+    values.integer(i64::from(row.event.payload.serializer_id));
+    values.shared_text(row.event.payload.manifest);
+    values.shared_text(row.event.adapter_manifest);
+    values.blob(row.event.payload.bytes);
     if with_metadata {
-        values.metadata(event.metadata);
+        values.metadata(row.event.metadata);
     }
-    Ok(())
-}
-
-/// Higher ones were refused before, because they do not follow on anything that is stored.
-fn stored_number(sequence_nr: SequenceNr) -> Result<i64, Fault> {
-    to_integer(sequence_nr)
-        .ok_or_else(|| corrupt(format!("{sequence_nr} is no number SQLite can store")))
 }
 
 async fn execute(
     connection: &mut SqliteConnection,
     sql: SqlStr,
-    values: Values,
+    values: Values<Sqlite>,
 ) -> Result<u64, Fault> {
     let result = sqlx::query_with(sql, values.into_arguments())
         .execute(connection)

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
+use actix_persistence_sql::{Fault, to_serializer_id};
 use actix_persistence_storage_api::{EventRecord, Payload, SequenceNr, Timestamp, WriterId};
 use bytes::Bytes;
 
-use crate::error::Fault;
 use crate::queries::LARGE_PAYLOAD_BYTES;
-use crate::row::{corrupt, to_serializer_id};
 
 /// Takes events out of a packed value: numbers end with a comma, bytes come as many as a number before them said.
 ///
@@ -74,7 +73,7 @@ impl<'a> Packed<'a> {
 
         let writer = self.bytes(writer)?;
         let writer = WriterId::from_slice(writer).ok_or_else(|| {
-            corrupt(format!(
+            Fault::corrupt(format!(
                 "a writer id has {} bytes instead of 16",
                 writer.len()
             ))
@@ -160,7 +159,7 @@ impl<'a> Packed<'a> {
             Some(before) if before.as_bytes() == bytes => Ok(Arc::clone(before)),
             _ => {
                 let text = std::str::from_utf8(bytes);
-                let text = text.map_err(|_| corrupt("a text is not UTF-8".to_owned()))?;
+                let text = text.map_err(|_| Fault::corrupt("a text is not UTF-8".to_owned()))?;
                 Ok(Arc::from(text))
             }
         }
@@ -168,7 +167,7 @@ impl<'a> Packed<'a> {
 }
 
 fn torn() -> Fault {
-    corrupt("a value is missing or has another type".to_owned())
+    Fault::corrupt("a value is missing or has another type".to_owned())
 }
 
 /// Says which event cannot be read.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use actix_persistence_storage_api::{BackOff, Operation, StorageError};
 
 use super::delete::purge_next;
-use crate::connection::Database;
-use crate::queries::JournalQueries;
+use crate::connection::Connections;
+use crate::{Dialect, JournalStatements};
 
 const SHORTEST_DELAY: Duration = Duration::from_millis(200);
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
@@ -17,26 +17,30 @@ const LONGEST_DELAY: Duration = Duration::from_secs(60);
 ///
 /// What is left is noted in the database: when the process ends in the middle, the next one goes on.
 #[derive(Debug)]
-pub(super) struct Purger {
-    work: Arc<Work>,
+pub(super) struct Purger<D: Dialect> {
+    work: Arc<Work<D>>,
 }
 
 #[derive(Debug)]
-struct Work {
-    database: Weak<Database>,
-    queries: Arc<JournalQueries>,
+struct Work<D: Dialect> {
+    connections: Weak<Connections<D::Connector>>,
+    statements: Arc<JournalStatements>,
     chunk: u64,
     /// Calls of `start` since the running task last looked, plus one while it runs.
     requests: AtomicUsize,
 }
 
-impl Purger {
-    pub(super) fn new(database: Weak<Database>, queries: Arc<JournalQueries>, chunk: u64) -> Self {
+impl<D: Dialect> Purger<D> {
+    pub(super) fn new(
+        connections: Weak<Connections<D::Connector>>,
+        statements: Arc<JournalStatements>,
+        chunk: u64,
+    ) -> Self {
         let requests = AtomicUsize::new(0);
         Self {
             work: Arc::new(Work {
-                database,
-                queries,
+                connections,
+                statements,
                 chunk,
                 requests,
             }),
@@ -61,7 +65,7 @@ impl Purger {
     }
 }
 
-impl Work {
+impl<D: Dialect> Work<D> {
     async fn run(self: Arc<Self>) {
         let mut delays = BackOff::new(SHORTEST_DELAY, LONGEST_DELAY, 0.2);
         loop {
@@ -93,14 +97,15 @@ impl Work {
 
     /// Gives whether there was something to remove; not when the journal is gone.
     async fn purge_chunk(&self, operation: Operation) -> Result<bool, StorageError> {
-        let Some(database) = self.database.upgrade() else {
+        let Some(connections) = self.connections.upgrade() else {
             return Ok(false);
         };
-        let queries = Arc::clone(&self.queries);
+        let statements = Arc::clone(&self.statements);
         let chunk = self.chunk;
-        database
-            .write(operation, move |connection| {
-                Box::pin(async move { purge_next(connection, &queries, chunk).await })
+        connections
+            .transaction(operation, (), move |connection, ()| {
+                let statements = Arc::clone(&statements);
+                Box::pin(async move { purge_next::<D>(connection, &statements, chunk).await })
             })
             .await
     }

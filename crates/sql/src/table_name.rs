@@ -1,14 +1,26 @@
-//! Names of tables, checked.
+//! Names of tables and schemas, checked.
 
-/// A plain identifier, `[A-Za-z_][A-Za-z0-9_]{0,47}`, that SQLite and this crate do not use themselves.
+/// A plain identifier, `[A-Za-z_][A-Za-z0-9_]{0,47}`, that no database and none of the plugins uses itself.
+///
+/// Nothing else is ever put into SQL as a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct TableName(String);
+pub struct TableName(String);
 
+/// Leaves room for the name of an index within the 63 bytes of PostgreSQL.
 const LONGEST: usize = 48;
 
+/// Holds a row for each store of the database with its own tables.
+pub(crate) const VERSION_TABLE: &str = "actix_persistence_schema";
+
+/// How the names begin that databases keep for themselves.
+const RESERVED: [&str; 2] = ["sqlite_", "pg_"];
+
 impl TableName {
-    /// Takes a name; an error continues the key's name.
-    pub(crate) fn parse(name: &str) -> Result<Self, String> {
+    /// Takes a name.
+    ///
+    /// # Errors
+    /// If it is not such an identifier; the text continues the key's name.
+    pub fn parse(name: &str) -> Result<Self, String> {
         let mut bytes = name.bytes();
         let begins_well = bytes
             .next()
@@ -21,14 +33,21 @@ impl TableName {
             );
         }
         let lower = name.to_ascii_lowercase();
-        if lower.starts_with("sqlite_") || lower == super::VERSION_TABLE {
-            return Err("must not be a name that SQLite or this crate uses itself".to_owned());
+        if lower == VERSION_TABLE || RESERVED.iter().any(|prefix| lower.starts_with(prefix)) {
+            return Err(
+                "must not be a name that the database or this crate uses itself".to_owned(),
+            );
         }
         Ok(Self(name.to_owned()))
     }
 
+    /// The table of versions.
+    pub(crate) fn of_versions() -> Self {
+        Self(VERSION_TABLE.to_owned())
+    }
+
     /// The name of an index of this table.
-    pub(crate) fn index(&self, columns: &str) -> Self {
+    pub fn index(&self, columns: &str) -> Self {
         debug_assert!(
             columns
                 .bytes()
@@ -37,7 +56,8 @@ impl TableName {
         Self(format!("{}_{columns}", self.0))
     }
 
-    pub(crate) fn as_str(&self) -> &str {
+    /// The name without quotes.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -62,11 +82,13 @@ mod tests {
             "a;",
             "x\"; DROP TABLE y; --",
             "a'",
+            "a`",
             "a]",
             "ä",
             "a\0",
             "sqlite_sequence",
             "SQLITE_x",
+            "pg_class",
             "Actix_Persistence_Schema",
             too_long.as_str(),
         ] {

@@ -1,0 +1,432 @@
+//! The owner of all connections to one database.
+//!
+//! Nothing else takes, begins, commits or gives back. An operation gets a connection for as long as it runs, in a task
+//! of its own that is never aborted: a caller that goes away leaves nothing half done behind.
+//! Only after a success that is certain does the connection go back; otherwise it is closed, which rolls back what
+//! was not committed, and the next operation opens a fresh one. So no error state of a database or its driver survives:
+//! with sqlx 0.9, one full disk makes SQLite refuse every further transaction on a connection, and a `BEGIN` that was
+//! cancelled makes PostgreSQL roll back what later callers were told is stored.
+
+mod seats;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{BackOff, Effect, Operation, StorageError, StorageErrorKind};
+use futures_util::future::BoxFuture;
+use sqlx::SqlSafeStr;
+use tokio::time::timeout;
+
+use crate::schema::Component;
+use crate::{ConnectionOf, Connector, Dialect, Fault, Portable, Role, classify};
+
+use seats::Seats;
+
+/// An operation on a connection.
+pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
+
+/// The writers and readers of one database; dropped, they close.
+#[derive(Debug)]
+pub struct Connections<C: Connector> {
+    connector: Arc<C>,
+    writers: Arc<Seats<C>>,
+    readers: Arc<Seats<C>>,
+}
+
+impl<C: Connector> Connections<C> {
+    /// Opens nothing yet.
+    pub fn new(connector: C) -> Self {
+        let connector = Arc::new(connector);
+        Self {
+            writers: Arc::new(Seats::new(Role::Writer, Arc::clone(&connector))),
+            readers: Arc::new(Seats::new(Role::Reader, Arc::clone(&connector))),
+            connector,
+        }
+    }
+
+    /// How they are opened.
+    pub fn connector(&self) -> &C {
+        &self.connector
+    }
+
+    /// Makes the tables of a component ready, and checks how the database is opened.
+    ///
+    /// Several processes may do this at once: a lock lets one make the tables, the others find them.
+    ///
+    /// # Errors
+    /// Of the kinds that waiting does not cure if the database or its tables are not what they must be.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn initialize(
+        &self,
+        component: Arc<Component<C::Dialect>>,
+        auto_initialize: bool,
+    ) -> Result<(), StorageError> {
+        let connector = Arc::clone(&self.connector);
+        let writers = Arc::clone(&self.writers);
+        detached(Operation::Initialize, async move {
+            let not_stored = not_stored::<C>(Operation::Initialize);
+            set_up(&*connector, &component, auto_initialize)
+                .await
+                .map_err(not_stored)?;
+            writers.take().await.map_err(not_stored)?.give_back();
+            Ok(())
+        })
+        .await
+        .map_err(|error| self.named(error))
+    }
+
+    /// Runs one statement that reads; several would need a transaction to be of one moment.
+    ///
+    /// # Errors
+    /// If the database does not answer, or refuses.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn read<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>) -> Work<'c, T> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let call = self.call(&self.readers);
+        detached(operation, async move {
+            let no_effect = not_stored::<C>(operation);
+            let mut lease = call.seats.take().await.map_err(no_effect)?;
+            let value = call
+                .within_limit(work(lease.connection()))
+                .await
+                .map_err(no_effect)?;
+            lease.give_back();
+            Ok(value)
+        })
+        .await
+    }
+
+    /// Runs statements in one transaction that writes.
+    ///
+    /// Whatever fails before the commit is certainly not stored: nobody will ever commit on that connection.
+    /// When the commit itself fails, it is the database's answer that tells.
+    ///
+    /// # Errors
+    /// If the database does not answer, or refuses.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn transaction<I, T>(
+        &self,
+        operation: Operation,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        let call = self.call(&self.writers);
+        detached(operation, async move {
+            let mut attempts = Attempts::new::<C>(input);
+            loop {
+                let result = call.transaction(attempts.input(), &work).await;
+                if let Some(result) = attempts.end::<C, T>(operation, result).await {
+                    return result;
+                }
+            }
+        })
+        .await
+    }
+
+    /// Runs work that is one statement where the dialect says so, and statements of a transaction elsewhere.
+    ///
+    /// # Errors
+    /// As for [`statement`](Self::statement) and [`transaction`](Self::transaction).
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn write<I, T>(
+        &self,
+        operation: Operation,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        if C::Dialect::ONE_STATEMENT {
+            self.statement(operation, input, work).await
+        } else {
+            self.transaction(operation, input, work).await
+        }
+    }
+
+    /// Runs one statement that writes and commits by itself.
+    ///
+    /// # Errors
+    /// If the database does not answer, or refuses; then the answer tells whether it may be stored.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn statement<I, T>(
+        &self,
+        operation: Operation,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        let call = self.call(&self.writers);
+        detached(operation, async move {
+            let mut attempts = Attempts::new::<C>(input);
+            loop {
+                let result = call.statement(attempts.input(), &work).await;
+                if let Some(result) = attempts.end::<C, T>(operation, result).await {
+                    return result;
+                }
+            }
+        })
+        .await
+    }
+
+    fn call(&self, seats: &Arc<Seats<C>>) -> Call<C> {
+        Call {
+            seats: Arc::clone(seats),
+            all: [Arc::clone(&self.writers), Arc::clone(&self.readers)],
+            time_limit: self.connector.time_limit(),
+        }
+    }
+
+    /// The error with the place in its message: a plugin id alone does not tell a person where to look.
+    fn named(&self, error: StorageError) -> StorageError {
+        let place = self.connector.place();
+        match error.message() {
+            Some(message) if message.contains(&place) => error,
+            Some(message) => {
+                let message = format!("{place}: {message}");
+                error.with_message(message)
+            }
+            None => error.with_message(place),
+        }
+    }
+}
+
+/// What one call needs of the owner, in its own task.
+struct Call<C: Connector> {
+    seats: Arc<Seats<C>>,
+    all: [Arc<Seats<C>>; 2],
+    time_limit: Option<Duration>,
+}
+
+impl<C: Connector> Call<C> {
+    async fn transaction<I, T>(
+        &self,
+        input: I,
+        work: &(impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T> + Sync),
+    ) -> Result<T, Failed> {
+        let mut lease = self.seats.take().await.map_err(Failed::not_stored)?;
+        let connection = lease.connection();
+        let before = async {
+            run::<C>(connection, C::Dialect::BEGIN).await?;
+            work(connection, input).await
+        };
+        let value = self
+            .within_limit(before)
+            .await
+            .map_err(Failed::not_stored)?;
+        let commit = run::<C>(lease.connection(), C::Dialect::COMMIT);
+        self.within_limit(commit).await.map_err(Failed::of::<C>)?;
+        lease.check_committed().map_err(Failed::unknown)?;
+        lease.give_back();
+        Ok(value)
+    }
+
+    async fn statement<I, T>(
+        &self,
+        input: I,
+        work: &(impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T> + Sync),
+    ) -> Result<T, Failed> {
+        let mut lease = self.seats.take().await.map_err(Failed::not_stored)?;
+        let work = work(lease.connection(), input);
+        let value = self.within_limit(work).await.map_err(Failed::of::<C>)?;
+        lease.check_committed().map_err(Failed::unknown)?;
+        lease.give_back();
+        Ok(value)
+    }
+
+    /// The time is that of the client: a server that hangs does not look at its own limit.
+    async fn within_limit<T>(
+        &self,
+        work: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<T, Fault> {
+        let result = match self.time_limit {
+            Some(limit) => timeout(limit, work).await.unwrap_or(Err(Fault::Silent)),
+            None => work.await,
+        };
+        if let Err(fault) = &result
+            && fault.ends_connections::<C::Dialect>()
+        {
+            // Whoever would get one of them next would find out the same, and not know what became of its work.
+            self.all.iter().for_each(|seats| seats.close_idle());
+        }
+        result
+    }
+}
+
+/// A fault, and what is certain about the work it ended.
+struct Failed {
+    fault: Fault,
+    effect: Effect,
+}
+
+impl Failed {
+    fn not_stored(fault: Fault) -> Self {
+        let effect = Effect::NotStored;
+        Self { fault, effect }
+    }
+
+    fn unknown(fault: Fault) -> Self {
+        let effect = Effect::Unknown;
+        Self { fault, effect }
+    }
+
+    fn of<C: Connector>(fault: Fault) -> Self {
+        let effect = fault.effect::<C::Dialect>();
+        Self { fault, effect }
+    }
+}
+
+const SHORTEST_DELAY: Duration = Duration::from_millis(5);
+const LONGEST_DELAY: Duration = Duration::from_millis(100);
+
+/// Tries work again that certainly stored nothing, where the database says that this helps.
+struct Attempts<I> {
+    /// None when the last attempt has it: nobody else holds its parts then, so that they need not be copied.
+    input: Option<I>,
+    left: u32,
+    back_off: BackOff,
+}
+
+impl<I: Clone> Attempts<I> {
+    fn new<C: Connector>(input: I) -> Self {
+        Self {
+            input: Some(input),
+            left: C::Dialect::ATTEMPTS,
+            back_off: BackOff::new(SHORTEST_DELAY, LONGEST_DELAY, 0.5),
+        }
+    }
+
+    /// What the next attempt works on.
+    fn input(&mut self) -> I {
+        self.left = self.left.saturating_sub(1);
+        let input = if self.left > 0 {
+            self.input.clone()
+        } else {
+            self.input.take()
+        };
+        input.expect("there is no attempt after the last one")
+    }
+
+    /// Gives what the caller gets; none, after a moment, if there is another attempt.
+    async fn end<C: Connector, T>(
+        &mut self,
+        operation: Operation,
+        result: Result<T, Failed>,
+    ) -> Option<Result<T, StorageError>> {
+        let Failed { fault, effect } = match result {
+            Ok(value) => return Some(Ok(value)),
+            Err(failed) => failed,
+        };
+        let again = effect == Effect::NotStored
+            && fault.may_be_tried_again::<C::Dialect>()
+            && self.left > 0;
+        if !again {
+            return Some(Err(classify::<C::Dialect>(operation, effect, fault)));
+        }
+        tokio::time::sleep(self.back_off.next_delay()).await;
+        None
+    }
+}
+
+fn not_stored<C: Connector>(operation: Operation) -> impl Fn(Fault) -> StorageError + Copy {
+    move |fault| classify::<C::Dialect>(operation, Effect::NotStored, fault)
+}
+
+async fn run<C: Connector>(
+    connection: &mut ConnectionOf<C::Dialect>,
+    sql: &'static str,
+) -> Result<(), Fault> {
+    type Database<C> = <<C as Connector>::Dialect as Dialect>::Database;
+    Database::<C>::run(connection, sql.into_sql_str()).await?;
+    Ok(())
+}
+
+/// Lets a call run to its end in a task of its own, whether or not its caller still waits.
+async fn detached<T: Send + 'static>(
+    operation: Operation,
+    call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+) -> Result<T, StorageError> {
+    tokio::spawn(call).await.unwrap_or_else(|error| {
+        let (kind, message) = if error.is_panic() {
+            (StorageErrorKind::Backend, "the operation panicked")
+        } else {
+            (
+                StorageErrorKind::Unavailable,
+                "the runtime is shutting down",
+            )
+        };
+        Err(StorageError::new(kind, operation).with_message(message))
+    })
+}
+
+/// How often initialising is tried again while others initialise.
+const SET_UP_ATTEMPTS: u32 = 10;
+
+async fn set_up<C: Connector>(
+    connector: &C,
+    component: &Component<C::Dialect>,
+    auto_initialize: bool,
+) -> Result<(), Fault> {
+    let mut back_off = BackOff::new(Duration::from_millis(10), Duration::from_millis(500), 0.5);
+    loop {
+        match set_up_once(connector, component, auto_initialize).await {
+            Err(fault)
+                if C::Dialect::is_disturbed(&fault) && back_off.attempts() < SET_UP_ATTEMPTS => {}
+            result => return result,
+        }
+        tokio::time::sleep(back_off.next_delay()).await;
+    }
+}
+
+/// On a connection of its own: nothing of it, not even what it prepared before there were tables, is used later.
+async fn set_up_once<C: Connector>(
+    connector: &C,
+    component: &Component<C::Dialect>,
+    auto_initialize: bool,
+) -> Result<(), Fault> {
+    let may_create = auto_initialize;
+    let mut open = connector.open(Role::SetUp { may_create }).await?;
+    let connection = C::connection(&mut open);
+    // Of one moment: others may be making the tables.
+    run::<C>(connection, C::Dialect::BEGIN_READING).await?;
+    if !component.is_current(connection).await? {
+        component.check_may_be_made(auto_initialize)?;
+    }
+    run::<C>(connection, C::Dialect::COMMIT).await?;
+    connector.prepare(connection).await?;
+    run::<C>(connection, C::Dialect::BEGIN).await?;
+    component.bring_up_to_date(connection).await?;
+    // A database that can only be read is found now, not at the first write.
+    component.check_writable(connection).await?;
+    run::<C>(connection, C::Dialect::COMMIT).await
+}

@@ -1,0 +1,114 @@
+//! A fixed number of places for connections, and the lease of one.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use actix_persistence_storage_api::StorageErrorKind;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use crate::{ConnectionOf, Connector, Fault, Role};
+
+/// Places for connections of one role: idle ones wait here, new ones are opened when there is none.
+#[derive(Debug)]
+pub(super) struct Seats<C: Connector> {
+    free: Arc<Semaphore>,
+    idle: Mutex<Vec<Idle<C>>>,
+    role: Role,
+    connector: Arc<C>,
+}
+
+#[derive(Debug)]
+struct Idle<C: Connector> {
+    open: C::Open,
+    since: Instant,
+}
+
+/// A connection that is lent; dropped, it is closed.
+#[derive(Debug)]
+pub(super) struct Lease<C: Connector> {
+    // Its closing begins before the seat is free again: fields are dropped in this order. It may end later, on a
+    // thread of the driver or at the server, so that the next one may meet its locks for a moment.
+    open: C::Open,
+    seat: OwnedSemaphorePermit,
+    home: Arc<Seats<C>>,
+}
+
+impl<C: Connector> Seats<C> {
+    pub(super) fn new(role: Role, connector: Arc<C>) -> Self {
+        let number = connector.seats(role);
+        Self {
+            free: Arc::new(Semaphore::new(number)),
+            idle: Mutex::new(Vec::with_capacity(number)),
+            role,
+            connector,
+        }
+    }
+
+    /// Waits for a seat.
+    pub(super) async fn take(self: &Arc<Self>) -> Result<Lease<C>, Fault> {
+        let free = Arc::clone(&self.free).acquire_owned();
+        let (patience, advice) = self.connector.patience();
+        let seat = timeout(patience, free)
+            .await
+            .map_err(|_| {
+                Fault::refused(
+                    StorageErrorKind::Unavailable,
+                    format!("every connection is in use; {advice}"),
+                )
+            })?
+            .expect("the semaphore is never closed");
+        let open = match self.usable().await? {
+            Some(open) => open,
+            None => self.connector.open(self.role).await?,
+        };
+        Ok(Lease {
+            open,
+            seat,
+            home: Arc::clone(self),
+        })
+    }
+
+    /// Closes the connections that nobody uses now.
+    pub(super) fn close_idle(&self) {
+        self.idle().clear();
+    }
+
+    /// The connection that waited for the shortest time, if it can still be used; one that cannot is closed.
+    async fn usable(&self) -> Result<Option<C::Open>, Fault> {
+        let idle = self.idle().pop();
+        let Some(Idle { mut open, since }) = idle else {
+            return Ok(None);
+        };
+        let is_usable = self.connector.is_usable(&mut open, since.elapsed()).await?;
+        if !is_usable {
+            // The others have waited longer.
+            self.close_idle();
+        }
+        Ok(is_usable.then_some(open))
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Idle<C>>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<C: Connector> Lease<C> {
+    pub(super) fn connection(&mut self) -> &mut ConnectionOf<C::Dialect> {
+        C::connection(&mut self.open)
+    }
+
+    pub(super) fn check_committed(&self) -> Result<(), Fault> {
+        self.home.connector.check_committed(&self.open)
+    }
+
+    /// For a connection that is certainly clean.
+    pub(super) fn give_back(self) {
+        let idle = Idle {
+            open: self.open,
+            since: Instant::now(),
+        };
+        self.home.idle().push(idle);
+        drop(self.seat);
+    }
+}

@@ -1,0 +1,65 @@
+//! How a database is reached.
+
+use std::fmt;
+use std::time::Duration;
+
+use crate::{ConnectionOf, Dialect, Fault};
+
+/// What a connection is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Making tables; used once.
+    SetUp {
+        /// Whether a database that is missing may be made.
+        may_create: bool,
+    },
+    /// Writing.
+    Writer,
+    /// Reading.
+    Reader,
+}
+
+/// Opens connections of one kind to one database, and knows when they are of no more use.
+pub trait Connector: fmt::Debug + Send + Sync + 'static {
+    /// Whose.
+    type Dialect: Dialect;
+    /// A connection with what is known about it.
+    type Open: fmt::Debug + Send + 'static;
+
+    /// Opens a connection and checks that it is what durability needs.
+    fn open(&self, role: Role) -> impl Future<Output = Result<Self::Open, Fault>> + Send;
+
+    /// The driver's connection.
+    fn connection(open: &mut Self::Open) -> &mut ConnectionOf<Self::Dialect>;
+
+    /// Whether a connection that waited for this long may be used.
+    fn is_usable(
+        &self,
+        open: &mut Self::Open,
+        idle: Duration,
+    ) -> impl Future<Output = Result<bool, Fault>> + Send;
+
+    /// Fails if what was just committed on the connection does not count.
+    fn check_committed(&self, open: &Self::Open) -> Result<(), Fault>;
+
+    /// Prepares the database for writing, outside any transaction.
+    fn prepare(
+        &self,
+        connection: &mut ConnectionOf<Self::Dialect>,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// How many connections of a role there are at most.
+    fn seats(&self, role: Role) -> usize;
+
+    /// How long a call waits for one of them, and what to change if that was not enough.
+    fn patience(&self) -> (Duration, &'static str);
+
+    /// How long an operation may take; for ever, if the database has its own limit.
+    fn time_limit(&self) -> Option<Duration>;
+
+    /// Which database it is, for messages and to tell one from another; no secrets.
+    fn place(&self) -> String;
+
+    /// The first key in which stores on one database must agree and these do not.
+    fn difference(&self, other: &Self) -> Option<&'static str>;
+}

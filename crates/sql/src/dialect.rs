@@ -1,0 +1,145 @@
+//! What each database says for itself.
+
+use std::error::Error;
+use std::fmt;
+
+use actix_persistence_storage_api::{
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+};
+use sqlx::Database;
+use sqlx::error::DatabaseError;
+
+use crate::{
+    Connector, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, Portable, Settings,
+    SnapshotStatements,
+};
+
+/// The connection of a dialect, as its driver has it.
+pub type ConnectionOf<D> = <<D as Dialect>::Database as Database>::Connection;
+
+/// The row of a dialect, as its driver has it.
+pub type RowOf<D> = <<D as Dialect>::Database as Database>::Row;
+
+/// A database: its SQL, what its errors mean, and how it is reached.
+///
+/// Never a value: everything that differs between two stores is in the [`Options`](Self::Options).
+pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
+    /// The `kind` in a config, and how the database is called in messages.
+    const NAME: &'static str;
+    /// The driver.
+    type Database: Portable;
+    /// What a store needs to know.
+    type Options: Settings;
+    /// Opens connections.
+    type Connector: Connector<Dialect = Self>;
+    /// The statements of the journal that only this database has.
+    type JournalQueries: fmt::Debug + Send + Sync + 'static;
+
+    /// Whether [`append`](Self::append) and [`recover`](Self::recover) are one statement each, which commits by itself.
+    ///
+    /// Otherwise they run between [`BEGIN`](Self::BEGIN) and [`COMMIT`](Self::COMMIT).
+    const ONE_STATEMENT: bool;
+    /// How many lanes the journal asks for: as many calls of it run side by side.
+    fn lanes(options: &Self::Options) -> usize;
+    /// How often work that certainly stored nothing is tried again when a [`Meaning`] allows it.
+    const ATTEMPTS: u32;
+    /// Begins a transaction that writes.
+    const BEGIN: &'static str;
+    /// Begins a transaction that reads at one moment, or as near to that as initialising needs.
+    const BEGIN_READING: &'static str;
+    /// Ends either.
+    const COMMIT: &'static str;
+    /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
+    const KEYS_ARE_BYTES: bool;
+
+    /// Makes and finds the table of versions.
+    const VERSIONS: VersionTexts;
+    /// The steps of the journal's schema: the first makes version 1, each further one the next of the one before.
+    ///
+    /// What is released never changes. Where a step is not undone when it breaks, it can be repeated.
+    const JOURNAL_STEPS: &'static [&'static str];
+    /// The same of the snapshot store.
+    const SNAPSHOT_STEPS: &'static [&'static str];
+
+    /// How connections are opened.
+    ///
+    /// # Errors
+    /// If a setting cannot be used.
+    fn connector(options: &Self::Options) -> Result<Self::Connector, InvalidOption>;
+
+    /// Names without tables: how they are quoted, what else stands for keys in the steps.
+    ///
+    /// # Errors
+    /// If a setting cannot be used.
+    fn names(options: &Self::Options) -> Result<Names, InvalidOption>;
+
+    /// What an error means: the one place that decides.
+    fn meaning(error: &dyn DatabaseError) -> Meaning;
+
+    /// What is told of an error as the source of another; nothing that could quote a row or a secret.
+    fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
+        error.into_error()
+    }
+
+    /// The statements that are used as they are here.
+    fn journal_statements(names: &Names) -> JournalStatements;
+
+    /// The same of the snapshot store.
+    fn snapshot_statements(names: &Names) -> SnapshotStatements;
+
+    /// The statements of the journal that only this database has.
+    fn journal_queries(names: &Names) -> Self::JournalQueries;
+
+    /// Raises the epochs of all requests, which are of different ids, and answers in their order.
+    fn recover(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        requests: Vec<RecoveryRequest>,
+    ) -> impl Future<Output = Result<Vec<Recovered>, Fault>> + Send;
+
+    /// Stores the events of all ids whose epoch and highest number are what the head says, and raises that number.
+    ///
+    /// Gives the ids that lost: nothing of them is stored.
+    fn append(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        group: Group,
+    ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send;
+
+    /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
+    fn read_page(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        id: &PersistenceId,
+        range: ReplayRange,
+        limit: PageLimit,
+    ) -> impl Future<Output = Result<ReplayPage, Fault>> + Send;
+
+    /// Keeps others from making the same tables until the connection or its transaction ends.
+    fn lock_schema(
+        connection: &mut ConnectionOf<Self>,
+        names: &Names,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Fails if the stores cannot be written to; within a transaction that writes, when the tables are there.
+    fn check_writable(
+        connection: &mut ConnectionOf<Self>,
+        names: &Names,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Whether initialising may work when it is tried again after a moment, because others initialise, too.
+    fn is_disturbed(fault: &Fault) -> bool;
+}
+
+/// The texts that find and keep versions; with names in them.
+#[derive(Clone, Copy, Debug)]
+pub struct VersionTexts {
+    /// Makes the table `{version_table}` if it is missing.
+    pub create: &'static str,
+    /// What is noted of the store with this first table. Values: table. Gives: component, version, other tables.
+    pub select: &'static str,
+    /// Notes or changes a version. Values: table, other tables, component, version.
+    pub set: &'static str,
+    /// Whether there is such a table. Values: name. Gives: 1 or 0.
+    pub table_exists: &'static str,
+}

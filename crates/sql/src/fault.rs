@@ -1,0 +1,211 @@
+//! Why an operation stopped, and what that means for its caller.
+
+use std::borrow::Cow;
+use std::error::Error;
+
+use actix_persistence_storage_api::{Effect, Operation, StorageError, StorageErrorKind};
+use sqlx::error::DatabaseError;
+
+use crate::Dialect;
+
+/// Why an operation stopped, before anybody decided what that means for its caller.
+#[derive(Debug)]
+pub enum Fault {
+    /// The database or its driver says so.
+    Driver(sqlx::Error),
+    /// The plugin says so.
+    Refused {
+        /// What kind of trouble it is.
+        kind: StorageErrorKind,
+        /// What could not be done, and what to change.
+        message: String,
+        /// What it comes from.
+        source: Option<Box<dyn Error + Send + Sync>>,
+    },
+    /// No answer within the time an operation may take.
+    Silent,
+}
+
+/// What an error that the database reports means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Meaning {
+    /// What kind of trouble it is.
+    pub kind: StorageErrorKind,
+    /// What could not be done, and what to change.
+    pub message: Cow<'static, str>,
+    /// What is certain about a statement that commits by itself, or a commit, when this is the answer to it.
+    pub effect: Effect,
+    /// Whether the same work may be tried again at once, when certainly nothing of it is stored.
+    pub again: bool,
+    /// Whether the server ends the connection, or is about to, so that others like it are lost as well.
+    pub ends_connection: bool,
+}
+
+impl Meaning {
+    /// An error of a statement that had no effect, and would be the same if it were tried again.
+    pub fn new(kind: StorageErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            effect: Effect::NotStored,
+            again: false,
+            ends_connection: false,
+        }
+    }
+
+    /// The work may be tried again at once.
+    #[must_use]
+    pub fn again(mut self) -> Self {
+        self.again = true;
+        self
+    }
+
+    /// The work may be stored or not.
+    #[must_use]
+    pub fn unknown(mut self) -> Self {
+        self.effect = Effect::Unknown;
+        self
+    }
+
+    /// The connection is at its end.
+    #[must_use]
+    pub fn ends_connection(mut self) -> Self {
+        self.ends_connection = true;
+        self
+    }
+}
+
+impl Fault {
+    /// The plugin refuses something.
+    pub fn refused(kind: StorageErrorKind, message: impl Into<String>) -> Self {
+        Fault::Refused {
+            kind,
+            message: message.into(),
+            source: None,
+        }
+    }
+
+    /// What is stored contradicts itself.
+    pub fn corrupt(message: impl Into<String>) -> Self {
+        Self::refused(StorageErrorKind::Corrupt, message)
+    }
+
+    /// The schema is not what this version works with.
+    pub fn mismatch(message: impl Into<String>) -> Self {
+        Self::refused(StorageErrorKind::SchemaMismatch, message)
+    }
+
+    /// What the database reports, if it is that.
+    pub fn reported(&self) -> Option<&dyn DatabaseError> {
+        match self {
+            Fault::Driver(sqlx::Error::Database(error)) => Some(&**error),
+            _ => None,
+        }
+    }
+
+    /// What is certain about a statement that commits by itself, or a commit, that ended with this.
+    pub(crate) fn effect<D: Dialect>(&self) -> Effect {
+        match self {
+            Fault::Driver(sqlx::Error::Database(error)) => D::meaning(&**error).effect,
+            // It was never sent.
+            Fault::Driver(sqlx::Error::Encode(_)) => Effect::NotStored,
+            _ => Effect::Unknown,
+        }
+    }
+
+    /// Whether the same work may be tried again at once.
+    pub(crate) fn may_be_tried_again<D: Dialect>(&self) -> bool {
+        self.reported().is_some_and(|error| D::meaning(error).again)
+    }
+
+    /// Whether other connections that wait for work are likely to be lost, too.
+    pub(crate) fn ends_connections<D: Dialect>(&self) -> bool {
+        match self {
+            Fault::Driver(sqlx::Error::Database(error)) => D::meaning(&**error).ends_connection,
+            Fault::Driver(error) => is_lost(error),
+            Fault::Refused { .. } => false,
+            Fault::Silent => true,
+        }
+    }
+}
+
+impl From<sqlx::Error> for Fault {
+    fn from(error: sqlx::Error) -> Self {
+        Fault::Driver(error)
+    }
+}
+
+/// What a fault means for the caller; `effect` is what is certain about a write, and is not looked at for a read.
+pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) -> StorageError {
+    let (kind, message, source) = match fault {
+        // The driver's wrapper repeats the cause in its own text.
+        Fault::Driver(sqlx::Error::Database(error)) => {
+            let Meaning { kind, message, .. } = D::meaning(&*error);
+            (kind, message, Some(D::source(error)))
+        }
+        Fault::Driver(error) => {
+            let (kind, message) = meaning_of_driver(&error);
+            (kind, message.into(), Some(error.into()))
+        }
+        Fault::Refused {
+            kind,
+            message,
+            source,
+        } => (kind, Cow::Owned(message), source),
+        Fault::Silent => (StorageErrorKind::Timeout, SILENT.into(), None),
+    };
+    let mut error = StorageError::new(kind, operation).with_message(message);
+    if operation.writes() {
+        error = error.with_effect(effect);
+    }
+    match source {
+        Some(source) => error.with_source(source),
+        None => error,
+    }
+}
+
+const SILENT: &str = "the database gave no answer in time; see whether it is overloaded or hangs, or raise the time-outs";
+
+fn is_lost(error: &sqlx::Error) -> bool {
+    matches!(
+        error,
+        sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::Protocol(_)
+            | sqlx::Error::WorkerCrashed
+    )
+}
+
+fn meaning_of_driver(error: &sqlx::Error) -> (StorageErrorKind, &'static str) {
+    match error {
+        sqlx::Error::WorkerCrashed => (
+            StorageErrorKind::Unavailable,
+            "the connection's thread has ended",
+        ),
+        sqlx::Error::Io(_) => (
+            StorageErrorKind::Unavailable,
+            "the connection to the server was lost",
+        ),
+        sqlx::Error::Protocol(_) => (
+            StorageErrorKind::Unavailable,
+            "the server's answer was not understood, as after a lost connection",
+        ),
+        sqlx::Error::Tls(_) => (
+            StorageErrorKind::AccessDenied,
+            "no secure connection could be made; check the keys that begin with 'tls'",
+        ),
+        sqlx::Error::Configuration(_) => (
+            StorageErrorKind::AccessDenied,
+            "the connection settings cannot be used",
+        ),
+        sqlx::Error::Decode(_)
+        | sqlx::Error::ColumnDecode { .. }
+        | sqlx::Error::RowNotFound
+        | sqlx::Error::ColumnNotFound(_)
+        | sqlx::Error::ColumnIndexOutOfBounds { .. } => (
+            StorageErrorKind::Corrupt,
+            "a row does not hold what this version stores",
+        ),
+        _ => (StorageErrorKind::Backend, "the driver refuses"),
+    }
+}

@@ -1,0 +1,237 @@
+//! What becomes of each write of a call, decided from the writes alone, and what the database is asked to store.
+
+use std::collections::{HashMap, HashSet};
+
+use actix_persistence_storage_api::{
+    AtomicWrite, Epoch, EventRecord, Operation, PersistenceId, SequenceConflict, SequenceNr,
+    StorageError, StorageErrorKind, WriteOutcome, WriterId, WriterPosition,
+};
+
+use crate::values::{to_bound, to_integer};
+
+/// What of a call is to be stored, for all ids together.
+#[derive(Clone, Debug, Default)]
+pub struct Group {
+    /// One for each id, in the order of ids, so that locks are taken in one order by everybody.
+    pub heads: Vec<Head>,
+    /// All their events; of one id in order.
+    pub events: Vec<EventRow>,
+}
+
+/// What must hold of an id, or nothing of it is stored, and what holds afterwards.
+#[derive(Clone, Debug)]
+pub struct Head {
+    /// Which.
+    pub id: PersistenceId,
+    /// Its epoch; above 0.
+    pub epoch: i64,
+    /// The highest number that is stored.
+    pub before: i64,
+    /// The highest number afterwards.
+    pub last: i64,
+}
+
+/// An event with what it shares with its neighbours.
+#[derive(Clone, Debug)]
+pub struct EventRow {
+    /// Whose.
+    pub id: PersistenceId,
+    /// The slice of that id.
+    pub slice: u16,
+    /// The event, with each of its tags once.
+    pub event: EventRecord,
+}
+
+impl EventRow {
+    /// Its number; one that has no place in a database is never in a group.
+    pub fn sequence_nr(&self) -> i64 {
+        to_bound(self.event.sequence_nr)
+    }
+}
+
+/// The outcomes of a call, for as far as they are certain before the database was asked.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    writes: Vec<Planned>,
+    /// Ids that no database could store as they are numbered.
+    lost: Vec<PersistenceId>,
+}
+
+#[derive(Debug)]
+struct Planned {
+    id: PersistenceId,
+    refused: WriterPosition,
+    outcome: WriteOutcome,
+}
+
+/// How the writes of one id go on within a call.
+enum Chain {
+    /// The one before is to be stored; the next must follow on it.
+    Stored {
+        epoch: Epoch,
+        writer: WriterId,
+        highest: SequenceNr,
+        /// Where its head is; none if it lost already.
+        head: Option<usize>,
+    },
+    /// One before is not stored.
+    Broken,
+}
+
+/// Decides what can be decided.
+pub(crate) fn plan(writes: Vec<AtomicWrite>, max_event_bytes: usize) -> (Plan, Group) {
+    let mut chains: HashMap<PersistenceId, Chain> = HashMap::with_capacity(writes.len());
+    let mut group = Group::default();
+    let mut plan = Plan {
+        writes: Vec::with_capacity(writes.len()),
+        lost: Vec::new(),
+    };
+    for write in writes {
+        let id = write.persistence_id().clone();
+        let refused = WriterPosition {
+            writer: write.writer(),
+            epoch: write.epoch(),
+            sequence_nr: write.lowest_sequence_nr(),
+        };
+        let (outcome, chain) = match chains.get(&id) {
+            Some(Chain::Broken) => (WriteOutcome::Skipped, Chain::Broken),
+            _ if is_too_large(&write, max_event_bytes) => {
+                let error = too_large(&id, max_event_bytes);
+                (WriteOutcome::Rejected(error), Chain::Broken)
+            }
+            Some(&Chain::Stored {
+                epoch,
+                writer,
+                highest,
+                ..
+            }) if write.epoch() != epoch
+                || write.lowest_sequence_nr() != highest + 1
+                || to_integer(write.highest_sequence_nr()).is_none() =>
+            {
+                let stored = WriterPosition {
+                    writer,
+                    epoch,
+                    sequence_nr: highest,
+                };
+                let conflict = conflict(&id, refused, stored);
+                (WriteOutcome::Failed(conflict), Chain::Broken)
+            }
+            Some(&Chain::Stored { head, .. }) => (WriteOutcome::Stored, stored(&write, head)),
+            None => {
+                let head = head_of(&write).map(|head| {
+                    group.heads.push(head);
+                    group.heads.len() - 1
+                });
+                if head.is_none() {
+                    plan.lost.push(id.clone());
+                }
+                (WriteOutcome::Stored, stored(&write, head))
+            }
+        };
+        if let Chain::Stored {
+            head: Some(head),
+            highest,
+            ..
+        } = chain
+        {
+            group.heads[head].last = to_bound(highest);
+            add_events(&mut group.events, write);
+        }
+        chains.insert(id.clone(), chain);
+        plan.writes.push(Planned {
+            id,
+            refused,
+            outcome,
+        });
+    }
+    group
+        .heads
+        .sort_unstable_by(|one, other| one.id.cmp(&other.id));
+    (plan, group)
+}
+
+impl Plan {
+    /// The ids that lost before the database was asked.
+    pub(crate) fn take_lost(&mut self) -> Vec<PersistenceId> {
+        std::mem::take(&mut self.lost)
+    }
+
+    /// The outcomes, when it is known which ids lost and where those stand.
+    pub(crate) fn outcomes(
+        self,
+        losers: &HashMap<PersistenceId, WriterPosition>,
+    ) -> Vec<WriteOutcome> {
+        let mut refused: HashSet<&PersistenceId> = HashSet::new();
+        let mut outcomes = Vec::with_capacity(self.writes.len());
+        for planned in &self.writes {
+            let outcome = match losers.get(&planned.id) {
+                None => planned.outcome.clone(),
+                Some(_) if !refused.insert(&planned.id) => WriteOutcome::Skipped,
+                Some(stored) => {
+                    WriteOutcome::Failed(conflict(&planned.id, planned.refused, *stored))
+                }
+            };
+            outcomes.push(outcome);
+        }
+        outcomes
+    }
+}
+
+fn stored(write: &AtomicWrite, head: Option<usize>) -> Chain {
+    Chain::Stored {
+        epoch: write.epoch(),
+        writer: write.writer(),
+        highest: write.highest_sequence_nr(),
+        head,
+    }
+}
+
+/// None for what cannot be there: an epoch that no recovery gives, a number that has no place in a database.
+fn head_of(write: &AtomicWrite) -> Option<Head> {
+    let last = to_integer(write.highest_sequence_nr())?;
+    Some(Head {
+        id: write.persistence_id().clone(),
+        epoch: to_integer(write.epoch()).filter(|&epoch| epoch > 0)?,
+        before: to_bound(write.lowest_sequence_nr()) - 1,
+        last,
+    })
+}
+
+fn add_events(events: &mut Vec<EventRow>, write: AtomicWrite) {
+    let id = write.persistence_id().clone();
+    let slice = id.slice();
+    events.extend(write.into_events().into_iter().map(|mut event| {
+        event.tags.sort_unstable();
+        event.tags.dedup();
+        EventRow {
+            id: id.clone(),
+            slice,
+            event,
+        }
+    }));
+}
+
+fn is_too_large(write: &AtomicWrite, max_event_bytes: usize) -> bool {
+    write.events().iter().any(|event| {
+        let metadata = event.metadata.as_ref();
+        event.payload.len() > max_event_bytes
+            || metadata.is_some_and(|metadata| metadata.len() > max_event_bytes)
+    })
+}
+
+fn too_large(id: &PersistenceId, max_event_bytes: usize) -> StorageError {
+    StorageError::new(StorageErrorKind::TooLarge, Operation::WriteMessages)
+        .not_stored()
+        .with_persistence_id(id.clone())
+        .with_message(format!(
+            "an event has more than {max_event_bytes} bytes; make it smaller or raise 'max-event-bytes'"
+        ))
+}
+
+fn conflict(id: &PersistenceId, refused: WriterPosition, stored: WriterPosition) -> StorageError {
+    let conflict = SequenceConflict { refused, stored };
+    StorageError::sequence_conflict(id.clone(), conflict)
+}
+
+#[cfg(test)]
+mod tests;

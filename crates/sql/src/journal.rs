@@ -1,0 +1,313 @@
+//! The journal.
+
+mod delete;
+mod purger;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
+    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+    WriterPosition,
+};
+use async_trait::async_trait;
+
+use crate::connection::Connections;
+use crate::group::plan;
+use crate::row::{get_number, get_writer};
+use crate::schema::Component;
+use crate::values::Values;
+use crate::{
+    ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Portable, Settings,
+};
+
+use purger::Purger;
+
+/// A journal in tables of an SQL database.
+///
+/// Several journals, in one process or many, may use the same tables: the fence keeps their persistence ids in order.
+pub struct SqlJournal<D: Dialect> {
+    connections: Arc<Connections<D::Connector>>,
+    statements: Arc<JournalStatements>,
+    queries: Arc<D::JournalQueries>,
+    component: Arc<Component<D>>,
+    purger: Purger<D>,
+    options: D::Options,
+}
+
+impl<D: Dialect> SqlJournal<D> {
+    /// A journal with connections of its own; opens nothing before [`initialize`](Journal::initialize).
+    ///
+    /// The plugin makes stores that share connections where they share a database.
+    ///
+    /// # Errors
+    /// If a setting cannot be used.
+    pub fn new(options: D::Options) -> Result<Self, InvalidOption> {
+        options.validate()?;
+        let connections = Connections::new(D::connector(&options)?);
+        Self::on(Arc::new(connections), options)
+    }
+
+    /// A journal with these connections.
+    pub(crate) fn on(
+        connections: Arc<Connections<D::Connector>>,
+        options: D::Options,
+    ) -> Result<Self, InvalidOption> {
+        let store = options.store();
+        let [events, tags, metadata] = store.journal_tables()?;
+        let names = D::names(&options)?
+            .plain("tag_index", &tags.index("ordering"))
+            .plain("unpurged_index", &metadata.index("unpurged"))
+            .table("event_table", &events)
+            .table("tag_table", &tags)
+            .table("metadata_table", &metadata);
+        let statements = Arc::new(D::journal_statements(&names));
+        let queries = Arc::new(D::journal_queries(&names));
+        let component = Arc::new(Component::journal(names, store)?);
+        let purger = Purger::new(
+            Arc::downgrade(&connections),
+            Arc::clone(&statements),
+            store.delete_chunk_events as u64,
+        );
+        Ok(Self {
+            connections,
+            statements,
+            queries,
+            component,
+            purger,
+            options,
+        })
+    }
+
+    /// The settings it was made with.
+    pub fn options(&self) -> &D::Options {
+        &self.options
+    }
+
+    /// The connections, for what a plugin offers beside the journal.
+    pub fn connections(&self) -> &Arc<Connections<D::Connector>> {
+        &self.connections
+    }
+
+    /// The SQL that makes its tables, for a person who does it instead of `auto-initialize`.
+    pub fn schema_sql(&self) -> String {
+        self.component.script()
+    }
+
+    async fn append(&self, group: Group) -> Result<Vec<PersistenceId>, StorageError> {
+        if group.heads.is_empty() {
+            return Ok(Vec::new());
+        }
+        let queries = Arc::clone(&self.queries);
+        self.connections
+            .write(Operation::WriteMessages, group, move |connection, group| {
+                let queries = Arc::clone(&queries);
+                Box::pin(async move { D::append(connection, &queries, group).await })
+            })
+            .await
+    }
+
+    /// Where the ids stand that lost.
+    ///
+    /// Read afterwards, because the others are stored by then, whether or not this can be told: then nothing is known
+    /// of the winners.
+    async fn positions(
+        &self,
+        losers: Vec<PersistenceId>,
+    ) -> HashMap<PersistenceId, WriterPosition> {
+        let unknown = WriterPosition {
+            writer: WriterId::NIL,
+            epoch: 0,
+            sequence_nr: 0,
+        };
+        let mut positions: HashMap<_, _> = losers.iter().map(|id| (id.clone(), unknown)).collect();
+        if losers.is_empty() {
+            return positions;
+        }
+        let statements = Arc::clone(&self.statements);
+        let found = self
+            .connections
+            .read(Operation::ReadHighestSequenceNr, move |connection| {
+                Box::pin(async move { find_positions::<D>(connection, &statements, losers).await })
+            })
+            .await;
+        match found {
+            Ok(found) => positions.extend(found),
+            Err(error) => tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "a second writer was refused, but it cannot be told which one was first"
+            ),
+        }
+        positions
+    }
+}
+
+#[async_trait]
+impl<D: Dialect> Journal for SqlJournal<D> {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        let component = Arc::clone(&self.component);
+        self.connections
+            .initialize(component, self.options.store().auto_initialize)
+            .await?;
+        // What an earlier process deleted but did not live to remove.
+        self.purger.resume().await
+    }
+
+    async fn recover(
+        &self,
+        persistence_id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        let request = RecoveryRequest {
+            persistence_id: persistence_id.clone(),
+            writer,
+        };
+        let mut recovered = self
+            .recover_many(&[request])
+            .await
+            .map_err(|error| error.with_persistence_id(persistence_id.clone()))?;
+        Ok(recovered.pop().expect("one answer for one request"))
+    }
+
+    async fn recover_many(
+        &self,
+        requests: &[RecoveryRequest],
+    ) -> Result<Vec<Recovered>, StorageError> {
+        if requests.is_empty() {
+            return Ok(Vec::new());
+        }
+        let queries = Arc::clone(&self.queries);
+        let requests = requests.to_vec();
+        self.connections
+            .write(Operation::Recover, requests, move |connection, requests| {
+                let queries = Arc::clone(&queries);
+                Box::pin(async move { D::recover(connection, &queries, requests).await })
+            })
+            .await
+    }
+
+    async fn write_messages(
+        &self,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        if writes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (mut plan, group) = plan(writes, self.options.store().max_event_bytes);
+        let mut losers = self.append(group).await?;
+        losers.append(&mut plan.take_lost());
+        Ok(plan.outcomes(&self.positions(losers).await))
+    }
+
+    async fn replay_messages(
+        &self,
+        persistence_id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        let queries = Arc::clone(&self.queries);
+        let id = persistence_id.clone();
+        let store = self.options.store();
+        let page = PageLimit {
+            max_events: page.max_events.min(store.max_page_events),
+            max_bytes: page.max_bytes.min(store.max_page_bytes),
+        };
+        self.connections
+            .read(Operation::ReplayMessages, move |connection| {
+                Box::pin(async move { D::read_page(connection, &queries, &id, range, page).await })
+            })
+            .await
+            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+    }
+
+    async fn read_highest_sequence_nr(
+        &self,
+        persistence_id: &PersistenceId,
+        _from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        let sql = self.statements.highest.clone();
+        let mut values = Values::<D>::with_capacity(1);
+        values.id(persistence_id);
+        self.connections
+            .read(Operation::ReadHighestSequenceNr, move |connection| {
+                Box::pin(async move {
+                    let rows = D::Database::fetch_all(connection, sql, values.into_arguments());
+                    let rows = rows.await?;
+                    rows.first().map_or(Ok(0), |row| get_number::<D>(row, 0))
+                })
+            })
+            .await
+            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+    }
+
+    async fn delete_messages_to(
+        &self,
+        persistence_id: &PersistenceId,
+        to: SequenceNr,
+    ) -> Result<(), StorageError> {
+        let statements = Arc::clone(&self.statements);
+        let chunk = self.options.store().delete_chunk_events as u64;
+        let left = self
+            .connections
+            .transaction(
+                Operation::DeleteMessagesTo,
+                persistence_id.clone(),
+                move |connection, id| {
+                    let statements = Arc::clone(&statements);
+                    Box::pin(async move {
+                        delete::delete_to::<D>(connection, &statements, &id, to, chunk).await
+                    })
+                },
+            )
+            .await
+            .map_err(|error| error.with_persistence_id(persistence_id.clone()))?;
+        if left {
+            self.purger.start();
+        }
+        Ok(())
+    }
+
+    fn capabilities(&self) -> JournalCapabilities {
+        let store = self.options.store();
+        JournalCapabilities::default()
+            .with_atomic_batches()
+            .with_metadata()
+            .with_tags()
+            .with_lanes(D::lanes(&self.options))
+            .with_max_group(store.max_group_events, store.max_group_bytes)
+            .with_max_event_bytes(store.max_event_bytes)
+    }
+}
+
+impl<D: Dialect> fmt::Debug for SqlJournal<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqlJournal")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+async fn find_positions<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &JournalStatements,
+    ids: Vec<PersistenceId>,
+) -> Result<Vec<(PersistenceId, WriterPosition)>, Fault> {
+    let mut positions = Vec::with_capacity(ids.len());
+    for id in ids {
+        let mut values = Values::<D>::with_capacity(1);
+        values.id(&id);
+        let sql = statements.position.clone();
+        let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+        if let Some(row) = rows.first() {
+            let position = WriterPosition {
+                epoch: get_number::<D>(row, 0)?,
+                writer: get_writer::<D>(row, 1)?,
+                sequence_nr: get_number::<D>(row, 2)?,
+            };
+            positions.push((id, position));
+        }
+    }
+    Ok(positions)
+}

@@ -1,0 +1,116 @@
+//! Deleting events: raising what is deleted, then removing rows in chunks.
+
+use actix_persistence_storage_api::{PersistenceId, SequenceNr};
+use sqlx::SqlStr;
+
+use crate::row::{get_key, get_number};
+use crate::values::{Values, to_bound};
+use crate::{ConnectionOf, Dialect, Fault, JournalStatements, Portable, RowOf};
+
+/// Hides the events up to `to` and removes the first `chunk` rows, in the transaction of the caller.
+///
+/// Gives whether rows are left to be removed.
+pub(super) async fn delete_to<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &JournalStatements,
+    id: &PersistenceId,
+    to: SequenceNr,
+    chunk: u64,
+) -> Result<bool, Fault> {
+    let raise = &statements.raise_deleted_to;
+    number_of_id::<D>(connection, raise, to, id.as_str()).await?;
+    let mut values = Values::<D>::with_capacity(1);
+    values.id(id);
+    purge_found::<D>(connection, statements, &statements.unpurged, values, chunk)
+        .await
+        .map(|purged| purged == Purged::Some)
+}
+
+/// Removes up to `chunk` deleted rows of some id, in the transaction of the caller.
+///
+/// Gives whether there may be more.
+pub(super) async fn purge_next<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &JournalStatements,
+    chunk: u64,
+) -> Result<bool, Fault> {
+    let values = Values::<D>::with_capacity(0);
+    let next = &statements.next_unpurged;
+    purge_found::<D>(connection, statements, next, values, chunk)
+        .await
+        .map(|purged| purged != Purged::Nothing)
+}
+
+/// What there was to remove.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purged {
+    Nothing,
+    /// Everything of an id.
+    All,
+    /// A chunk, and some is left.
+    Some,
+}
+
+/// Removes rows of the id that a statement finds: those above its `purged_to`, up to `deleted_to`.
+///
+/// Numbers have no gaps, so a range of numbers is a number of rows.
+async fn purge_found<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &JournalStatements,
+    find: &SqlStr,
+    values: Values<D>,
+    chunk: u64,
+) -> Result<Purged, Fault> {
+    let rows = D::Database::fetch_all(connection, find.clone(), values.into_arguments()).await?;
+    let Some(row) = rows.first() else {
+        return Ok(Purged::Nothing);
+    };
+    let (id, deleted_to, purged_to) = unpurged::<D>(row)?;
+    if purged_to >= deleted_to {
+        return Ok(Purged::Nothing);
+    }
+    let to = deleted_to.min(purged_to.saturating_add(chunk));
+    for sql in [&statements.purge_tags, &statements.purge_events] {
+        id_and_number::<D>(connection, sql, &id, to).await?;
+    }
+    number_of_id::<D>(connection, &statements.set_purged_to, to, &id).await?;
+    Ok(if to < deleted_to {
+        Purged::Some
+    } else {
+        Purged::All
+    })
+}
+
+fn unpurged<D: Dialect>(row: &RowOf<D>) -> Result<(String, SequenceNr, SequenceNr), Fault> {
+    Ok((
+        get_key::<D>(row, 0)?,
+        get_number::<D>(row, 1)?,
+        get_number::<D>(row, 2)?,
+    ))
+}
+
+async fn number_of_id<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    sql: &SqlStr,
+    number: SequenceNr,
+    id: &str,
+) -> Result<(), Fault> {
+    let mut values = Values::<D>::with_capacity(2);
+    values.integer(to_bound(number));
+    values.key(id);
+    D::Database::execute(connection, sql.clone(), values.into_arguments()).await?;
+    Ok(())
+}
+
+async fn id_and_number<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    sql: &SqlStr,
+    id: &str,
+    number: SequenceNr,
+) -> Result<(), Fault> {
+    let mut values = Values::<D>::with_capacity(2);
+    values.key(id);
+    values.integer(to_bound(number));
+    D::Database::execute(connection, sql.clone(), values.into_arguments()).await?;
+    Ok(())
+}

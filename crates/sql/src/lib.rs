@@ -1,0 +1,41 @@
+#![doc = include_str!("../README.md")]
+
+mod journal;
+mod plugin;
+mod snapshot_store;
+
+mod connection;
+mod connector;
+mod dialect;
+mod fault;
+mod group;
+mod names;
+mod options;
+mod page;
+mod portable;
+mod row;
+mod schema;
+mod statements;
+mod table_name;
+mod values;
+
+pub use connection::{Connections, Work};
+pub use connector::{Connector, Role};
+pub use dialect::{ConnectionOf, Dialect, RowOf, VersionTexts};
+pub use fault::{Fault, Meaning, classify};
+pub use group::{EventRow, Group, Head};
+pub use journal::SqlJournal;
+pub use names::Names;
+pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
+pub use page::read_page_of_rows;
+pub use plugin::SqlPlugin;
+pub use portable::Portable;
+pub use row::{
+    get_bytes, get_integer, get_key, get_number, get_optional_integer, get_payload, get_text,
+    get_writer, to_serializer_id,
+};
+pub use schema::Component;
+pub use snapshot_store::SqlSnapshotStore;
+pub use statements::{JournalStatements, SnapshotStatements};
+pub use table_name::TableName;
+pub use values::{Values, to_bound, to_integer};

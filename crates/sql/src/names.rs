@@ -1,0 +1,105 @@
+//! The one place where names enter SQL.
+
+use std::sync::Arc;
+
+use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
+
+use crate::TableName;
+
+/// What stands for `{keys}` in the texts of a plugin.
+///
+/// Safe because a [`TableName`] is a plain identifier, a [`Names::text`] is written in the plugin, and so is everything
+/// else of a text. The quotes let a table be called `order`.
+#[derive(Clone, Debug)]
+pub struct Names {
+    quote: char,
+    schema: Option<TableName>,
+    replacements: Vec<(String, String)>,
+}
+
+impl Names {
+    /// No names yet; `quote` is what the database puts around a name, `schema` what it puts before that of a table.
+    pub fn new(quote: char, schema: Option<TableName>) -> Self {
+        let names = Self {
+            quote,
+            schema,
+            replacements: Vec::new(),
+        };
+        let names = match names.schema.clone() {
+            Some(schema) => {
+                let quoted = names.quoted(&schema);
+                names
+                    .text("schema", &quoted)
+                    .text("schema_text", &format!("'{}'", schema.as_str()))
+            }
+            None => names,
+        };
+        names.table("version_table", &TableName::of_versions())
+    }
+
+    /// A table, which `{key}` stands for.
+    #[must_use]
+    pub fn table(self, key: &str, name: &TableName) -> Self {
+        let quoted = self.quoted(name);
+        let qualified = match &self.schema {
+            Some(schema) => format!("{}.{quoted}", self.quoted(schema)),
+            None => quoted,
+        };
+        self.text(key, &qualified)
+    }
+
+    /// A name that no schema stands before, like that of an index that is made.
+    #[must_use]
+    pub fn plain(self, key: &str, name: &TableName) -> Self {
+        let quoted = self.quoted(name);
+        self.text(key, &quoted)
+    }
+
+    /// A piece of SQL that the plugin chooses, like the type of a column.
+    #[must_use]
+    pub fn text(mut self, key: &str, sql: &str) -> Self {
+        self.replacements
+            .push((format!("{{{key}}}"), sql.to_owned()));
+        self
+    }
+
+    /// The text with every name in its place.
+    pub fn fill(&self, text: &str) -> SqlStr {
+        let filled = self
+            .replacements
+            .iter()
+            .fold(text.to_owned(), |text, (key, name)| text.replace(key, name));
+        debug_assert!(!filled.contains(['{', '}']), "{filled}");
+        AssertSqlSafe(Arc::<str>::from(filled)).into_sql_str()
+    }
+
+    fn quoted(&self, name: &TableName) -> String {
+        format!("{0}{1}{0}", self.quote, name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name(text: &str) -> TableName {
+        TableName::parse(text).unwrap()
+    }
+
+    #[test]
+    fn names_are_quoted_and_qualified_wherever_they_stand() {
+        let names = Names::new('"', Some(name("bank")))
+            .table("events", &name("order"))
+            .plain("index", &name("order").index("x"));
+        let sql = names.fill("CREATE INDEX {index} ON {events}; SELECT {schema_text}");
+        assert_eq!(
+            sql.as_str(),
+            "CREATE INDEX \"order_x\" ON \"bank\".\"order\"; SELECT 'bank'"
+        );
+        let names = Names::new('`', None).table("events", &name("order"));
+        assert_eq!(
+            names.fill("{events} {version_table}").as_str(),
+            "`order` `actix_persistence_schema`"
+        );
+    }
+}

@@ -1,0 +1,331 @@
+//! Settings that the stores of every database have.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+use actix_persistence_storage_api::{ConfigErrors, Section, SectionReader};
+
+use crate::TableName;
+
+const MEBIBYTE: usize = 1024 * 1024;
+/// No event and no snapshot is ever larger.
+const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
+
+/// What a database's options must tell.
+pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
+    /// What sections may name beside plain values, like pools of the application.
+    type Resources: Clone + Default + fmt::Debug + Send + Sync + 'static;
+
+    /// Reads the keys of a section; mistakes stay with the reader.
+    fn read(reader: &mut SectionReader<'_>, resources: &Self::Resources) -> Self;
+
+    /// Everything that cannot be used.
+    fn mistakes(&self) -> Vec<InvalidOption>;
+
+    /// The settings that all databases have.
+    fn store(&self) -> &StoreOptions;
+
+    /// Reads a section, which must have no other keys.
+    ///
+    /// # Errors
+    /// All that is wrong with it.
+    fn of_section(section: &Section, resources: &Self::Resources) -> Result<Self, ConfigErrors> {
+        let mut reader = section.reader();
+        let options = Self::read(&mut reader, resources);
+        for mistake in options.mistakes() {
+            reader.reject(mistake.key, mistake.message);
+        }
+        reader.finish()?;
+        Ok(options)
+    }
+
+    /// Checks settings that a program made.
+    ///
+    /// # Errors
+    /// The first that cannot be used.
+    fn validate(&self) -> Result<(), InvalidOption> {
+        self.mistakes().into_iter().next().map_or(Ok(()), Err)
+    }
+}
+
+/// A setting that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("'{key}' {message}")]
+#[non_exhaustive]
+pub struct InvalidOption {
+    /// The key of the config section.
+    pub key: &'static str,
+    /// What is wrong with its value; continues the key.
+    pub message: String,
+}
+
+impl InvalidOption {
+    /// The `message` continues the key.
+    pub fn new(key: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            key,
+            message: message.into(),
+        }
+    }
+
+    /// For `map_err`.
+    pub fn of(key: &'static str) -> impl FnOnce(String) -> Self {
+        move |message| Self { key, message }
+    }
+}
+
+/// Tables and limits: the keys that the plugins of all databases have.
+///
+/// Every field has a default and is a key of the config section, spelt with `-`.
+/// A store uses its own tables only; naming the others does no harm.
+#[derive(Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreOptions {
+    /// `auto-initialize`: whether initialising creates the tables, or brings older ones up to date.
+    ///
+    /// Without it a missing or older schema is an error at the start. Default `true`.
+    pub auto_initialize: bool,
+    /// `event-table`: the events. Default `event_journal`.
+    pub event_table: String,
+    /// `tag-table`: the tags of events. Default `event_tag`.
+    pub tag_table: String,
+    /// `metadata-table`: a row for each persistence id. Default `journal_metadata`.
+    pub metadata_table: String,
+    /// `snapshot-table`: the snapshots. Default `snapshot`.
+    pub snapshot_table: String,
+    /// `max-event-bytes`: the largest payload, and the largest metadata, of an event; at most 64 MiB. Default 1 MiB.
+    pub max_event_bytes: usize,
+    /// `max-snapshot-bytes`: the same for a snapshot. Default 15 MiB.
+    pub max_snapshot_bytes: usize,
+    /// `max-group-events`: how many events the journal actor may put into one transaction. Default 1,000.
+    pub max_group_events: usize,
+    /// `max-group-bytes`: how many payload bytes. Default 8 MiB.
+    pub max_group_bytes: usize,
+    /// `max-page-events`: the most events in one page of a replay, whatever is asked for. Default 10,000.
+    pub max_page_events: usize,
+    /// `max-page-bytes`: the most payload bytes in one page; a larger event comes alone. Default 64 MiB.
+    pub max_page_bytes: usize,
+    /// `delete-chunk-events`: how many deleted rows are removed in one transaction, so that writers wait little.
+    ///
+    /// Default 1,000.
+    pub delete_chunk_events: usize,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self {
+            auto_initialize: true,
+            event_table: "event_journal".to_owned(),
+            tag_table: "event_tag".to_owned(),
+            metadata_table: "journal_metadata".to_owned(),
+            snapshot_table: "snapshot".to_owned(),
+            max_event_bytes: MEBIBYTE,
+            max_snapshot_bytes: 15 * MEBIBYTE,
+            max_group_events: 1_000,
+            max_group_bytes: 8 * MEBIBYTE,
+            max_page_events: 10_000,
+            max_page_bytes: MAX_PAYLOAD_BYTES,
+            delete_chunk_events: 1_000,
+        }
+    }
+}
+
+impl StoreOptions {
+    /// Sets whether initialising creates the tables.
+    #[must_use]
+    pub fn with_auto_initialize(mut self, auto_initialize: bool) -> Self {
+        self.auto_initialize = auto_initialize;
+        self
+    }
+
+    /// Sets the names of the journal's three tables.
+    #[must_use]
+    pub fn with_journal_tables(mut self, events: &str, tags: &str, metadata: &str) -> Self {
+        self.event_table = events.to_owned();
+        self.tag_table = tags.to_owned();
+        self.metadata_table = metadata.to_owned();
+        self
+    }
+
+    /// Sets the name of the snapshot store's table.
+    #[must_use]
+    pub fn with_snapshot_table(mut self, snapshots: &str) -> Self {
+        self.snapshot_table = snapshots.to_owned();
+        self
+    }
+
+    /// Sets the largest event.
+    #[must_use]
+    pub fn with_max_event_bytes(mut self, bytes: usize) -> Self {
+        self.max_event_bytes = bytes;
+        self
+    }
+
+    /// Sets the largest snapshot.
+    #[must_use]
+    pub fn with_max_snapshot_bytes(mut self, bytes: usize) -> Self {
+        self.max_snapshot_bytes = bytes;
+        self
+    }
+
+    /// Caps what the journal actor puts into one transaction.
+    #[must_use]
+    pub fn with_max_group(mut self, events: usize, bytes: usize) -> Self {
+        self.max_group_events = events;
+        self.max_group_bytes = bytes;
+        self
+    }
+
+    /// Caps a page of a replay.
+    #[must_use]
+    pub fn with_max_page(mut self, events: usize, bytes: usize) -> Self {
+        self.max_page_events = events;
+        self.max_page_bytes = bytes;
+        self
+    }
+
+    /// Sets how many deleted rows are removed in one transaction.
+    #[must_use]
+    pub fn with_delete_chunk_events(mut self, events: usize) -> Self {
+        self.delete_chunk_events = events;
+        self
+    }
+
+    /// Reads the keys of a section; mistakes stay with the reader.
+    pub fn read(reader: &mut SectionReader<'_>) -> Self {
+        const COUNT: RangeInclusive<u64> = 1..=1_000_000;
+        let default = Self::default();
+        Self {
+            auto_initialize: reader.boolean_or("auto-initialize", default.auto_initialize),
+            event_table: reader.string_or("event-table", &default.event_table),
+            tag_table: reader.string_or("tag-table", &default.tag_table),
+            metadata_table: reader.string_or("metadata-table", &default.metadata_table),
+            snapshot_table: reader.string_or("snapshot-table", &default.snapshot_table),
+            max_event_bytes: read_bytes(reader, "max-event-bytes", default.max_event_bytes),
+            max_snapshot_bytes: read_bytes(
+                reader,
+                "max-snapshot-bytes",
+                default.max_snapshot_bytes,
+            ),
+            max_group_events: read_count(
+                reader,
+                "max-group-events",
+                default.max_group_events,
+                COUNT,
+            ),
+            max_group_bytes: read_bytes(reader, "max-group-bytes", default.max_group_bytes),
+            max_page_events: read_count(reader, "max-page-events", default.max_page_events, COUNT),
+            max_page_bytes: read_bytes(reader, "max-page-bytes", default.max_page_bytes),
+            delete_chunk_events: read_count(
+                reader,
+                "delete-chunk-events",
+                default.delete_chunk_events,
+                COUNT,
+            ),
+        }
+    }
+
+    /// Everything that cannot be used.
+    pub fn mistakes(&self) -> Vec<InvalidOption> {
+        let mut mistakes = Vec::new();
+        let mut check = |key, result: Result<(), String>| {
+            if let Err(message) = result {
+                mistakes.push(InvalidOption { key, message });
+            }
+        };
+        for (key, bytes) in [
+            ("max-event-bytes", self.max_event_bytes),
+            ("max-snapshot-bytes", self.max_snapshot_bytes),
+        ] {
+            let fits = (1..=MAX_PAYLOAD_BYTES).contains(&bytes);
+            check(key, within(fits, "must be from 1 byte to 64MiB"));
+        }
+        for (key, number) in [
+            ("max-group-events", self.max_group_events),
+            ("max-group-bytes", self.max_group_bytes),
+            ("max-page-events", self.max_page_events),
+            ("max-page-bytes", self.max_page_bytes),
+            ("delete-chunk-events", self.delete_chunk_events),
+        ] {
+            check(key, within(number >= 1, "must be at least 1"));
+        }
+        let tables = self.tables();
+        for (position, (key, name)) in tables.iter().enumerate() {
+            check(key, TableName::parse(name).map(drop));
+            let twin = tables[..position]
+                .iter()
+                .find(|(_, other)| other.eq_ignore_ascii_case(name));
+            if let Some((other, _)) = twin {
+                check(key, Err(format!("must not be the same as '{other}'")));
+            }
+        }
+        mistakes
+    }
+
+    /// The tables of the journal: events, tags, metadata.
+    pub(crate) fn journal_tables(&self) -> Result<[TableName; 3], InvalidOption> {
+        Ok([
+            TableName::parse(&self.event_table).map_err(InvalidOption::of("event-table"))?,
+            TableName::parse(&self.tag_table).map_err(InvalidOption::of("tag-table"))?,
+            TableName::parse(&self.metadata_table).map_err(InvalidOption::of("metadata-table"))?,
+        ])
+    }
+
+    /// The table of the snapshot store.
+    pub(crate) fn snapshot_table(&self) -> Result<TableName, InvalidOption> {
+        TableName::parse(&self.snapshot_table).map_err(InvalidOption::of("snapshot-table"))
+    }
+
+    fn tables(&self) -> [(&'static str, &str); 4] {
+        [
+            ("event-table", &self.event_table),
+            ("tag-table", &self.tag_table),
+            ("metadata-table", &self.metadata_table),
+            ("snapshot-table", &self.snapshot_table),
+        ]
+    }
+}
+
+/// Written by hand, so that a new field is shown only after somebody thought about secrets.
+impl fmt::Debug for StoreOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoreOptions")
+            .field("auto_initialize", &self.auto_initialize)
+            .field("tables", &self.tables().map(|(_, name)| name))
+            .field("max_event_bytes", &self.max_event_bytes)
+            .field("max_snapshot_bytes", &self.max_snapshot_bytes)
+            .field("max_group_events", &self.max_group_events)
+            .field("max_group_bytes", &self.max_group_bytes)
+            .field("max_page_events", &self.max_page_events)
+            .field("max_page_bytes", &self.max_page_bytes)
+            .field("delete_chunk_events", &self.delete_chunk_events)
+            .finish()
+    }
+}
+
+/// Reads a number of things.
+pub fn read_count(
+    reader: &mut SectionReader<'_>,
+    key: &str,
+    default: usize,
+    range: RangeInclusive<u64>,
+) -> usize {
+    saturated(reader.integer_or(key, default as u64, range))
+}
+
+/// Reads a number of bytes.
+pub fn read_bytes(reader: &mut SectionReader<'_>, key: &str, default: usize) -> usize {
+    saturated(reader.bytes_or(key, default as u64))
+}
+
+/// For checks of settings: the message unless it holds.
+///
+/// # Errors
+/// The message, if it does not hold.
+pub fn within(holds: bool, message: &str) -> Result<(), String> {
+    holds.then_some(()).ok_or_else(|| message.to_owned())
+}
+
+fn saturated(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
+}

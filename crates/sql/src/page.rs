@@ -1,0 +1,156 @@
+//! A page of events, put together from rows of one event each.
+
+use actix_persistence_storage_api::{
+    EventRecord, PageLimit, Payload, PersistenceId, ReplayPage, SequenceNr, Timestamp,
+};
+use sqlx::SqlStr;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use crate::row::{
+    get_integer, get_key, get_number, get_optional_integer, get_payload, get_text, get_writer,
+};
+use crate::values::{Values, to_bound};
+use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf};
+
+/// Reads a page with a statement that gives a row for each event, ascending by number, and with another one its tags.
+///
+/// The first gives: deleted_to, number, timestamp, writer, serializer, manifest, adapter manifest, number of tags;
+/// serializer, manifest and payload; serializer, manifest and payload of metadata; a number of NULL if there is no event.
+/// It gives at least one row for an id with metadata, and, if the database holds more events of the range than the limit
+/// allows, at least one of those beyond it.
+/// The second gives the tags of events of an id: values id, lowest and highest number; number and tag of each.
+///
+/// `values` is asked for those of the first statement each time the page is read: it is read again if events were
+/// removed in between.
+pub async fn read_page_of_rows<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    events: &SqlStr,
+    tags: &SqlStr,
+    id: &PersistenceId,
+    values: impl Fn() -> Values<D>,
+    limit: PageLimit,
+) -> Result<ReplayPage, Fault> {
+    let mut deleted_before = None;
+    loop {
+        let rows =
+            D::Database::fetch_all(connection, events.clone(), values().into_arguments()).await?;
+        let mut draft = Draft::new(limit);
+        for row in &rows {
+            draft.take::<D>(row)?;
+            if draft.more {
+                break;
+            }
+        }
+        if draft.fill_in_tags::<D>(connection, tags, id).await? {
+            return Ok(draft.into_page());
+        }
+        // Tags are removed only after what is deleted was raised, which the next reading shows.
+        if deleted_before == Some(draft.deleted_to) {
+            return Err(Fault::corrupt(
+                "an event has more or fewer tags than it had when it was stored",
+            ));
+        }
+        deleted_before = Some(draft.deleted_to);
+    }
+}
+
+/// A page that may still lack its tags.
+struct Draft {
+    events: Vec<EventRecord>,
+    /// How many tags each event has.
+    tags: Vec<usize>,
+    bytes: usize,
+    limit: PageLimit,
+    more: bool,
+    deleted_to: SequenceNr,
+}
+
+impl Draft {
+    fn new(limit: PageLimit) -> Self {
+        Self {
+            events: Vec::new(),
+            tags: Vec::new(),
+            bytes: 0,
+            limit,
+            more: false,
+            deleted_to: 0,
+        }
+    }
+
+    /// Takes an event, unless a limit is reached.
+    fn take<D: Dialect>(&mut self, row: &RowOf<D>) -> Result<(), Fault> {
+        self.deleted_to = get_number::<D>(row, 0)?;
+        if get_optional_integer::<D>(row, 1)?.is_none() {
+            return Ok(());
+        }
+        let event = to_event::<D>(row)?;
+        let size = event.payload.len() + event.metadata.as_ref().map_or(0, Payload::len);
+        let bytes = self.bytes.saturating_add(size);
+        let is_full = !self.events.is_empty() && bytes > self.limit.max_bytes;
+        if is_full || self.events.len() >= self.limit.max_events {
+            self.more = true;
+            return Ok(());
+        }
+        let last = self.events.last().map_or(0, |last| last.sequence_nr);
+        if event.sequence_nr <= last {
+            let found = event.sequence_nr;
+            return Err(Fault::corrupt(format!(
+                "sequence number {found} comes after {last}"
+            )));
+        }
+        let tags = get_number::<D>(row, 7)?;
+        self.tags.push(usize::try_from(tags).unwrap_or(usize::MAX));
+        self.bytes = bytes;
+        self.events.push(event);
+        Ok(())
+    }
+
+    /// Gives false if an event was removed in between: then its tags are gone, too.
+    async fn fill_in_tags<D: Dialect>(
+        &mut self,
+        connection: &mut ConnectionOf<D>,
+        sql: &SqlStr,
+        id: &PersistenceId,
+    ) -> Result<bool, Fault> {
+        let mut tagged = self.tags.iter().zip(&self.events);
+        let Some((_, first)) = tagged.find(|(tags, _)| **tags > 0) else {
+            return Ok(true);
+        };
+        let last = self.events.last().unwrap_or(first);
+        let mut values = Values::<D>::with_capacity(3);
+        values.id(id);
+        values.integer(to_bound(first.sequence_nr));
+        values.integer(to_bound(last.sequence_nr));
+        let rows = D::Database::fetch_all(connection, sql.clone(), values.into_arguments()).await?;
+        let mut tags: HashMap<SequenceNr, Vec<Arc<str>>> = HashMap::new();
+        for row in &rows {
+            let tag = Arc::from(get_key::<D>(row, 1)?);
+            tags.entry(get_number::<D>(row, 0)?).or_default().push(tag);
+        }
+        for (event, expected) in self.events.iter_mut().zip(&self.tags) {
+            let found = tags.remove(&event.sequence_nr).unwrap_or_default();
+            if found.len() != *expected {
+                return Ok(false);
+            }
+            event.tags = found;
+        }
+        Ok(true)
+    }
+
+    fn into_page(self) -> ReplayPage {
+        ReplayPage::new(self.events, self.more, self.deleted_to)
+    }
+}
+
+fn to_event<D: Dialect>(row: &RowOf<D>) -> Result<EventRecord, Fault> {
+    let number = get_number::<D>(row, 1)?;
+    let timestamp = Timestamp::from_micros(get_integer::<D>(row, 2)?);
+    let payload = get_payload::<D>(row, [8, 9, 10])?;
+    let mut event = EventRecord::new(number, timestamp, get_writer::<D>(row, 3)?, payload);
+    event.adapter_manifest = Arc::from(get_text::<D>(row, 6)?);
+    if get_optional_integer::<D>(row, 11)?.is_some() {
+        event.metadata = Some(get_payload::<D>(row, [11, 12, 13])?);
+    }
+    Ok(event)
+}

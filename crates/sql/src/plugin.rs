@@ -1,0 +1,165 @@
+//! What an application registers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use actix_persistence_storage_api::{
+    ConfigError, ConfigErrors, Journal, Plugin, Section, SnapshotStore,
+};
+
+use crate::connection::Connections;
+use crate::{Connector, Dialect, InvalidOption, Settings, SqlJournal, SqlSnapshotStore};
+
+/// What sections of a plugin may name.
+type ResourcesOf<D> = <<D as Dialect>::Options as Settings>::Resources;
+
+/// What a store of a section is made of.
+type Opened<D> = (
+    <D as Dialect>::Options,
+    Arc<Connections<<D as Dialect>::Connector>>,
+);
+
+/// Makes stores in databases of one kind, each from a section with the keys of its options; clones are the same plugin.
+///
+/// Stores on one database share its connections, so they must agree on how those are opened.
+#[derive(Debug)]
+pub struct SqlPlugin<D: Dialect> {
+    owners: Arc<Mutex<HashMap<String, Owner<D>>>>,
+    resources: ResourcesOf<D>,
+}
+
+/// The connections to one database, for as long as a store uses them.
+#[derive(Debug)]
+struct Owner<D: Dialect> {
+    connections: Weak<Connections<D::Connector>>,
+    /// The section that came first.
+    section: String,
+}
+
+impl<D: Dialect> Clone for SqlPlugin<D> {
+    fn clone(&self) -> Self {
+        Self {
+            owners: Arc::clone(&self.owners),
+            resources: self.resources.clone(),
+        }
+    }
+}
+
+impl<D: Dialect> Default for SqlPlugin<D> {
+    fn default() -> Self {
+        Self::with_resources(ResourcesOf::<D>::default())
+    }
+}
+
+impl<D: Dialect> SqlPlugin<D> {
+    /// A plugin without any store.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A plugin whose sections may name these.
+    pub fn with_resources(resources: ResourcesOf<D>) -> Self {
+        Self {
+            owners: Arc::default(),
+            resources,
+        }
+    }
+
+    /// How many databases its stores use now.
+    pub fn databases(&self) -> usize {
+        let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = owners
+            .values()
+            .filter(|owner| owner.connections.strong_count() > 0);
+        used.count()
+    }
+
+    fn connections(
+        &self,
+        section: &Section,
+        connector: D::Connector,
+    ) -> Result<Arc<Connections<D::Connector>>, ConfigErrors> {
+        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        owners.retain(|_, owner| owner.connections.strong_count() > 0);
+        let place = connector.place();
+        if let Some(owner) = owners.get(&place)
+            && let Some(connections) = owner.connections.upgrade()
+        {
+            check_same(section, &connector, owner, connections.connector())?;
+            return Ok(connections);
+        }
+        let connections = Arc::new(Connections::new(connector));
+        let owner = Owner {
+            connections: Arc::downgrade(&connections),
+            section: section.path().to_owned(),
+        };
+        owners.insert(place, owner);
+        Ok(connections)
+    }
+
+    fn read(&self, section: &Section) -> Result<Opened<D>, ConfigErrors> {
+        let options = D::Options::of_section(section, &self.resources)?;
+        let connector = D::connector(&options).map_err(|invalid| rejected(section, invalid))?;
+        let connections = self.connections(section, connector)?;
+        Ok((options, connections))
+    }
+}
+
+impl<D: Dialect> Plugin for SqlPlugin<D> {
+    fn name(&self) -> &'static str {
+        D::NAME
+    }
+
+    fn journal(&self, section: &Section) -> Result<Arc<dyn Journal>, ConfigErrors> {
+        let (options, connections) = self.read(section)?;
+        let journal = SqlJournal::<D>::on(connections, options)
+            .map_err(|invalid| rejected(section, invalid))?;
+        Ok(Arc::new(journal))
+    }
+
+    fn snapshot_store(&self, section: &Section) -> Result<Arc<dyn SnapshotStore>, ConfigErrors> {
+        let (options, connections) = self.read(section)?;
+        let store = SqlSnapshotStore::<D>::on(connections, options)
+            .map_err(|invalid| rejected(section, invalid))?;
+        Ok(Arc::new(store))
+    }
+}
+
+fn check_same<D: Dialect>(
+    section: &Section,
+    connector: &D::Connector,
+    owner: &Owner<D>,
+    other: &D::Connector,
+) -> Result<(), ConfigErrors> {
+    let Some(key) = connector.difference(other) else {
+        return Ok(());
+    };
+    let message = format!(
+        "{} differs from '{}.{key}', but both sections use the database {}; make them equal",
+        quoted(section, key),
+        owner.section,
+        connector.place(),
+    );
+    Err(mistake(section, key, message))
+}
+
+fn rejected(section: &Section, invalid: InvalidOption) -> ConfigErrors {
+    let message = format!("{} {}", quoted(section, invalid.key), invalid.message);
+    mistake(section, invalid.key, message)
+}
+
+fn mistake(section: &Section, key: &str, message: String) -> ConfigErrors {
+    let origin = match section.get(key) {
+        Some(item) => item.origin.clone(),
+        None => section.origin().clone(),
+    };
+    ConfigErrors::one(ConfigError {
+        origin,
+        path: section.path_of(key),
+        message,
+    })
+}
+
+fn quoted(section: &Section, key: &str) -> String {
+    format!("'{}'", section.path_of(key))
+}

@@ -1,0 +1,111 @@
+//! What shared code asks of sqlx.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use sqlx::{
+    Arguments, ColumnIndex, Database, Decode, Encode, Executor, IntoArguments, Row, SqlStr, Type,
+};
+
+/// Integers, texts and bytes to and from any database of sqlx: the bounds, written once.
+///
+/// Everything that has them is portable; nobody implements this by hand.
+pub trait Portable: Database {
+    /// Adds an integer to the values of a statement.
+    fn add_integer(arguments: &mut Self::Arguments, value: Option<i64>);
+    /// Adds a text.
+    fn add_text(arguments: &mut Self::Arguments, value: Option<Arc<str>>);
+    /// Adds bytes.
+    fn add_bytes(arguments: &mut Self::Arguments, value: Option<Vec<u8>>);
+
+    /// Reads an integer of a row.
+    fn integer(row: &Self::Row, column: usize) -> Result<Option<i64>, sqlx::Error>;
+    /// Reads a text.
+    fn text(row: &Self::Row, column: usize) -> Result<Option<String>, sqlx::Error>;
+    /// Reads bytes.
+    fn bytes(row: &Self::Row, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error>;
+
+    /// Runs a prepared statement for its rows.
+    fn fetch_all(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Vec<Self::Row>, sqlx::Error>>;
+
+    /// Runs a prepared statement that gives no rows.
+    fn execute(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>>;
+
+    /// Runs a text of one or several statements without values, which is not prepared.
+    fn run(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+    ) -> BoxFuture<'_, Result<(), sqlx::Error>>;
+}
+
+impl<DB> Portable for DB
+where
+    DB: Database,
+    DB::Arguments: IntoArguments<DB>,
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+    usize: ColumnIndex<DB::Row>,
+    i64: Type<DB> + for<'q> Encode<'q, DB> + for<'r> Decode<'r, DB>,
+    String: Type<DB> + for<'r> Decode<'r, DB>,
+    Vec<u8>: Type<DB> + for<'q> Encode<'q, DB> + for<'r> Decode<'r, DB>,
+    Arc<str>: Type<DB> + for<'q> Encode<'q, DB>,
+    Option<i64>: for<'q> Encode<'q, DB>,
+    Option<Arc<str>>: for<'q> Encode<'q, DB>,
+    Option<Vec<u8>>: for<'q> Encode<'q, DB>,
+{
+    fn add_integer(arguments: &mut Self::Arguments, value: Option<i64>) {
+        arguments.add(value).expect(ENCODED);
+    }
+
+    fn add_text(arguments: &mut Self::Arguments, value: Option<Arc<str>>) {
+        arguments.add(value).expect(ENCODED);
+    }
+
+    fn add_bytes(arguments: &mut Self::Arguments, value: Option<Vec<u8>>) {
+        arguments.add(value).expect(ENCODED);
+    }
+
+    fn integer(row: &Self::Row, column: usize) -> Result<Option<i64>, sqlx::Error> {
+        row.try_get(column)
+    }
+
+    fn text(row: &Self::Row, column: usize) -> Result<Option<String>, sqlx::Error> {
+        row.try_get(column)
+    }
+
+    fn bytes(row: &Self::Row, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error> {
+        row.try_get(column)
+    }
+
+    fn fetch_all(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Vec<Self::Row>, sqlx::Error>> {
+        connection.fetch_all(sqlx::query_with(sql, arguments))
+    }
+
+    fn execute(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>> {
+        connection.execute(sqlx::query_with(sql, arguments))
+    }
+
+    fn run(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+    ) -> BoxFuture<'_, Result<(), sqlx::Error>> {
+        Box::pin(async move { connection.execute(sqlx::raw_sql(sql)).await.map(drop) })
+    }
+}
+
+const ENCODED: &str = "integers, texts and bytes are always encoded";

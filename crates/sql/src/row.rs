@@ -1,0 +1,74 @@
+//! Values on their way out of a row.
+
+use actix_persistence_storage_api::{Payload, SequenceNr, WriterId};
+use bytes::Bytes;
+
+use crate::{Dialect, Fault, Portable, RowOf};
+
+/// Reads a number; NULL is corrupt.
+pub fn get_integer<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<i64, Fault> {
+    get_optional_integer::<D>(row, column)?.ok_or_else(missing)
+}
+
+/// Reads a number or NULL.
+pub fn get_optional_integer<D: Dialect>(
+    row: &RowOf<D>,
+    column: usize,
+) -> Result<Option<i64>, Fault> {
+    Ok(D::Database::integer(row, column)?)
+}
+
+/// Reads a number that is never negative.
+pub fn get_number<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<SequenceNr, Fault> {
+    let number = get_integer::<D>(row, column)?;
+    u64::try_from(number).map_err(|_| Fault::corrupt(format!("a number is stored as {number}")))
+}
+
+/// Reads a text; NULL is corrupt.
+pub fn get_text<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<String, Fault> {
+    D::Database::text(row, column)?.ok_or_else(missing)
+}
+
+/// Reads bytes; NULL is corrupt.
+pub fn get_bytes<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<Bytes, Fault> {
+    let bytes = D::Database::bytes(row, column)?.ok_or_else(missing)?;
+    Ok(Bytes::from(bytes))
+}
+
+/// Reads a text that is compared byte by byte: a persistence id or a tag.
+pub fn get_key<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<String, Fault> {
+    if !D::KEYS_ARE_BYTES {
+        return get_text::<D>(row, column);
+    }
+    let bytes = D::Database::bytes(row, column)?.ok_or_else(missing)?;
+    String::from_utf8(bytes).map_err(|_| Fault::corrupt("a persistence id or tag is not UTF-8"))
+}
+
+/// Reads a writer's id.
+pub fn get_writer<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<WriterId, Fault> {
+    let bytes = D::Database::bytes(row, column)?.ok_or_else(missing)?;
+    WriterId::from_slice(&bytes).ok_or_else(|| {
+        let length = bytes.len();
+        Fault::corrupt(format!("a writer id has {length} bytes instead of 16"))
+    })
+}
+
+/// Reads serializer, manifest and bytes.
+pub fn get_payload<D: Dialect>(row: &RowOf<D>, columns: [usize; 3]) -> Result<Payload, Fault> {
+    let serializer_id = to_serializer_id(get_integer::<D>(row, columns[0])?)?;
+    let manifest = get_text::<D>(row, columns[1])?;
+    Ok(Payload::new(
+        serializer_id,
+        manifest,
+        get_bytes::<D>(row, columns[2])?,
+    ))
+}
+
+/// The number of a serializer.
+pub fn to_serializer_id(stored: i64) -> Result<u32, Fault> {
+    u32::try_from(stored).map_err(|_| Fault::corrupt(format!("there is no serializer {stored}")))
+}
+
+fn missing() -> Fault {
+    Fault::corrupt("a value is missing")
+}

@@ -1,0 +1,286 @@
+//! The tables of a store and their versions.
+
+use std::fmt::Write;
+use std::marker::PhantomData;
+
+use sqlx::SqlStr;
+
+use crate::row::{get_integer, get_text};
+use crate::values::Values;
+use crate::{
+    ConnectionOf, Dialect, Fault, InvalidOption, Names, Portable, StoreOptions, TableName,
+};
+
+/// The tables of one kind of store, and the steps that make them.
+///
+/// Journal and snapshot store have versions of their own, one for each set of names: a database may hold several.
+#[derive(Debug)]
+pub struct Component<D: Dialect> {
+    /// What it is, as the version table says.
+    name: &'static str,
+    /// The first names the row of the version table.
+    tables: Vec<TableName>,
+    /// Step `n` makes version `n + 1` of version `n`.
+    steps: Vec<SqlStr>,
+    names: Names,
+    versions: Versions,
+    dialect: PhantomData<D>,
+}
+
+/// The texts about versions, with names in them.
+#[derive(Debug)]
+struct Versions {
+    create: SqlStr,
+    select: SqlStr,
+    set: SqlStr,
+    table_exists: SqlStr,
+}
+
+impl<D: Dialect> Component<D> {
+    /// The tables `{event_table}`, `{tag_table}` and `{metadata_table}`, with names for indexes: `{tag_index}` and
+    /// `{unpurged_index}`.
+    ///
+    /// # Errors
+    /// If a name cannot be used.
+    pub(crate) fn journal(names: Names, options: &StoreOptions) -> Result<Self, InvalidOption> {
+        let tables = options.journal_tables()?;
+        Ok(Self::new("journal", tables.into(), D::JOURNAL_STEPS, names))
+    }
+
+    /// The table `{snapshot_table}`.
+    ///
+    /// # Errors
+    /// If the name cannot be used.
+    pub(crate) fn snapshot_store(
+        names: Names,
+        options: &StoreOptions,
+    ) -> Result<Self, InvalidOption> {
+        let tables = vec![options.snapshot_table()?];
+        Ok(Self::new(
+            "snapshot store",
+            tables,
+            D::SNAPSHOT_STEPS,
+            names,
+        ))
+    }
+
+    /// These tables, of which the first names them all, made by these steps.
+    pub fn new(
+        name: &'static str,
+        tables: Vec<TableName>,
+        steps: &[&'static str],
+        names: Names,
+    ) -> Self {
+        Self {
+            name,
+            tables,
+            steps: steps.iter().map(|text| names.fill(text)).collect(),
+            versions: Versions {
+                create: names.fill(D::VERSIONS.create),
+                select: names.fill(D::VERSIONS.select),
+                set: names.fill(D::VERSIONS.set),
+                table_exists: names.fill(D::VERSIONS.table_exists),
+            },
+            names,
+            dialect: PhantomData,
+        }
+    }
+
+    /// Everything that makes the tables, for a person who does it instead of `auto-initialize`.
+    pub(crate) fn script(&self) -> String {
+        let mut script = String::new();
+        let mut add = |sql: &str| {
+            let sql = sql.trim().trim_end_matches(';');
+            writeln!(script, "{sql};\n").expect("a text takes all there is");
+        };
+        add(self.versions.create.as_str());
+        for step in &self.steps {
+            add(step.as_str());
+        }
+        add(&self.noted_by_hand());
+        script
+    }
+
+    /// Whether the tables are there, in the version of this crate.
+    ///
+    /// # Errors
+    /// If they are newer, incomplete, or somebody else's.
+    pub async fn is_current(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+        Ok(self.version(connection).await? == Some(self.newest()))
+    }
+
+    /// Whether missing or older tables may be made; only then is there anything to write.
+    pub fn check_may_be_made(&self, auto_initialize: bool) -> Result<(), Fault> {
+        if auto_initialize {
+            return Ok(());
+        }
+        Err(Fault::mismatch(format!(
+            "the tables of the {} are missing or older than version {}; set 'auto-initialize = true' once",
+            self.name,
+            self.newest()
+        )))
+    }
+
+    /// Makes what is missing; within a transaction that writes.
+    ///
+    /// The version is noted after every step, so that a database which cannot take back its steps goes on where it
+    /// was interrupted.
+    pub async fn bring_up_to_date(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+        if self.is_current(connection).await? {
+            return Ok(());
+        }
+        D::lock_schema(connection, &self.names).await?;
+        D::Database::run(connection, self.versions.create.clone()).await?;
+        let version = match self.version(connection).await? {
+            Some(version) => version,
+            None => {
+                self.note(connection, 0).await?;
+                0
+            }
+        };
+        for (position, step) in self.steps.iter().enumerate().skip(version) {
+            D::Database::run(connection, step.clone()).await?;
+            self.note(connection, position + 1).await?;
+        }
+        Ok(())
+    }
+
+    /// Fails if the stores cannot be written to.
+    pub async fn check_writable(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+        D::check_writable(connection, &self.names).await
+    }
+
+    async fn note(&self, connection: &mut ConnectionOf<D>, version: usize) -> Result<(), Fault> {
+        let mut values = Values::<D>::with_capacity(4);
+        values.text(self.tables[0].as_str());
+        values.text(&self.other_tables());
+        values.text(self.name);
+        values.integer(version as i64);
+        D::Database::execute(
+            connection,
+            self.versions.set.clone(),
+            values.into_arguments(),
+        )
+        .await?;
+        Ok(())
+    }
+
+    /// The statement that notes the newest version, without values.
+    fn noted_by_hand(&self) -> String {
+        let values = format!(
+            "('{}', '{}', '{}', {})",
+            self.tables[0].as_str(),
+            self.other_tables(),
+            self.name,
+            self.newest()
+        );
+        let table = self.names.fill("{version_table}");
+        format!(
+            "INSERT INTO {} (table_name, other_tables, component, version) VALUES {values}",
+            table.as_str()
+        )
+    }
+
+    /// The tables that belong to the first one. The version table keeps them: with another metadata table beside the
+    /// same events, epochs and deleted numbers would start again.
+    fn other_tables(&self) -> String {
+        let names: Vec<_> = self.tables[1..].iter().map(TableName::as_str).collect();
+        names.join(", ")
+    }
+
+    fn newest(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The version of the tables, none if nothing was ever made; 0 if making them was interrupted.
+    async fn version(&self, connection: &mut ConnectionOf<D>) -> Result<Option<usize>, Fault> {
+        let version = self.noted_version(connection).await?;
+        if version == Some(0) {
+            return Ok(version);
+        }
+        for table in &self.tables {
+            let exists = self.table_exists(connection, table).await?;
+            let table = table.as_str();
+            if version.is_none() && exists {
+                return Err(Fault::mismatch(format!(
+                    "there is a table '{table}' that the {} did not make; choose other table names, or another database",
+                    self.name
+                )));
+            }
+            if version.is_some() && !exists {
+                return Err(Fault::mismatch(format!(
+                    "the table '{table}' is missing, although the {} with the table '{}' was made; \
+                     use the same table names as then, or restore a backup",
+                    self.name,
+                    self.tables[0].as_str()
+                )));
+            }
+        }
+        Ok(version)
+    }
+
+    async fn noted_version(
+        &self,
+        connection: &mut ConnectionOf<D>,
+    ) -> Result<Option<usize>, Fault> {
+        if !self
+            .table_exists(connection, &TableName::of_versions())
+            .await?
+        {
+            return Ok(None);
+        }
+        let mut values = Values::<D>::with_capacity(1);
+        values.text(self.tables[0].as_str());
+        let rows = D::Database::fetch_all(
+            connection,
+            self.versions.select.clone(),
+            values.into_arguments(),
+        )
+        .await?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let component = get_text::<D>(row, 0)?;
+        if component != self.name {
+            return Err(Fault::mismatch(format!(
+                "the table '{}' belongs to a {component}; give the {} a table of its own",
+                self.tables[0].as_str(),
+                self.name
+            )));
+        }
+        let others = get_text::<D>(row, 2)?;
+        if !others.eq_ignore_ascii_case(&self.other_tables()) {
+            return Err(Fault::mismatch(format!(
+                "the table '{}' was made together with {others}, not with {}; use the same table names as then",
+                self.tables[0].as_str(),
+                self.other_tables()
+            )));
+        }
+        let version = get_integer::<D>(row, 1)?;
+        match usize::try_from(version) {
+            Ok(version) if version <= self.newest() => Ok(Some(version)),
+            _ => Err(Fault::mismatch(format!(
+                "the tables of the {} have version {version}, newer than version {} of this program; \
+                 use a newer program",
+                self.name,
+                self.newest()
+            ))),
+        }
+    }
+
+    async fn table_exists(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        table: &TableName,
+    ) -> Result<bool, Fault> {
+        let mut values = Values::<D>::with_capacity(1);
+        values.text(table.as_str());
+        let sql = self.versions.table_exists.clone();
+        let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+        let exists = rows
+            .first()
+            .map(|row| get_integer::<D>(row, 0))
+            .transpose()?;
+        Ok(exists == Some(1))
+    }
+}

@@ -1,0 +1,106 @@
+//! SQLite, as the code that all databases share sees it.
+
+use actix_persistence_sql::{
+    ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
+    SnapshotStatements, VersionTexts,
+};
+use actix_persistence_storage_api::{
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+};
+use sqlx::error::DatabaseError;
+
+use crate::connection::SqliteConnector;
+use crate::queries::{self, JournalQueries};
+use crate::{SqliteOptions, error, journal, schema};
+
+/// SQLite.
+#[derive(Debug)]
+pub enum Sqlite {}
+
+impl Dialect for Sqlite {
+    const NAME: &'static str = "sqlite";
+    type Database = sqlx::Sqlite;
+    type Options = SqliteOptions;
+    type Connector = SqliteConnector;
+    type JournalQueries = JournalQueries;
+
+    const ONE_STATEMENT: bool = false;
+    /// SQLite waits for locks itself.
+    const ATTEMPTS: u32 = 1;
+    const BEGIN: &'static str = queries::BEGIN;
+    const BEGIN_READING: &'static str = queries::BEGIN_READING;
+    const COMMIT: &'static str = queries::COMMIT;
+    const KEYS_ARE_BYTES: bool = false;
+
+    const VERSIONS: VersionTexts = schema::VERSIONS;
+    const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
+    const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
+
+    /// One connection writes at a time.
+    fn lanes(_: &SqliteOptions) -> usize {
+        1
+    }
+
+    fn connector(options: &SqliteOptions) -> Result<SqliteConnector, InvalidOption> {
+        SqliteConnector::new(options)
+    }
+
+    fn names(_: &SqliteOptions) -> Result<Names, InvalidOption> {
+        Ok(Names::new('"', None))
+    }
+
+    fn meaning(error: &dyn DatabaseError) -> Meaning {
+        error::meaning(error)
+    }
+
+    fn journal_statements(names: &Names) -> JournalStatements {
+        queries::journal_statements(names)
+    }
+
+    fn snapshot_statements(names: &Names) -> SnapshotStatements {
+        queries::snapshot_statements(names)
+    }
+
+    fn journal_queries(names: &Names) -> JournalQueries {
+        JournalQueries::new(names)
+    }
+
+    async fn recover(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+        requests: Vec<RecoveryRequest>,
+    ) -> Result<Vec<Recovered>, Fault> {
+        journal::recover(connection, queries, &requests).await
+    }
+
+    async fn append(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+        group: Group,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        journal::append(connection, queries, group).await
+    }
+
+    async fn read_page(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+        id: &PersistenceId,
+        range: ReplayRange,
+        limit: PageLimit,
+    ) -> Result<ReplayPage, Fault> {
+        journal::read_page(connection, queries, id, range, limit).await
+    }
+
+    /// The transaction has the write lock from its start.
+    async fn lock_schema(_: &mut ConnectionOf<Self>, _: &Names) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn check_writable(connection: &mut ConnectionOf<Self>, _: &Names) -> Result<(), Fault> {
+        schema::check_writable(connection).await
+    }
+
+    fn is_disturbed(fault: &Fault) -> bool {
+        error::is_busy(fault)
+    }
+}

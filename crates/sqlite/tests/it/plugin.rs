@@ -1,0 +1,61 @@
+//! Sections and the stores made of them.
+
+use actix_persistence_sqlite::SqlitePlugin;
+use actix_persistence_storage_api::{Origin, Plugin, Section};
+
+fn section(store: &str, url: &str) -> Section {
+    Section::new(format!("persistence.{store}"), Origin::file("app.toml", 3)).with("url", url)
+}
+
+#[test]
+fn stores_on_one_file_share_their_connections_however_the_url_is_spelt() {
+    let plugin = SqlitePlugin::new();
+    let journal = plugin.journal(&section("journal.a", "sqlite://plugin.db"));
+    let store = plugin.snapshot_store(&section("snapshot-store.a", "./plugin.db"));
+    assert_eq!(plugin.databases(), 1);
+    let other = plugin.clone().journal(&section("journal.b", "other.db"));
+    assert_eq!(plugin.databases(), 2);
+    drop((journal, store, other));
+    assert_eq!(plugin.databases(), 0);
+}
+
+#[test]
+fn different_connection_settings_for_one_file_are_a_mistake_that_names_both_sections() {
+    let plugin = SqlitePlugin::new();
+    let journal = plugin.journal(&section("journal.a", "plugin.db"));
+    let other = section("snapshot-store.b", "plugin.db").with("busy-timeout", "1s");
+    let errors = plugin.snapshot_store(&other).err().unwrap();
+    let text = errors.to_string();
+    assert!(
+        text.contains("'persistence.snapshot-store.b.busy-timeout' differs from"),
+        "{text}"
+    );
+    assert!(
+        text.contains("'persistence.journal.a.busy-timeout'"),
+        "{text}"
+    );
+    // Nothing of the first one is left after it was dropped.
+    drop(journal);
+    assert!(plugin.snapshot_store(&other).is_ok());
+}
+
+#[test]
+fn settings_of_one_store_may_differ() {
+    let plugin = SqlitePlugin::new();
+    let _journal = plugin.journal(&section("journal.a", "plugin.db")).unwrap();
+    let other = section("journal.b", "plugin.db")
+        .with("event-table", "other_events")
+        .with("auto-initialize", false);
+    assert!(plugin.journal(&other).is_ok());
+}
+
+#[test]
+fn mistakes_are_reported_at_once_and_open_nothing() {
+    let plugin = SqlitePlugin::new();
+    let section = section("journal.a", "sqlite::memory:")
+        .with("event-table", "a b")
+        .with("event_table", "c");
+    let errors = plugin.journal(&section).err().unwrap();
+    assert_eq!(errors.errors().len(), 3, "{errors}");
+    assert_eq!(plugin.databases(), 0);
+}
