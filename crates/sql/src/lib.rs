@@ -15,6 +15,7 @@ mod page;
 mod portable;
 mod row;
 mod schema;
+mod server;
 mod statements;
 mod table_name;
 mod values;
@@ -35,6 +36,7 @@ pub use row::{
     get_writer, to_serializer_id,
 };
 pub use schema::Component;
+pub use server::{Password, Secret, ServerKind, ServerOptions, ServerPlace, Tls, TlsMode};
 pub use snapshot_store::SqlSnapshotStore;
 pub use statements::{JournalStatements, SnapshotStatements};
 pub use table_name::TableName;

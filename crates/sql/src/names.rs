@@ -63,6 +63,12 @@ impl Names {
         self
     }
 
+    /// Whether something stands for a key.
+    pub fn has(&self, key: &str) -> bool {
+        let key = format!("{{{key}}}");
+        self.replacements.iter().any(|(known, _)| *known == key)
+    }
+
     /// The text with every name in its place.
     pub fn fill(&self, text: &str) -> SqlStr {
         let filled = self
@@ -92,6 +98,7 @@ mod tests {
             .table("events", &name("order"))
             .plain("index", &name("order").index("x"));
         let sql = names.fill("CREATE INDEX {index} ON {events}; SELECT {schema_text}");
+        assert!(names.has("events") && !names.has("tags"));
         assert_eq!(
             sql.as_str(),
             "CREATE INDEX \"order_x\" ON \"bank\".\"order\"; SELECT 'bank'"

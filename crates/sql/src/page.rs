@@ -15,8 +15,8 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf};
 
 /// Reads a page with a statement that gives a row for each event, ascending by number, and with another one its tags.
 ///
-/// The first gives: deleted_to, number, timestamp, writer, serializer, manifest, adapter manifest, number of tags;
-/// serializer, manifest and payload; serializer, manifest and payload of metadata; a number of NULL if there is no event.
+/// The first gives: deleted_to, number, timestamp, writer, adapter manifest, number of tags; serializer,
+/// manifest and payload; serializer, manifest and payload of metadata; a number of NULL if there is no event.
 /// It gives at least one row for an id with metadata, and, if the database holds more events of the range than the limit
 /// allows, at least one of those beyond it.
 /// The second gives the tags of events of an id: values id, lowest and highest number; number and tag of each.
@@ -99,7 +99,7 @@ impl Draft {
                 "sequence number {found} comes after {last}"
             )));
         }
-        let tags = get_number::<D>(row, 7)?;
+        let tags = get_number::<D>(row, 5)?;
         self.tags.push(usize::try_from(tags).unwrap_or(usize::MAX));
         self.bytes = bytes;
         self.events.push(event);
@@ -146,11 +146,11 @@ impl Draft {
 fn to_event<D: Dialect>(row: &RowOf<D>) -> Result<EventRecord, Fault> {
     let number = get_number::<D>(row, 1)?;
     let timestamp = Timestamp::from_micros(get_integer::<D>(row, 2)?);
-    let payload = get_payload::<D>(row, [8, 9, 10])?;
+    let payload = get_payload::<D>(row, [6, 7, 8])?;
     let mut event = EventRecord::new(number, timestamp, get_writer::<D>(row, 3)?, payload);
-    event.adapter_manifest = Arc::from(get_text::<D>(row, 6)?);
-    if get_optional_integer::<D>(row, 11)?.is_some() {
-        event.metadata = Some(get_payload::<D>(row, [11, 12, 13])?);
+    event.adapter_manifest = Arc::from(get_text::<D>(row, 4)?);
+    if get_optional_integer::<D>(row, 9)?.is_some() {
+        event.metadata = Some(get_payload::<D>(row, [9, 10, 11])?);
     }
     Ok(event)
 }

@@ -1,0 +1,33 @@
+//! What stands for characters that mean something in a URL.
+
+/// Decodes `%20` and the like; `None` if that does not work out.
+pub(super) fn decoded(text: &str) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let digits = [bytes.next()?, bytes.next()?];
+            if !digits.iter().all(u8::is_ascii_hexdigit) {
+                return None;
+            }
+            let digits = std::str::from_utf8(&digits).ok()?;
+            decoded.push(u8::from_str_radix(digits, 16).ok()?);
+        } else {
+            decoded.push(byte);
+        }
+    }
+    String::from_utf8(decoded).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_bytes_of_utf_8_and_refuses_what_is_cut_off() {
+        assert_eq!(decoded("p%40ss%2Fw%C3%BCrd").as_deref(), Some("p@ss/würd"));
+        for bad in ["%", "%2", "%zz", "%+1", "%FF"] {
+            assert_eq!(decoded(bad), None, "{bad}");
+        }
+    }
+}
