@@ -15,6 +15,7 @@ use std::time::Duration;
 use actix_persistence_storage_api::{BackOff, Effect, Operation, StorageError, StorageErrorKind};
 use futures_util::future::BoxFuture;
 use sqlx::SqlSafeStr;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use crate::schema::Component;
@@ -31,13 +32,17 @@ pub struct Connections<C: Connector> {
     connector: Arc<C>,
     writers: Arc<Seats<C>>,
     readers: Arc<Seats<C>>,
+    /// For at most half of the writers, but one.
+    snapshot_turns: Semaphore,
 }
 
 impl<C: Connector> Connections<C> {
     /// Opens nothing yet.
     pub fn new(connector: C) -> Self {
         let connector = Arc::new(connector);
+        let half_of_the_writers = connector.seats(Role::Writer) / 2;
         Self {
+            snapshot_turns: Semaphore::new(half_of_the_writers.max(1)),
             writers: Arc::new(Seats::new(Role::Writer, Arc::clone(&connector))),
             readers: Arc::new(Seats::new(Role::Reader, Arc::clone(&connector))),
             connector,
@@ -47,6 +52,18 @@ impl<C: Connector> Connections<C> {
     /// How they are opened.
     pub fn connector(&self) -> &C {
         &self.connector
+    }
+
+    /// Waits, in order, until a snapshot may be written or deleted; it may be as long as the permit lives.
+    ///
+    /// Snapshots can be large, and when all actors save theirs, the journal must not stand behind all of them for a
+    /// writer: here they are in nobody's way.
+    ///
+    /// # Cancel safety
+    /// Whoever stops waiting has left the line.
+    pub async fn snapshot_turn(&self) -> SemaphorePermit<'_> {
+        let turn = self.snapshot_turns.acquire().await;
+        turn.expect("the semaphore is never closed")
     }
 
     /// Makes the tables of a component ready, and checks how the database is opened.

@@ -74,6 +74,7 @@ impl<D: Dialect> SqlSnapshotStore<D> {
         criteria: SnapshotCriteria,
     ) -> Result<(), StorageError> {
         let sql = self.statements.delete.clone();
+        let _turn = self.connections.snapshot_turn().await;
         self.connections
             .write(operation, id.clone(), move |connection, id| {
                 let values = bounds::<D>(&id, criteria);
@@ -140,6 +141,7 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
         }
         let sql = self.statements.save.clone();
         let input = (metadata, payload);
+        let _turn = self.connections.snapshot_turn().await;
         self.connections
             .write(
                 Operation::SaveSnapshot,

@@ -1,7 +1,12 @@
 //! Sections and the stores made of them.
 
 use actix_persistence_sqlite::SqlitePlugin;
-use actix_persistence_storage_api::{Origin, Plugin, Section};
+use actix_persistence_storage_api::{
+    Origin, Payload, Plugin, Section, SnapshotMetadata, Timestamp, WriterId,
+};
+use futures_util::future::join_all;
+
+use crate::place::{Place, id, write};
 
 fn section(store: &str, url: &str) -> Section {
     Section::new(format!("persistence.{store}"), Origin::file("app.toml", 3)).with("url", url)
@@ -58,4 +63,35 @@ fn mistakes_are_reported_at_once_and_open_nothing() {
     let errors = plugin.journal(&section).err().unwrap();
     assert_eq!(errors.errors().len(), 3, "{errors}");
     assert_eq!(plugin.databases(), 0);
+}
+
+#[tokio::test]
+async fn events_wait_for_one_snapshot_of_the_same_file_and_not_for_all() {
+    let place = Place::new();
+    let plugin = SqlitePlugin::new();
+    let url = place.path.to_str().unwrap();
+    let journal = plugin.journal(&section("journal.a", url)).unwrap();
+    let snapshots = plugin.snapshot_store(&section("snapshot-store.a", url));
+    let snapshots = snapshots.unwrap();
+    journal.initialize().await.unwrap();
+    snapshots.initialize().await.unwrap();
+    place
+        .run(
+            "CREATE TABLE seen (snapshots INTEGER);
+             CREATE TRIGGER see AFTER INSERT ON event_journal
+             BEGIN INSERT INTO seen SELECT COUNT(*) FROM snapshot; END;",
+        )
+        .await;
+    let writer = WriterId::random();
+    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+
+    let saves = join_all(["a", "b", "c", "d"].map(|name| {
+        let metadata = SnapshotMetadata::new(id(name), 1, Timestamp::from_micros(7));
+        snapshots.save(metadata, Payload::new(1, "test.state:v1", vec![1; 1_000]))
+    }));
+    let append = journal.write_messages(vec![write(&id("a"), epoch, writer, 1..=1)]);
+    let (saved, appended) = futures_util::join!(saves, append);
+    assert!(saved.iter().all(Result::is_ok), "{saved:?}");
+    assert!(appended.unwrap()[0].is_stored());
+    assert!(place.number("SELECT snapshots FROM seen").await <= 1);
 }
