@@ -9,15 +9,17 @@ use actix_persistence_persistent_actor::{
     StashPolicy,
 };
 use actix_persistence_snapshot_actor::SnapshotHandle;
-use actix_persistence_storage_api::{Journal, Plugin, SnapshotStore};
+use actix_persistence_storage_api::{Journal, Plugin, Roles, SnapshotStore};
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::{self, Runtime};
 
-use crate::config::{JournalSection, OverflowChoices, PluginKind, Settings, SnapshotSection};
+use crate::config::{
+    JournalSection, OverflowChoices, PluginKind, Resolution, Settings, SnapshotSection,
+};
 use crate::current;
 use crate::made_stores::MadeStores;
 use crate::persistence::{JournalEntry, Shared, SnapshotEntry};
-use crate::{Config, OpenError, Persistence};
+use crate::{Config, OpenError, Persistence, StoreSchema};
 
 /// The threads that do the stores' work; more would only make smaller groups.
 const WORKER_THREADS: usize = 2;
@@ -167,15 +169,41 @@ impl Builder {
         Ok(persistence)
     }
 
-    fn start(mut self) -> Result<Shared, OpenError> {
-        for (sort, plugin_id) in std::mem::take(&mut self.made_ids) {
-            self.config = self.config.with_made_store(sort, &plugin_id);
+    /// The statements that make what the stores of the config need, for a person who does it instead of
+    /// `auto-initialize`; with roles, also what those are allowed. Opens nothing.
+    ///
+    /// # Errors
+    /// [`OpenError::Config`] with every mistake of the config; also if a database knows no roles.
+    pub fn schema(self, roles: Option<&Roles>) -> Result<Vec<StoreSchema>, OpenError> {
+        let builder = self.complete();
+        let Resolution {
+            settings,
+            mut mistakes,
+        } = builder.resolve();
+        let mut schemas = Vec::new();
+        for section in &settings.journals {
+            let plugin = builder.plugin_of(section.kind);
+            match plugin.journal_schema(&section.section, roles) {
+                Ok(sql) => schemas.push(StoreSchema::new("journal", &section.plugin_id, sql)),
+                Err(errors) => mistakes.add_from_plugin(section, errors),
+            }
         }
-        for (key, number) in std::mem::take(&mut self.numbers) {
-            self.config = self.config.with(key, i64::from(number));
+        for section in &settings.snapshot_stores {
+            let plugin = builder.plugin_of(section.kind);
+            match plugin.snapshot_store_schema(&section.section, roles) {
+                Ok(sql) => {
+                    schemas.push(StoreSchema::new("snapshot store", &section.plugin_id, sql));
+                }
+                Err(errors) => mistakes.add_from_plugin(section, errors),
+            }
         }
-        self.plugins.push(Arc::new(std::mem::take(&mut self.made)));
-        let (settings, journals, snapshot_stores) = self.make_stores()?;
+        mistakes.check()?;
+        Ok(schemas)
+    }
+
+    fn start(self) -> Result<Shared, OpenError> {
+        let builder = self.complete();
+        let (settings, journals, snapshot_stores) = builder.make_stores()?;
 
         let runtime = new_runtime().map_err(OpenError::Threads)?;
         let thread = StoreThread::start("persistence-actors").map_err(OpenError::Threads)?;
@@ -189,14 +217,35 @@ impl Builder {
             ),
             default_journal: settings.default_journal,
             default_snapshot_store: settings.default_snapshot_store,
-            back_off: self.back_off.unwrap_or(settings.back_off),
-            stash_policy: self.stash_policy.unwrap_or(settings.stash_policy),
+            back_off: builder.back_off.unwrap_or(settings.back_off),
+            stash_policy: builder.stash_policy.unwrap_or(settings.stash_policy),
             published_events: PublishedEvents::new(settings.notifications.published_events),
             dead_letters: DeadLetters::new(settings.notifications.dead_letters),
             environments: Mutex::new(HashMap::new()),
             _thread: thread,
             runtime: Some(runtime),
         })
+    }
+
+    /// With what the program made and said in the config, too.
+    fn complete(mut self) -> Self {
+        for (sort, plugin_id) in std::mem::take(&mut self.made_ids) {
+            self.config = self.config.with_made_store(sort, &plugin_id);
+        }
+        for (key, number) in std::mem::take(&mut self.numbers) {
+            self.config = self.config.with(key, i64::from(number));
+        }
+        self.plugins.push(Arc::new(std::mem::take(&mut self.made)));
+        self
+    }
+
+    fn resolve(&self) -> Resolution {
+        let kinds: Vec<_> = self
+            .plugins
+            .iter()
+            .map(|plugin| PluginKind::from(&**plugin))
+            .collect();
+        self.config.resolve(&kinds, &self.overflow)
     }
 
     /// Lets the plugins make the stores, and reports the mistakes of all sections together.
@@ -207,14 +256,10 @@ impl Builder {
     fn make_stores(
         &self,
     ) -> Result<(Settings, Vec<Arc<dyn Journal>>, Vec<Arc<dyn SnapshotStore>>), OpenError> {
-        let kinds: Vec<_> = self
-            .plugins
-            .iter()
-            .map(|plugin| PluginKind::from(&**plugin))
-            .collect();
-        let resolution = self.config.resolve(&kinds, &self.overflow);
-        let mut mistakes = resolution.mistakes;
-        let settings = resolution.settings;
+        let Resolution {
+            settings,
+            mut mistakes,
+        } = self.resolve();
         let mut journals = Vec::new();
         for section in &settings.journals {
             match self.plugin_of(section.kind).journal(&section.section) {

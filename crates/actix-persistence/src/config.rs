@@ -30,7 +30,7 @@ use actix_persistence_storage_api::{ConfigError, Item, Origin, Section, Value};
 use crate::made_stores::MadeStores;
 
 pub use load_error::ConfigLoadError;
-pub(crate) use resolve::PluginKind;
+pub(crate) use resolve::{PluginKind, Resolution};
 pub(crate) use settings::Settings;
 pub(crate) use stash::OverflowChoices;
 pub(crate) use store_section::{JournalSection, SnapshotSection};

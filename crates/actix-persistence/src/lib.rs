@@ -7,6 +7,7 @@ mod replay;
 mod stop;
 mod stop_report;
 mod stop_signals;
+mod store_schema;
 
 pub mod prelude;
 
@@ -22,6 +23,7 @@ pub use builder::Builder;
 pub use persistence::Persistence;
 pub use replay::{ReplayError, Replayed};
 pub use stop_report::StopReport;
+pub use store_schema::StoreSchema;
 
 pub use config::{Config, ConfigLoadError};
 pub use open_error::OpenError;
@@ -39,8 +41,9 @@ pub use actix_persistence_persistent_actor::{
 
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{
-    ConfigError, ConfigErrors, InvalidPersistenceId, Origin, PersistenceId, Section, SequenceNr,
-    SnapshotCriteria, SnapshotMetadata, StorageError, StorageErrorKind, Timestamp, Value,
+    ConfigError, ConfigErrors, InvalidPersistenceId, Origin, PersistenceId, Roles, Section,
+    SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError, StorageErrorKind, Timestamp,
+    Value,
 };
 
 pub use actix_persistence_memory as memory;

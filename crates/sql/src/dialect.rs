@@ -61,6 +61,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// The same of the snapshot store.
     const SNAPSHOT_STEPS: &'static [&'static str];
 
+    /// How accounts get their rights; none if the database knows no accounts.
+    const ROLES: Option<RoleTexts>;
+
     /// How connections are opened.
     ///
     /// # Errors
@@ -142,4 +145,15 @@ pub struct VersionTexts {
     pub set: &'static str,
     /// Whether there is such a table. Values: name. Gives: 1 or 0.
     pub table_exists: &'static str,
+}
+
+/// The texts that give the tables to their owner and their use to the application: `{owner}` and `{application}`.
+#[derive(Clone, Copy, Debug)]
+pub struct RoleTexts {
+    /// Comes before anything is made, if something must.
+    pub before: Option<&'static str>,
+    /// Allows the use of a `{table}`.
+    pub use_table: &'static str,
+    /// Allows to look at the versions.
+    pub read_versions: &'static str,
 }

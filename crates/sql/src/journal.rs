@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
-    WriterPosition,
+    RecoveryRequest, ReplayPage, ReplayRange, Roles, SequenceNr, StorageError, WriteOutcome,
+    WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
@@ -91,9 +91,13 @@ impl<D: Dialect> SqlJournal<D> {
         &self.connections
     }
 
-    /// The SQL that makes its tables, for a person who does it instead of `auto-initialize`.
-    pub fn schema_sql(&self) -> String {
-        self.component.script()
+    /// The SQL that makes its tables, for a person who does it instead of `auto-initialize`; with roles, also what those are
+    /// allowed.
+    ///
+    /// # Errors
+    /// If the database knows no roles, or one of these cannot be used.
+    pub fn schema_sql(&self, roles: Option<&Roles>) -> Result<String, String> {
+        self.component.script(roles)
     }
 
     async fn append(&self, group: Group) -> Result<Vec<PersistenceId>, StorageError> {

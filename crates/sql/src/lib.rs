@@ -22,7 +22,7 @@ mod values;
 
 pub use connection::{Connections, Work};
 pub use connector::{Connector, Role};
-pub use dialect::{ConnectionOf, Dialect, RowOf, VersionTexts};
+pub use dialect::{ConnectionOf, Dialect, RoleTexts, RowOf, VersionTexts};
 pub use fault::{Fault, Meaning, classify};
 pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;

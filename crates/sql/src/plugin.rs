@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use actix_persistence_storage_api::{
-    ConfigError, ConfigErrors, Journal, Plugin, Section, SnapshotStore,
+    ConfigError, ConfigErrors, Journal, Plugin, Roles, Section, SnapshotStore,
 };
 
 use crate::connection::Connections;
@@ -123,6 +123,41 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
             .map_err(|invalid| rejected(section, invalid))?;
         Ok(Arc::new(store))
     }
+
+    fn journal_schema(
+        &self,
+        section: &Section,
+        roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        let options = D::Options::of_section(section, &self.resources)?;
+        let journal =
+            SqlJournal::<D>::new(options).map_err(|invalid| rejected(section, invalid))?;
+        let sql = journal.schema_sql(roles);
+        sql.map(Some)
+            .map_err(|message| without_key(section, message))
+    }
+
+    fn snapshot_store_schema(
+        &self,
+        section: &Section,
+        roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        let options = D::Options::of_section(section, &self.resources)?;
+        let store =
+            SqlSnapshotStore::<D>::new(options).map_err(|invalid| rejected(section, invalid))?;
+        let sql = store.schema_sql(roles);
+        sql.map(Some)
+            .map_err(|message| without_key(section, message))
+    }
+}
+
+fn without_key(section: &Section, message: String) -> ConfigErrors {
+    let path = section.path();
+    ConfigErrors::one(ConfigError {
+        origin: section.origin().clone(),
+        path: path.to_owned(),
+        message: format!("'{path}': {message}"),
+    })
 }
 
 fn check_same<D: Dialect>(

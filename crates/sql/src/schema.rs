@@ -1,8 +1,8 @@
 //! The tables of a store and their versions.
 
-use std::fmt::Write;
 use std::marker::PhantomData;
 
+use actix_persistence_storage_api::Roles;
 use sqlx::SqlStr;
 
 use crate::row::{get_integer, get_text};
@@ -87,18 +87,42 @@ impl<D: Dialect> Component<D> {
     }
 
     /// Everything that makes the tables, for a person who does it instead of `auto-initialize`.
-    pub(crate) fn script(&self) -> String {
-        let mut script = String::new();
-        let mut add = |sql: &str| {
-            let sql = sql.trim().trim_end_matches(';');
-            writeln!(script, "{sql};\n").expect("a text takes all there is");
+    ///
+    /// # Errors
+    /// If the database knows no roles, or one of these cannot be used.
+    pub(crate) fn script(&self, roles: Option<&Roles>) -> Result<String, String> {
+        let rights = roles.map(|roles| self.rights(roles)).transpose()?;
+        let (before, after) = rights.unwrap_or_default();
+        let steps = self.steps.iter().map(|step| step.as_str().to_owned());
+        let made = std::iter::once(self.versions.create.as_str().to_owned())
+            .chain(steps)
+            .chain([self.noted_by_hand()]);
+        let statements = before.into_iter().chain(made).chain(after);
+        let texts: Vec<_> = statements
+            .map(|sql| format!("{};\n", sql.trim().trim_end_matches(';')))
+            .collect();
+        Ok(texts.join("\n"))
+    }
+
+    /// What comes before and what comes after the tables are made.
+    fn rights(&self, roles: &Roles) -> Result<(Vec<String>, Vec<String>), String> {
+        let texts = D::ROLES.ok_or_else(|| format!("{} knows no roles", D::NAME))?;
+        let role = |key: &str, name: &str| {
+            TableName::parse(name).map_err(|problem| format!("the role '{key}' {problem}"))
         };
-        add(self.versions.create.as_str());
-        for step in &self.steps {
-            add(step.as_str());
-        }
-        add(&self.noted_by_hand());
-        script
+        let owner = role("owner", &roles.owner)?;
+        let application = role("application", &roles.application)?;
+        let names = self.names.clone();
+        let names = names
+            .plain("owner", &owner)
+            .plain("application", &application);
+        let fill = |text: &str| names.fill(text).as_str().to_owned();
+        let uses = self.tables.iter().map(|table| {
+            let names = names.clone().table("table", table);
+            names.fill(texts.use_table).as_str().to_owned()
+        });
+        let after = uses.chain([fill(texts.read_versions)]).collect();
+        Ok((texts.before.map(fill).into_iter().collect(), after))
     }
 
     /// Whether the tables are there, in the version of this crate.

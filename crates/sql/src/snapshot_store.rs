@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    Operation, Payload, PersistenceId, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata,
-    SnapshotRecord, SnapshotStore, StorageError, StorageErrorKind, Timestamp,
+    Operation, Payload, PersistenceId, Roles, SnapshotCapabilities, SnapshotCriteria,
+    SnapshotMetadata, SnapshotRecord, SnapshotStore, StorageError, StorageErrorKind, Timestamp,
 };
 use async_trait::async_trait;
 use sqlx::SqlStr;
@@ -62,9 +62,13 @@ impl<D: Dialect> SqlSnapshotStore<D> {
         &self.options
     }
 
-    /// The SQL that makes its table, for a person who does it instead of `auto-initialize`.
-    pub fn schema_sql(&self) -> String {
-        self.component.script()
+    /// The SQL that makes its table, for a person who does it instead of `auto-initialize`; with roles, also what those are
+    /// allowed.
+    ///
+    /// # Errors
+    /// If the database knows no roles, or one of these cannot be used.
+    pub fn schema_sql(&self, roles: Option<&Roles>) -> Result<String, String> {
+        self.component.script(roles)
     }
 
     async fn delete_within(

@@ -2,7 +2,7 @@
 
 use actix_persistence_sql::{
     ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
-    SnapshotStatements, VersionTexts,
+    RoleTexts, SnapshotStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
@@ -35,6 +35,8 @@ impl Dialect for Sqlite {
     const VERSIONS: VersionTexts = schema::VERSIONS;
     const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
     const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
+
+    const ROLES: Option<RoleTexts> = None;
 
     /// One connection writes at a time.
     fn lanes(_: &SqliteOptions) -> usize {

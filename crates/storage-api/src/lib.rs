@@ -23,6 +23,7 @@ mod storage_error;
 
 mod back_off;
 mod nearest;
+mod roles;
 mod section;
 mod units;
 
@@ -50,6 +51,7 @@ pub use storage_error::{
 
 pub use back_off::BackOff;
 pub use nearest::nearest;
+pub use roles::Roles;
 pub use section::{
     ConfigError, ConfigErrors, Item, Origin, Section, SectionReader, Untyped, Value,
 };

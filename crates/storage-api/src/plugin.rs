@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ConfigErrors, Journal, Section, SnapshotStore};
+use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore};
 
 /// Makes stores from sections of the config.
 ///
@@ -30,6 +30,31 @@ pub trait Plugin: Send + Sync {
             self.name(),
             "snapshot store",
         ))
+    }
+
+    /// The statements that make what the journal of a section needs, for a person who does it instead of
+    /// [`initialize`](Journal::initialize); with roles, also what those are allowed. `None` if there is nothing to make.
+    ///
+    /// # Errors
+    /// All that is wrong with the section or the roles.
+    fn journal_schema(
+        &self,
+        _section: &Section,
+        _roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        Ok(None)
+    }
+
+    /// The same for the snapshot store of a section.
+    ///
+    /// # Errors
+    /// As for [`journal_schema`](Self::journal_schema).
+    fn snapshot_store_schema(
+        &self,
+        _section: &Section,
+        _roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        Ok(None)
     }
 
     /// The keys whose values must not be shown, such as `password`; a `url` is always shown without its password.

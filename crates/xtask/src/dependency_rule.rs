@@ -74,7 +74,7 @@ const RULES: [Rule; 9] = [
         forbidden: &[Family::Sqlx],
     },
     Rule {
-        crates: &["actix-persistence", "bank-account", "guide", "xtask"],
+        crates: &["actix-persistence", "cli", "bank-account", "guide", "xtask"],
         ours: None,
         forbidden: &[],
     },

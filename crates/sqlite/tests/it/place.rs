@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
     WriteOutcome, WriterId,
 };
 use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, SqlSafeStr, SqliteConnection};
 use tempfile::TempDir;
 
 /// A file that is removed with its directory.
@@ -57,7 +57,8 @@ impl Place {
     }
 
     /// Runs statements around the plugin.
-    pub(crate) async fn run(&self, sql: &'static str) {
+    pub(crate) async fn run(&self, sql: impl SqlSafeStr) {
+        let sql = sql.into_sql_str();
         let mut connection = self.connection().await;
         sqlx::raw_sql(sql).execute(&mut connection).await.unwrap();
     }

@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
     Journal, SnapshotCriteria, SnapshotStore, StorageErrorKind, WriterId,
 };
 use futures_util::future::join_all;
+use sqlx::AssertSqlSafe;
 
 use crate::place::{Place, assert_error, id, numbers, replay_all, store};
 
@@ -237,4 +238,21 @@ async fn many_processes_initialize_one_new_database_at_once() {
     }
     let events = place.number("SELECT count(*) FROM event_journal").await;
     assert_eq!(events, STARTERS as i64);
+}
+
+#[tokio::test]
+async fn the_printed_statements_make_the_tables_that_a_store_expects() {
+    let place = Place::new();
+    let options = place
+        .options()
+        .with_store(|store| store.with_auto_initialize(false));
+    let journal = SqliteJournal::new(options.clone()).unwrap();
+    let snapshots = SqliteSnapshotStore::new(options).unwrap();
+    for sql in [journal.schema_sql(None), snapshots.schema_sql(None)] {
+        place.run(AssertSqlSafe(sql.unwrap())).await;
+    }
+    journal.initialize().await.unwrap();
+    snapshots.initialize().await.unwrap();
+    store(&journal, &id("a"), 2).await;
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2]);
 }

@@ -9,6 +9,8 @@ use super::tree::{Tree, Violation};
 const PREFIX: &str = "actix-persistence-";
 /// The facade keeps its full name.
 const FACADE: &str = "actix-persistence";
+/// The crates that are programs.
+const PROGRAMS: [&str; 2] = ["crates/cli", "crates/xtask"];
 /// How a library takes its README as its documentation.
 const README_AS_DOCS: &str = "#![doc = include_str!(\"../README.md\")]";
 
@@ -61,7 +63,7 @@ fn lints(manifest: &Table) -> Option<String> {
 
 /// Errors of libraries are types that callers can match on.
 fn anyhow_in_library(folder: &str, manifest: &Table) -> Option<String> {
-    if is_example(folder) || folder == "crates/xtask" {
+    if is_example(folder) || PROGRAMS.contains(&folder) {
         return None;
     }
     let platforms = manifest.get("target").and_then(Value::as_table);

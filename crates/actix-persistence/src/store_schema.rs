@@ -1,0 +1,23 @@
+//! What a store needs in its database.
+
+/// The statements that make what one store needs, as [`Builder::schema`](crate::Builder::schema) gives them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StoreSchema {
+    /// `journal` or `snapshot store`.
+    pub sort: &'static str,
+    /// Its plugin id.
+    pub plugin_id: String,
+    /// The statements, each ended by a semicolon; none if its plugin makes nothing in a database.
+    pub sql: Option<String>,
+}
+
+impl StoreSchema {
+    pub(crate) fn new(sort: &'static str, plugin_id: &str, sql: Option<String>) -> Self {
+        Self {
+            sort,
+            plugin_id: plugin_id.to_owned(),
+            sql,
+        }
+    }
+}

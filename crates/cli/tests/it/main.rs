@@ -1,0 +1,5 @@
+//! The program, run as an operator runs it.
+
+#![allow(clippy::unwrap_used)]
+
+mod schema;
