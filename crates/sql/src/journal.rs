@@ -18,6 +18,7 @@ use crate::connection::Connections;
 use crate::group::plan;
 use crate::row::{get_number, get_writer};
 use crate::schema::Component;
+use crate::turns::Turns;
 use crate::values::Values;
 use crate::{
     ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Portable, Settings,
@@ -34,6 +35,7 @@ pub struct SqlJournal<D: Dialect> {
     queries: Arc<D::JournalQueries>,
     component: Arc<Component<D>>,
     purger: Purger<D>,
+    turns: Turns,
     options: D::Options,
 }
 
@@ -77,6 +79,7 @@ impl<D: Dialect> SqlJournal<D> {
             queries,
             component,
             purger,
+            turns: Turns::new(),
             options,
         })
     }
@@ -182,10 +185,14 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         if requests.is_empty() {
             return Ok(Vec::new());
         }
+        let ids = requests.iter().map(|request| &request.persistence_id);
+        let turn = self.turns.take(ids).await;
         let queries = Arc::clone(&self.queries);
         let requests = requests.to_vec();
         self.connections
             .write(Operation::Recover, requests, move |connection, requests| {
+                // Until the work is dropped, which is when it has ended.
+                let _ = &turn;
                 let queries = Arc::clone(&queries);
                 Box::pin(async move { D::recover(connection, &queries, requests).await })
             })

@@ -18,6 +18,7 @@ mod schema;
 mod server;
 mod statements;
 mod table_name;
+mod turns;
 mod values;
 
 pub use connection::{Connections, Work};

@@ -13,6 +13,7 @@ use sqlx::SqlStr;
 use crate::connection::Connections;
 use crate::row::{get_integer, get_number, get_optional_integer, get_payload};
 use crate::schema::Component;
+use crate::turns::Turns;
 use crate::values::{Values, to_bound, to_integer};
 use crate::{
     ConnectionOf, Dialect, Fault, InvalidOption, Portable, RowOf, Settings, SnapshotStatements,
@@ -25,6 +26,7 @@ pub struct SqlSnapshotStore<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
     statements: SnapshotStatements,
     component: Arc<Component<D>>,
+    turns: Turns,
     options: D::Options,
 }
 
@@ -53,6 +55,7 @@ impl<D: Dialect> SqlSnapshotStore<D> {
             connections,
             statements: D::snapshot_statements(&names),
             component: Arc::new(Component::snapshot_store(names, store)?),
+            turns: Turns::new(),
             options,
         })
     }
@@ -77,10 +80,13 @@ impl<D: Dialect> SqlSnapshotStore<D> {
         id: &PersistenceId,
         criteria: SnapshotCriteria,
     ) -> Result<(), StorageError> {
+        let turn = self.turns.take([id].into_iter()).await;
         let sql = self.statements.delete.clone();
         let _turn = self.connections.snapshot_turn().await;
         self.connections
             .write(operation, id.clone(), move |connection, id| {
+                // Until the work is dropped, which is when it has ended.
+                let _ = &turn;
                 let values = bounds::<D>(&id, criteria);
                 Box::pin(execute::<D>(connection, sql.clone(), values))
             })
@@ -143,6 +149,7 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
                     .with_message(format!("no sequence number is above {}", i64::MAX)),
             );
         }
+        let turn = self.turns.take([&id].into_iter()).await;
         let sql = self.statements.save.clone();
         let input = (metadata, payload);
         let _turn = self.connections.snapshot_turn().await;
@@ -151,6 +158,7 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
                 Operation::SaveSnapshot,
                 input,
                 move |connection, (metadata, payload)| {
+                    let _ = &turn;
                     let values = to_values::<D>(metadata, payload);
                     Box::pin(execute::<D>(connection, sql.clone(), values))
                 },
