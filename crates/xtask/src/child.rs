@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use actix_persistence_test_servers as test_servers;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -40,7 +41,7 @@ pub(crate) enum Report<'a> {
     Silent,
 }
 
-/// Passes Ctrl-C and SIGTERM on to the running programs, then ends this one with exit status 130.
+/// Passes Ctrl-C and SIGTERM on to the running programs, then ends this one with exit status 130 and no server left.
 pub(crate) fn end_with_us_on_interrupt() -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     thread::spawn(move || {
@@ -49,7 +50,7 @@ pub(crate) fn end_with_us_on_interrupt() -> io::Result<()> {
             // Whoever waits for the last program ends us sooner.
             thread::sleep(GRACE);
             signal_all(Signal::KILL);
-            process::exit(INTERRUPTED);
+            end_interrupted();
         }
     });
     Ok(())
@@ -125,7 +126,7 @@ fn send_lines(reader: PipeReader, events: &Sender<Event>) {
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let mut running = running();
     if running.interrupted {
-        process::exit(INTERRUPTED);
+        end_interrupted();
     }
     let child = command.process_group(0).stdin(Stdio::null()).spawn()?;
     running.groups.push(group_of(&child));
@@ -143,9 +144,15 @@ fn finish(mut child: Child) -> io::Result<ExitStatus> {
     let status = child.wait()?;
     running.groups.retain(|other| *other != group);
     if running.interrupted && running.groups.is_empty() {
-        process::exit(INTERRUPTED);
+        end_interrupted();
     }
     Ok(status)
+}
+
+/// Servers are no programs of ours to wait for: they would end before the tests that use them.
+fn end_interrupted() -> ! {
+    test_servers::remove_all();
+    process::exit(INTERRUPTED)
 }
 
 fn signal_all(signal: Signal) {

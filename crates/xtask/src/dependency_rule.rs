@@ -29,7 +29,7 @@ enum Family {
 
 const RULES: [Rule; 9] = [
     Rule {
-        crates: &["storage-api"],
+        crates: &["storage-api", "test-servers"],
         ours: Some(&[]),
         forbidden: &[Family::Actix, Family::Sqlx, Family::Tokio],
     },

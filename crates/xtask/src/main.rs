@@ -15,6 +15,7 @@ mod dependency_rule;
 mod fix;
 mod mutations;
 mod progress;
+mod servers;
 mod snippets;
 mod soak;
 mod test;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: builds every test, runs them one program after the other, and counts.
 
 mod program;
-mod report;
+pub(crate) mod report;
 pub(crate) mod tally;
 
 use std::process::ExitCode;
@@ -10,6 +10,7 @@ use cargo_metadata::Package;
 
 use crate::child::{self, Report as Heard};
 use crate::progress::Step;
+use crate::servers::Servers;
 use crate::workspace::{self, Workspace};
 use program::TestProgram;
 use report::{Report, Run};
@@ -54,12 +55,15 @@ fn run_tests(options: &Options) -> anyhow::Result<Report> {
     match program::build(&members, options)? {
         Some(programs) => {
             step.end("built");
+            let servers = Servers::start_for(&workspace, &members);
+            report.add_all(servers.faults());
             for program in &programs {
-                report.add(run_program(program)?);
+                report.add(run_program(program, &servers)?);
             }
             if !options.quick {
-                report.add_all(run_doctests(&members, options)?);
+                report.add_all(run_doctests(&members, options, &servers)?);
             }
+            servers.warn();
         }
         None => {
             step.end("FAILED");
@@ -84,11 +88,13 @@ fn selected<'a>(workspace: &'a Workspace, packages: &[String]) -> anyhow::Result
     Ok(members)
 }
 
-fn run_program(program: &TestProgram) -> anyhow::Result<Run> {
+fn run_program(program: &TestProgram, servers: &Servers) -> anyhow::Result<Run> {
     let step = Step::start(program.to_string());
     // A kit that tests kits writes closing lines of its own; the last one is the runner's.
     let mut tally = None;
-    let status = child::lines(program.command(), |heard| match heard {
+    let mut command = program.command();
+    servers.tell(&mut command);
+    let status = child::lines(command, |heard| match heard {
         Heard::Line(line) => {
             println!("{line}");
             tally = Tally::of_line(line).or(tally);
@@ -100,7 +106,11 @@ fn run_program(program: &TestProgram) -> anyhow::Result<Run> {
     Ok(run)
 }
 
-fn run_doctests(members: &[&Package], options: &Options) -> anyhow::Result<Vec<Run>> {
+fn run_doctests(
+    members: &[&Package],
+    options: &Options,
+    servers: &Servers,
+) -> anyhow::Result<Vec<Run>> {
     let mut libraries = members.to_vec();
     libraries.retain(|member| workspace::has_library(member));
     if libraries.is_empty() {
@@ -110,6 +120,7 @@ fn run_doctests(members: &[&Package], options: &Options) -> anyhow::Result<Vec<R
     // Colours would hide the headings from us.
     command.args(["--doc", "--no-fail-fast", "--color=never"]);
     program::select_packages(&mut command, &libraries, options);
+    servers.tell(&mut command);
 
     let step = Step::start("doctests");
     let mut count = tally::Doctests::default();

@@ -1,0 +1,45 @@
+//! What can go wrong with a server.
+
+use std::io;
+
+/// Why a server does not do what a test wants of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The programs are not there.
+    #[error(
+        "could not find {software}, install the package `{package}` or put its programs on the PATH"
+    )]
+    NotInstalled {
+        /// The server, for a person.
+        software: &'static str,
+        /// Debian's package.
+        package: &'static str,
+    },
+    /// The server ended by itself, or did not answer in time.
+    #[error("could not start {software}: {what}, the end of its log:\n{log}")]
+    NotStarted {
+        /// The server, for a person.
+        software: &'static str,
+        /// What happened instead.
+        what: String,
+        /// Its last lines.
+        log: String,
+    },
+    /// The operating system refused something.
+    #[error("could not {action}")]
+    Io {
+        /// What it refused.
+        action: String,
+        /// Its answer.
+        source: io::Error,
+    },
+}
+
+impl ServerError {
+    /// For `map_err`: the system refused this.
+    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |source| Self::Io { action, source }
+    }
+}

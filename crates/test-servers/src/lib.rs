@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod account;
+mod database;
+mod error;
+mod home;
+mod port;
+mod postgres;
+mod programs;
+mod recipe;
+mod residents;
+mod secret;
+mod server;
+
+pub use database::Database;
+pub use error::ServerError;
+pub use home::remove_all;
+pub use server::Server;

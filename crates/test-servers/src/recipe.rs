@@ -1,0 +1,58 @@
+//! What differs from one database server to the next.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::error::ServerError;
+
+/// How a server is prepared, run and asked whether it answers.
+pub(crate) trait Recipe: Sync {
+    /// For a person.
+    fn name(&self) -> &'static str;
+    /// Debian's package.
+    fn package(&self) -> &'static str;
+    /// The programs it needs, all in one folder.
+    fn programs(&self) -> &'static [&'static str];
+    /// Where packages put them if not on the PATH, best first.
+    fn folders(&self) -> Vec<PathBuf>;
+    /// Accounts to run it as in place of root, best first.
+    fn accounts(&self) -> &'static [&'static str];
+    /// The program that makes an empty database in the folder, after what it reads has been written there.
+    fn create(&self, site: &Site) -> Result<Command, ServerError>;
+    /// The server itself, in the foreground.
+    fn serve(&self, site: &Site) -> Command;
+    /// Whether the server with this process number takes connections.
+    fn is_ready(&self, site: &Site, process: u32) -> bool;
+    /// How a client reaches it.
+    fn url(&self, site: &Site) -> String;
+}
+
+/// Where one server runs.
+pub(crate) struct Site {
+    /// The folder of the programs.
+    pub(crate) programs: PathBuf,
+    /// The server's own folder.
+    pub(crate) folder: PathBuf,
+    /// On 127.0.0.1.
+    pub(crate) port: u16,
+    /// Of the administrator, whose commands could run programs: other users of the machine reach the port too.
+    pub(crate) password: String,
+}
+
+impl Site {
+    /// A program of the server, without what the environment says about other servers of its kind.
+    pub(crate) fn program(&self, name: &str) -> Command {
+        let mut command = Command::new(self.programs.join(name));
+        command
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .env("LC_ALL", "C")
+            .env("TZ", "UTC");
+        command
+    }
+
+    /// Where the data lies.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.join("data")
+    }
+}

@@ -1,0 +1,238 @@
+//! A running server.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::Pid;
+
+use crate::account::Account;
+use crate::database::Database;
+use crate::error::ServerError;
+use crate::home::Home;
+use crate::recipe::{Recipe, Site};
+use crate::{port, programs, residents, secret};
+
+/// How long a server may take until it answers, on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often it is asked.
+const INTERVAL: Duration = Duration::from_millis(20);
+/// How often another port is tried when somebody took the first.
+const TRIES: usize = 3;
+/// How many lines of a log an error shows.
+const LAST_LINES: usize = 20;
+
+/// A server of its own; dropped, it is killed and its data is gone.
+pub struct Server {
+    recipe: &'static dyn Recipe,
+    account: Account,
+    site: Site,
+    process: Option<Child>,
+    /// Dropped last: it kills who still lives there.
+    home: Home,
+}
+
+impl Server {
+    /// Starts a server with an empty database and waits until it answers.
+    ///
+    /// `locks` is the folder of its lock file, the same for all runs in a clone: `target/tmp`, which integration
+    /// tests know as `env!("CARGO_TARGET_TMPDIR")`. What a dead process left there is removed first.
+    ///
+    /// # Errors
+    /// [`ServerError::NotInstalled`] without its programs, [`ServerError::NotStarted`] if it ended by itself.
+    pub fn start(database: Database, locks: &Path) -> Result<Self, ServerError> {
+        let recipe = database.recipe();
+        let programs = programs::folder(recipe).ok_or(ServerError::NotInstalled {
+            software: recipe.name(),
+            package: recipe.package(),
+        })?;
+        let account = Account::choose(recipe.accounts())?;
+        let home = Home::claim(locks, database.key(), account)?;
+        let mut server = Self {
+            recipe,
+            account,
+            site: Site {
+                programs,
+                folder: home.folder().to_path_buf(),
+                port: port::free()?,
+                password: secret::password()?,
+            },
+            process: None,
+            home,
+        };
+        server.create()?;
+        for _ in 1..TRIES {
+            match server.restart() {
+                Err(_) if port::is_taken(server.site.port) => server.site.port = port::free()?,
+                outcome => return outcome.map(|()| server),
+            }
+        }
+        server.restart()?;
+        Ok(server)
+    }
+
+    /// How a client reaches it, as administrator: with a password, over TCP on 127.0.0.1.
+    pub fn url(&self) -> String {
+        self.recipe.url(&self.site)
+    }
+
+    /// The TCP port on 127.0.0.1; the same after [`restart`](Self::restart).
+    pub fn port(&self) -> u16 {
+        self.site.port
+    }
+
+    /// The folder of its socket, where it has one.
+    pub fn socket_folder(&self) -> &Path {
+        &self.site.folder
+    }
+
+    /// Kills every process of the server at once, as the end of its machine would, but for what the operating system
+    /// has not yet written to the disk. Nothing happens if it does not run.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn kill(&mut self) -> Result<(), ServerError> {
+        let action = || format!("kill {}", self.recipe.name());
+        if let Some(process) = &mut self.process {
+            // First the one that would start others.
+            process.kill().map_err(ServerError::io(action()))?;
+        }
+        residents::kill(self.home.folder()).map_err(ServerError::io(action()))?;
+        if let Some(mut process) = self.process.take() {
+            process.wait().map_err(ServerError::io(action()))?;
+        }
+        Ok(())
+    }
+
+    /// Starts the server again, on the same port with the same data, and waits until it answers.
+    ///
+    /// One that still runs is killed first.
+    ///
+    /// # Errors
+    /// [`ServerError::NotStarted`] if it ended by itself; it can be tried again.
+    pub fn restart(&mut self) -> Result<(), ServerError> {
+        self.kill()?;
+        let mut command = self.recipe.serve(&self.site);
+        self.process = Some(self.spawn(&mut command)?);
+        let answered = self.wait_until_ready();
+        if answered.is_err() {
+            self.kill()?;
+        }
+        answered
+    }
+
+    /// Stops every process of the server where it is (SIGSTOP): connections stay, nothing answers.
+    ///
+    /// # Errors
+    /// If the operating system refuses. Nothing happens if the server does not run.
+    pub fn suspend(&self) -> Result<(), ServerError> {
+        let Some(process) = &self.process else {
+            return Ok(());
+        };
+        residents::suspend(self.home.folder(), Pid::from_child(process))
+            .map_err(ServerError::io(format!("suspend {}", self.recipe.name())))
+    }
+
+    /// Lets a suspended server go on (SIGCONT).
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn resume(&self) -> Result<(), ServerError> {
+        residents::resume(self.home.folder())
+            .map_err(ServerError::io(format!("resume {}", self.recipe.name())))
+    }
+
+    fn create(&self) -> Result<(), ServerError> {
+        let mut command = self.recipe.create(&self.site)?;
+        let status = self
+            .spawn(&mut command)?
+            .wait()
+            .map_err(ServerError::io("wait for an empty database"))?;
+        if status.success() {
+            Ok(())
+        } else {
+            Err(self.not_started(format!("making an empty database ended with {status}")))
+        }
+    }
+
+    fn wait_until_ready(&mut self) -> Result<(), ServerError> {
+        let started = Instant::now();
+        while let Some(process) = &mut self.process {
+            let ended = process
+                .try_wait()
+                .map_err(ServerError::io("look after a server"))?;
+            if let Some(status) = ended {
+                return Err(self.not_started(format!("it ended with {status}")));
+            }
+            if self.recipe.is_ready(&self.site, process.id()) {
+                break;
+            }
+            if started.elapsed() > PATIENCE {
+                return Err(self.not_started(format!("no answer within {PATIENCE:?}")));
+            }
+            thread::sleep(INTERVAL);
+        }
+        Ok(())
+    }
+
+    /// Starts a program of the server in its folder, where its user may be whatever folder we are in.
+    fn spawn(&self, command: &mut Command) -> Result<Child, ServerError> {
+        let output = || -> io::Result<(File, File)> {
+            let log = File::options()
+                .create(true)
+                .append(true)
+                .open(self.log_path())?;
+            Ok((log.try_clone()?, log))
+        };
+        let (stdout, stderr) = output().map_err(ServerError::io("write a server's log"))?;
+        self.account.apply(command);
+        let name = command.get_program().to_string_lossy().into_owned();
+        command
+            .current_dir(self.home.folder())
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(stderr)
+            .spawn()
+            .map_err(ServerError::io(format!("run {name}")))
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.home.folder().join("log")
+    }
+
+    fn not_started(&self, what: String) -> ServerError {
+        let log = fs::read(self.log_path()).unwrap_or_default();
+        ServerError::NotStarted {
+            software: self.recipe.name(),
+            what,
+            log: last_lines(&String::from_utf8_lossy(&log), LAST_LINES),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // What still lives is killed with the home; here only the dead are reaped.
+        let _ = self.kill();
+    }
+}
+
+fn last_lines(text: &str, count: usize) -> String {
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_shows_the_end_of_the_log() {
+        assert_eq!(last_lines("a\nb\nc\n", 2), "b\nc");
+        assert_eq!(last_lines("a\n", 2), "a");
+        assert_eq!(last_lines("", 2), "");
+    }
+}

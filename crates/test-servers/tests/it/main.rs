@@ -1,0 +1,5 @@
+//! Real servers, through their whole life.
+
+#![allow(clippy::unwrap_used)]
+
+mod postgres;

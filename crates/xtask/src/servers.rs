@@ -1,0 +1,158 @@
+//! Database servers for the tests: started before them, stopped after them, whatever happens.
+
+mod install;
+
+use std::env;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use actix_persistence_test_servers::{Database, Server};
+use anyhow::Context;
+use cargo_metadata::Package;
+
+use crate::progress::{self, Step};
+use crate::test::report::Run;
+use crate::workspace::Workspace;
+
+/// Where the lock files lie, in the target folder: where cargo lets integration tests put theirs.
+const LOCKS: &str = "tmp";
+
+/// The servers that the tests of some packages need; stopped when dropped.
+pub(crate) struct Servers {
+    running: Vec<(Database, Server)>,
+    missing: Vec<(Database, anyhow::Error)>,
+    is_ci: bool,
+}
+
+impl Servers {
+    /// Starts those that these packages name in their manifests and that no variable of the environment gives.
+    pub(crate) fn start_for(workspace: &Workspace, packages: &[&Package]) -> Self {
+        let mut servers = Self {
+            running: Vec::new(),
+            missing: Vec::new(),
+            is_ci: is_set(env::var("CI").ok().as_deref()),
+        };
+        let mut needed = needed_by(packages);
+        needed.retain(|database| env::var_os(database.variable()).is_none());
+        // One after the other: there is one package manager.
+        needed.retain(|database| match install::if_missing(*database) {
+            Ok(()) => true,
+            Err(error) => {
+                servers.missing.push((*database, error));
+                false
+            }
+        });
+        let locks = workspace.metadata.target_directory.join(LOCKS);
+        for (database, outcome) in start_all(&needed, locks.as_std_path()) {
+            match outcome {
+                Ok(server) => servers.running.push((database, server)),
+                Err(error) => servers.missing.push((database, error)),
+            }
+        }
+        servers.warn();
+        servers
+    }
+
+    /// Tells a test program where they are.
+    pub(crate) fn tell(&self, command: &mut Command) {
+        for (database, server) in &self.running {
+            command.env(database.variable(), server.url());
+        }
+    }
+
+    /// Says loudly which of them could not be started.
+    pub(crate) fn warn(&self) {
+        for (database, error) in &self.missing {
+            progress::note(format_args!(
+                "WARNING: no {database}: its tests cannot pass or are left out: {error:#}"
+            ));
+        }
+    }
+
+    /// The failures that they are: a person may do without a server, CI may not.
+    pub(crate) fn faults(&self) -> Vec<Run> {
+        let missing = self.missing.iter().filter(|_| self.is_ci);
+        missing
+            .map(|(database, error)| Run::broken(database.to_string(), format!("{error:#}")))
+            .collect()
+    }
+}
+
+/// All at once, for each waits for its disk.
+fn start_all(databases: &[Database], locks: &Path) -> Vec<(Database, anyhow::Result<Server>)> {
+    thread::scope(|scope| {
+        let starts: Vec<_> = databases
+            .iter()
+            .map(|database| (*database, scope.spawn(|| start(*database, locks))))
+            .collect();
+        let finished = starts.into_iter().map(|(database, start)| {
+            let outcome = start.join();
+            let panicked = |_| Err(anyhow::anyhow!("starting it panicked"));
+            (database, outcome.unwrap_or_else(panicked))
+        });
+        finished.collect()
+    })
+}
+
+fn start(database: Database, locks: &Path) -> anyhow::Result<Server> {
+    let step = Step::start(format!("starting {database}"));
+    let outcome = Server::start(database, locks);
+    match &outcome {
+        Ok(server) => step.end(format_args!("answers on port {}", server.port())),
+        Err(_) => step.end("FAILED"),
+    };
+    let variable = database.variable();
+    outcome.with_context(|| {
+        format!("could not start {database}, start one and give its URL in {variable}")
+    })
+}
+
+/// `[package.metadata.actix-persistence] test-servers = ["postgres"]`.
+fn needed_by(packages: &[&Package]) -> Vec<Database> {
+    let mut needed = Database::ALL.to_vec();
+    needed.retain(|database| {
+        packages.iter().any(|package| {
+            let servers = &package.metadata["actix-persistence"]["test-servers"];
+            let named = servers.as_array().into_iter().flatten();
+            named.into_iter().any(|name| name == database.key())
+        })
+    });
+    needed
+}
+
+/// As most programs understand it.
+fn is_set(variable: Option<&str>) -> bool {
+    variable.is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn servers(is_ci: bool) -> Servers {
+        Servers {
+            running: Vec::new(),
+            missing: vec![(Database::Postgres, anyhow::anyhow!("no such program"))],
+            is_ci,
+        }
+    }
+
+    #[test]
+    fn a_missing_server_is_a_failure_in_ci_alone() {
+        let faults = servers(true).faults();
+        assert_eq!(faults.len(), 1);
+        assert!(!faults[0].passed());
+        assert_eq!(faults[0].verdict(), "FAILED: no such program");
+        assert!(servers(false).faults().is_empty());
+    }
+
+    #[test]
+    fn ci_is_what_says_so() {
+        assert!(is_set(Some("true")));
+        assert!(is_set(Some("1")));
+        for no in [None, Some(""), Some("false"), Some("0")] {
+            assert!(!is_set(no), "{no:?}");
+        }
+    }
+}
