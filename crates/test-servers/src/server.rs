@@ -96,10 +96,8 @@ impl Server {
     /// If the operating system refuses.
     pub fn kill(&mut self) -> Result<(), ServerError> {
         let action = || format!("kill {}", self.recipe.name());
-        if let Some(process) = &mut self.process {
-            // First the one that would start others.
-            process.kill().map_err(ServerError::io(action()))?;
-        }
+        // Stopped before any of them dies: who sees another die would still tell its clients.
+        self.suspend()?;
         residents::kill(self.home.folder()).map_err(ServerError::io(action()))?;
         if let Some(mut process) = self.process.take() {
             process.wait().map_err(ServerError::io(action()))?;
