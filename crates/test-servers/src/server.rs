@@ -163,6 +163,8 @@ impl Server {
                 .try_wait()
                 .map_err(ServerError::io("look after a server"))?;
             if let Some(status) = ended {
+                // Its number may mean another process from now on.
+                self.process = None;
                 return Err(self.not_started(format!("it ended with {status}")));
             }
             if self.recipe.is_ready(&self.site, process.id()) {
