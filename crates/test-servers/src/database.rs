@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::mariadb::MariaDb;
 use crate::postgres::Postgres;
 use crate::programs;
 use crate::recipe::Recipe;
@@ -12,16 +13,19 @@ use crate::recipe::Recipe;
 pub enum Database {
     /// PostgreSQL, of any version that is installed; the newest if several are.
     Postgres,
+    /// MariaDB, for the tests of what runs on MySQL and MariaDB.
+    MariaDb,
 }
 
 impl Database {
     /// Every database there is.
-    pub const ALL: [Self; 1] = [Self::Postgres];
+    pub const ALL: [Self; 2] = [Self::Postgres, Self::MariaDb];
 
-    /// The name in a manifest: `[package.metadata.actix-persistence] test-servers = ["postgres"]`.
+    /// The name in a manifest, that of the plugin: `[package.metadata.actix-persistence] test-servers = ["postgres", "mysql"]`.
     pub fn key(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
+            Self::MariaDb => "mysql",
         }
     }
 
@@ -29,6 +33,7 @@ impl Database {
     pub fn variable(self) -> &'static str {
         match self {
             Self::Postgres => "ACTIX_PERSISTENCE_TEST_POSTGRES_URL",
+            Self::MariaDb => "ACTIX_PERSISTENCE_TEST_MYSQL_URL",
         }
     }
 
@@ -45,6 +50,7 @@ impl Database {
     pub(crate) fn recipe(self) -> &'static dyn Recipe {
         match self {
             Self::Postgres => &Postgres,
+            Self::MariaDb => &MariaDb,
         }
     }
 }

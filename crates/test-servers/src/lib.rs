@@ -4,6 +4,7 @@ mod account;
 mod database;
 mod error;
 mod home;
+mod mariadb;
 mod port;
 mod postgres;
 mod programs;

@@ -43,7 +43,9 @@ impl Recipe for Postgres {
             .arg("--pgdata")
             .arg(site.data())
             .args(["--username=postgres", "--auth=scram-sha-256"])
+            // Texts are not compared byte by byte, as in most databases: whoever relies on that has to say so.
             .args(["--encoding=UTF8", "--locale=C"])
+            .args(["--locale-provider=icu", "--icu-locale=en-US"])
             .arg("--pwfile")
             .arg(password)
             // What a crash of the machine would lose here, the next run makes anew.

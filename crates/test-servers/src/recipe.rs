@@ -11,7 +11,7 @@ pub(crate) trait Recipe: Sync {
     fn name(&self) -> &'static str;
     /// Debian's package.
     fn package(&self) -> &'static str;
-    /// The programs it needs, all in one folder.
+    /// The programs by which it is recognised, all in one folder.
     fn programs(&self) -> &'static [&'static str];
     /// Where packages put them if not on the PATH, best first.
     fn folders(&self) -> Vec<PathBuf>;
@@ -42,7 +42,12 @@ pub(crate) struct Site {
 impl Site {
     /// A program of the server, without what the environment says about other servers of its kind.
     pub(crate) fn program(&self, name: &str) -> Command {
-        let mut command = Command::new(self.programs.join(name));
+        self.program_at(self.programs.join(name))
+    }
+
+    /// The same of a program that lies elsewhere.
+    pub(crate) fn program_at(&self, path: PathBuf) -> Command {
+        let mut command = Command::new(path);
         command
             .env_clear()
             .env("PATH", "/usr/bin:/bin")

@@ -2,4 +2,4 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod postgres;
+mod server;

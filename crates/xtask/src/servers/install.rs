@@ -1,7 +1,8 @@
 //! Debian's package of a server, where it is missing and we may.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use actix_persistence_test_servers::Database;
@@ -9,12 +10,16 @@ use anyhow::Context;
 use rustix::process::geteuid;
 
 use crate::child;
-use crate::progress::Step;
+use crate::progress::{self, Step};
 
 const APT_GET: &str = "/usr/bin/apt-get";
 /// Read by the maintainer scripts of Debian's PostgreSQL.
 const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.d";
 const NO_CLUSTER: &str = "actix-persistence-tests.conf";
+/// Asked by the maintainer scripts of every package before they start a server.
+const START_POLICY: &str = "/usr/sbin/policy-rc.d";
+/// "Forbidden by policy".
+const START_NOTHING: &str = "#!/bin/sh\nexit 101\n";
 
 /// Installs the package unless the programs are there.
 ///
@@ -72,16 +77,50 @@ fn apt_get(arguments: &[&str]) -> anyhow::Result<bool> {
     Ok(status.context("could not run apt-get")?.success())
 }
 
-/// Keeps the package from making, and starting, a cluster of its own.
+/// Keeps the package from making a database of its own, and from starting it.
 fn without_a_cluster(install: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     let settings = Path::new(CLUSTER_SETTINGS);
-    let file = settings.join(NO_CLUSTER);
     fs::create_dir_all(settings)
-        .and_then(|()| fs::write(&file, "create_main_cluster = false\n"))
-        .with_context(|| format!("could not write {}", file.display()))?;
+        .with_context(|| format!("could not make {}", settings.display()))?;
+    let cluster = Removed::put(
+        &settings.join(NO_CLUSTER),
+        "create_main_cluster = false\n",
+        0o644,
+    )?;
+    // One that somebody else put there may know better.
+    let start = if Path::new(START_POLICY).exists() {
+        None
+    } else {
+        Some(Removed::put(Path::new(START_POLICY), START_NOTHING, 0o755)?)
+    };
     let outcome = install();
-    fs::remove_file(&file).with_context(|| format!("could not remove {}", file.display()))?;
+    drop((cluster, start));
     // Stays if others have put something there.
     let _ = fs::remove_dir(settings);
     outcome
+}
+
+/// A file that is there for a while.
+struct Removed(PathBuf);
+
+impl Removed {
+    fn put(path: &Path, text: &str, mode: u32) -> anyhow::Result<Self> {
+        let put = || {
+            fs::write(path, text)?;
+            fs::set_permissions(path, Permissions::from_mode(mode))
+        };
+        put().with_context(|| format!("could not write {}", path.display()))?;
+        Ok(Self(path.to_path_buf()))
+    }
+}
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_file(&self.0) {
+            progress::note(format_args!(
+                "WARNING: could not remove {}, do it by hand: {error}",
+                self.0.display()
+            ));
+        }
+    }
 }
