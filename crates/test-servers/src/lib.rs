@@ -3,6 +3,7 @@
 mod account;
 mod database;
 mod error;
+mod fault_proxy;
 mod home;
 mod mariadb;
 mod port;
@@ -15,5 +16,6 @@ mod server;
 
 pub use database::Database;
 pub use error::ServerError;
+pub use fault_proxy::{Cut, Direction, FaultProxy, Flow};
 pub use home::remove_all;
 pub use server::Server;

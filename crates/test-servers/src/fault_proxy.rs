@@ -1,0 +1,181 @@
+//! A TCP proxy with faults.
+
+mod connection;
+mod flow;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Runtime;
+use tokio::sync::{oneshot, watch};
+
+use crate::error::ServerError;
+
+use connection::Connection;
+use flow::Flows;
+
+pub use flow::Flow;
+
+/// How long connecting to the server may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Stands between clients and a server, and can be told at any time to misbehave; dropped, it cuts everything.
+///
+/// Its work is done by a thread of its own, so that a test with a paused clock or a busy runtime sees a network that
+/// goes on. What is switched holds for connections that are open, and for those that come later.
+pub struct FaultProxy {
+    port: u16,
+    flows: Arc<Flows>,
+    /// Dropped, the thread ends.
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From clients to the server.
+    Requests,
+    /// From the server to clients.
+    Replies,
+}
+
+/// How a connection is ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// In order (FIN): who reads finds the end.
+    Closed,
+    /// With a reset (RST): who reads or writes gets an error.
+    Reset,
+}
+
+impl FaultProxy {
+    /// Listens on a port of 127.0.0.1 and passes everything on to another.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn start(server_port: u16) -> Result<Self, ServerError> {
+        let start = || -> io::Result<Self> {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            let address = (Ipv4Addr::LOCALHOST, 0);
+            let listener = runtime.block_on(TcpListener::bind(address))?;
+            let port = listener.local_addr()?.port();
+            let flows = Arc::new(Flows::default());
+            let (stop, stopped) = oneshot::channel();
+            let thread = thread::Builder::new()
+                .name("fault-proxy".to_owned())
+                .spawn({
+                    let flows = Arc::clone(&flows);
+                    move || serve(&runtime, listener, server_port, &flows, stopped)
+                })?;
+            Ok(Self {
+                port,
+                flows,
+                stop: Some(stop),
+                thread: Some(thread),
+            })
+        };
+        start().map_err(ServerError::io("start a proxy"))
+    }
+
+    /// Where clients find it, on 127.0.0.1.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The URL of a server on 127.0.0.1 with the way through the proxy in it.
+    pub fn url(&self, server_url: &str) -> String {
+        let (before, rest) = server_url
+            .split_once("@127.0.0.1:")
+            .unwrap_or((server_url, ""));
+        let path = rest.trim_start_matches(|letter: char| letter.is_ascii_digit());
+        format!("{before}@127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Says what becomes of the bytes that go one way, also of those that are held now.
+    pub fn set(&self, direction: Direction, flow: Flow) {
+        self.flows.of(direction).send_replace(flow);
+    }
+
+    /// Passes everything on, what is held first.
+    pub fn pass(&self) {
+        self.set(Direction::Requests, Flow::Pass);
+        self.set(Direction::Replies, Flow::Pass);
+    }
+
+    /// Resets every new connection at once, or no longer does.
+    pub fn refuse(&self, refuses: bool) {
+        self.flows.refuses.send_replace(refuses);
+    }
+
+    /// Ends every connection that is open now.
+    pub fn cut(&self, cut: Cut) {
+        self.flows.cuts.send_modify(|(number, how)| {
+            *number += 1;
+            *how = cut;
+        });
+    }
+
+    /// How many bytes are held, of all connections together.
+    pub fn held(&self, direction: Direction) -> usize {
+        self.flows.held(direction)
+    }
+}
+
+impl Drop for FaultProxy {
+    fn drop(&mut self) {
+        self.cut(Cut::Reset);
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to say.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn serve(
+    runtime: &Runtime,
+    listener: TcpListener,
+    server_port: u16,
+    flows: &Arc<Flows>,
+    mut stopped: oneshot::Receiver<()>,
+) {
+    runtime.block_on(async {
+        loop {
+            let accepted = tokio::select! {
+                accepted = listener.accept() => accepted,
+                _ = &mut stopped => return,
+            };
+            // One that is gone again is no concern of ours.
+            let Ok((client, _)) = accepted else { continue };
+            let cuts = flows.cuts.subscribe();
+            tokio::spawn(carry(client, server_port, Arc::clone(flows), cuts));
+        }
+    });
+}
+
+async fn carry(
+    client: TcpStream,
+    server_port: u16,
+    flows: Arc<Flows>,
+    cuts: watch::Receiver<(u64, Cut)>,
+) {
+    let server = SocketAddr::from((Ipv4Addr::LOCALHOST, server_port));
+    let connected = if *flows.refuses.borrow() {
+        None
+    } else {
+        let connect = tokio::time::timeout(PATIENCE, TcpStream::connect(server));
+        connect.await.ok().and_then(Result::ok)
+    };
+    match connected {
+        Some(server) => Connection::new(client, server, flows).carry(cuts).await,
+        // A server that is not there is seen as a reset: the connection to the proxy was made already.
+        None => drop(client.set_zero_linger()),
+    }
+}
