@@ -27,11 +27,16 @@ enum Family {
     Tokio,
 }
 
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 10] = [
     Rule {
-        crates: &["storage-api", "test-servers"],
+        crates: &["storage-api"],
         ours: Some(&[]),
         forbidden: &[Family::Actix, Family::Sqlx, Family::Tokio],
+    },
+    Rule {
+        crates: &["test-servers"],
+        ours: Some(&[]),
+        forbidden: &[Family::Actix, Family::Sqlx],
     },
     Rule {
         crates: &["memory", "custom-journal"],
