@@ -1,0 +1,51 @@
+-- Version 1 of the journal. The names in braces are settings, checked before they are put in.
+-- Ids and tags are compared byte by byte, whatever the database sorts by.
+
+-- `ordering` is the number of the transaction that stored the event: queries read up to the oldest one that is still
+-- under way, in the order of (ordering, persistence_id, sequence_nr), and so never miss one that commits late.
+-- See docs/adr/0005-commit-order.md.
+CREATE TABLE {event_table} (
+    persistence_id         TEXT COLLATE "C" NOT NULL,
+    sequence_nr            BIGINT           NOT NULL,
+    ordering               BIGINT           NOT NULL DEFAULT (pg_current_xact_id()::text::bigint),
+    timestamp              BIGINT           NOT NULL, -- microseconds since 1970, UTC
+    serializer_id          BIGINT           NOT NULL,
+    metadata_serializer_id BIGINT,                    -- all three of metadata or none
+    slice                  SMALLINT         NOT NULL,
+    tag_count              INTEGER          NOT NULL, -- how many rows it has in the table of tags
+    writer_uuid            BYTEA            NOT NULL, -- 16 bytes
+    entity_type            TEXT COLLATE "C" NOT NULL
+        GENERATED ALWAYS AS (left(persistence_id, greatest(strpos(persistence_id, '|') - 1, 0))) STORED,
+    event_manifest         TEXT             NOT NULL,
+    adapter_manifest       TEXT             NOT NULL,
+    metadata_manifest      TEXT,
+    metadata_payload       BYTEA,
+    payload                {payload_type}   NOT NULL,
+    PRIMARY KEY (persistence_id, sequence_nr)
+);
+
+CREATE INDEX {event_index} ON {event_table} (ordering);
+
+CREATE TABLE {tag_table} (
+    persistence_id TEXT COLLATE "C" NOT NULL,
+    sequence_nr    BIGINT           NOT NULL,
+    tag            TEXT COLLATE "C" NOT NULL,
+    slice          SMALLINT         NOT NULL,
+    ordering       BIGINT           NOT NULL DEFAULT (pg_current_xact_id()::text::bigint), -- that of the event
+    PRIMARY KEY (persistence_id, sequence_nr, tag)
+);
+
+CREATE INDEX {tag_index} ON {tag_table} (tag, ordering, persistence_id, sequence_nr);
+
+-- One row for each persistence id that was ever recovered in order to write; every number in it is only ever raised.
+-- Each append updates `highest`, which is in no index, so that the new row fits on the page of the old one.
+CREATE TABLE {metadata_table} (
+    persistence_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    highest        BIGINT           NOT NULL,
+    deleted_to     BIGINT           NOT NULL CHECK (deleted_to <= highest),   -- no event up to here is shown
+    purged_to      BIGINT           NOT NULL CHECK (purged_to <= deleted_to), -- no row up to here is left
+    epoch          BIGINT           NOT NULL,
+    writer_uuid    BYTEA            NOT NULL                                  -- of that epoch, 16 bytes
+) WITH (fillfactor = 50);
+
+CREATE INDEX {unpurged_index} ON {metadata_table} (persistence_id) WHERE purged_to < deleted_to;

@@ -1,0 +1,191 @@
+//! How connections are opened, and which of them may be used again.
+
+mod opening;
+
+use std::time::Duration;
+
+use actix_persistence_sql::{
+    ConnectionOf, Connector, Fault, Role, Secret, ServerPlace, Tls, TlsMode,
+};
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::postgres::{PgConnectOptions, PgSslMode};
+use sqlx::{ConnectOptions, Connection, PgConnection};
+use tokio::time::timeout;
+
+use crate::options::{KIND, NamedPool};
+use crate::{InvalidOption, Postgres, PostgresOptions};
+
+/// A connection that waited for longer is asked whether the server is still there.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// Opens connections to one database.
+#[derive(Clone, Debug)]
+pub struct PostgresConnector {
+    place: Place,
+    options: PostgresOptions,
+}
+
+#[derive(Clone, Debug)]
+enum Place {
+    Server(ServerPlace),
+    Pool(NamedPool),
+}
+
+impl PostgresConnector {
+    pub(crate) fn new(options: &PostgresOptions) -> Result<Self, InvalidOption> {
+        let place = match options.pool() {
+            Some(pool) => Place::Pool(pool.clone()),
+            None => Place::Server(options.server.place(&KIND)?),
+        };
+        Ok(Self {
+            place,
+            options: options.clone(),
+        })
+    }
+
+    async fn connect_options(&self) -> Result<PgConnectOptions, Fault> {
+        let options = match &self.place {
+            Place::Server(place) => server_options(place, &place.password.read().await?)?,
+            Place::Pool(pool) => PgConnectOptions::clone(&pool.connect_options()),
+        };
+        Ok(options.disable_statement_logging())
+    }
+
+    async fn connect(&self, role: Role) -> Result<PgConnection, Fault> {
+        let options = self.connect_options().await?;
+        let mut connection = PgConnection::connect_with(&options)
+            .await
+            .map_err(unreachable)?;
+        opening::set_up(&mut connection, &self.options, role).await?;
+        Ok(connection)
+    }
+}
+
+impl Connector for PostgresConnector {
+    type Dialect = Postgres;
+    type Open = PgConnection;
+
+    async fn open(&self, role: Role) -> Result<PgConnection, Fault> {
+        let limit = self.options.server.connect_timeout;
+        timeout(limit, self.connect(role)).await.unwrap_or_else(|_| {
+            Err(Fault::refused(
+                StorageErrorKind::Unavailable,
+                "the server does not answer in time; see whether it is overloaded or hangs, or raise 'connect-timeout'",
+            ))
+        })
+    }
+
+    fn connection(open: &mut PgConnection) -> &mut ConnectionOf<Postgres> {
+        open
+    }
+
+    async fn is_usable(&self, open: &mut PgConnection, idle: Duration) -> Result<bool, Fault> {
+        if idle < FRESH {
+            return Ok(true);
+        }
+        let answer = timeout(self.options.server.connect_timeout, open.ping()).await;
+        Ok(matches!(answer, Ok(Ok(()))))
+    }
+
+    fn check_committed(&self, _open: &PgConnection) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn prepare(&self, _connection: &mut PgConnection) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn seats(&self, role: Role) -> usize {
+        self.options.server.seats(role)
+    }
+
+    fn patience(&self) -> (Duration, &'static str) {
+        (
+            self.options.server.acquire_timeout,
+            "see what keeps the server busy, or raise 'writers', 'read-connections' or 'acquire-timeout'",
+        )
+    }
+
+    fn time_limit(&self) -> Option<Duration> {
+        Some(self.options.server.client_timeout())
+    }
+
+    fn place(&self) -> String {
+        match &self.place {
+            Place::Server(place) => place.to_string(),
+            Place::Pool(pool) => pool.to_string(),
+        }
+    }
+
+    fn difference(&self, other: &Self) -> Option<&'static str> {
+        let of_place = match (&self.place, &other.place) {
+            (Place::Server(one), Place::Server(other)) => one.difference(other),
+            _ => None,
+        };
+        let differs = self.options.synchronous_commit != other.options.synchronous_commit;
+        of_place
+            .or_else(|| self.options.server.difference(&other.options.server))
+            .or_else(|| differs.then_some("synchronous-commit"))
+    }
+}
+
+/// Everything the driver would else take from the environment is set.
+fn server_options(place: &ServerPlace, password: &Secret) -> Result<PgConnectOptions, Fault> {
+    let options = PgConnectOptions::new_without_pgpass()
+        .host(&place.host)
+        .port(place.port)
+        .database(&place.database)
+        .username(&place.user)
+        .password(password.expose())
+        .application_name("actix-persistence");
+    let options = match &place.socket {
+        Some(socket) => options.socket(socket),
+        None => options,
+    };
+    with_tls(options, &place.tls)
+}
+
+fn with_tls(options: PgConnectOptions, tls: &Tls) -> Result<PgConnectOptions, Fault> {
+    let mode = match tls.mode {
+        TlsMode::Disable => return Ok(options.ssl_mode(PgSslMode::Disable)),
+        TlsMode::Require => PgSslMode::Require,
+        TlsMode::VerifyCa => PgSslMode::VerifyCa,
+        _ => PgSslMode::VerifyFull,
+    };
+    let options = options.ssl_mode(mode);
+    let options = match &tls.root_certificate {
+        Some(path) => options.ssl_root_cert(path),
+        None => options.ssl_root_cert_from_pem(Vec::new()),
+    };
+    if let Some((certificate, key)) = &tls.client {
+        return Ok(options.ssl_client_cert(certificate).ssl_client_key(key));
+    }
+    // These two can be set but not unset.
+    let variables = ["PGSSLCERT", "PGSSLKEY"];
+    match variables
+        .iter()
+        .find(|name| std::env::var_os(name).is_some())
+    {
+        None => Ok(options),
+        Some(variable) => Err(Fault::refused(
+            StorageErrorKind::AccessDenied,
+            format!(
+                "the driver would log in with the certificate of the variable {variable}; unset it, or set \
+                 'tls-client-certificate' and 'tls-client-key'"
+            ),
+        )),
+    }
+}
+
+/// Before there is a connection, none was lost.
+fn unreachable(error: sqlx::Error) -> Fault {
+    match error {
+        sqlx::Error::Io(error) => Fault::Refused {
+            kind: StorageErrorKind::Unavailable,
+            message: "no server can be reached there; see whether it runs, and check host and port"
+                .to_owned(),
+            source: Some(error.into()),
+        },
+        error => error.into(),
+    }
+}

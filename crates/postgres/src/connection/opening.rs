@@ -1,0 +1,89 @@
+//! A new session: checked, and made independent of what the server, the database or the role is set to.
+
+use std::time::Duration;
+
+use actix_persistence_sql::{Fault, Role};
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::{PgConnection, Row};
+
+use crate::queries::{SESSION, SET_SESSION};
+use crate::{PostgresOptions, SynchronousCommit};
+
+/// The oldest that has transaction numbers of 64 bits under the names used here.
+const OLDEST_VERSION: i64 = 130_000;
+/// Making tables larger or other takes as long as it takes.
+const MIGRATION: Duration = Duration::from_secs(3_600);
+
+/// Checks and sets what must hold of a session.
+pub(crate) async fn set_up(
+    connection: &mut PgConnection,
+    options: &PostgresOptions,
+    role: Role,
+) -> Result<(), Fault> {
+    check(connection, role).await?;
+    let server = &options.server;
+    let statement = match role {
+        Role::SetUp { .. } => MIGRATION,
+        Role::Writer | Role::Reader => server.statement_timeout,
+    };
+    let row = sqlx::query(SET_SESSION)
+        .bind(milliseconds(statement))
+        .bind(milliseconds(server.lock_timeout))
+        // Between two statements there is only this crate; its task may have been suspended.
+        .bind(milliseconds(server.client_timeout()))
+        .bind(options.synchronous_commit.setting())
+        .persistent(false)
+        .fetch_one(connection)
+        .await?;
+    let waits_for: String = row.try_get(0)?;
+    if waits_for == "off" && options.synchronous_commit != SynchronousCommit::Off {
+        return Err(Fault::refused(
+            StorageErrorKind::Unsupported,
+            "the server confirms commits that a crash may take back (synchronous_commit is off); set \
+             'synchronous-commit' to \"on\", or to \"off\" if that is wanted",
+        ));
+    }
+    Ok(())
+}
+
+async fn check(connection: &mut PgConnection, role: Role) -> Result<(), Fault> {
+    let row = sqlx::query(SESSION)
+        .persistent(false)
+        .fetch_one(connection)
+        .await?;
+    let version: i64 = row.try_get(0)?;
+    if version < OLDEST_VERSION {
+        let (major, oldest) = (version / 10_000, OLDEST_VERSION / 10_000);
+        return Err(Fault::refused(
+            StorageErrorKind::Unsupported,
+            format!("the server is PostgreSQL {major}; use {oldest} or newer"),
+        ));
+    }
+    for column in [1, 2] {
+        let encoding: String = row.try_get(column)?;
+        if encoding != "UTF8" {
+            return Err(Fault::mismatch(format!(
+                "the database keeps texts as {encoding}; name one in UTF8"
+            )));
+        }
+    }
+    let is_read_only: bool = row.try_get(3)?;
+    if is_read_only && role != Role::Reader {
+        return Err(Fault::refused(
+            StorageErrorKind::AccessDenied,
+            "the server is a standby, or default_transaction_read_only is on; name the primary, or switch that off \
+             for the database and the role",
+        ));
+    }
+    let reaches_the_disk: bool = row.try_get(4)?;
+    if !reaches_the_disk && matches!(role, Role::SetUp { .. }) {
+        tracing::warn!(
+            "the server runs with fsync = off: a crash of its machine may destroy the database"
+        );
+    }
+    Ok(())
+}
+
+fn milliseconds(time: Duration) -> String {
+    time.as_millis().to_string()
+}

@@ -1,0 +1,116 @@
+//! PostgreSQL, as the shared stores ask for it.
+
+use std::error::Error;
+
+use actix_persistence_sql::{
+    Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, RoleTexts,
+    SnapshotStatements, TableName, VersionTexts,
+};
+use actix_persistence_storage_api::{
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+};
+use sqlx::PgConnection;
+use sqlx::error::DatabaseError;
+
+use crate::options::PostgresOptions;
+use crate::queries::{self, PostgresQueries};
+use crate::{PostgresConnector, error, journal, schema};
+
+/// PostgreSQL 13 and newer.
+#[derive(Clone, Copy, Debug)]
+pub enum Postgres {}
+
+impl Dialect for Postgres {
+    const NAME: &'static str = "postgres";
+    type Database = sqlx::Postgres;
+    type Options = PostgresOptions;
+    type Connector = PostgresConnector;
+    type JournalQueries = PostgresQueries;
+
+    const ONE_STATEMENT: bool = true;
+    const ATTEMPTS: u32 = 3;
+    const BEGIN: &'static str = queries::BEGIN;
+    const BEGIN_READING: &'static str = queries::BEGIN_READING;
+    const COMMIT: &'static str = queries::COMMIT;
+    const KEYS_ARE_BYTES: bool = false;
+
+    const VERSIONS: VersionTexts = schema::VERSIONS;
+    const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
+    const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
+
+    const ROLES: Option<RoleTexts> = Some(schema::ROLES);
+
+    fn lanes(options: &PostgresOptions) -> usize {
+        options.server.writers
+    }
+
+    fn connector(options: &PostgresOptions) -> Result<PostgresConnector, InvalidOption> {
+        PostgresConnector::new(options)
+    }
+
+    fn names(options: &PostgresOptions) -> Result<Names, InvalidOption> {
+        let events = TableName::parse(&options.store.event_table)
+            .map_err(InvalidOption::of("event-table"))?;
+        let names = Names::new('"', Some(options.schema_name()?))
+            .plain("event_index", &events.index("ordering"));
+        Ok(options.payload_column.add_to(names))
+    }
+
+    fn meaning(error: &dyn DatabaseError) -> Meaning {
+        error::meaning(error)
+    }
+
+    fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
+        error::source(&*error)
+    }
+
+    fn journal_statements(names: &Names) -> JournalStatements {
+        queries::journal_statements(names)
+    }
+
+    fn snapshot_statements(names: &Names) -> SnapshotStatements {
+        queries::snapshot_statements(names)
+    }
+
+    fn journal_queries(names: &Names) -> PostgresQueries {
+        queries::queries(names)
+    }
+
+    async fn recover(
+        connection: &mut PgConnection,
+        queries: &PostgresQueries,
+        requests: Vec<RecoveryRequest>,
+    ) -> Result<Vec<Recovered>, Fault> {
+        journal::recover(connection, queries, requests).await
+    }
+
+    async fn append(
+        connection: &mut PgConnection,
+        queries: &PostgresQueries,
+        group: Group,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        journal::append(connection, queries, group).await
+    }
+
+    async fn read_page(
+        connection: &mut PgConnection,
+        queries: &PostgresQueries,
+        id: &PersistenceId,
+        range: ReplayRange,
+        limit: PageLimit,
+    ) -> Result<ReplayPage, Fault> {
+        journal::read_page(connection, queries, id, range, limit).await
+    }
+
+    async fn lock_schema(connection: &mut PgConnection, names: &Names) -> Result<(), Fault> {
+        schema::lock(connection, names).await
+    }
+
+    async fn check_writable(connection: &mut PgConnection, names: &Names) -> Result<(), Fault> {
+        schema::check_writable(connection, names).await
+    }
+
+    fn is_disturbed(fault: &Fault) -> bool {
+        error::is_disturbed(fault)
+    }
+}

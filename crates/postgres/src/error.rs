@@ -1,0 +1,177 @@
+//! What PostgreSQL's errors mean for the caller: the one place that decides.
+
+use std::error::Error;
+use std::fmt;
+
+use actix_persistence_sql::{Fault, Meaning};
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::error::DatabaseError;
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
+
+/// What is kept of an error: its detail, its hint and its context may quote rows.
+#[derive(Debug)]
+struct Reported {
+    code: String,
+    message: String,
+}
+
+impl fmt::Display for Reported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (SQLSTATE {})", self.message, self.code)
+    }
+}
+
+impl Error for Reported {}
+
+/// The error without what may quote rows.
+pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> {
+    Box::new(Reported {
+        code: error.code().unwrap_or_default().into_owned(),
+        message: error.message().to_owned(),
+    })
+}
+
+/// What an error means, by its SQLSTATE: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+///
+/// A statement that fails has no effect; only what ends the session may come after its commit.
+pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
+    let code = error.code().unwrap_or_default();
+    let meaning = meaning_of_code(&code);
+    let severity = error
+        .try_downcast_ref::<PgDatabaseError>()
+        .map(PgDatabaseError::severity);
+    if matches!(severity, Some(PgSeverity::Fatal | PgSeverity::Panic)) {
+        return meaning.unknown().ends_connection();
+    }
+    meaning
+}
+
+fn meaning_of_code(code: &str) -> Meaning {
+    use StorageErrorKind::*;
+    match code {
+        "40001" | "40P01" => Meaning::new(Unavailable, IN_THE_WAY).again(),
+        "40003" => {
+            Meaning::new(Unavailable, "the server does not know what became of it").unknown()
+        }
+        "55P03" => Meaning::new(Unavailable, LOCKED),
+        "57014" => Meaning::new(Timeout, TOOK_TOO_LONG),
+        "57P01" | "57P02" | "57P04" | "57P05" => {
+            Meaning::new(Unavailable, ENDED).unknown().ends_connection()
+        }
+        "25P03" => Meaning::new(Unavailable, ENDED).ends_connection(),
+        "57P03" => Meaning::new(Unavailable, "the server is starting or stopping"),
+        "53100" => Meaning::new(Unavailable, "the server's disk is full; free some space"),
+        "53300" => Meaning::new(Unavailable, TOO_MANY_CONNECTIONS),
+        "25006" => Meaning::new(AccessDenied, READ_ONLY).ends_connection(),
+        "42501" => Meaning::new(AccessDenied, NO_PRIVILEGE),
+        "3D000" => Meaning::new(AccessDenied, NO_DATABASE),
+        "3F000" | "42P01" | "42703" | "42804" => Meaning::new(SchemaMismatch, OTHER_TABLES),
+        "22021" | "22P05" => Meaning::new(
+            Unsupported,
+            "a text holds NUL, which PostgreSQL cannot store",
+        ),
+        "22P02" => Meaning::new(Unsupported, "a value is not what its column takes"),
+        "XX001" | "XX002" => Meaning::new(Corrupt, DAMAGED),
+        "26000" => Meaning::new(Backend, POOLER),
+        "" => Meaning::new(Unavailable, ENDED).unknown().ends_connection(),
+        _ => match &code[..code.len().min(2)] {
+            "08" => Meaning::new(Unavailable, ENDED).unknown().ends_connection(),
+            "23" => Meaning::new(Corrupt, CONTRADICTION),
+            "28" => Meaning::new(AccessDenied, NO_LOGIN),
+            "53" => Meaning::new(
+                Unavailable,
+                "the server is short of memory or another resource",
+            ),
+            "54" => Meaning::new(TooLarge, "a value is larger than PostgreSQL takes here"),
+            _ => Meaning::new(Backend, "PostgreSQL refuses"),
+        },
+    }
+}
+
+/// Whether others make the tables at this moment, perhaps by hand and without the lock.
+pub(crate) fn is_disturbed(fault: &Fault) -> bool {
+    let code = fault.reported().and_then(DatabaseError::code);
+    matches!(
+        code.as_deref(),
+        Some("40001" | "40P01" | "55P03" | "42P06" | "42P07" | "23505")
+    )
+}
+
+const IN_THE_WAY: &str = "other transactions were in the way";
+const LOCKED: &str = "another transaction holds a lock; let it finish, or raise 'lock-timeout'";
+const TOOK_TOO_LONG: &str =
+    "the server ended the statement; see what keeps it busy, or raise 'statement-timeout'";
+const ENDED: &str = "the server ended the connection";
+const TOO_MANY_CONNECTIONS: &str = "the server has too many connections; raise its max_connections, or lower 'writers' and 'read-connections'";
+const READ_ONLY: &str =
+    "the server is read-only; name the primary, and leave default_transaction_read_only off";
+const NO_PRIVILEGE: &str =
+    "the user lacks a privilege; grant it, or let the owner of the tables start once";
+const NO_DATABASE: &str = "there is no such database; create it, or name another one";
+const OTHER_TABLES: &str = "tables or columns are missing or differ; set 'auto-initialize = true' once, or check 'schema' and the names of tables";
+const DAMAGED: &str = "the database is damaged; restore a backup";
+const POOLER: &str =
+    "prepared statements get lost, as behind a connection pooler that is not in session mode";
+const CONTRADICTION: &str = "the tables contradict each other; see what else writes to them";
+const NO_LOGIN: &str =
+    "the login is refused; check user and password, and the server's pg_hba.conf";
+
+#[cfg(test)]
+mod tests {
+    use actix_persistence_storage_api::Effect;
+
+    use super::*;
+
+    #[test]
+    fn every_code_of_the_table_has_a_kind_of_its_own_meaning() {
+        use StorageErrorKind::*;
+        for (code, kind) in [
+            ("40001", Unavailable),
+            ("40P01", Unavailable),
+            ("55P03", Unavailable),
+            ("57014", Timeout),
+            ("57P01", Unavailable),
+            ("57P03", Unavailable),
+            ("53100", Unavailable),
+            ("53200", Unavailable),
+            ("53300", Unavailable),
+            ("25006", AccessDenied),
+            ("28P01", AccessDenied),
+            ("28000", AccessDenied),
+            ("3D000", AccessDenied),
+            ("42501", AccessDenied),
+            ("42P01", SchemaMismatch),
+            ("22021", Unsupported),
+            ("23505", Corrupt),
+            ("XX001", Corrupt),
+            ("54000", TooLarge),
+            ("08006", Unavailable),
+            ("XX000", Backend),
+            ("P0001", Backend),
+        ] {
+            assert_eq!(meaning_of_code(code).kind, kind, "{code}");
+        }
+    }
+
+    #[test]
+    fn only_what_may_come_after_a_commit_leaves_the_outcome_unknown() {
+        for code in ["08006", "40003", "57P01", "57P02", "57P05", ""] {
+            assert_eq!(meaning_of_code(code).effect, Effect::Unknown, "{code}");
+        }
+        for code in [
+            "40001", "57014", "55P03", "53100", "23505", "XX000", "25006",
+        ] {
+            assert_eq!(meaning_of_code(code).effect, Effect::NotStored, "{code}");
+        }
+    }
+
+    #[test]
+    fn only_conflicts_of_transactions_are_tried_again() {
+        for code in ["40001", "40P01"] {
+            assert!(meaning_of_code(code).again, "{code}");
+        }
+        for code in ["55P03", "57014", "57P01", "53300", "23505"] {
+            assert!(!meaning_of_code(code).again, "{code}");
+        }
+    }
+}

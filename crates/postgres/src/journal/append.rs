@@ -1,0 +1,120 @@
+//! Storing a group of events in one statement.
+
+use actix_persistence_sql::{EventRow, Fault, Group, get_number};
+use actix_persistence_storage_api::{Payload, PersistenceId};
+use sqlx::postgres::PgArguments;
+use sqlx::{Arguments, Encode, PgConnection, Postgres as PgDatabase, Type};
+
+use crate::Postgres;
+use crate::queries::PostgresQueries;
+
+/// Stores the events of the ids that pass the fence, and gives those that do not.
+pub(crate) async fn append(
+    connection: &mut PgConnection,
+    queries: &PostgresQueries,
+    group: Group,
+) -> Result<Vec<PersistenceId>, Fault> {
+    let has_tags = group.events.iter().any(|row| !row.event.tags.is_empty());
+    let mut columns = Columns::default();
+    columns.add_heads(&group);
+    columns.add_events(&group.events);
+    columns.add_metadata(&group.events);
+    let sql = if has_tags {
+        columns.add_tags(&group.events);
+        queries.append_with_tags.clone()
+    } else {
+        queries.append.clone()
+    };
+    let Group { heads, events } = group;
+    // The columns hold copies.
+    drop(events);
+    let rows = sqlx::query_with(sql, columns.0)
+        .fetch_all(connection)
+        .await?;
+    let mut losers = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let place = get_number::<Postgres>(row, 0)?;
+        let head = usize::try_from(place)
+            .ok()
+            .and_then(|place| heads.get(place.checked_sub(1)?));
+        let head = head.ok_or_else(|| Fault::corrupt(format!("there is no id {place}")))?;
+        losers.push(head.id.clone());
+    }
+    Ok(losers)
+}
+
+/// The values of the statement: an array for each column.
+#[derive(Default)]
+struct Columns(PgArguments);
+
+impl Columns {
+    fn add_heads(&mut self, group: &Group) {
+        let heads = &group.heads;
+        self.add(heads.iter().map(|head| head.id.as_str()));
+        self.add(heads.iter().map(|head| head.epoch));
+        self.add(heads.iter().map(|head| head.before));
+        self.add(heads.iter().map(|head| head.last));
+    }
+
+    fn add_events(&mut self, rows: &[EventRow]) {
+        self.add(rows.iter().map(|row| row.id.as_str()));
+        self.add(rows.iter().map(EventRow::sequence_nr));
+        self.add(rows.iter().map(slice));
+        self.add(rows.iter().map(|row| row.event.timestamp.as_micros()));
+        self.add(rows.iter().map(|row| &row.event.writer.as_bytes()[..]));
+        self.add(
+            rows.iter()
+                .map(|row| i64::from(row.event.payload.serializer_id)),
+        );
+        self.add(rows.iter().map(|row| &*row.event.payload.manifest));
+        self.add(rows.iter().map(|row| &*row.event.adapter_manifest));
+        self.add(rows.iter().map(tag_count));
+        self.add(rows.iter().map(|row| &row.event.payload.bytes[..]));
+    }
+
+    /// Nothing, if there is none: the server fills up what is shorter than its neighbours with NULL.
+    fn add_metadata(&mut self, rows: &[EventRow]) {
+        let any = rows.iter().any(|row| row.event.metadata.is_some());
+        let rows = if any { rows } else { &[] };
+        let metadata = || rows.iter().map(|row| row.event.metadata.as_ref());
+        self.add(metadata().map(|metadata| metadata.map(|data| i64::from(data.serializer_id))));
+        self.add(metadata().map(|metadata| metadata.map(|data| &*data.manifest)));
+        self.add(metadata().map(|metadata| metadata.map(bytes)));
+    }
+
+    fn add_tags(&mut self, rows: &[EventRow]) {
+        let tagged = || {
+            rows.iter().flat_map(|row| {
+                let tags = row.event.tags.iter();
+                tags.map(move |tag| (row, &**tag))
+            })
+        };
+        self.add(tagged().map(|(row, _)| row.id.as_str()));
+        self.add(tagged().map(|(row, _)| row.sequence_nr()));
+        self.add(tagged().map(|(row, _)| slice(row)));
+        self.add(tagged().map(|(_, tag)| tag));
+    }
+
+    fn add<'t, T>(&mut self, column: impl Iterator<Item = T>)
+    where
+        Vec<T>: Encode<'t, PgDatabase> + Type<PgDatabase> + 't,
+    {
+        let column: Vec<T> = column.collect();
+        self.0
+            .add(column)
+            .expect("limits keep a group far below the 2 GiB of a value");
+    }
+}
+
+/// There are 1,024 of them.
+fn slice(row: &EventRow) -> i16 {
+    i16::try_from(row.slice).unwrap_or(i16::MAX)
+}
+
+fn tag_count(row: &EventRow) -> i32 {
+    i32::try_from(row.event.tags.len()).unwrap_or(i32::MAX)
+}
+
+fn bytes(payload: &Payload) -> &[u8] {
+    &payload.bytes
+}

@@ -1,0 +1,238 @@
+//! The settings of a store on PostgreSQL.
+
+mod pools;
+
+use actix_persistence_sql::{
+    InvalidOption, Names, ServerKind, ServerOptions, Settings, StoreOptions, TableName,
+};
+use actix_persistence_storage_api::SectionReader;
+
+pub(crate) use pools::NamedPool;
+pub use pools::Pools;
+
+/// What URLs look like.
+pub(crate) const KIND: ServerKind = ServerKind {
+    schemes: &["postgres", "postgresql"],
+    port: 5432,
+};
+
+/// What [`PostgresJournal`](crate::PostgresJournal) and [`PostgresSnapshotStore`](crate::PostgresSnapshotStore) need to
+/// know.
+///
+/// Every field is a key of the config section, spelt with `-`; those of [`ServerOptions`] and [`StoreOptions`] stand in
+/// the same section.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct PostgresOptions {
+    /// Where the server is, and for how long one waits.
+    pub server: ServerOptions,
+    /// Tables and limits.
+    pub store: StoreOptions,
+    /// `schema`: where the tables are. Created by `auto-initialize` if it is missing. Default `public`.
+    pub schema: String,
+    /// `synchronous-commit`: what a commit waits for. Default [`SynchronousCommit::Server`].
+    pub synchronous_commit: SynchronousCommit,
+    /// `payload-column`: how the tables keep events and snapshots; fixed when they are made.
+    /// Default [`PayloadColumn::Bytes`].
+    pub payload_column: PayloadColumn,
+    /// `pool`: the name of a pool of the application, instead of `url` and the like.
+    pool: Option<NamedPool>,
+}
+
+/// What a commit waits for, see
+/// [`synchronous_commit`](https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum SynchronousCommit {
+    /// `server`: what the server, the database or the role is set to, unless that is `off`: then the start fails.
+    #[default]
+    Server,
+    /// `off`: nothing. What was confirmed may be gone after a crash of the server, and actors would go on with events
+    /// that are gone, and use their numbers again. For throw-away data.
+    Off,
+    /// `local`: the disk of the server, but no standby.
+    Local,
+    /// `remote-write`: and synchronous standbys have it in memory.
+    RemoteWrite,
+    /// `on`: and synchronous standbys have it on their disks.
+    On,
+    /// `remote-apply`: and synchronous standbys show it to queries.
+    RemoteApply,
+}
+
+impl SynchronousCommit {
+    const WORDS: [(&'static str, SynchronousCommit); 6] = [
+        ("server", SynchronousCommit::Server),
+        ("off", SynchronousCommit::Off),
+        ("local", SynchronousCommit::Local),
+        ("remote-write", SynchronousCommit::RemoteWrite),
+        ("on", SynchronousCommit::On),
+        ("remote-apply", SynchronousCommit::RemoteApply),
+    ];
+
+    /// What the server calls it, unless it is left to the server.
+    pub(crate) fn setting(self) -> Option<&'static str> {
+        match self {
+            SynchronousCommit::Server => None,
+            SynchronousCommit::Off => Some("off"),
+            SynchronousCommit::Local => Some("local"),
+            SynchronousCommit::RemoteWrite => Some("remote_write"),
+            SynchronousCommit::On => Some("on"),
+            SynchronousCommit::RemoteApply => Some("remote_apply"),
+        }
+    }
+}
+
+/// How tables keep payloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum PayloadColumn {
+    /// `bytes`: as they are.
+    #[default]
+    Bytes,
+    /// `json`: as text of the type `json`, for people and tools that query it.
+    ///
+    /// The bytes come back as they were written. Events and snapshots that are no JSON are rejected, so the
+    /// application must use a serializer that writes it.
+    Json,
+}
+
+impl PayloadColumn {
+    const WORDS: [(&'static str, PayloadColumn); 2] = [
+        ("bytes", PayloadColumn::Bytes),
+        ("json", PayloadColumn::Json),
+    ];
+
+    /// The type of the column, how it is written and read, and how many bytes it counts.
+    pub(crate) fn add_to(self, names: Names) -> Names {
+        let [kind, written, read, size] = match self {
+            PayloadColumn::Bytes => ["bytea", "n.payload", "e.payload", "octet_length(e.payload)"],
+            PayloadColumn::Json => [
+                "json",
+                "convert_from(n.payload, 'UTF8')::json",
+                "convert_to(e.payload::text, 'UTF8')",
+                "octet_length(e.payload::text)",
+            ],
+        };
+        names
+            .text("payload_type", kind)
+            .text("payload_written", written)
+            .text("payload_read", read)
+            .text("payload_size", size)
+    }
+}
+
+impl PostgresOptions {
+    /// The defaults, for one database.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self::of(ServerOptions::new(url), None)
+    }
+
+    /// The defaults, with how to connect taken from a pool of the application; see [`Pools`].
+    pub fn with_pool(name: impl Into<String>, pool: sqlx::PgPool) -> Self {
+        Self::of(ServerOptions::default(), Some(NamedPool::new(name, pool)))
+    }
+
+    fn of(server: ServerOptions, pool: Option<NamedPool>) -> Self {
+        Self {
+            server,
+            store: StoreOptions::default(),
+            schema: "public".to_owned(),
+            synchronous_commit: SynchronousCommit::default(),
+            payload_column: PayloadColumn::default(),
+            pool,
+        }
+    }
+
+    /// Sets where the tables are.
+    #[must_use]
+    pub fn with_schema(mut self, schema: &str) -> Self {
+        self.schema = schema.to_owned();
+        self
+    }
+
+    /// Changes tables and limits.
+    #[must_use]
+    pub fn with_store(mut self, change: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
+        self.store = change(self.store);
+        self
+    }
+
+    /// Changes where the server is and how long one waits.
+    #[must_use]
+    pub fn with_server(mut self, change: impl FnOnce(ServerOptions) -> ServerOptions) -> Self {
+        self.server = change(self.server);
+        self
+    }
+
+    /// Sets what a commit waits for.
+    #[must_use]
+    pub fn with_synchronous_commit(mut self, synchronous_commit: SynchronousCommit) -> Self {
+        self.synchronous_commit = synchronous_commit;
+        self
+    }
+
+    /// Sets how the tables keep payloads.
+    #[must_use]
+    pub fn with_payload_column(mut self, payload_column: PayloadColumn) -> Self {
+        self.payload_column = payload_column;
+        self
+    }
+
+    /// The application's pool, if connections are made as it makes them.
+    pub(crate) fn pool(&self) -> Option<&NamedPool> {
+        self.pool.as_ref()
+    }
+
+    /// The schema, checked.
+    pub(crate) fn schema_name(&self) -> Result<TableName, InvalidOption> {
+        TableName::parse(&self.schema).map_err(InvalidOption::of("schema"))
+    }
+}
+
+impl Settings for PostgresOptions {
+    type Resources = Pools;
+
+    fn read(reader: &mut SectionReader<'_>, pools: &Pools) -> Self {
+        let pool = reader.string("pool").and_then(|name| {
+            let found = pools.get(&name);
+            if found.is_none() {
+                reader.reject("pool", pools.missing());
+            }
+            found
+        });
+        Self {
+            server: ServerOptions::read(reader),
+            store: StoreOptions::read(reader),
+            schema: reader.string_or("schema", "public"),
+            synchronous_commit: reader.choice_or(
+                "synchronous-commit",
+                &SynchronousCommit::WORDS,
+                SynchronousCommit::default(),
+            ),
+            payload_column: reader.choice_or(
+                "payload-column",
+                &PayloadColumn::WORDS,
+                PayloadColumn::default(),
+            ),
+            pool,
+        }
+    }
+
+    fn mistakes(&self) -> Vec<InvalidOption> {
+        let mut mistakes = match &self.pool {
+            Some(pool) => pool.mistakes(&self.server),
+            None => self.server.mistakes(&KIND),
+        };
+        mistakes.extend(self.store.mistakes());
+        mistakes.extend(self.schema_name().err());
+        mistakes
+    }
+
+    fn store(&self) -> &StoreOptions {
+        &self.store
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Every SQL text of the crate; the tables are made by the files in `migrations`.
+//!
+//! Casts tell the types of values, so that the server never guesses. Names are qualified: no search path matters.
+
+mod journal_queries;
+mod snapshot_queries;
+
+pub use journal_queries::PostgresQueries;
+pub(crate) use journal_queries::{journal_statements, queries};
+pub(crate) use snapshot_queries::snapshot_statements;
+
+pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
+pub(crate) const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
+pub(crate) const COMMIT: &str = "COMMIT";
+
+/// What a session must be. Gives: version, encoding of the server, that of the client, whether nothing can be
+/// written, whether commits reach the disk.
+pub(crate) const SESSION: &str = "\
+SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
+       current_setting('client_encoding'),
+       current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery(),
+       current_setting('fsync') = 'on'";
+
+/// Sets what must not depend on the server, the database or the role. Values: milliseconds of statement, lock and idle
+/// transaction; what a commit waits for, or NULL. Gives what a commit waits for now.
+///
+/// A plan is made once and kept, perhaps while the tables are empty: it must not read whole tables when they are large.
+/// Where the planner has no choice, its costs then are so high that it would compile each plan. Row security would
+/// leave rows out without a word; switched off, it is an error.
+pub(crate) const SET_SESSION: &str = "\
+SELECT set_config('synchronous_commit', COALESCE($4::text, current_setting('synchronous_commit')), false),
+       set_config('statement_timeout', $1::text, false),
+       set_config('lock_timeout', $2::text, false),
+       set_config('idle_in_transaction_session_timeout', $3::text, false),
+       set_config('search_path', 'pg_catalog, pg_temp', false),
+       set_config('default_transaction_isolation', 'read committed', false),
+       set_config('row_security', 'off', false),
+       set_config('client_min_messages', 'warning', false),
+       set_config('enable_seqscan', 'off', false),
+       set_config('jit', 'off', false)";
+
+/// Whether the schema is there.
+pub(crate) const SCHEMA_EXISTS: &str = "\
+SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = {schema_text})";
+pub(crate) const CREATE_SCHEMA: &str = "CREATE SCHEMA {schema}";
+
+/// Ends with the transaction. The number means this crate's tables and nothing else.
+pub(crate) const LOCK_SCHEMA: &str = "SELECT pg_advisory_xact_lock(4703186298134021477)";
+
+/// Holds a row for the journal, and one for the snapshot store, of each set of table names in the schema.
+pub(crate) const CREATE_VERSION_TABLE: &str = "\
+CREATE TABLE IF NOT EXISTS {version_table} (
+    table_name   TEXT COLLATE \"C\" NOT NULL PRIMARY KEY,
+    other_tables TEXT COLLATE \"C\" NOT NULL,
+    component    TEXT NOT NULL,
+    version      BIGINT NOT NULL
+)";
+pub(crate) const SELECT_VERSION: &str = "\
+SELECT component, version, other_tables FROM {version_table} WHERE table_name = $1::text";
+pub(crate) const SET_VERSION: &str = "\
+INSERT INTO {version_table} (table_name, other_tables, component, version)
+VALUES ($1::text, $2::text, $3::text, $4::bigint)
+ON CONFLICT (table_name) DO UPDATE SET version = EXCLUDED.version";
+/// Whatever has the name: views, indexes and the like have theirs in common with tables.
+pub(crate) const TABLE_EXISTS: &str = "\
+SELECT count(*) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = {schema_text} AND c.relname = $1::text";
+
+/// What a person runs who may make schemas and act for the owner.
+pub(crate) const OWNER_BEFORE: &str = "\
+CREATE SCHEMA IF NOT EXISTS {schema};
+GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner};
+GRANT USAGE ON SCHEMA {schema} TO {application};
+SET ROLE {owner}";
+pub(crate) const USE_TABLE: &str =
+    "GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {application}";
+pub(crate) const READ_VERSIONS: &str = "\
+GRANT SELECT ON {version_table} TO {application};
+RESET ROLE";
+
+/// What hinders the journal. Gives: privileges that are missing, type of payloads, the newest `ordering`, the number
+/// that transactions have reached.
+pub(crate) const CHECK_JOURNAL: &str = "\
+SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
+        FROM (VALUES ('{event_table}', 'SELECT'), ('{event_table}', 'INSERT'), ('{event_table}', 'DELETE'),
+                     ('{tag_table}', 'SELECT'), ('{tag_table}', 'INSERT'), ('{tag_table}', 'DELETE'),
+                     ('{metadata_table}', 'SELECT'), ('{metadata_table}', 'INSERT'), ('{metadata_table}', 'UPDATE'))
+             AS p (name, privilege)
+        WHERE NOT has_table_privilege(p.name, p.privilege)),
+       (SELECT format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
+        WHERE attrelid = '{event_table}'::regclass AND attname = 'payload'),
+       (SELECT max(ordering) FROM {event_table}),
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
+/// The same of the snapshot store, but for numbers of transactions.
+pub(crate) const CHECK_SNAPSHOT_STORE: &str = "\
+SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
+        FROM (VALUES ('{snapshot_table}', 'SELECT'), ('{snapshot_table}', 'INSERT'), ('{snapshot_table}', 'UPDATE'),
+                     ('{snapshot_table}', 'DELETE')) AS p (name, privilege)
+        WHERE NOT has_table_privilege(p.name, p.privilege)),
+       (SELECT format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
+        WHERE attrelid = '{snapshot_table}'::regclass AND attname = 'payload'),
+       NULL::bigint, 0::bigint";
+
+/// What makes `ordering` fit after a dump was restored where transactions have lower numbers; `{lower_by}` is theirs.
+pub(crate) const LOWER_ORDERING: &str = "\
+UPDATE {event_table} SET ordering = ordering - {lower_by}; UPDATE {tag_table} SET ordering = ordering - {lower_by}";

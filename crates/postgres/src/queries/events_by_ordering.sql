@@ -1,0 +1,11 @@
+-- The events of all ids in the order in which queries read them, from behind a place on.
+-- Values: ordering, id and number of the last event that was read; the most events.
+--
+-- What a transaction below the oldest one under way has stored is visible and complete; nothing will ever be added
+-- there. See docs/adr/0005-commit-order.md.
+SELECT e.ordering, e.persistence_id, e.sequence_nr
+FROM {event_table} AS e
+WHERE (e.ordering, e.persistence_id, e.sequence_nr) > ($1::bigint, $2::text, $3::bigint)
+  AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+ORDER BY e.ordering, e.persistence_id, e.sequence_nr
+LIMIT $4::bigint

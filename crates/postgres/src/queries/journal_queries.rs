@@ -1,0 +1,146 @@
+//! The statements of the journal.
+
+use actix_persistence_sql::{JournalStatements, Names};
+use sqlx::SqlStr;
+
+/// The statements of one journal that only PostgreSQL has, with its table names in them.
+#[derive(Debug)]
+pub struct PostgresQueries {
+    /// Takes over ids. Values: arrays of ids and of writers. Gives: id, highest, deleted_to, epoch.
+    pub(crate) recover: SqlStr,
+    /// Stores events. Values: arrays as [`Rows`](crate::journal) binds them. Gives the places, from 1, of the ids that
+    /// lost.
+    pub(crate) append: SqlStr,
+    /// The same with tags.
+    pub(crate) append_with_tags: SqlStr,
+    /// A page of events. Values: id, lowest and highest number, one more than the most events, the most bytes.
+    pub(crate) page: SqlStr,
+    /// The tags of events. Values: id, lowest and highest number. Gives: number, tag.
+    pub(crate) tags: SqlStr,
+}
+
+/// An id that has events but no row in the metadata was never recovered: other tools put them there.
+const RECOVER: &str = "\
+INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+SELECT n.id, COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = n.id), 0),
+       0, 0, 1, n.writer
+FROM unnest($1::text[], $2::bytea[]) AS n (id, writer)
+ON CONFLICT (persistence_id) DO UPDATE SET
+    highest = GREATEST(m.highest, EXCLUDED.highest),
+    epoch = m.epoch + 1,
+    writer_uuid = EXCLUDED.writer_uuid
+RETURNING m.persistence_id, m.highest, m.deleted_to, m.epoch";
+
+/// One statement, which commits by itself: nothing of it can be left open on a connection.
+///
+/// The update is the fence: it finds the ids whose epoch and highest number are what the writer knows, waits for who
+/// holds one of them, and looks again then. `IS TRUE` keeps the filter what it says, a look into a hash table; as a
+/// join it would depend on how many rows the planner expects.
+const APPEND: &str = "\
+WITH fenced AS (
+    UPDATE {metadata_table} AS m SET highest = h.last
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS h (id, epoch, before, last)
+    WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND m.highest = h.before
+    RETURNING m.persistence_id
+), stored AS (
+    INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
+        event_manifest, adapter_manifest, tag_count, payload, metadata_serializer_id, metadata_manifest,
+        metadata_payload)
+    SELECT n.id, n.sequence_nr, n.slice, n.timestamp, n.writer, n.serializer_id, n.manifest, n.adapter_manifest,
+           n.tag_count, {payload_written}, n.metadata_serializer_id, n.metadata_manifest, n.metadata_payload
+    FROM unnest($5::text[], $6::bigint[], $7::smallint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::text[],
+                $12::text[], $13::integer[], $14::bytea[], $15::bigint[], $16::text[], $17::bytea[])
+        AS n (id, sequence_nr, slice, timestamp, writer, serializer_id, manifest, adapter_manifest, tag_count, payload,
+              metadata_serializer_id, metadata_manifest, metadata_payload)
+    WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
+)";
+
+const TAGGED: &str = "\
+, tagged AS (
+    INSERT INTO {tag_table} (persistence_id, sequence_nr, slice, tag)
+    SELECT n.id, n.sequence_nr, n.slice, n.tag
+    FROM unnest($18::text[], $19::bigint[], $20::smallint[], $21::text[]) AS n (id, sequence_nr, slice, tag)
+    WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
+)";
+
+const LOSERS: &str = "
+SELECT h.place FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place)
+WHERE h.id NOT IN (SELECT persistence_id FROM fenced)";
+
+/// The server counts bytes before it fetches them: large payloads are stored beside the row, which knows their size.
+/// One event beyond the limits comes along, which tells that there is more.
+const PAGE: &str = "\
+SELECT d.deleted_to, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count::bigint,
+       e.serializer_id, e.event_manifest, {payload_read}, e.metadata_serializer_id, e.metadata_manifest,
+       e.metadata_payload
+FROM (SELECT COALESCE((SELECT deleted_to FROM {metadata_table} WHERE persistence_id = $1::text), 0) AS deleted_to) AS d
+LEFT JOIN LATERAL (
+    SELECT e.*, row_number() OVER w AS place, sum(e.size) OVER w - e.size AS bytes_before
+    FROM (SELECT e.*, {payload_size} + COALESCE(octet_length(e.metadata_payload), 0) AS size
+          FROM {event_table} AS e
+          WHERE e.persistence_id = $1::text
+            AND e.sequence_nr BETWEEN GREATEST($2::bigint, d.deleted_to + 1) AND $3::bigint
+          ORDER BY e.sequence_nr LIMIT $4::bigint) AS e
+    WINDOW w AS (ORDER BY e.sequence_nr ROWS UNBOUNDED PRECEDING)
+) AS e ON e.place <= 2 OR e.bytes_before <= $5::bigint
+ORDER BY e.sequence_nr";
+
+const TAGS: &str = "\
+SELECT sequence_nr, tag FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr BETWEEN $2 AND $3";
+
+const HIGHEST: &str = "\
+SELECT GREATEST(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = $1::text), 0),
+                COALESCE((SELECT max(sequence_nr) FROM {event_table} WHERE persistence_id = $1::text), 0))";
+
+const POSITION: &str = "\
+SELECT m.epoch, m.writer_uuid, m.highest FROM {metadata_table} AS m WHERE m.persistence_id = $1::text";
+
+const RAISE_DELETED_TO: &str = "\
+INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+SELECT $2::text, s.highest, LEAST($1::bigint, s.highest), 0, 0, decode(repeat('00', 16), 'hex')
+FROM (SELECT GREATEST(
+          COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = $2::text), 0),
+          COALESCE((SELECT max(sequence_nr) FROM {event_table} WHERE persistence_id = $2::text), 0)) AS highest) AS s
+WHERE s.highest > 0
+ON CONFLICT (persistence_id) DO UPDATE SET
+    highest = GREATEST(m.highest, EXCLUDED.highest),
+    deleted_to = GREATEST(m.deleted_to, LEAST($1::bigint, GREATEST(m.highest, EXCLUDED.highest)))";
+
+const UNPURGED: &str = "\
+SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = $1::text";
+
+const NEXT_UNPURGED: &str = "\
+SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
+WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1";
+
+const PURGE_TAGS: &str = "\
+DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
+
+const PURGE_EVENTS: &str = "\
+DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
+
+const SET_PURGED_TO: &str = "\
+UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, $1::bigint) WHERE persistence_id = $2::text";
+
+pub(crate) fn queries(names: &Names) -> PostgresQueries {
+    PostgresQueries {
+        recover: names.fill(RECOVER),
+        append: names.fill(&[APPEND, LOSERS].concat()),
+        append_with_tags: names.fill(&[APPEND, TAGGED, LOSERS].concat()),
+        page: names.fill(PAGE),
+        tags: names.fill(TAGS),
+    }
+}
+
+pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
+    JournalStatements {
+        highest: names.fill(HIGHEST),
+        position: names.fill(POSITION),
+        raise_deleted_to: names.fill(RAISE_DELETED_TO),
+        unpurged: names.fill(UNPURGED),
+        next_unpurged: names.fill(NEXT_UNPURGED),
+        purge_tags: names.fill(PURGE_TAGS),
+        purge_events: names.fill(PURGE_EVENTS),
+        set_purged_to: names.fill(SET_PURGED_TO),
+    }
+}

@@ -1,0 +1,163 @@
+//! Databases of the test's own, on the server that `cargo xtask test` starts or the environment names.
+#![allow(dead_code)] // not every test program uses all of it
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use actix_persistence_postgres::PostgresOptions;
+use actix_persistence_storage_api::Roles;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, PgConnection};
+
+/// Where the server is; its user may make databases and roles.
+pub(crate) fn server_url() -> String {
+    std::env::var("ACTIX_PERSISTENCE_TEST_POSTGRES_URL").expect(
+        "run `cargo xtask test`, or set ACTIX_PERSISTENCE_TEST_POSTGRES_URL to the URL of a PostgreSQL server",
+    )
+}
+
+/// A database that is removed in the end, and a role that owns nothing in it.
+///
+/// Its default collation is that of the server, which is not "C": whatever must be compared byte by byte says so.
+pub(crate) struct TestDatabase {
+    name: String,
+    places: AtomicUsize,
+}
+
+/// Stands for a text in SQL that a test puts together.
+pub(crate) async fn execute(connection: &mut PgConnection, sql: impl Into<String>) {
+    let sql = sql.into();
+    sqlx::raw_sql(AssertSqlSafe(sql.clone()))
+        .execute(connection)
+        .await
+        .unwrap_or_else(|error| panic!("{sql}: {error}"));
+}
+
+async fn connect(url: &str) -> PgConnection {
+    let options: PgConnectOptions = url.parse().unwrap();
+    options
+        .disable_statement_logging()
+        .connect()
+        .await
+        .unwrap_or_else(|error| panic!("no connection to the server of the tests: {error}"))
+}
+
+/// The URL with another database, and perhaps another user.
+fn url_of(database: &str, user: Option<(&str, &str)>) -> String {
+    let url = server_url();
+    let (scheme, rest) = url.split_once("://").unwrap();
+    let (authority, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    let parameters = rest
+        .split_once('?')
+        .map_or("", |(_, parameters)| parameters);
+    let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let login = user.map_or(login.to_owned(), |(user, password)| {
+        format!("{user}:{password}")
+    });
+    let parameters = if parameters.is_empty() {
+        String::new()
+    } else {
+        format!("?{parameters}")
+    };
+    format!("{scheme}://{login}@{host}/{database}{parameters}")
+}
+
+impl TestDatabase {
+    /// Makes one.
+    pub(crate) async fn create() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("actix_test_{}_{number}", std::process::id());
+        let database = Self {
+            name,
+            places: AtomicUsize::new(0),
+        };
+        let mut server = connect(&server_url()).await;
+        let name = &database.name;
+        execute(
+            &mut server,
+            format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)"),
+        )
+        .await;
+        execute(
+            &mut server,
+            format!("CREATE DATABASE {name} TEMPLATE template0"),
+        )
+        .await;
+        for role in [&database.owner(), name] {
+            execute(&mut server, format!("DROP ROLE IF EXISTS {role}")).await;
+            let sql = format!("CREATE ROLE {role} LOGIN PASSWORD '{role}'");
+            execute(&mut server, sql).await;
+        }
+        database
+    }
+
+    /// The URL for the user who owns it.
+    pub(crate) fn url(&self) -> String {
+        url_of(&self.name, None)
+    }
+
+    /// The URL for a user who may only log in.
+    pub(crate) fn application_url(&self) -> String {
+        url_of(&self.name, Some((&self.name, &self.name)))
+    }
+
+    /// The name, which is that of the role, too.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A connection as the owner.
+    pub(crate) async fn connect(&self) -> PgConnection {
+        connect(&self.url()).await
+    }
+
+    /// A connection as the user who may only log in.
+    pub(crate) async fn connect_as_application(&self) -> PgConnection {
+        connect(&self.application_url()).await
+    }
+
+    /// The settings of stores with everything as it comes.
+    pub(crate) fn options(&self) -> PostgresOptions {
+        PostgresOptions::new(self.url())
+    }
+
+    /// The name of a schema that nobody used before.
+    pub(crate) fn next_schema(&self) -> String {
+        format!("place_{}", self.places.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The role that owns the tables which the application may use, and the application's.
+    pub(crate) fn roles(&self) -> Roles {
+        Roles {
+            owner: self.owner(),
+            application: self.name.clone(),
+        }
+    }
+
+    fn owner(&self) -> String {
+        format!("{}_owner", self.name)
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let name = self.name.clone();
+        let roles = [self.owner(), self.name.clone()];
+        // On a thread of its own: the test's runtime may be ending.
+        let removal = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let mut server = connect(&server_url()).await;
+                execute(&mut server, format!("DROP DATABASE {name} WITH (FORCE)")).await;
+                for role in roles {
+                    execute(&mut server, format!("DROP ROLE {role}")).await;
+                }
+            });
+        });
+        let removed = removal.join();
+        assert!(removed.is_ok() || std::thread::panicking());
+    }
+}

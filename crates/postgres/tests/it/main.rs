@@ -1,0 +1,1 @@
+//! What the plugin promises beyond the conformance kit.

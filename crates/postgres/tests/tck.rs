@@ -1,0 +1,144 @@
+//! The conformance kit on PostgreSQL: directly, through the actors in front of the stores, and as a role that may use
+//! the tables but not change them.
+#![allow(clippy::unwrap_used)]
+
+#[path = "it/database.rs"]
+mod database;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
+use actix_persistence_postgres::{PostgresJournal, PostgresOptions, PostgresSnapshotStore};
+use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
+use actix_persistence_storage_api::{Journal, SnapshotStore};
+use actix_persistence_tck::{BoxError, JournalFixture, Kit, SnapshotStoreFixture};
+use async_trait::async_trait;
+
+use database::{TestDatabase, execute};
+
+/// A schema for each place, in one database.
+struct Direct(Arc<TestDatabase>);
+
+impl Direct {
+    fn options(&self, schema: &str) -> PostgresOptions {
+        PostgresOptions::new(self.0.url()).with_schema(schema)
+    }
+}
+
+#[async_trait]
+impl JournalFixture for Direct {
+    type Store = String;
+
+    async fn create(&self) -> String {
+        self.0.next_schema()
+    }
+
+    async fn open(&self, schema: &String) -> Result<Arc<dyn Journal>, BoxError> {
+        Ok(Arc::new(PostgresJournal::new(self.options(schema))?))
+    }
+}
+
+#[async_trait]
+impl SnapshotStoreFixture for Direct {
+    type Store = String;
+
+    async fn create(&self) -> String {
+        self.0.next_schema()
+    }
+
+    async fn open(&self, schema: &String) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        Ok(Arc::new(PostgresSnapshotStore::new(self.options(schema))?))
+    }
+}
+
+struct Proxied(Direct);
+
+#[async_trait]
+impl JournalFixture for Proxied {
+    type Store = String;
+
+    async fn create(&self) -> String {
+        JournalFixture::create(&self.0).await
+    }
+
+    async fn open(&self, schema: &String) -> Result<Arc<dyn Journal>, BoxError> {
+        let journal = JournalFixture::open(&self.0, schema).await?;
+        let proxy = JournalProxy::spawn(journal, JournalSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
+#[async_trait]
+impl SnapshotStoreFixture for Proxied {
+    type Store = String;
+
+    async fn create(&self) -> String {
+        SnapshotStoreFixture::create(&self.0).await
+    }
+
+    async fn open(&self, schema: &String) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        let store = SnapshotStoreFixture::open(&self.0, schema).await?;
+        let proxy = SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
+/// The tables are made beforehand, by what the plugin prints for that.
+struct Application(Direct);
+
+impl Application {
+    fn options(&self, schema: &str) -> PostgresOptions {
+        PostgresOptions::new(self.0.0.application_url())
+            .with_schema(schema)
+            .with_store(|store| store.with_auto_initialize(false))
+    }
+}
+
+#[async_trait]
+impl JournalFixture for Application {
+    type Store = String;
+
+    async fn create(&self) -> String {
+        let schema = self.0.0.next_schema();
+        let store = PostgresJournal::new(self.0.options(&schema)).unwrap();
+        let script = store.schema_sql(Some(&self.0.0.roles())).unwrap();
+        execute(&mut self.0.0.connect().await, script).await;
+        schema
+    }
+
+    async fn open(&self, schema: &String) -> Result<Arc<dyn Journal>, BoxError> {
+        Ok(Arc::new(PostgresJournal::new(self.options(schema))?))
+    }
+}
+
+#[async_trait]
+impl SnapshotStoreFixture for Application {
+    type Store = String;
+
+    async fn create(&self) -> String {
+        let schema = self.0.0.next_schema();
+        let store = PostgresSnapshotStore::new(self.0.options(&schema)).unwrap();
+        let script = store.schema_sql(Some(&self.0.0.roles())).unwrap();
+        execute(&mut self.0.0.connect().await, script).await;
+        schema
+    }
+
+    async fn open(&self, schema: &String) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        Ok(Arc::new(PostgresSnapshotStore::new(self.options(schema))?))
+    }
+}
+
+fn main() -> ExitCode {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = Arc::new(runtime.block_on(TestDatabase::create()));
+    let direct = || Direct(Arc::clone(&database));
+    Kit::new()
+        .journal("", direct())
+        .journal("proxied", Proxied(direct()))
+        .journal("application", Application(direct()))
+        .snapshot_store("", direct())
+        .snapshot_store("proxied", Proxied(direct()))
+        .snapshot_store("application", Application(direct()))
+        .run()
+}
