@@ -3,16 +3,23 @@
 use std::process::ExitCode;
 
 use crate::child;
-use crate::workspace::cargo;
+use crate::servers::Servers;
+use crate::workspace::{Workspace, cargo};
+
+const PACKAGE: &str = "actix-persistence";
 
 /// Runs the benches in release mode; each prints ratios and fails when one is missed.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
+    let workspace = Workspace::load()?;
+    let servers = Servers::start_for(&workspace, &workspace.members_called(&[PACKAGE]));
     let mut command = cargo("bench");
     command
-        .args(["--package", "actix-persistence", "--no-fail-fast"])
+        .args(["--package", PACKAGE, "--no-fail-fast"])
         .args(["--bench", "group_commit", "--bench", "persist_async"])
         .args(["--bench", "recovery_rate"]);
-    Ok(match child::run(command)?.success() {
+    servers.tell(&mut command);
+    let is_green = child::run(command)?.success() && servers.faults().is_empty();
+    Ok(match is_green {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use crate::child::{self, Report};
 use crate::progress::Step;
+use crate::servers::Servers;
 use crate::test::tally::Tally;
-use crate::workspace;
+use crate::workspace::{self, Workspace};
 
 /// Tests that are longer, and stricter, when a variable says so.
 struct LongTest {
@@ -60,10 +61,14 @@ const LONG_TESTS: [LongTest; 5] = [
 
 /// Runs them one after the other, also after one has failed.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
-    let mut all_passed = true;
+    let workspace = Workspace::load()?;
+    let packages: Vec<_> = LONG_TESTS.iter().map(|test| test.package).collect();
+    let servers = Servers::start_for(&workspace, &workspace.members_called(&packages));
+    let mut all_passed = servers.faults().is_empty();
     for test in &LONG_TESTS {
-        all_passed &= test.passes()?;
+        all_passed &= test.passes(&servers)?;
     }
+    servers.warn();
     Ok(if all_passed {
         ExitCode::SUCCESS
     } else {
@@ -72,7 +77,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
 }
 
 impl LongTest {
-    fn passes(&self) -> anyhow::Result<bool> {
+    fn passes(&self, servers: &Servers) -> anyhow::Result<bool> {
         let step = Step::start(self.name);
         let mut command = workspace::cargo("test");
         command
@@ -81,6 +86,7 @@ impl LongTest {
             // One at a time: they measure.
             .args(["--", self.filter, "--nocapture", "--test-threads=1"])
             .env(self.variable.0, self.variable.1);
+        servers.tell(&mut command);
         let mut tally = None;
         let status = child::lines(command, |heard| match heard {
             Report::Line(line) => {

@@ -29,6 +29,13 @@ impl Workspace {
         members.sort_by_key(|package| directory(package).to_path_buf());
         members
     }
+
+    /// The members of these names.
+    pub(crate) fn members_called(&self, names: &[&str]) -> Vec<&Package> {
+        let mut members = self.members();
+        members.retain(|member| names.contains(&member.name.as_str()));
+        members
+    }
 }
 
 /// The folder of the workspace's Cargo.toml: two levels above this crate, of which `cargo run` says where it lies.
