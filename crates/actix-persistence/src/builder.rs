@@ -46,6 +46,8 @@ impl Builder {
                 Arc::new(actix_persistence_memory::MemoryPlugin::new()),
                 #[cfg(feature = "sqlite")]
                 Arc::new(actix_persistence_sqlite::SqlitePlugin::new()),
+                #[cfg(feature = "postgres")]
+                Arc::new(actix_persistence_postgres::PostgresPlugin::new()),
             ],
             made: MadeStores::default(),
             made_ids: Vec::new(),

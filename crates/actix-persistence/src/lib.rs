@@ -47,5 +47,7 @@ pub use actix_persistence_storage_api::{
 };
 
 pub use actix_persistence_memory as memory;
+#[cfg(feature = "postgres")]
+pub use actix_persistence_postgres as postgres;
 #[cfg(feature = "sqlite")]
 pub use actix_persistence_sqlite as sqlite;

@@ -158,8 +158,8 @@ fn read_kind<'k>(
         // That one is for the stores of the builder, which need no section.
         let known: Vec<_> = known.filter(|name| *name != MadeStores::KIND).collect();
         let message = match &written {
-            _ if name == "sqlite" => {
-                "is \"sqlite\", which needs the feature 'sqlite' of actix-persistence".to_owned()
+            _ if FEATURES.contains(&name) => {
+                format!("is {name:?}, which needs the feature '{name}' of actix-persistence")
             }
             Some(name) => unknown_name("kind", name, &known),
             None => {
@@ -171,6 +171,9 @@ fn read_kind<'k>(
     }
     found
 }
+
+/// Kinds of plugin that are there if a feature of the same name is.
+const FEATURES: [&str; 2] = ["sqlite", "postgres"];
 
 const SERIALIZERS: [(&str, Serializer); 2] = [
     ("messagepack", Serializer::MessagePack),

@@ -94,11 +94,18 @@ async fn every_key_is_on_the_page_and_every_key_of_the_page_exists() {
         ),
         ("persistence.journal", &[stores]),
         ("persistence.snapshot-store", &[stores]),
-        ("persistence.journal.s", &["Every journal", "Kind `sqlite`"]),
+        (
+            "persistence.journal.s",
+            &["Every journal", "Every SQL database", "Kind `sqlite`"],
+        ),
         ("persistence.journal.m", &["Every journal", "Kind `memory`"]),
         (
             "persistence.snapshot-store.s",
-            &["Every snapshot store", "Kind `sqlite`"],
+            &[
+                "Every snapshot store",
+                "Every SQL database",
+                "Kind `sqlite`",
+            ],
         ),
         (
             "persistence.snapshot-store.m",
@@ -116,6 +123,26 @@ async fn every_key_is_on_the_page_and_every_key_of_the_page_exists() {
     for (section, headings) in sections {
         assert_eq!(on_page(headings), known(&mistakes, section), "{section}");
     }
+}
+
+#[cfg(feature = "postgres")]
+#[actix::test]
+async fn every_key_of_a_postgres_store_is_on_the_page() {
+    let config = r#"
+[persistence.journal.s]
+kind = "postgres"
+zzz = 1
+"#;
+    let config = Config::from_toml(config, "app.toml").unwrap();
+    let mistakes = Persistence::open(config).await.err().unwrap().to_string();
+    let headings = [
+        "Every journal",
+        "Every SQL database",
+        "Every database server",
+        "Kind `postgres`",
+    ];
+    let known = known(&mistakes, "persistence.journal.s");
+    assert_eq!(on_page(&headings), known);
 }
 
 #[actix::test]
