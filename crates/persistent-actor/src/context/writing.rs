@@ -24,9 +24,10 @@ pub(crate) struct InFlight {
 
 impl<A: PersistentActor> PersistentContext<A> {
     /// Sends everything persisted since the last write, up to what the journal takes at once, unless one is under way.
-    pub(crate) fn flush(&mut self) {
+    /// Gives whether there was something to send: then its answer is to be [asked for](Self::poll_write).
+    pub(crate) fn flush(&mut self) -> bool {
         if self.in_flight.is_some() || self.recovering || self.pending.is_empty() {
-            return;
+            return false;
         }
         let capabilities = self.environment.journal.capabilities();
         let limit = WriteLimit {
@@ -41,7 +42,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             limit,
         );
         if writes.is_empty() {
-            return;
+            return false;
         }
         let journal = &self.environment.journal;
         let deadline = Instant::now() + journal.settings().write_timeout;
@@ -55,6 +56,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             }),
             deadline: Box::pin(tokio::time::sleep_until(deadline)),
         });
+        true
     }
 
     /// Takes the reply of the write under way, if it is there; gives whether it was.

@@ -176,16 +176,18 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.end(registration);
                 return Ok(Poll::Ready(()));
             }
-            let progress =
+            let mut progress =
                 self.poll_recovery(cx)? || self.poll_stores(cx)? || self.poll_turns(cx, mailbox)?;
-            self.ctx.flush();
+            // The answer to what is sent wakes nobody who has not asked for it.
+            progress |= self.ctx.flush();
             if self.ctx.holds_back() {
                 mailbox.stash_arrivals(cx);
-            } else if self.ctx.pending.is_empty()
-                && self.wants_to_stop(cx, mailbox)
-                && self.stop(registration)?
-            {
-                return Ok(Poll::Ready(()));
+            } else if self.wants_to_stop(cx, mailbox) {
+                if self.stop(registration)? {
+                    return Ok(Poll::Ready(()));
+                }
+                // What it began when it was asked is to go on.
+                progress |= self.ctx.terminated || !self.wants_to_stop(cx, mailbox);
             }
             if mailbox.stash().borrow_mut().take_overflowed() {
                 return Err(self.overflowed());
@@ -263,7 +265,8 @@ impl<A: PersistentActor> Incarnation<A> {
         if self.ctx.recovering {
             return Ok(false);
         }
-        if self.ctx.poll_write(cx) {
+        let answered = self.ctx.poll_write(cx);
+        if answered {
             // What has accumulated goes out before the handlers of what came back run.
             self.ctx.flush();
         }
@@ -273,7 +276,7 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.turn(|actor, ctx| ctx.retain(actor))?;
                 Ok(true)
             }
-            None => Ok(false),
+            None => Ok(answered),
         }
     }
 
@@ -403,12 +406,14 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    /// Whether it was asked to stop, or nobody can reach it and it has nothing left to do.
+    /// Whether everything it persisted is handled, and it was asked to stop, or nobody can reach it and it has nothing
+    /// left to do.
     fn wants_to_stop(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
-        self.ctx.stop_requested
-            || (self.ctx.tasks.allow_stop(self.draining)
-                && self.stores_owe() == 0
-                && mailbox.is_abandoned(cx))
+        self.ctx.pending.is_empty()
+            && (self.ctx.stop_requested
+                || (self.ctx.tasks.allow_stop(self.draining)
+                    && self.stores_owe() == 0
+                    && mailbox.is_abandoned(cx)))
     }
 
     /// Asks the actor whether it really stops; gives whether it has.
@@ -423,7 +428,6 @@ impl<A: PersistentActor> Incarnation<A> {
                 return Ok(false);
             }
             // What it persisted in `stopping` is stored and handled first.
-            self.ctx.flush();
             if !self.ctx.pending.is_empty() {
                 self.ctx.stop_requested = true;
                 return Ok(false);

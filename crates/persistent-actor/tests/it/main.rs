@@ -40,4 +40,5 @@ mod stashing;
 mod stopping;
 mod tally;
 mod timers;
+mod wake_ups;
 mod world;

@@ -1,0 +1,160 @@
+//! What an actor begins where nothing else goes on goes on all the same.
+
+use std::time::Duration;
+
+use actix::fut::wrap_future;
+use actix::{Actor, ActorContext, ActorFutureExt, AsyncContext, Running};
+use actix_persistence_persistent_actor::{NoSnapshot, PersistentActor, PersistentContext};
+use actix_persistence_storage_api::PersistenceId;
+
+use crate::tally::{Added, Log, Run, Tally, added, persist};
+use crate::world::{World, run};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Does something when it is asked whether it stops, for the first time.
+struct Parting {
+    log: Log,
+    first: bool,
+    on_stopping: OnStopping,
+}
+
+type OnStopping = fn(&mut Parting, &mut PersistentContext<Parting>) -> Running;
+
+impl Actor for Parting {
+    type Context = PersistentContext<Self>;
+
+    fn stopping(&mut self, ctx: &mut Self::Context) -> Running {
+        self.log.add("stopping");
+        if std::mem::take(&mut self.first) {
+            return (self.on_stopping)(self, ctx);
+        }
+        Running::Stop
+    }
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        self.log.add("stopped");
+    }
+}
+
+impl PersistentActor for Parting {
+    type Event = Added;
+    type Snapshot = NoSnapshot;
+
+    fn persistence_id(&self) -> PersistenceId {
+        PersistenceId::of("Parting", "1")
+    }
+
+    fn on_event(&mut self, event: &Added) {
+        self.log.add(format!("event {}", event.n));
+    }
+}
+
+/// Lets go of the only address, and gives what has happened a minute later.
+async fn leave_alone(on_stopping: OnStopping) -> Vec<String> {
+    let (world, log) = (World::new(), Log::default());
+    let shared = log.clone();
+    let parting = world.start(move || Parting {
+        log: shared.clone(),
+        first: true,
+        on_stopping,
+    });
+    let parting = parting.unwrap();
+    // Nothing else wakes it when the address goes.
+    tokio::time::sleep(MINUTE).await;
+    drop(parting);
+    tokio::time::sleep(MINUTE).await;
+    log.take()
+}
+
+#[test]
+fn what_is_persisted_in_stopping_is_stored_when_nobody_can_reach_the_actor() {
+    run(|| async {
+        let entries = leave_alone(|_, ctx| {
+            ctx.persist(added(1));
+            Running::Stop
+        })
+        .await;
+        assert_eq!(entries, ["stopping", "event 1", "stopped"]);
+    });
+}
+
+#[test]
+fn an_actor_that_declines_to_stop_goes_on_with_what_it_persists() {
+    run(|| async {
+        let entries = leave_alone(|_, ctx| {
+            ctx.persist(added(1));
+            Running::Continue
+        })
+        .await;
+        assert_eq!(entries, ["stopping", "event 1", "stopping", "stopped"]);
+    });
+}
+
+#[test]
+fn an_actor_that_declines_to_stop_goes_on_with_what_it_spawns_or_waits_for() {
+    run(|| async {
+        let expected = ["stopping", "later", "stopping", "stopped"];
+        let entries = leave_alone(|_, ctx| {
+            ctx.run_later(Duration::from_secs(1), |parting, _| {
+                parting.log.add("later")
+            });
+            Running::Continue
+        })
+        .await;
+        assert_eq!(entries, expected);
+        let entries = leave_alone(|_, ctx| {
+            ctx.wait(
+                wrap_future::<_, Parting>(tokio::time::sleep(Duration::from_secs(1)))
+                    .map(|(), parting, _| parting.log.add("later")),
+            );
+            Running::Continue
+        })
+        .await;
+        assert_eq!(entries, expected);
+    });
+}
+
+#[test]
+fn an_actor_that_declines_to_stop_goes_on_with_what_it_asks_of_its_stores() {
+    run(|| async {
+        let entries = leave_alone(|_, ctx| {
+            ctx.delete_messages(0);
+            Running::Continue
+        })
+        .await;
+        assert_eq!(entries, ["stopping", "stopping", "stopped"]);
+    });
+}
+
+#[test]
+fn terminating_while_declining_to_stop_ends_the_actor() {
+    run(|| async {
+        let entries = leave_alone(|_, ctx| {
+            ctx.terminate();
+            Running::Continue
+        })
+        .await;
+        assert_eq!(entries, ["stopping", "stopped"]);
+    });
+}
+
+#[test]
+fn what_a_wait_persists_is_stored_although_nothing_else_happens() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let turn = Run::new(|_, ctx| {
+            let later = wrap_future::<_, Tally>(tokio::time::sleep(MINUTE))
+                .then(|(), _, ctx: &mut PersistentContext<Tally>| {
+                    let persisted = persist(ctx, 1);
+                    wrap_future::<_, Tally>(async move { persisted.await.is_ok() })
+                })
+                .map(|stored, tally, _| tally.log.add(format!("waited {stored}")));
+            ctx.wait(later);
+        });
+        tally.send(turn).await.unwrap();
+        tokio::time::sleep(2 * MINUTE).await;
+        assert_eq!(log.take(), ["recovered at 0", "event 1", "waited true"]);
+    });
+}
