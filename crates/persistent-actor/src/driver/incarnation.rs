@@ -38,6 +38,8 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     recovery: Option<RecoveryFuture<A>>,
     started: bool,
     stopping_called: bool,
+    /// Whether spawned futures had a turn, and want another.
+    message_is_next: bool,
     /// Whether it has to stop when everything that has arrived is done.
     draining: bool,
     recovered_at: Option<Instant>,
@@ -111,6 +113,7 @@ impl<A: PersistentActor> Incarnation<A> {
             recovery: Some(recovering.boxed_local()),
             started: false,
             stopping_called: false,
+            message_is_next: false,
             draining: false,
             recovered_at: None,
         }
@@ -301,13 +304,16 @@ impl<A: PersistentActor> Incarnation<A> {
             self.retention_step_ended(end)?;
             return Ok(true);
         }
-        if self.ctx.tasks.due() {
+        let message_is_next = std::mem::take(&mut self.message_is_next);
+        if self.ctx.tasks.due() && !message_is_next {
             self.turn_with(|actor, ctx| poll_spawned(actor, ctx, cx))?;
+            // An actor that keeps notifying itself, or has a stream that is never empty, still takes its messages.
+            self.message_is_next = self.ctx.tasks.due();
             return Ok(true);
         }
         match mailbox.poll_next(cx) {
             Some(envelope) => self.command(envelope).map(|()| true),
-            None => Ok(false),
+            None => Ok(self.ctx.tasks.due()),
         }
     }
 

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use actix::fut::wrap_future;
-use actix::{Actor, ActorContext, ActorFutureExt, AsyncContext, Running};
+use actix::{Actor, ActorContext, ActorFutureExt, AsyncContext, Handler, Message, Running};
 use actix_persistence_persistent_actor::{NoSnapshot, PersistentActor, PersistentContext};
 use actix_persistence_storage_api::PersistenceId;
+use futures_util::{StreamExt, stream};
 
-use crate::tally::{Added, Log, Run, Tally, added, persist};
+use crate::tally::{Added, Get, Log, Run, Tally, added, persist};
 use crate::world::{World, run};
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -156,5 +157,61 @@ fn what_a_wait_persists_is_stored_although_nothing_else_happens() {
         tally.send(turn).await.unwrap();
         tokio::time::sleep(2 * MINUTE).await;
         assert_eq!(log.take(), ["recovered at 0", "event 1", "waited true"]);
+    });
+}
+
+/// Persists an event each time, and nothing else.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct PersistOne;
+
+impl Handler<PersistOne> for Tally {
+    type Result = ();
+
+    fn handle(&mut self, _: PersistOne, ctx: &mut Self::Context) {
+        persist(ctx, 1);
+    }
+}
+
+/// Sends itself the same message again, so many times.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Again(u32);
+
+impl Handler<Again> for Tally {
+    type Result = ();
+
+    fn handle(&mut self, Again(times): Again, ctx: &mut Self::Context) {
+        if times == 0 {
+            return self.log.add("exhausted");
+        }
+        ctx.notify(Again(times - 1));
+    }
+}
+
+#[test]
+fn an_actor_that_keeps_notifying_itself_still_takes_its_messages() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Run::new(|_, _| ())).await.unwrap();
+        tally.do_send(Again(1_000));
+        tally.do_send(Run::new(|tally, _| tally.log.add("command")));
+        tokio::time::sleep(MINUTE).await;
+        assert_eq!(log.take(), ["recovered at 0", "command", "exhausted"]);
+    });
+}
+
+#[test]
+fn an_actor_with_a_stream_that_is_never_empty_still_takes_its_messages() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let turn = Run::new(|_, ctx| {
+            ctx.add_message_stream(stream::iter(1..=1_000).map(|_| PersistOne));
+        });
+        tally.send(turn).await.unwrap();
+        let seen = tally.send(Get).await.unwrap();
+        assert!(seen < 1_000, "{seen}");
     });
 }

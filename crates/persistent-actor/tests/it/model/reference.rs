@@ -101,6 +101,8 @@ struct Incarnation {
     failed: bool,
     waits: VecDeque<Callback>,
     tasks: VecDeque<(u64, Callback)>,
+    /// Whether tasks had a turn and want another.
+    message_is_next: bool,
     saving: Vec<usize>,
     saved: VecDeque<usize>,
     stopping: bool,
@@ -286,12 +288,16 @@ impl Reference {
             self.call(wait, None)?;
         } else if let Some(saved) = actor.saved.pop_front() {
             self.log.push(format!("saved {saved}"));
-        } else if actor.tasks.iter().any(|(at, _)| *at <= now) {
-            self.run_tasks()?;
-        } else if let Some((ask, command)) = self.mailbox.pop_front() {
-            self.command(ask, command)?;
         } else {
-            return Ok(false);
+            let message_is_next = std::mem::take(&mut actor.message_is_next);
+            let are_due = actor.tasks.iter().any(|(at, _)| *at <= now);
+            if are_due && (!message_is_next || self.mailbox.is_empty()) {
+                self.run_tasks()?;
+            } else if let Some((ask, command)) = self.mailbox.pop_front() {
+                self.command(ask, command)?;
+            } else {
+                return Ok(false);
+            }
         }
         Ok(true)
     }
@@ -306,10 +312,12 @@ impl Reference {
             }
             self.call(callback, None)?;
             if self.actor().interrupts_turns() {
+                self.actor().message_is_next = true;
                 break;
             }
         }
         let spawned = std::mem::take(&mut self.actor().tasks);
+        self.actor().message_is_next |= !spawned.is_empty();
         self.actor().tasks = unpolled.into_iter().chain(kept).chain(spawned).collect();
         Ok(())
     }
