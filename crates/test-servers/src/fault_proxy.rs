@@ -6,6 +6,7 @@ mod flow;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -63,9 +64,14 @@ impl FaultProxy {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;
-            let address = (Ipv4Addr::LOCALHOST, 0);
-            let listener = runtime.block_on(TcpListener::bind(address))?;
+            // Made without the runtime, because the caller may be in another.
+            let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            listener.set_nonblocking(true)?;
             let port = listener.local_addr()?.port();
+            let listener = {
+                let _entered = runtime.enter();
+                TcpListener::from_std(listener)?
+            };
             let flows = Arc::new(Flows::default());
             let (stop, stopped) = oneshot::channel();
             let thread = thread::Builder::new()
@@ -100,7 +106,7 @@ impl FaultProxy {
 
     /// Says what becomes of the bytes that go one way, also of those that are held now.
     pub fn set(&self, direction: Direction, flow: Flow) {
-        self.flows.of(direction).send_replace(flow);
+        self.flows.of(direction).flow.send_replace(flow);
     }
 
     /// Passes everything on, what is held first.
@@ -124,7 +130,17 @@ impl FaultProxy {
 
     /// How many bytes are held, of all connections together.
     pub fn held(&self, direction: Direction) -> usize {
-        self.flows.held(direction)
+        self.flows.of(direction).held.load(Ordering::Acquire)
+    }
+
+    /// How many bytes have gone on, of all connections together.
+    pub fn passed(&self, direction: Direction) -> usize {
+        self.flows.of(direction).passed.load(Ordering::Acquire)
+    }
+
+    /// How many connections there are that the server, or a cut, has not ended, whether or not their clients are gone.
+    pub fn connections(&self) -> usize {
+        self.flows.connections.load(Ordering::Acquire)
     }
 }
 
@@ -174,7 +190,13 @@ async fn carry(
         connect.await.ok().and_then(Result::ok)
     };
     match connected {
-        Some(server) => Connection::new(client, server, flows).carry(cuts).await,
+        Some(server) => {
+            flows.connections.fetch_add(1, Ordering::AcqRel);
+            Connection::new(client, server, Arc::clone(&flows))
+                .carry(cuts)
+                .await;
+            flows.connections.fetch_sub(1, Ordering::AcqRel);
+        }
         // A server that is not there is seen as a reset: the connection to the proxy was made already.
         None => drop(client.set_zero_linger()),
     }

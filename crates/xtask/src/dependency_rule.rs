@@ -27,7 +27,7 @@ enum Family {
     Tokio,
 }
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     Rule {
         crates: &["storage-api"],
         ours: Some(&[]),
@@ -56,6 +56,11 @@ const RULES: [Rule; 10] = [
     Rule {
         crates: &["tck"],
         ours: Some(&["storage-api"]),
+        forbidden: &[Family::Actix, Family::Sqlx],
+    },
+    Rule {
+        crates: &["backend-tests"],
+        ours: Some(&["storage-api", "test-servers"]),
         forbidden: &[Family::Actix, Family::Sqlx],
     },
     Rule {

@@ -1,1 +1,4 @@
 //! What the plugin promises beyond the conformance kit.
+
+mod database;
+mod late_writes;

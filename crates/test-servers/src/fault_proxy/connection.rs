@@ -1,7 +1,7 @@
 //! One connection of a client, and the one to the server that belongs to it.
 
-use std::io;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -9,13 +9,22 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::flow::{Flow, Flows};
+use super::flow::{Flow, Flows, Way};
 use super::{Cut, Direction};
 
 pub(super) struct Connection {
     client: TcpStream,
     server: TcpStream,
     flows: Arc<Flows>,
+}
+
+/// What becomes of a way whose end is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WhenGone {
+    /// It ends.
+    Ends,
+    /// What comes is thrown away, until there is no more: a server that cannot answer might leave its work undone.
+    HearsOut,
 }
 
 /// Bytes on their way.
@@ -39,13 +48,14 @@ impl Connection {
         let (mut from_client, mut to_client) = self.client.into_split();
         let (mut from_server, mut to_server) = self.server.into_split();
         let cut = {
-            let requests = one_way(
-                &mut from_client,
-                &mut to_server,
-                &flows,
-                Direction::Requests,
+            let (requests, replies) = (flows.of(Direction::Requests), flows.of(Direction::Replies));
+            let requests = one_way(&mut from_client, &mut to_server, requests, WhenGone::Ends);
+            let replies = one_way(
+                &mut from_server,
+                &mut to_client,
+                replies,
+                WhenGone::HearsOut,
             );
-            let replies = one_way(&mut from_server, &mut to_client, &flows, Direction::Replies);
             tokio::select! {
                 cut = both(requests, replies) => cut,
                 _ = cuts.changed() => Some(cuts.borrow().1),
@@ -81,19 +91,22 @@ async fn both(
 async fn one_way(
     from: &mut OwnedReadHalf,
     to: &mut OwnedWriteHalf,
-    flows: &Flows,
-    direction: Direction,
+    way: &Way,
+    when_gone: WhenGone,
 ) -> Option<Cut> {
     let (sender, mut chunks) = mpsc::unbounded_channel();
-    let reading = read(from, sender, flows, direction);
+    let reading = read(from, sender, way);
     let writing = async {
+        let mut is_gone = false;
         let mut cut = None;
         while let Some(chunk) = chunks.recv().await {
             let bytes = chunk.bytes.len();
-            let written = write(to, chunk, flows, direction).await;
-            flows.release(direction, bytes);
-            if let Err(how) = written {
+            if !is_gone && let Err(how) = write(to, chunk, way).await {
                 cut = how;
+                is_gone = true;
+            }
+            way.left(bytes);
+            if is_gone && (cut.is_some() || when_gone == WhenGone::Ends) {
                 break;
             }
         }
@@ -109,16 +122,11 @@ async fn one_way(
     }
 }
 
-async fn read(
-    from: &mut OwnedReadHalf,
-    chunks: mpsc::UnboundedSender<Chunk>,
-    flows: &Flows,
-    direction: Direction,
-) {
+async fn read(from: &mut OwnedReadHalf, chunks: mpsc::UnboundedSender<Chunk>, way: &Way) {
     let mut buffer = vec![0; 64 * 1024];
     // An error ends it as the end does.
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
-        flows.hold(direction, length);
+        way.arrived(length);
         let chunk = Chunk {
             bytes: buffer[..length].to_vec(),
             arrived: Instant::now(),
@@ -130,39 +138,36 @@ async fn read(
 }
 
 /// Writes a chunk when the flow allows it; an error ends the connection, and says how if it is to be cut.
-async fn write(
-    to: &mut OwnedWriteHalf,
-    chunk: Chunk,
-    flows: &Flows,
-    direction: Direction,
-) -> Result<(), Option<Cut>> {
-    let mut flow = flows.of(direction).subscribe();
-    loop {
+async fn write(to: &mut OwnedWriteHalf, chunk: Chunk, way: &Way) -> Result<(), Option<Cut>> {
+    let mut flow = way.flow.subscribe();
+    let mut rest = chunk.bytes.as_slice();
+    while !rest.is_empty() {
         let now = *flow.borrow_and_update();
-        match now {
-            Flow::Pass => return written(to.write_all(&chunk.bytes).await),
+        let (allowed, cut) = match now {
+            Flow::Pass => (rest.len(), None),
             Flow::Swallow => return Ok(()),
-            Flow::Hold => {}
+            Flow::Hold => (0, None),
+            Flow::HoldAfter(_) => (way.before_hold(rest.len()), None),
             Flow::Delay(delay) => tokio::select! {
-                () = sleep_until(chunk.arrived + delay) => {
-                    return written(to.write_all(&chunk.bytes).await);
-                }
+                () = sleep_until(chunk.arrived + delay) => (rest.len(), None),
                 _ = flow.changed() => continue,
             },
-            Flow::CutAfter(..) => {
-                let length = chunk.bytes.len();
-                let Some((allowed, cut)) = flows.before_cut(direction, length) else {
-                    return written(to.write_all(&chunk.bytes).await);
-                };
-                written(to.write_all(&chunk.bytes[..allowed]).await)?;
-                return Err(Some(cut));
-            }
+            Flow::CutAfter(..) => match way.before_cut(rest.len()) {
+                None => (rest.len(), None),
+                Some((allowed, cut)) => (allowed, Some(cut)),
+            },
+        };
+        let (due, later) = rest.split_at(allowed);
+        to.write_all(due).await.map_err(|_| None)?;
+        way.passed.fetch_add(due.len(), Ordering::AcqRel);
+        rest = later;
+        if cut.is_some() {
+            return Err(cut);
         }
-        // The sender lives as long as the flows.
-        let _ = flow.changed().await;
+        if !rest.is_empty() {
+            // The sender lives as long as the flows.
+            let _ = flow.changed().await;
+        }
     }
-}
-
-fn written(result: io::Result<()>) -> Result<(), Option<Cut>> {
-    result.map_err(|_| None)
+    Ok(())
 }

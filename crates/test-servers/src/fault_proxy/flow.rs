@@ -16,61 +16,95 @@ pub enum Flow {
     Delay(Duration),
     /// They are kept until this changes; then they go on, also if who sent them is gone by then.
     Hold,
+    /// This many more go on, over all connections together; the others are kept as by `Hold`.
+    HoldAfter(usize),
     /// They are lost, but the connection stays: who waits for them waits for ever.
     Swallow,
     /// This many more go on, over all connections together; then the connection that has the next one is cut.
     CutAfter(usize, Cut),
 }
 
-/// What the connections of a proxy look at.
+/// What the connections of a proxy look at, and what they tell.
 #[derive(Debug)]
 pub(super) struct Flows {
-    requests: watch::Sender<Flow>,
-    replies: watch::Sender<Flow>,
-    held_requests: AtomicUsize,
-    held_replies: AtomicUsize,
+    requests: Way,
+    replies: Way,
     pub(super) refuses: watch::Sender<bool>,
     /// How many cuts there were, and how the last one was made.
     pub(super) cuts: watch::Sender<(u64, Cut)>,
+    /// How many connections to the server are open.
+    pub(super) connections: AtomicUsize,
+}
+
+/// One direction.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) flow: watch::Sender<Flow>,
+    /// How many bytes came and have not gone on.
+    pub(super) held: AtomicUsize,
+    /// How many have gone on.
+    pub(super) passed: AtomicUsize,
 }
 
 impl Default for Flows {
     fn default() -> Self {
         Self {
-            requests: watch::Sender::new(Flow::Pass),
-            replies: watch::Sender::new(Flow::Pass),
-            held_requests: AtomicUsize::new(0),
-            held_replies: AtomicUsize::new(0),
+            requests: Way::default(),
+            replies: Way::default(),
             refuses: watch::Sender::new(false),
             cuts: watch::Sender::new((0, Cut::Reset)),
+            connections: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl Default for Way {
+    fn default() -> Self {
+        Self {
+            flow: watch::Sender::new(Flow::Pass),
+            held: AtomicUsize::new(0),
+            passed: AtomicUsize::new(0),
         }
     }
 }
 
 impl Flows {
-    pub(super) fn of(&self, direction: Direction) -> &watch::Sender<Flow> {
+    pub(super) fn of(&self, direction: Direction) -> &Way {
         match direction {
             Direction::Requests => &self.requests,
             Direction::Replies => &self.replies,
         }
     }
+}
 
-    pub(super) fn held(&self, direction: Direction) -> usize {
-        self.counter(direction).load(Ordering::Acquire)
+impl Way {
+    pub(super) fn arrived(&self, bytes: usize) {
+        self.held.fetch_add(bytes, Ordering::AcqRel);
     }
 
-    pub(super) fn hold(&self, direction: Direction, bytes: usize) {
-        self.counter(direction).fetch_add(bytes, Ordering::AcqRel);
+    /// These have gone on, or were lost.
+    pub(super) fn left(&self, bytes: usize) {
+        self.held.fetch_sub(bytes, Ordering::AcqRel);
     }
 
-    pub(super) fn release(&self, direction: Direction, bytes: usize) {
-        self.counter(direction).fetch_sub(bytes, Ordering::AcqRel);
+    /// Takes as many of these bytes as may still go on before the others are held.
+    pub(super) fn before_hold(&self, bytes: usize) -> usize {
+        let mut allowed = 0;
+        self.flow.send_if_modified(|flow| {
+            if let Flow::HoldAfter(left) = flow {
+                allowed = bytes.min(*left);
+                *left -= allowed;
+            }
+            // Nobody else has to look at it again for that.
+            false
+        });
+        allowed
     }
 
     /// Takes as many of these bytes as may still go on before the cut, if there is one ahead.
-    pub(super) fn before_cut(&self, direction: Direction, bytes: usize) -> Option<(usize, Cut)> {
+    pub(super) fn before_cut(&self, bytes: usize) -> Option<(usize, Cut)> {
         let mut allowed = None;
-        self.of(direction).send_if_modified(|flow| {
+        self.flow.send_if_modified(|flow| {
             let Flow::CutAfter(left, cut) = flow else {
                 return false;
             };
@@ -84,12 +118,5 @@ impl Flows {
             true
         });
         allowed
-    }
-
-    fn counter(&self, direction: Direction) -> &AtomicUsize {
-        match direction {
-            Direction::Requests => &self.held_requests,
-            Direction::Replies => &self.held_replies,
-        }
     }
 }

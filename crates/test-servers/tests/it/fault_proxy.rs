@@ -139,6 +139,26 @@ fn held_requests_are_delivered_late_also_when_their_sender_is_gone() {
 }
 
 #[test]
+fn requests_are_held_after_as_many_bytes_as_are_told() {
+    let (echo, proxy) = start();
+    let mut connection = used(&echo, &proxy);
+    proxy.set(Direction::Requests, Flow::HoldAfter(3));
+    connection.write_all(b"ab").unwrap();
+    assert_eq!(echo.heard(), b"ab");
+    connection.write_all(b"cdef").unwrap();
+    assert_eq!(echo.heard(), b"c");
+    wait_until(|| proxy.passed(Direction::Requests) == b"helloabc".len());
+    assert!(proxy.held(Direction::Requests) > 0);
+    assert!(echo.heard_nothing());
+    drop(connection);
+    assert_eq!(proxy.connections(), 1);
+    proxy.pass();
+    assert_eq!(echo.heard(), b"def");
+    assert_eq!(echo.heard(), b"");
+    wait_until(|| proxy.connections() == 0);
+}
+
+#[test]
 fn swallowed_replies_never_come_but_their_requests_were_heard() {
     let (echo, proxy) = start();
     let mut connection = used(&echo, &proxy);
