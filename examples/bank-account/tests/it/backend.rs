@@ -1,11 +1,13 @@
 //! The databases that a bank is proved on, and what can be done to them.
 
+mod server;
 mod sqlite;
 
 use std::collections::BTreeMap;
 
 use crate::checker::{Booking, Entry, Histories};
 
+pub(crate) use server::{OwnServer, SharedServer};
 pub(crate) use sqlite::Sqlite;
 
 /// A database of its own, empty at first and gone when dropped.
@@ -26,6 +28,14 @@ pub(crate) trait Backend {
 pub(crate) trait Stalls: Backend {
     fn stall(&mut self);
     fn go_on(&mut self);
+}
+
+/// A database server that can be killed.
+pub(crate) trait Dies: Backend {
+    fn kill(&mut self);
+
+    /// Starts it again with its data, and waits until it answers.
+    fn restart(&mut self);
 }
 
 /// An event as it lies in the database.

@@ -1,6 +1,8 @@
 //! Two processes that want the same accounts: one writes at a time, the other is told and goes on with what the first has done.
 
-use crate::backend::{Backend, Sqlite};
+use actix_persistence_test_servers::Database;
+
+use crate::backend::{Backend, SharedServer, Sqlite};
 use crate::bank::Bank;
 use crate::checker::{FileLine, random_file};
 use crate::fight_checker::{Fight, Fighter, Tally};
@@ -117,5 +119,19 @@ mod sqlite {
     #[test]
     fn a_process_that_was_paused_is_told_who_has_its_accounts_and_goes_on() {
         one_is_paused_while_the_other_works(Sqlite::new);
+    }
+}
+
+mod postgres {
+    use super::*;
+
+    #[test]
+    fn two_processes_on_the_same_accounts_lose_nothing_and_are_told_of_every_conflict() {
+        two_processes_fight(|| SharedServer::find(Database::Postgres));
+    }
+
+    #[test]
+    fn a_process_that_was_paused_is_told_who_has_its_accounts_and_goes_on() {
+        one_is_paused_while_the_other_works(|| SharedServer::find(Database::Postgres));
     }
 }

@@ -54,6 +54,11 @@ impl Import {
         assert!(written.is_ok(), "it has ended:\n{}", self.log());
     }
 
+    /// What it has told so far.
+    pub(crate) fn receipts(&mut self) -> &[Receipt] {
+        self.receipts.so_far()
+    }
+
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }

@@ -1,6 +1,8 @@
 //! The short program of each database, and the config files.
 
-use crate::backend::{Backend, Sqlite};
+use actix_persistence_test_servers::Database;
+
+use crate::backend::{Backend, SharedServer, Sqlite};
 use crate::bank::Bank;
 
 /// Runs a program on one database three times.
@@ -27,14 +29,13 @@ fn imports_the_sample(config: &str, backend: &dyn Backend) {
         format!("{folder}/config/{config}"),
         format!("{folder}/sample.csv"),
     );
+    let (address, password) = without_password(&backend.address());
     let run = |arguments: &[&str]| {
         let mut command = bank.command(&["--config", &config]);
         for store in ["JOURNAL", "SNAPSHOT_STORE"] {
-            command.env(
-                format!("ACTIX_PERSISTENCE__{store}__BANK__URL"),
-                backend.address(),
-            );
+            command.env(format!("ACTIX_PERSISTENCE__{store}__BANK__URL"), &address);
         }
+        command.env("BANK_PASSWORD", &password);
         let output = command.args(arguments).output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{stderr}");
@@ -53,6 +54,16 @@ fn imports_the_sample(config: &str, backend: &dyn Backend) {
     assert!(!backend.events().is_empty());
 }
 
+/// The password of a URL apart from the rest.
+fn without_password(url: &str) -> (String, String) {
+    let parts = url.split_once("://").and_then(|(scheme, rest)| {
+        let (login, place) = rest.rsplit_once('@')?;
+        let (user, password) = login.split_once(':')?;
+        Some((format!("{scheme}://{user}@{place}"), password.to_owned()))
+    });
+    parts.unwrap_or_else(|| (url.to_owned(), String::new()))
+}
+
 mod sqlite {
     use super::*;
 
@@ -66,5 +77,21 @@ mod sqlite {
     #[test]
     fn the_config_file_works() {
         imports_the_sample("sqlite.toml", &Sqlite::new());
+    }
+}
+
+mod postgres {
+    use super::*;
+
+    #[test]
+    fn the_short_program_books_once_per_id() {
+        let backend = SharedServer::find(Database::Postgres);
+        books_once_per_id(env!("CARGO_BIN_EXE_postgres"), &backend.address());
+    }
+
+    #[test]
+    fn the_config_file_works() {
+        let backend = SharedServer::find(Database::Postgres);
+        imports_the_sample("postgres.toml", &backend);
     }
 }

@@ -1,6 +1,8 @@
 //! A database that does not answer for a while: the breaker opens, and everything goes on by itself afterwards.
 
-use crate::backend::{Sqlite, Stalls};
+use actix_persistence_test_servers::Database;
+
+use crate::backend::{OwnServer, Sqlite, Stalls};
 use crate::import::BREAKER_OPENED;
 use crate::rounds::{rounds, say};
 use crate::workload::Workload;
@@ -40,5 +42,14 @@ mod sqlite {
     #[test]
     fn an_import_goes_on_by_itself_when_another_program_releases_the_lock() {
         import_survives_stalls(Sqlite::new, "the store is not available");
+    }
+}
+
+mod postgres {
+    use super::*;
+
+    #[test]
+    fn an_import_goes_on_by_itself_when_a_stopped_server_goes_on() {
+        import_survives_stalls(|| OwnServer::start(Database::Postgres), "no answer in time");
     }
 }

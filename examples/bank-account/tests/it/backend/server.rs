@@ -1,0 +1,157 @@
+//! A database server: one of the test's own, or a database of its own on the one that all tests share.
+
+use std::env;
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use actix_persistence_test_servers::{Database, Server};
+use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection};
+
+use super::{Backend, Dies, Row, SELECTED, Stalls, StoredEvent, block_on};
+
+/// A database that is reached by a URL; what it lives in is dropped with it.
+pub(crate) struct OnServer<Home> {
+    database: Database,
+    url: String,
+    home: Home,
+}
+
+/// Anything may be done to it.
+pub(crate) type OwnServer = OnServer<Server>;
+
+/// Others use the same server.
+pub(crate) type SharedServer = OnServer<OwnDatabase>;
+
+impl OwnServer {
+    pub(crate) fn start(database: Database) -> Self {
+        let server = Server::start(database, Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
+        Self {
+            database,
+            url: server.url(),
+            home: server,
+        }
+    }
+}
+
+impl SharedServer {
+    /// On the server that `cargo xtask test` has started, or that somebody else has named.
+    pub(crate) fn find(database: Database) -> Self {
+        let variable = database.variable();
+        let server = env::var(variable).unwrap_or_else(|_| {
+            panic!("run `cargo xtask test`, or set {variable} to the URL of a server")
+        });
+        let home = OwnDatabase::create(database, server);
+        Self {
+            database,
+            url: home.url(),
+            home,
+        }
+    }
+}
+
+impl<Home> Backend for OnServer<Home> {
+    fn address(&self) -> String {
+        self.url.clone()
+    }
+
+    fn section(&self) -> String {
+        let (kind, url) = (self.database.key(), &self.url);
+        format!(
+            "kind = \"{kind}\"\nurl = \"{url}\"\nauto-initialize = true\n\
+             statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n"
+        )
+    }
+
+    fn events(&self) -> Vec<StoredEvent> {
+        let rows = block_on(async {
+            if self.database == Database::MariaDb {
+                let mut connection = MySqlConnection::connect(&self.url).await?;
+                let rows = sqlx::query_as::<_, Row>(SELECTED);
+                rows.fetch_all(&mut connection).await
+            } else {
+                let mut connection = PgConnection::connect(&self.url).await?;
+                let rows = sqlx::query_as::<_, Row>(SELECTED);
+                rows.fetch_all(&mut connection).await
+            }
+        });
+        let rows = match rows {
+            Err(sqlx::Error::Database(error)) if is_no_table(&*error) => Vec::new(),
+            rows => rows.unwrap(),
+        };
+        rows.into_iter().map(StoredEvent::from_row).collect()
+    }
+}
+
+impl Stalls for OwnServer {
+    fn stall(&mut self) {
+        self.home.suspend().unwrap();
+    }
+
+    fn go_on(&mut self) {
+        self.home.resume().unwrap();
+    }
+}
+
+impl Dies for OwnServer {
+    fn kill(&mut self) {
+        self.home.kill().unwrap();
+    }
+
+    fn restart(&mut self) {
+        self.home.restart().unwrap();
+    }
+}
+
+/// A database that is removed in the end.
+pub(crate) struct OwnDatabase {
+    database: Database,
+    server: String,
+    name: String,
+}
+
+impl OwnDatabase {
+    fn create(database: Database, server: String) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let own = Self {
+            database,
+            server,
+            name: format!("bank_{}_{number}", std::process::id()),
+        };
+        own.execute(&format!("CREATE DATABASE {}", own.name));
+        own
+    }
+
+    fn url(&self) -> String {
+        let (server, _) = self.server.rsplit_once('/').unwrap();
+        format!("{server}/{}", self.name)
+    }
+
+    fn execute(&self, statement: &str) {
+        let statement = sqlx::raw_sql(AssertSqlSafe(statement));
+        block_on(async {
+            if self.database == Database::MariaDb {
+                let mut connection = MySqlConnection::connect(&self.server).await.unwrap();
+                statement.execute(&mut connection).await.unwrap();
+            } else {
+                let mut connection = PgConnection::connect(&self.server).await.unwrap();
+                statement.execute(&mut connection).await.unwrap();
+            }
+        });
+    }
+}
+
+impl Drop for OwnDatabase {
+    fn drop(&mut self) {
+        let force = match self.database {
+            Database::MariaDb => "",
+            _ => " WITH (FORCE)",
+        };
+        self.execute(&format!("DROP DATABASE {}{force}", self.name));
+    }
+}
+
+/// PostgreSQL's `undefined_table`, MySQL's `ER_NO_SUCH_TABLE`.
+fn is_no_table(error: &dyn sqlx::error::DatabaseError) -> bool {
+    matches!(error.code().as_deref(), Some("42P01" | "42S02"))
+}
