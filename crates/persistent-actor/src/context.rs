@@ -9,6 +9,7 @@ pub(crate) mod retention_steps;
 mod store_requests;
 pub(crate) mod store_responses;
 pub(crate) mod tasks;
+mod turns;
 mod unhandled;
 mod writing;
 
@@ -16,9 +17,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::dev::ToEnvelope;
-use actix::fut::ActorStreamExt;
-use actix::utils::{IntervalFunc, TimerFunc};
+use actix::dev::{MessageResponse, ToEnvelope};
+use actix::utils::TimerFunc;
 use actix::{
     ActorContext, ActorFuture, ActorState, Addr, AsyncContext, Handler, Message, SpawnHandle,
     StreamHandler, WeakAddr,
@@ -36,6 +36,7 @@ use crate::context::retention_rounds::RetentionRounds;
 use crate::context::retention_steps::StepFuture;
 use crate::context::store_responses::StoreResponses;
 use crate::context::tasks::Tasks;
+use crate::context::turns::{Turns, ticks};
 use crate::context::writing::InFlight;
 use crate::envelope::pack;
 use crate::environment::Environment;
@@ -373,6 +374,18 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
         self.in_background(|ctx| <A as StreamHandler<S::Item>>::add_stream(fut, ctx))
     }
 
+    fn add_message_stream<S>(&mut self, fut: S)
+    where
+        S: Stream + 'static,
+        S::Item: Message,
+        A: Handler<S::Item>,
+    {
+        let turns = Turns::new(fut, |message, actor: &mut A, ctx: &mut Self| {
+            <A as Handler<S::Item>>::handle(actor, message, ctx).handle(ctx, None);
+        });
+        self.in_background(|ctx| ctx.spawn(turns));
+    }
+
     fn notify_later<M>(&mut self, msg: M, after: Duration) -> SpawnHandle
     where
         A: Handler<M>,
@@ -392,14 +405,21 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
     where
         F: FnMut(&mut A, &mut Self) + 'static,
     {
-        self.in_background(|ctx| ctx.spawn(IntervalFunc::new(dur, f).finish()))
+        // A duration without end is one, too.
+        let start = tokio::time::sleep(dur).deadline();
+        self.run_interval_at(start, dur, f)
     }
 
     fn run_interval_at<F>(&mut self, start: Instant, interval: Duration, task: F) -> SpawnHandle
     where
         F: FnMut(&mut A, &mut Self) + 'static,
     {
-        self.in_background(|ctx| ctx.spawn(IntervalFunc::new_at(start, interval, task).finish()))
+        let mut task = Box::new(task);
+        let turns = Turns::new(
+            ticks(start, interval),
+            move |(), actor: &mut A, ctx: &mut Self| task(actor, ctx),
+        );
+        self.in_background(|ctx| ctx.spawn(turns))
     }
 }
 

@@ -191,6 +191,22 @@ fn nobody_waits_for_timers() {
 }
 
 #[test]
+fn nobody_waits_for_streams_that_do_not_end() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let turn = Run::new(|_, ctx| {
+            ctx.add_message_stream(futures_util::stream::pending::<Get>());
+        });
+        tally.send(turn).await.unwrap();
+        let drain = world.environment.live_ids.drain();
+        let ended = tokio::time::timeout(Duration::from_secs(60), drain.finished());
+        assert!(ended.await.is_ok());
+        assert_eq!(unfinished(&drain), None);
+    });
+}
+
+#[test]
 fn no_actor_is_started_any_more_and_a_second_drain_tells_about_the_same_actors() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());

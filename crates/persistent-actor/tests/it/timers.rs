@@ -170,3 +170,36 @@ fn an_idle_timeout_survives_stashing_and_starts_anew_with_each_command() {
         assert_eq!(log.take(), [""; 0], "once");
     });
 }
+
+#[test]
+fn every_tick_of_an_interval_is_a_turn_of_its_own_however_many_are_late() {
+    run(|| async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally
+            .send(Run::new(|_, ctx| {
+                ctx.run_interval(Duration::MAX, |tally, _| tally.log.add("never"));
+                ctx.run_interval(SECOND, |tally, ctx| {
+                    tally.log.add(format!("tick at {}", tally.sum));
+                    persist(ctx, 1);
+                });
+            }))
+            .await
+            .unwrap();
+        // The write of the first tick takes so long that the time of the next ones passes.
+        tokio::time::sleep(4 * SECOND + SECOND / 2).await;
+        journal.release(3);
+        tokio::time::sleep(SECOND / 4).await;
+        let expected = [
+            "recovered at 0",
+            "tick at 0",
+            "event 1",
+            "tick at 1",
+            "event 1",
+            "tick at 2",
+            "event 1",
+            "tick at 3",
+        ];
+        assert_eq!(log.take(), expected);
+    });
+}

@@ -1,0 +1,61 @@
+//! A stream whose items are turns of the actor.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use actix::{ActorFuture, AsyncContext};
+use futures_util::stream::{self, LocalBoxStream};
+use futures_util::{Stream, StreamExt};
+use tokio::time::{Instant, interval_at};
+
+use crate::{PersistentActor, PersistentContext};
+
+/// Runs code for every item of a stream, and none while the actor waits for what it did for the one before.
+///
+/// The intervals of actix do not look whether their actor waits, so that late ticks would run in the middle of
+/// persisting.
+pub(crate) struct Turns<T, F> {
+    items: LocalBoxStream<'static, T>,
+    turn: F,
+}
+
+impl<T, F> Turns<T, F> {
+    pub(crate) fn new(items: impl Stream<Item = T> + 'static, turn: F) -> Self {
+        Self {
+            items: items.boxed_local(),
+            turn,
+        }
+    }
+}
+
+/// The first at `start`, and then one after every period; ticks that are late come one after the other, as in actix.
+pub(crate) fn ticks(start: Instant, period: Duration) -> impl Stream<Item = ()> {
+    // As often as possible, where there is no time in between.
+    let mut ticks = interval_at(start, period.max(Duration::from_nanos(1)));
+    stream::poll_fn(move |cx| ticks.poll_tick(cx).map(|_| Some(())))
+}
+
+impl<A, T, F> ActorFuture<A> for Turns<T, F>
+where
+    A: PersistentActor,
+    F: FnMut(T, &mut A, &mut PersistentContext<A>) + Unpin,
+{
+    type Output = ();
+
+    fn poll(
+        mut self: Pin<&mut Self>,
+        actor: &mut A,
+        ctx: &mut PersistentContext<A>,
+        cx: &mut Context<'_>,
+    ) -> Poll<()> {
+        while let Some(item) = ready!(self.items.poll_next_unpin(cx)) {
+            (self.turn)(item, actor, ctx);
+            if ctx.waiting() {
+                // The context polls again when it does not any more.
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(())
+    }
+}
