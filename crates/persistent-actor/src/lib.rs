@@ -36,6 +36,9 @@ mod recovery_error;
 mod replay_issue;
 mod serializer;
 
+#[cfg(test)]
+mod bare;
+
 pub use context::PersistentContext;
 pub use dead_letters::{DeadLetter, DeadLetterCause, DeadLetters};
 pub use event::Event;

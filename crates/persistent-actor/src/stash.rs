@@ -12,6 +12,9 @@ use crate::{
     DeadLetterCause, DeadLetters, Overflow, OverflowReplies, PersistentActor, StashPolicy,
 };
 
+/// The room that an actor keeps when nothing waits; what a burst took beyond that is given back.
+const ROOM_KEPT: usize = 32;
+
 /// Shared by the mailbox and the context.
 pub(crate) type StashRef<A> = Rc<RefCell<Stash<A>>>;
 
@@ -48,7 +51,11 @@ impl<A: PersistentActor> Stash<A> {
 
     /// The next command to be processed.
     pub(crate) fn next(&mut self) -> Option<Envelope<A>> {
-        self.internal.pop_front()
+        let next = self.internal.pop_front();
+        if self.internal.is_empty() {
+            self.internal.shrink_to(ROOM_KEPT);
+        }
+        next
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -139,10 +146,14 @@ impl<A: PersistentActor> Stash<A> {
 
     /// Moves the oldest put aside under this name behind the internal stash; gives whether there was one.
     pub(crate) fn take_back_one(&mut self, name: &'static str) -> bool {
-        let oldest = self.user.get_mut(name).and_then(VecDeque::pop_front);
-        let found = oldest.is_some();
-        self.internal.extend(oldest);
-        found
+        let Some(stashed) = self.user.get_mut(name) else {
+            return false;
+        };
+        self.internal.extend(stashed.pop_front());
+        if stashed.is_empty() {
+            self.user.remove(name);
+        }
+        true
     }
 
     pub(crate) fn put_aside_len(&self, name: &'static str) -> usize {
@@ -163,5 +174,43 @@ impl<A: PersistentActor> Stash<A> {
     pub(crate) fn take_all(&mut self) -> Vec<Envelope<A>> {
         self.take_back_everything();
         std::mem::take(&mut self.internal).into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix::{Handler, Message};
+
+    use super::*;
+    use crate::PersistentContext;
+    use crate::bare::Bare;
+    use crate::envelope::pack;
+
+    #[derive(Message)]
+    #[rtype(result = "()")]
+    struct Ping;
+
+    impl Handler<Ping> for Bare {
+        type Result = ();
+
+        fn handle(&mut self, _: Ping, _: &mut PersistentContext<Self>) {}
+    }
+
+    #[test]
+    fn the_room_of_a_burst_is_given_back() {
+        let id = PersistenceId::of("Bare", "1");
+        let (policy, dead_letters) = (StashPolicy::default(), DeadLetters::default());
+        let stash = Stash::<Bare>::new(id, policy, dead_letters);
+        let mut stash = stash.borrow_mut();
+        for _ in 0..1_000 {
+            stash.put_aside("", pack(Ping, None));
+            stash.put_aside("other", pack(Ping, None));
+        }
+        assert_eq!(stash.take_back_all(""), 1_000);
+        while stash.take_back_one("other") {}
+        assert_eq!(stash.waiting(), 2_000);
+        assert!(stash.user.is_empty());
+        while stash.next().is_some() {}
+        assert!(stash.internal.capacity() <= ROOM_KEPT);
     }
 }

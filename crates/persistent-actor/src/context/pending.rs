@@ -83,6 +83,9 @@ impl WriteLimit {
     }
 }
 
+/// The room for calls that an actor keeps when it has nothing to do; what a burst took beyond that is given back.
+const ROOM_KEPT: usize = 32;
+
 /// All calls in order. Whether commands wait is derived from it, never counted beside it: a counter of its own is how
 /// Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
 pub(crate) struct PendingQueue<A: PersistentActor> {
@@ -91,7 +94,9 @@ pub(crate) struct PendingQueue<A: PersistentActor> {
     left: u64,
     /// One past the place of the youngest call that holds back commands; it has left the queue when `left` is as high.
     held_back_until: u64,
-    /// No call before this place is unsent, so that nobody has to look there.
+    /// No call before this place is in the write under way, and none before the next is unsent, so that nobody has to
+    /// look there.
+    sent_from: u64,
     unsent_from: u64,
     /// Whether a write has failed: nothing is sent behind it.
     failed: bool,
@@ -103,6 +108,7 @@ impl<A: PersistentActor> PendingQueue<A> {
             invocations: VecDeque::new(),
             left: 0,
             held_back_until: 0,
+            sent_from: 0,
             unsent_from: 0,
             failed: false,
         }
@@ -169,7 +175,8 @@ impl<A: PersistentActor> PendingQueue<A> {
             return writes;
         }
         let timestamp = Timestamp::now();
-        let sent_before = self.unsent_from.saturating_sub(self.left) as usize;
+        let sent_before = self.index(self.unsent_from);
+        self.sent_from = self.unsent_from;
         self.unsent_from = self.left + self.invocations.len() as u64;
         for (index, invocation) in (sent_before..).zip(self.invocations.range_mut(sent_before..)) {
             if !matches!(invocation.state, State::Unsent) {
@@ -208,11 +215,12 @@ impl<A: PersistentActor> PendingQueue<A> {
     ) -> Option<SequenceNr> {
         let mut highest = None;
         let mut failure: Option<StorageError> = None;
-        let sent = self
-            .invocations
-            .iter_mut()
-            .filter(|invocation| matches!(invocation.state, State::Sent { .. }));
-        for (invocation, outcome) in sent.zip(outcomes) {
+        let sent_from = self.index(self.sent_from);
+        let sent = (self.left + sent_from as u64..)
+            .zip(self.invocations.range_mut(sent_from..))
+            .filter(|(_, invocation)| matches!(invocation.state, State::Sent { .. }));
+        // In this order: a queue that is longer than what was sent is not searched to its end.
+        for (outcome, (place, invocation)) in outcomes.into_iter().zip(sent) {
             let State::Sent { first, timestamp } = invocation.state else {
                 continue;
             };
@@ -234,7 +242,7 @@ impl<A: PersistentActor> PendingQueue<A> {
                 },
                 (WriteOutcome::Skipped, None) => {
                     invocation.state = State::Unsent;
-                    self.unsent_from = self.left;
+                    self.unsent_from = self.unsent_from.min(place);
                     continue;
                 }
             };
@@ -242,6 +250,11 @@ impl<A: PersistentActor> PendingQueue<A> {
             invocation.state = State::Settled(fate);
         }
         highest
+    }
+
+    /// Where a place is in the queue; that of a call which has left it counts as the head's.
+    fn index(&self, place: u64) -> usize {
+        place.saturating_sub(self.left) as usize
     }
 
     /// Whether a call is to be handled now.
@@ -264,6 +277,9 @@ impl<A: PersistentActor> PendingQueue<A> {
             return None;
         };
         self.left += 1;
+        if self.invocations.is_empty() {
+            self.invocations.shrink_to(ROOM_KEPT);
+        }
         Some(Settled {
             events: head.events,
             attached: head.attached,
@@ -313,5 +329,22 @@ pub(crate) fn fail<A: PersistentActor>(
 impl From<EncodeError> for RejectionCause {
     fn from(error: EncodeError) -> Self {
         RejectionCause::Encode(Arc::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bare::Bare;
+
+    #[test]
+    fn the_room_of_a_burst_is_given_back() {
+        let mut queue = PendingQueue::<Bare>::new();
+        for _ in 0..10_000 {
+            queue.push(Kind::Async, Vec::new(), Ok(Vec::new()), CauseRef::default());
+        }
+        while queue.pop_settled().is_some() {}
+        assert!(queue.is_empty());
+        assert!(queue.invocations.capacity() <= ROOM_KEPT);
     }
 }

@@ -15,8 +15,8 @@ type Task<A> = Pin<Box<dyn ActorFuture<A, Output = ()>>>;
 pub(crate) struct Tasks<A: PersistentActor> {
     spawned: Vec<(SpawnHandle, Task<A>)>,
     waits: VecDeque<Task<A>>,
-    /// Cancelled while they were being polled.
-    cancelled: Vec<SpawnHandle>,
+    /// Cancelled while all were being polled, and out of the list for that; `None` if they are not.
+    cancelled: Option<Vec<SpawnHandle>>,
     last_handle: SpawnHandle,
     /// Whether a spawned future may be ready that was not polled since.
     due: bool,
@@ -31,7 +31,7 @@ impl<A: PersistentActor> Tasks<A> {
         Self {
             spawned: Vec::new(),
             waits: VecDeque::new(),
-            cancelled: Vec::new(),
+            cancelled: None,
             last_handle: SpawnHandle::default(),
             due: false,
             awaited: Rc::new(()),
@@ -62,11 +62,11 @@ impl<A: PersistentActor> Tasks<A> {
     pub(crate) fn cancel(&mut self, handle: SpawnHandle) -> bool {
         let before = self.spawned.len();
         self.spawned.retain(|(spawned, _)| *spawned != handle);
-        if self.spawned.len() == before {
-            // It may be out of the list because it is being polled right now.
-            self.cancelled.push(handle);
+        let found = self.spawned.len() < before;
+        if !found && let Some(cancelled) = &mut self.cancelled {
+            cancelled.push(handle);
         }
-        self.spawned.len() < before
+        found
     }
 
     pub(crate) fn waiting(&self) -> bool {
@@ -120,13 +120,14 @@ pub(crate) fn poll_spawned<A: PersistentActor>(
     cx: &mut Context<'_>,
 ) {
     ctx.tasks.due = false;
+    ctx.tasks.cancelled = Some(Vec::new());
     let mut unpolled = VecDeque::from(std::mem::take(&mut ctx.tasks.spawned));
     let mut kept = Vec::with_capacity(unpolled.len());
     while let Some((handle, mut task)) = unpolled.pop_front() {
         if task.as_mut().poll(actor, ctx, cx).is_pending() {
             kept.push((handle, task));
         }
-        for cancelled in ctx.tasks.cancelled.drain(..) {
+        for cancelled in ctx.tasks.cancelled.iter_mut().flat_map(|all| all.drain(..)) {
             kept.retain(|(handle, _)| *handle != cancelled);
             unpolled.retain(|(handle, _)| *handle != cancelled);
         }
@@ -135,8 +136,26 @@ pub(crate) fn poll_spawned<A: PersistentActor>(
             break;
         }
     }
+    ctx.tasks.cancelled = None;
     let mut spawned = Vec::from(unpolled);
     spawned.append(&mut kept);
     spawned.append(&mut ctx.tasks.spawned);
     ctx.tasks.spawned = spawned;
+}
+
+#[cfg(test)]
+mod tests {
+    use actix::fut::wrap_future;
+
+    use super::*;
+    use crate::bare::Bare;
+
+    #[test]
+    fn what_is_cancelled_after_its_end_is_not_remembered() {
+        let mut tasks = Tasks::<Bare>::new();
+        let handle = tasks.spawn(wrap_future(std::future::pending::<()>()));
+        assert!(tasks.cancel(handle));
+        assert!(!tasks.cancel(handle));
+        assert!(tasks.cancelled.is_none());
+    }
 }
