@@ -22,7 +22,7 @@ struct Direct(Arc<TestDatabase>);
 
 impl Direct {
     fn options(&self, schema: &str) -> PostgresOptions {
-        PostgresOptions::new(self.0.url()).with_schema(schema)
+        self.0.options().with_schema(schema)
     }
 }
 

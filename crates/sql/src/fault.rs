@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::fmt;
 
 use actix_persistence_storage_api::{Effect, Operation, StorageError, StorageErrorKind};
 use sqlx::error::DatabaseError;
@@ -93,6 +94,31 @@ impl Fault {
     /// The schema is not what this version works with.
     pub fn mismatch(message: impl Into<String>) -> Self {
         Self::refused(StorageErrorKind::SchemaMismatch, message)
+    }
+
+    /// The same trouble with what is stored, and where it is.
+    #[must_use]
+    pub fn about(self, place: fmt::Arguments<'_>) -> Self {
+        match self {
+            Fault::Driver(error) => {
+                let (kind, message) = meaning_of_driver(&error);
+                Fault::Refused {
+                    kind,
+                    message: format!("{place}: {message}"),
+                    source: Some(error.into()),
+                }
+            }
+            Fault::Refused {
+                kind,
+                message,
+                source,
+            } => Fault::Refused {
+                kind,
+                message: format!("{place}: {message}"),
+                source,
+            },
+            Fault::Silent => Fault::Silent,
+        }
     }
 
     /// What the database reports, if it is that.

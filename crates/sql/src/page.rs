@@ -42,14 +42,14 @@ pub async fn read_page_of_rows<D: Dialect>(
                 break;
             }
         }
-        if draft.fill_in_tags::<D>(connection, tags, id).await? {
+        let Some(incomplete) = draft.fill_in_tags::<D>(connection, tags, id).await? else {
             return Ok(draft.into_page());
-        }
+        };
         // Tags are removed only after what is deleted was raised, which the next reading shows.
         if deleted_before == Some(draft.deleted_to) {
-            return Err(Fault::corrupt(
-                "an event has more or fewer tags than it had when it was stored",
-            ));
+            return Err(Fault::corrupt(format!(
+                "sequence number {incomplete}: it has more or fewer tags than when it was stored"
+            )));
         }
         deleted_before = Some(draft.deleted_to);
     }
@@ -84,7 +84,10 @@ impl Draft {
         if get_optional_integer::<D>(row, 1)?.is_none() {
             return Ok(());
         }
-        let event = to_event::<D>(row)?;
+        let event = to_event::<D>(row).map_err(|fault| {
+            let number = get_number::<D>(row, 1).unwrap_or_default();
+            fault.about(format_args!("sequence number {number}"))
+        })?;
         let size = event.payload.len() + event.metadata.as_ref().map_or(0, Payload::len);
         let bytes = self.bytes.saturating_add(size);
         let is_full = !self.events.is_empty() && bytes > self.limit.max_bytes;
@@ -106,16 +109,16 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives false if an event was removed in between: then its tags are gone, too.
+    /// Gives an event whose tags are not there: they go with it, so it may have been removed in between.
     async fn fill_in_tags<D: Dialect>(
         &mut self,
         connection: &mut ConnectionOf<D>,
         sql: &SqlStr,
         id: &PersistenceId,
-    ) -> Result<bool, Fault> {
+    ) -> Result<Option<SequenceNr>, Fault> {
         let mut tagged = self.tags.iter().zip(&self.events);
         let Some((_, first)) = tagged.find(|(tags, _)| **tags > 0) else {
-            return Ok(true);
+            return Ok(None);
         };
         let last = self.events.last().unwrap_or(first);
         let mut values = Values::<D>::with_capacity(3);
@@ -131,11 +134,11 @@ impl Draft {
         for (event, expected) in self.events.iter_mut().zip(&self.tags) {
             let found = tags.remove(&event.sequence_nr).unwrap_or_default();
             if found.len() != *expected {
-                return Ok(false);
+                return Ok(Some(event.sequence_nr));
             }
             event.tags = found;
         }
-        Ok(true)
+        Ok(None)
     }
 
     fn into_page(self) -> ReplayPage {

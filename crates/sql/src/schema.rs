@@ -150,10 +150,11 @@ impl<D: Dialect> Component<D> {
     /// The version is noted after every step, so that a database which cannot take back its steps goes on where it
     /// was interrupted.
     pub async fn bring_up_to_date(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+        // Not looked at before the lock is there: between two looks others may make what the second one finds.
+        D::lock_schema(connection, &self.names).await?;
         if self.is_current(connection).await? {
             return Ok(());
         }
-        D::lock_schema(connection, &self.names).await?;
         D::Database::run(connection, self.versions.create.clone()).await?;
         let version = match self.version(connection).await? {
             Some(version) => version,

@@ -118,7 +118,7 @@ impl TestDatabase {
 
     /// The settings of stores with everything as it comes.
     pub(crate) fn options(&self) -> PostgresOptions {
-        PostgresOptions::new(self.url())
+        PostgresOptions::new(self.url()).with_store(|store| store.with_auto_initialize(true))
     }
 
     /// The name of a schema that nobody used before.

@@ -13,6 +13,8 @@ fn a_write_that_is_delivered_after_its_id_was_recovered_elsewhere_changes_nothin
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = runtime.block_on(TestDatabase::create());
     late_writes_are_refused(&database.url(), &|url| -> Arc<dyn Journal> {
-        Arc::new(PostgresJournal::new(PostgresOptions::new(url)).unwrap())
+        let options =
+            PostgresOptions::new(url).with_store(|store| store.with_auto_initialize(true));
+        Arc::new(PostgresJournal::new(options).unwrap())
     });
 }

@@ -1,0 +1,320 @@
+//! Measures what storing in groups costs: `cargo run --release --example measure_append URL [IDS] [SECONDS]`.
+//!
+//! Every variant appends single events of 200 bytes to ever other ids in groups, each group one statement, to tables
+//! of its own in a schema of the database `URL`; two connections do so side by side. What is printed is events per
+//! second and the ratio to a bare insert. See `docs/adr/0005-commit-order.md`.
+#![allow(clippy::unwrap_used, clippy::print_stdout)] // a tool for people, not part of the crate
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use actix_persistence_postgres::{PostgresJournal, PostgresOptions};
+use actix_persistence_storage_api::{
+    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, RecoveryRequest, Timestamp,
+    WriteOutcome, WriterId,
+};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, PgConnection};
+
+const ROUNDS: usize = 5;
+const WRITERS: usize = 2;
+const MIGRATION: &str = include_str!("../migrations/0001_journal.sql");
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Variant {
+    /// Rows into a table with a unique key, nothing else.
+    Bare,
+    /// The journal's rows, without the entity type and without the index for queries.
+    OwnRows,
+    /// The same, with the entity type.
+    EntityType,
+    /// And with the index for queries.
+    OrderingIndex,
+    /// And the fence, on which the rows depend by a look into a hash table.
+    Fenced,
+    /// The same, with a join in its place.
+    FencedJoin,
+    /// The same as `Fenced`, with the planner as the server has it.
+    FencedPlanned,
+    /// This crate's journal.
+    Journal,
+}
+
+const VARIANTS: [Variant; 8] = [
+    Variant::Bare,
+    Variant::OwnRows,
+    Variant::EntityType,
+    Variant::OrderingIndex,
+    Variant::Fenced,
+    Variant::FencedJoin,
+    Variant::FencedPlanned,
+    Variant::Journal,
+];
+
+#[tokio::main(flavor = "multi_thread", worker_threads = 2)]
+async fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let url = arguments.next().expect("the URL of a database");
+    let ids = arguments
+        .next()
+        .map_or(10_000, |text| text.parse().unwrap());
+    let seconds = arguments.next().map_or(1.0, |text| text.parse().unwrap());
+    let time = Duration::from_secs_f64(seconds);
+    println!("{ids} ids, {WRITERS} connections, medians of {ROUNDS} rounds of {seconds} s");
+    for group in [1, 100, 1_000] {
+        let mut rates = vec![Vec::new(); VARIANTS.len()];
+        for _ in 0..ROUNDS {
+            for (variant, rates) in VARIANTS.iter().zip(&mut rates) {
+                rates.push(rate(*variant, &url, ids, group, time).await);
+            }
+        }
+        let medians: Vec<f64> = rates.iter_mut().map(|rates| median(rates)).collect();
+        for (variant, median) in VARIANTS.iter().zip(&medians) {
+            let ratio = median / medians[0];
+            println!("group of {group:>5}  {variant:<15?} {median:>8.0}/s  {ratio:.2}");
+        }
+    }
+}
+
+fn median(rates: &mut [f64]) -> f64 {
+    rates.sort_by(f64::total_cmp);
+    rates[rates.len() / 2]
+}
+
+/// A share of the ids, whose next numbers are known.
+struct Load {
+    ids: Vec<PersistenceId>,
+    numbers: Vec<i64>,
+    next: usize,
+}
+
+impl Load {
+    fn of(writer: usize, ids: usize) -> Self {
+        let share = ids / WRITERS;
+        Self {
+            // A walk through all ids that does not follow their order.
+            ids: (0..share)
+                .map(|i| {
+                    PersistenceId::of("Account", &format!("{writer}-{:08}", i * 7_919 % share))
+                })
+                .collect(),
+            numbers: vec![0; share],
+            next: 0,
+        }
+    }
+
+    /// The next ids of a group with their next numbers, in order.
+    fn group(&mut self, size: usize) -> Vec<(PersistenceId, i64)> {
+        let picked = (0..size).map(|_| {
+            let at = self.next % self.ids.len();
+            self.next += 1;
+            self.numbers[at] += 1;
+            (self.ids[at].clone(), self.numbers[at])
+        });
+        let mut picked: Vec<_> = picked.collect();
+        picked.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        picked
+    }
+}
+
+async fn rate(variant: Variant, url: &str, ids: usize, group: usize, time: Duration) -> f64 {
+    let mut owner = connect(url, Variant::FencedPlanned).await;
+    execute(
+        &mut owner,
+        "DROP SCHEMA IF EXISTS measured CASCADE".to_owned(),
+    )
+    .await;
+    let tasks: Vec<_> = if variant == Variant::Journal {
+        let options = PostgresOptions::new(url)
+            .with_schema("measured")
+            .with_store(|store| store.with_auto_initialize(true));
+        let journal = Arc::new(PostgresJournal::new(options).unwrap());
+        journal.initialize().await.unwrap();
+        let loads = (0..WRITERS).map(|writer| Load::of(writer, ids));
+        loads
+            .map(|load| tokio::spawn(journal_task(Arc::clone(&journal), load, group, time)))
+            .collect()
+    } else {
+        make_tables(variant, &mut owner).await;
+        let mut tasks = Vec::new();
+        for writer in 0..WRITERS {
+            let connection = connect(url, variant).await;
+            let load = Load::of(writer, ids);
+            tasks.push(tokio::spawn(statement_task(
+                variant, connection, load, group, time,
+            )));
+        }
+        tasks
+    };
+    let mut rate = 0.0;
+    for task in tasks {
+        rate += task.await.unwrap();
+    }
+    rate
+}
+
+async fn connect(url: &str, variant: Variant) -> PgConnection {
+    let options: PgConnectOptions = url.parse().unwrap();
+    let mut connection = options.disable_statement_logging().connect().await.unwrap();
+    if variant != Variant::FencedPlanned {
+        execute(
+            &mut connection,
+            "SET enable_seqscan = off; SET jit = off".to_owned(),
+        )
+        .await;
+    }
+    connection
+}
+
+async fn execute(connection: &mut PgConnection, sql: String) {
+    sqlx::raw_sql(AssertSqlSafe(sql))
+        .execute(connection)
+        .await
+        .unwrap();
+}
+
+async fn make_tables(variant: Variant, owner: &mut PgConnection) {
+    execute(owner, "CREATE SCHEMA measured".to_owned()).await;
+    let mut tables = MIGRATION.to_owned();
+    for (key, name) in [
+        ("{event_table}", "measured.event"),
+        ("{tag_table}", "measured.tag"),
+        ("{metadata_table}", "measured.metadata"),
+        ("{event_index}", "event_ordering"),
+        ("{tag_index}", "tag_ordering"),
+        ("{unpurged_index}", "unpurged"),
+        ("{payload_type}", "bytea"),
+    ] {
+        tables = tables.replace(key, name);
+    }
+    execute(owner, tables).await;
+    let less = match variant {
+        Variant::Bare => {
+            "ALTER TABLE measured.event DROP COLUMN ordering, DROP COLUMN entity_type, DROP COLUMN slice, \
+             DROP COLUMN tag_count, DROP COLUMN adapter_manifest"
+        }
+        Variant::OwnRows => {
+            "DROP INDEX measured.event_ordering; ALTER TABLE measured.event DROP COLUMN entity_type"
+        }
+        Variant::EntityType => "DROP INDEX measured.event_ordering",
+        _ => "",
+    };
+    execute(owner, less.to_owned()).await;
+}
+
+async fn journal_task(
+    journal: Arc<PostgresJournal>,
+    mut load: Load,
+    group: usize,
+    time: Duration,
+) -> f64 {
+    let writer = WriterId::random();
+    for ids in load.ids.chunks(1_000) {
+        let request = |id: &PersistenceId| RecoveryRequest {
+            persistence_id: id.clone(),
+            writer,
+        };
+        let requests: Vec<_> = ids.iter().map(request).collect();
+        journal.recover_many(&requests).await.unwrap();
+    }
+    let start = Instant::now();
+    let mut events = 0;
+    while start.elapsed() < time {
+        let write = |(id, number): (PersistenceId, i64)| {
+            let payload = Payload::new(1, "bank.account:v1", vec![1; 200]);
+            let event = EventRecord::new(number as u64, Timestamp::now(), writer, payload);
+            AtomicWrite::new(id, 1, vec![event]).unwrap()
+        };
+        let writes = load.group(group).into_iter().map(write).collect();
+        let outcomes = journal.write_messages(writes).await.unwrap();
+        assert!(outcomes.iter().all(WriteOutcome::is_stored));
+        events += group;
+    }
+    events as f64 / start.elapsed().as_secs_f64()
+}
+
+async fn statement_task(
+    variant: Variant,
+    mut connection: PgConnection,
+    mut load: Load,
+    group: usize,
+    time: Duration,
+) -> f64 {
+    let ids: Vec<&str> = load.ids.iter().map(PersistenceId::as_str).collect();
+    sqlx::query(
+        "INSERT INTO measured.metadata SELECT id, 0, 0, 0, 1, decode(repeat('00', 16), 'hex') FROM unnest($1::text[]) AS n (id)",
+    )
+    .bind(ids)
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    let sql = sql(variant);
+    let start = Instant::now();
+    let mut events = 0;
+    while start.elapsed() < time {
+        append(&mut connection, &sql, variant, &load.group(group)).await;
+        events += group;
+    }
+    events as f64 / start.elapsed().as_secs_f64()
+}
+
+fn sql(variant: Variant) -> String {
+    let (columns, values) = if variant == Variant::Bare {
+        ("", "")
+    } else {
+        (
+            ", slice, adapter_manifest, tag_count",
+            ", slice, adapter_manifest, 0",
+        )
+    };
+    let insert = format!(
+        "INSERT INTO measured.event (persistence_id, sequence_nr, timestamp, writer_uuid, serializer_id, event_manifest, \
+         payload{columns}) SELECT n.id, n.sequence_nr, timestamp, writer, serializer, manifest, payload{values} \
+         FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::text[], $7::bytea[], \
+         $8::smallint[], $9::text[]) AS n (id, sequence_nr, timestamp, writer, serializer, manifest, payload, slice, \
+         adapter_manifest)"
+    );
+    let filter = match variant {
+        Variant::Fenced | Variant::FencedPlanned => {
+            "WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE"
+        }
+        Variant::FencedJoin => "WHERE n.id IN (SELECT persistence_id FROM fenced)",
+        _ => return insert,
+    };
+    format!(
+        "WITH fenced AS (UPDATE measured.metadata AS m SET highest = h.last \
+         FROM unnest($1::text[], $10::bigint[], $11::bigint[], $2::bigint[]) AS h (id, epoch, before, last) \
+         WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND m.highest = h.before RETURNING m.persistence_id), \
+         stored AS ({insert} {filter}) \
+         SELECT h.place FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place) \
+         WHERE h.id NOT IN (SELECT persistence_id FROM fenced)"
+    )
+}
+
+async fn append(
+    connection: &mut PgConnection,
+    sql: &str,
+    variant: Variant,
+    rows: &[(PersistenceId, i64)],
+) {
+    let number = rows.len();
+    let numbers: Vec<i64> = rows.iter().map(|(_, number)| *number).collect();
+    let slices: Vec<i16> = rows.iter().map(|(id, _)| id.slice() as i16).collect();
+    let ids: Vec<&str> = rows.iter().map(|(id, _)| id.as_str()).collect();
+    let mut query = sqlx::query(AssertSqlSafe(sql.to_owned()))
+        .bind(ids)
+        .bind(numbers.clone())
+        .bind(vec![Timestamp::now().as_micros(); number])
+        .bind(vec![&[7_u8; 16][..]; number])
+        .bind(vec![1_i64; number])
+        .bind(vec!["bank.account:v1"; number])
+        .bind(vec![&[1_u8; 200][..]; number])
+        .bind(slices)
+        .bind(vec![""; number]);
+    if sql.starts_with("WITH") {
+        let before: Vec<i64> = numbers.iter().map(|number| number - 1).collect();
+        query = query.bind(vec![1_i64; number]).bind(before);
+    }
+    let losers = query.fetch_all(connection).await.unwrap();
+    assert!(losers.is_empty(), "{variant:?}: {} lost", losers.len());
+}
