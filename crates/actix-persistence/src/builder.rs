@@ -48,6 +48,8 @@ impl Builder {
                 Arc::new(actix_persistence_sqlite::SqlitePlugin::new()),
                 #[cfg(feature = "postgres")]
                 Arc::new(actix_persistence_postgres::PostgresPlugin::new()),
+                #[cfg(feature = "mysql")]
+                Arc::new(actix_persistence_mysql::MysqlPlugin::new()),
             ],
             made: MadeStores::default(),
             made_ids: Vec::new(),

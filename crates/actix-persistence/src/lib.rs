@@ -47,6 +47,8 @@ pub use actix_persistence_storage_api::{
 };
 
 pub use actix_persistence_memory as memory;
+#[cfg(feature = "mysql")]
+pub use actix_persistence_mysql as mysql;
 #[cfg(feature = "postgres")]
 pub use actix_persistence_postgres as postgres;
 #[cfg(feature = "sqlite")]

@@ -58,7 +58,10 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     ///
     /// What is released never changes. Where a step is not undone when it breaks, it can be repeated.
     const JOURNAL_STEPS: &'static [&'static str];
-    /// The same of the snapshot store.
+    /// The tables of the journal beside those that every database has, by what follows on the name of the table of events:
+    /// `ordering` for `event_journal_ordering`.
+    const MORE_JOURNAL_TABLES: &'static [&'static str] = &[];
+    /// The steps of the snapshot store's schema.
     const SNAPSHOT_STEPS: &'static [&'static str];
 
     /// How accounts get their rights; none if the database knows no accounts.

@@ -43,8 +43,10 @@ impl<D: Dialect> Component<D> {
     /// # Errors
     /// If a name cannot be used.
     pub(crate) fn journal(names: Names, options: &StoreOptions) -> Result<Self, InvalidOption> {
-        let tables = options.journal_tables()?;
-        Ok(Self::new("journal", tables.into(), D::JOURNAL_STEPS, names))
+        let mut tables = Vec::from(options.journal_tables()?);
+        let events = tables[0].clone();
+        tables.extend(D::MORE_JOURNAL_TABLES.iter().map(|more| events.index(more)));
+        Ok(Self::new("journal", tables, D::JOURNAL_STEPS, names))
     }
 
     /// The table `{snapshot_table}`.

@@ -1,0 +1,62 @@
+-- Version 1 of the journal. The names in braces are settings, checked before they are put in.
+-- Every statement can be repeated: making tables ends a transaction, so a step may break in the middle.
+
+-- `ordering` is the offset of queries, which others store: in each of eight partitions of the slices numbers have no gaps
+-- and are in the order of commits. Slices that differ by 8 are together, as they are in the lanes of a journal.
+-- `bytes` counts both payloads, so that a page is cut without reading them.
+CREATE TABLE IF NOT EXISTS {event_table} (
+    persistence_id         VARBINARY(255) NOT NULL, -- UTF-8; bytes, because every collation takes some ids for equal
+    sequence_nr            BIGINT         NOT NULL,
+    ordering               BIGINT         NOT NULL,
+    slice                  SMALLINT       NOT NULL,
+    partition_nr           TINYINT        GENERATED ALWAYS AS (slice % 8) VIRTUAL,
+    entity_type            VARBINARY(255) GENERATED ALWAYS AS
+        (LEFT(persistence_id, GREATEST(LOCATE(X'7C', persistence_id), 1) - 1)) VIRTUAL, -- up to the first '|'
+    timestamp              BIGINT         NOT NULL, -- microseconds since 1970, UTC
+    writer_uuid            BINARY(16)     NOT NULL,
+    serializer_id          BIGINT         NOT NULL,
+    event_manifest         VARCHAR(255)   NOT NULL,
+    adapter_manifest       VARCHAR(255)   NOT NULL,
+    tag_count              INT            NOT NULL,
+    bytes                  BIGINT         NOT NULL,
+    metadata_serializer_id BIGINT,                  -- all three of metadata or none
+    metadata_manifest      VARCHAR(255),
+    metadata_payload       LONGBLOB,
+    payload                {payload_type},
+    PRIMARY KEY (persistence_id, sequence_nr)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+CREATE TABLE IF NOT EXISTS {tag_table} (
+    persistence_id VARBINARY(255) NOT NULL,
+    sequence_nr    BIGINT         NOT NULL,
+    tag            VARBINARY(255) NOT NULL, -- UTF-8
+    slice          SMALLINT       NOT NULL,
+    partition_nr   TINYINT        GENERATED ALWAYS AS (slice % 8) STORED,
+    ordering       BIGINT         NOT NULL,
+    PRIMARY KEY (persistence_id, sequence_nr, tag),
+    KEY {tag_index} (tag, partition_nr, ordering)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- One row for each persistence id that was ever recovered in order to write; every number in it is only ever raised.
+CREATE TABLE IF NOT EXISTS {metadata_table} (
+    persistence_id VARBINARY(255) NOT NULL PRIMARY KEY,
+    highest        BIGINT         NOT NULL, -- the number of the newest event ever stored
+    deleted_to     BIGINT         NOT NULL, -- no event up to here is shown
+    purged_to      BIGINT         NOT NULL, -- no row up to here is left
+    epoch          BIGINT         NOT NULL,
+    writer_uuid    BINARY(16)     NOT NULL, -- of that epoch
+    unpurged       TINYINT        GENERATED ALWAYS AS (CASE WHEN purged_to < deleted_to THEN 1 END) STORED,
+    KEY {unpurged_index} (unpurged, persistence_id),
+    CHECK (deleted_to <= highest),
+    CHECK (purged_to <= deleted_to)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+-- How far each partition is numbered. A transaction raises the row just before it stores events and holds it until its
+-- commit, so that nobody can see a number before the lower ones.
+CREATE TABLE IF NOT EXISTS {ordering_table} (
+    partition_nr TINYINT NOT NULL PRIMARY KEY,
+    newest       BIGINT  NOT NULL
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
+INSERT IGNORE INTO {ordering_table} (partition_nr, newest)
+VALUES (0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (6, 0), (7, 0);

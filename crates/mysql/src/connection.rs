@@ -1,0 +1,106 @@
+//! How connections are opened, and which of them may be used again.
+
+mod opening;
+
+use std::time::Duration;
+
+use actix_persistence_sql::{Connector, Fault, InvalidOption, Role, ServerPlace};
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::{Connection, MySqlConnection};
+use tokio::time::timeout;
+
+use crate::options::KIND;
+use crate::{Mysql, MysqlOptions};
+
+/// A connection that waited for longer is asked whether the server is still there.
+const FRESH: Duration = Duration::from_secs(1);
+/// A connection that waited for longer is not used again: the server ends a session at [`opening::IDLE`].
+const STALE: Duration = Duration::from_secs(60);
+
+/// Opens connections to one database.
+#[derive(Clone, Debug)]
+pub struct MysqlConnector {
+    place: ServerPlace,
+    options: MysqlOptions,
+}
+
+impl MysqlConnector {
+    pub(crate) fn new(options: &MysqlOptions) -> Result<Self, InvalidOption> {
+        Ok(Self {
+            place: options.server.place(&KIND)?,
+            options: options.clone(),
+        })
+    }
+}
+
+impl Connector for MysqlConnector {
+    type Dialect = Mysql;
+    type Open = MySqlConnection;
+
+    async fn open(&self, role: Role) -> Result<MySqlConnection, Fault> {
+        let limit = self.options.server.connect_timeout;
+        let opened = timeout(limit, opening::open(&self.place, &self.options, role)).await;
+        opened.unwrap_or_else(|_| {
+            Err(Fault::refused(
+                StorageErrorKind::Unavailable,
+                "the server does not answer in time; see whether it is overloaded or hangs, or raise 'connect-timeout'",
+            ))
+        })
+    }
+
+    fn connection(open: &mut MySqlConnection) -> &mut MySqlConnection {
+        open
+    }
+
+    async fn is_usable(&self, open: &mut MySqlConnection, idle: Duration) -> Result<bool, Fault> {
+        if idle < FRESH {
+            return Ok(true);
+        }
+        if idle > STALE {
+            return Ok(false);
+        }
+        let answer = timeout(self.options.server.connect_timeout, open.ping()).await;
+        Ok(matches!(answer, Ok(Ok(()))))
+    }
+
+    fn check_committed(&self, _: &MySqlConnection) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn prepare(&self, _: &mut MySqlConnection) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn seats(&self, role: Role) -> usize {
+        self.options.server.seats(role)
+    }
+
+    fn patience(&self) -> (Duration, &'static str) {
+        (
+            self.options.server.acquire_timeout,
+            "see what keeps the server busy, or raise 'writers', 'read-connections' or 'acquire-timeout'",
+        )
+    }
+
+    fn time_limit(&self) -> Option<Duration> {
+        Some(self.options.server.client_timeout())
+    }
+
+    fn place(&self) -> String {
+        self.place.to_string()
+    }
+
+    fn difference(&self, other: &Self) -> Option<&'static str> {
+        let (one, two) = (&self.options, &other.options);
+        let limits = |options: &MysqlOptions| {
+            let store = &options.store;
+            (store.max_event_bytes, store.max_snapshot_bytes)
+        };
+        self.place
+            .difference(&other.place)
+            .or_else(|| one.server.difference(&two.server))
+            .or_else(|| (one.durability != two.durability).then_some("durability"))
+            .or_else(|| (limits(one).0 != limits(two).0).then_some("max-event-bytes"))
+            .or_else(|| (limits(one).1 != limits(two).1).then_some("max-snapshot-bytes"))
+    }
+}

@@ -1,0 +1,259 @@
+//! Opening a session, and checking that the server is what durability needs.
+
+use std::time::Duration;
+
+use actix_persistence_sql::{
+    Fault, Names, Role, Secret, ServerPlace, Tls, TlsMode, get_integer, get_optional_integer,
+    get_text,
+};
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::mysql::{MySqlConnectOptions, MySqlRow, MySqlSslMode};
+use sqlx::{ConnectOptions, Executor, MySqlConnection};
+
+use crate::options::Durability;
+use crate::queries::{LIMIT_MARIADB, LIMIT_MYSQL, SERVER, SET_SESSION};
+use crate::{Mysql, MysqlOptions};
+
+/// After how long without a word the server takes the client for gone, and frees what it has locked.
+pub(super) const IDLE: Duration = Duration::from_secs(120);
+
+/// Making tables larger or other takes as long as it takes.
+const MIGRATION: Duration = Duration::from_secs(3_600);
+
+/// Nine sizes of a handful of statements, and the others: none is prepared twice.
+const STATEMENTS: usize = 256;
+
+/// What a packet holds beside a payload, at most.
+const PACKET_BESIDE: usize = 8 * 1024;
+/// Less than any server has by default; small groups are sent in one packet of up to half of that.
+const LEAST_PACKET: i64 = 1024 * 1024;
+
+pub(super) async fn open(
+    place: &ServerPlace,
+    options: &MysqlOptions,
+    role: Role,
+) -> Result<MySqlConnection, Fault> {
+    let login = login(place, &place.password.read().await?);
+    let mut connection = login.connect().await.map_err(unreachable)?;
+    let row = sqlx::query(SERVER)
+        .persistent(false)
+        .fetch_one(&mut connection)
+        .await?;
+    let server = Server::of(&row)?;
+    server.check_version()?;
+    if role != Role::Reader {
+        server.check_writing(options)?;
+    }
+    let limits = limits(&server, options, role);
+    let sql = limits.fill(SET_SESSION);
+    connection.execute(sqlx::raw_sql(sql)).await?;
+    let sql = limits.fill(match server.is_mariadb {
+        true => LIMIT_MARIADB,
+        false => LIMIT_MYSQL,
+    });
+    connection.execute(sqlx::raw_sql(sql)).await?;
+    Ok(connection)
+}
+
+/// What a server says of itself.
+#[derive(Debug)]
+struct Server {
+    is_mariadb: bool,
+    version: (u64, u64, u64),
+    text: String,
+    max_allowed_packet: i64,
+    flush_log_at_commit: i64,
+    has_binary_log: bool,
+    sync_binary_log: i64,
+    is_read_only: bool,
+    logs_statements: bool,
+}
+
+impl Server {
+    fn of(row: &MySqlRow) -> Result<Self, Fault> {
+        let text = get_text::<Mysql>(row, 0)?;
+        Ok(Self {
+            is_mariadb: text.to_ascii_lowercase().contains("mariadb"),
+            version: version_of(&text),
+            text,
+            max_allowed_packet: get_integer::<Mysql>(row, 1)?,
+            flush_log_at_commit: get_integer::<Mysql>(row, 2)?,
+            has_binary_log: get_integer::<Mysql>(row, 3)? != 0,
+            sync_binary_log: get_integer::<Mysql>(row, 4)?,
+            is_read_only: get_optional_integer::<Mysql>(row, 5)?.unwrap_or_default() != 0,
+            logs_statements: get_text::<Mysql>(row, 6)? == "STATEMENT",
+        })
+    }
+
+    fn check_version(&self) -> Result<(), Fault> {
+        let (name, oldest) = match self.is_mariadb {
+            true => ("MariaDB", (10, 6, 0)),
+            false => ("MySQL", (8, 0, 16)),
+        };
+        if self.version >= oldest {
+            return Ok(());
+        }
+        let (major, minor, patch) = oldest;
+        Err(unsupported(format!(
+            "the server is {name} {}; use {major}.{minor}.{patch} or newer",
+            self.text
+        )))
+    }
+
+    fn check_writing(&self, options: &MysqlOptions) -> Result<(), Fault> {
+        if self.is_read_only {
+            return Err(Fault::refused(
+                StorageErrorKind::AccessDenied,
+                "the server is read-only (read_only is on); name the primary, or switch that off",
+            ));
+        }
+        if self.has_binary_log && self.logs_statements {
+            return Err(unsupported(
+                "the binary log takes statements instead of rows; set the server's binlog_format to ROW or MIXED",
+            ));
+        }
+        if options.durability == Durability::Disk {
+            self.check_durability()?;
+        }
+        self.check_packet(options)
+    }
+
+    fn check_durability(&self) -> Result<(), Fault> {
+        // 3 is one of MariaDB, and flushes even more often.
+        if ![1, 3].contains(&self.flush_log_at_commit) {
+            return Err(unsupported(format!(
+                "the server confirms commits that a crash may take back (innodb_flush_log_at_trx_commit is {}); set it \
+                 to 1, or 'durability' to \"server\" if that is wanted",
+                self.flush_log_at_commit
+            )));
+        }
+        if self.has_binary_log && self.sync_binary_log != 1 {
+            return Err(unsupported(format!(
+                "the server confirms commits that a crash may take back (sync_binlog is {}, and there is a binary \
+                 log); set it to 1, or 'durability' to \"server\" if that is wanted",
+                self.sync_binary_log
+            )));
+        }
+        Ok(())
+    }
+
+    fn check_packet(&self, options: &MysqlOptions) -> Result<(), Fault> {
+        let limit = self.max_allowed_packet;
+        if limit < LEAST_PACKET {
+            return Err(unsupported(format!(
+                "the server takes {limit} bytes at once (max_allowed_packet); raise that to {LEAST_PACKET} or more"
+            )));
+        }
+        let store = &options.store;
+        for (key, bytes) in [
+            ("max-event-bytes", store.max_event_bytes),
+            ("max-snapshot-bytes", store.max_snapshot_bytes),
+        ] {
+            let needed = bytes.saturating_add(PACKET_BESIDE);
+            if !i64::try_from(needed).is_ok_and(|needed| needed <= limit) {
+                return Err(unsupported(format!(
+                    "the server takes {limit} bytes at once (max_allowed_packet), and '{key}' is {bytes}; lower \
+                     '{key}', or raise max_allowed_packet to {needed} or more"
+                )));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The driver's defaults depend on the server: everything is set. Texts are exchanged in UTF-8.
+fn login(place: &ServerPlace, password: &Secret) -> MySqlConnectOptions {
+    let options = MySqlConnectOptions::new()
+        .host(&place.host)
+        .port(place.port)
+        .database(&place.database)
+        .username(&place.user)
+        .password(password.expose())
+        .charset("utf8mb4")
+        .pipes_as_concat(false)
+        .no_engine_substitution(false)
+        .timezone(None)
+        .statement_cache_capacity(STATEMENTS)
+        .disable_statement_logging();
+    let options = match &place.socket {
+        Some(socket) => options.socket(socket),
+        None => options,
+    };
+    with_tls(options, &place.tls)
+}
+
+fn with_tls(options: MySqlConnectOptions, tls: &Tls) -> MySqlConnectOptions {
+    let mode = match tls.mode {
+        TlsMode::Disable => return options.ssl_mode(MySqlSslMode::Disabled),
+        TlsMode::Require => MySqlSslMode::Required,
+        TlsMode::VerifyCa => MySqlSslMode::VerifyCa,
+        _ => MySqlSslMode::VerifyIdentity,
+    };
+    let options = options.ssl_mode(mode);
+    let options = match &tls.root_certificate {
+        Some(path) => options.ssl_ca(path),
+        None => options,
+    };
+    match &tls.client {
+        Some((certificate, key)) => options.ssl_client_cert(certificate).ssl_client_key(key),
+        None => options,
+    }
+}
+
+/// The time limits, as the server counts them: whole seconds, at least one.
+fn limits(server: &Server, options: &MysqlOptions, role: Role) -> Names {
+    let statement = match role {
+        Role::SetUp { .. } => MIGRATION,
+        Role::Writer | Role::Reader => options.server.statement_timeout,
+    };
+    let seconds = |time: Duration| time.as_secs_f64().ceil().max(1.0) as u64;
+    let transaction = match server.is_mariadb {
+        // Between two statements there is only this crate; its task may have been suspended.
+        true => options.server.client_timeout(),
+        false => IDLE,
+    };
+    Names::new('`', None)
+        .text(
+            "lock_seconds",
+            &seconds(options.server.lock_timeout).to_string(),
+        )
+        .text("idle_seconds", &IDLE.as_secs().to_string())
+        .text("statement_seconds", &statement.as_secs_f64().to_string())
+        .text("statement_milliseconds", &statement.as_millis().to_string())
+        .text("transaction_seconds", &seconds(transaction).to_string())
+}
+
+/// As in `10.11.6-MariaDB-log` or `8.0.36`; some servers of MariaDB put `5.5.5-` before it.
+fn version_of(text: &str) -> (u64, u64, u64) {
+    let text = text.strip_prefix("5.5.5-").unwrap_or(text);
+    let numbers = text.split('-').next().unwrap_or_default();
+    let mut numbers = numbers.split('.').map(|part| part.parse().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    (next(), next(), next())
+}
+
+/// Before there is a connection, none was lost.
+fn unreachable(error: sqlx::Error) -> Fault {
+    match error {
+        sqlx::Error::Io(error) => Fault::Refused {
+            kind: StorageErrorKind::Unavailable,
+            message: "no server can be reached there; see whether it runs, and check host and port"
+                .to_owned(),
+            source: Some(error.into()),
+        },
+        // A password that the server wants encrypted by the driver itself.
+        sqlx::Error::Configuration(_) => Fault::refused(
+            StorageErrorKind::AccessDenied,
+            "the server takes the password over encrypted connections only; set 'tls', or give the user the plugin \
+             mysql_native_password",
+        ),
+        error => error.into(),
+    }
+}
+
+fn unsupported(message: impl Into<String>) -> Fault {
+    Fault::refused(StorageErrorKind::Unsupported, message)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! MySQL and MariaDB, as the code that all databases share sees them.
+
+use actix_persistence_sql::{
+    Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, RoleTexts,
+    SnapshotStatements, VersionTexts,
+};
+use actix_persistence_storage_api::{
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+};
+use sqlx::MySqlConnection;
+use sqlx::error::DatabaseError;
+
+use crate::connection::MysqlConnector;
+use crate::queries::{self, JournalQueries};
+use crate::{MysqlOptions, error, journal, schema};
+
+/// MySQL 8 and MariaDB 10.11, and newer.
+#[derive(Debug)]
+pub enum Mysql {}
+
+impl Dialect for Mysql {
+    const NAME: &'static str = "mysql";
+    type Database = sqlx::MySql;
+    type Options = MysqlOptions;
+    type Connector = MysqlConnector;
+    type JournalQueries = JournalQueries;
+
+    const ONE_STATEMENT: bool = false;
+    const ATTEMPTS: u32 = 3;
+    const BEGIN: &'static str = queries::BEGIN;
+    const BEGIN_READING: &'static str = queries::BEGIN_READING;
+    const COMMIT: &'static str = queries::COMMIT;
+    const KEYS_ARE_BYTES: bool = true;
+
+    const VERSIONS: VersionTexts = schema::VERSIONS;
+    const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
+    const MORE_JOURNAL_TABLES: &'static [&'static str] = schema::MORE_JOURNAL_TABLES;
+    const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
+    const ROLES: Option<RoleTexts> = Some(schema::ROLES);
+
+    fn lanes(options: &MysqlOptions) -> usize {
+        options.server.writers
+    }
+
+    fn connector(options: &MysqlOptions) -> Result<MysqlConnector, InvalidOption> {
+        MysqlConnector::new(options)
+    }
+
+    fn names(options: &MysqlOptions) -> Result<Names, InvalidOption> {
+        let names = Names::new('`', None).table("ordering_table", &options.ordering_table()?);
+        Ok(names.text("payload_type", options.payload_column.sql_type()))
+    }
+
+    fn meaning(error: &dyn DatabaseError) -> Meaning {
+        error::meaning(error)
+    }
+
+    fn source(error: Box<dyn DatabaseError>) -> Box<dyn std::error::Error + Send + Sync> {
+        error::source(&*error)
+    }
+
+    fn journal_statements(names: &Names) -> JournalStatements {
+        queries::journal_statements(names)
+    }
+
+    fn snapshot_statements(names: &Names) -> SnapshotStatements {
+        queries::snapshot_statements(names)
+    }
+
+    fn journal_queries(names: &Names) -> JournalQueries {
+        JournalQueries::new(names)
+    }
+
+    async fn recover(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        requests: Vec<RecoveryRequest>,
+    ) -> Result<Vec<Recovered>, Fault> {
+        journal::recover(connection, queries, requests).await
+    }
+
+    async fn append(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        group: Group,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        journal::append(connection, queries, group).await
+    }
+
+    async fn read_page(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        id: &PersistenceId,
+        range: ReplayRange,
+        limit: PageLimit,
+    ) -> Result<ReplayPage, Fault> {
+        journal::read_page(connection, queries, id, range, limit).await
+    }
+
+    async fn lock_schema(connection: &mut MySqlConnection, _: &Names) -> Result<(), Fault> {
+        schema::lock(connection).await
+    }
+
+    async fn check_writable(connection: &mut MySqlConnection, names: &Names) -> Result<(), Fault> {
+        schema::check_writable(connection, names).await
+    }
+
+    fn is_disturbed(fault: &Fault) -> bool {
+        error::is_disturbed(fault)
+    }
+}

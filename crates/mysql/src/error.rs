@@ -1,0 +1,189 @@
+//! What the error numbers of MySQL and MariaDB mean for the caller: the one place that decides.
+
+use std::error::Error;
+use std::fmt;
+
+use actix_persistence_sql::{Fault, Meaning};
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::error::DatabaseError;
+use sqlx::mysql::MySqlDatabaseError;
+
+/// What is kept of an error: its text may quote a value, so only what is known not to is told.
+#[derive(Debug)]
+struct Reported {
+    number: u16,
+    state: String,
+    /// Left out where the server quotes values of rows.
+    message: Option<String>,
+}
+
+impl fmt::Display for Reported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.message {
+            Some(message) => write!(
+                f,
+                "{message} (error {}, SQLSTATE {})",
+                self.number, self.state
+            ),
+            None => write!(f, "error {}, SQLSTATE {}", self.number, self.state),
+        }
+    }
+}
+
+impl Error for Reported {}
+
+/// Errors whose text quotes a value: a key, a text that cannot be converted, a piece of a statement.
+const QUOTING: [u16; 11] = [
+    1062, 1064, 1264, 1292, 1366, 1367, 1406, 1586, 3140, 3141, 4038,
+];
+
+/// The error without what may quote rows.
+pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> {
+    let number = number(error);
+    Box::new(Reported {
+        number,
+        state: error.code().unwrap_or_default().into_owned(),
+        message: (!QUOTING.contains(&number)).then(|| error.message().to_owned()),
+    })
+}
+
+/// What an error means, by its number:
+/// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
+/// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>.
+///
+/// Nothing is certain about a commit that fails. What comes before it is not stored, whatever it says: the connection is
+/// closed, and nobody will ever commit on it.
+pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
+    meaning_of_number(number(error)).unknown()
+}
+
+/// Whether initialising may work when it is tried again after a moment.
+pub(crate) fn is_disturbed(fault: &Fault) -> bool {
+    let waits_for_others = |number| number == 1205 || meaning_of_number(number).again;
+    fault
+        .reported()
+        .is_some_and(|error| waits_for_others(number(error)))
+}
+
+fn number(error: &dyn DatabaseError) -> u16 {
+    error
+        .try_downcast_ref::<MySqlDatabaseError>()
+        .map_or(0, MySqlDatabaseError::number)
+}
+
+fn meaning_of_number(number: u16) -> Meaning {
+    use StorageErrorKind::*;
+    match number {
+        // A deadlock, and what newer servers of MariaDB say instead: a row has changed since it was read.
+        1213 | 1020 => Meaning::new(Unavailable, IN_THE_WAY).again(),
+        // It has waited for all the time that it may.
+        1205 => Meaning::new(Unavailable, LOCKED),
+        1317 => Meaning::new(Unavailable, "somebody ended the statement"),
+        // Statement time-outs of MySQL and MariaDB.
+        3024 | 1969 => Meaning::new(Timeout, TOOK_TOO_LONG),
+        // Shut down; gone; lost; killed; killed at a time-out; a transaction or session idle for too long.
+        1053 | 1077 | 2006 | 2013 | 1927 | 1152 | 1158..=1161 | 3169 | 4031 => {
+            Meaning::new(Unavailable, ENDED).ends_connection()
+        }
+        1040 | 1203 | 1226 => Meaning::new(Unavailable, TOO_MANY_CONNECTIONS),
+        1021 | 1114 | 3019 => {
+            Meaning::new(Unavailable, "the server's disk is full; free some space")
+        }
+        1037 | 1038 | 1041 | 1206 => Meaning::new(
+            Unavailable,
+            "the server is short of memory or another resource",
+        ),
+        1290 | 1836 | 1792 | 1874 | 3100 => Meaning::new(AccessDenied, READ_ONLY).ends_connection(),
+        1045 | 1130 | 1129 | 1251 | 1275 | 1698 | 1862 | 1820 | 3118 | 3159 | 4151 => {
+            Meaning::new(AccessDenied, NO_LOGIN)
+        }
+        1044 | 1142 | 1143 | 1227 | 1370 | 1410 => Meaning::new(AccessDenied, NO_PRIVILEGE),
+        1046 | 1049 => Meaning::new(AccessDenied, NO_DATABASE),
+        1054 | 1146 | 1136 | 1364 | 1347 | 1471 => Meaning::new(SchemaMismatch, OTHER_TABLES),
+        1153 | 1162 | 1301 | 1118 | 1390 | 1461 => Meaning::new(TooLarge, TOO_LARGE),
+        3819 | 4025 | 1366 | 1367 | 3140 => Meaning::new(Unsupported, NOT_WHAT_THE_COLUMN_TAKES),
+        1406 | 1264 => Meaning::new(
+            Unsupported,
+            "a value is too long or too high for its column",
+        ),
+        1022 | 1048 | 1062 | 1169 | 1586 => Meaning::new(Corrupt, CONTRADICTION),
+        1034 | 1035 | 1194 | 1195 | 1712 | 1877 | 145 => Meaning::new(Corrupt, DAMAGED),
+        1665 => Meaning::new(Unsupported, STATEMENT_LOGGING),
+        1286 | 1235 => Meaning::new(Unsupported, "the server lacks InnoDB or another feature"),
+        _ => Meaning::new(Backend, "the database refuses"),
+    }
+}
+
+const IN_THE_WAY: &str = "other transactions were in the way";
+const LOCKED: &str = "another transaction holds a lock; let it finish, or raise 'lock-timeout'";
+const TOOK_TOO_LONG: &str =
+    "the server ended the statement; see what keeps it busy, or raise 'statement-timeout'";
+const ENDED: &str = "the server ended the connection";
+const TOO_MANY_CONNECTIONS: &str = "the server has too many connections; raise its max_connections, or lower \
+     'writers' and 'read-connections'";
+const READ_ONLY: &str = "the server is read-only; name the primary, or switch read_only off";
+const NO_LOGIN: &str =
+    "the login is refused; check user and password, and from where the user may log in";
+const NO_PRIVILEGE: &str =
+    "the user lacks a privilege; grant it, or let the owner of the tables start once";
+const NO_DATABASE: &str = "there is no such database; create it, or name another one";
+const OTHER_TABLES: &str = "tables or columns are missing or differ; set 'auto-initialize = true' once, or check the \
+     names of tables";
+const TOO_LARGE: &str = "a value is larger than the server takes; make it smaller, or raise the server's max_allowed_packet";
+const NOT_WHAT_THE_COLUMN_TAKES: &str = "a value is not what its column takes; with a 'payload-column' of \"json\" use a \
+     serializer that writes JSON";
+const CONTRADICTION: &str = "the tables contradict each other; see what else writes to them";
+const DAMAGED: &str = "a table is damaged; run 'CHECK TABLE', and restore a backup";
+const STATEMENT_LOGGING: &str = "the binary log takes statements instead of rows; set the server's binlog_format to ROW or MIXED";
+
+#[cfg(test)]
+mod tests {
+    use actix_persistence_storage_api::Effect;
+
+    use super::*;
+
+    #[test]
+    fn every_number_of_the_table_has_a_kind_of_its_own_meaning() {
+        use StorageErrorKind::*;
+        for (number, kind) in [
+            (1213, Unavailable),
+            (1205, Unavailable),
+            (1969, Timeout),
+            (3024, Timeout),
+            (1053, Unavailable),
+            (1927, Unavailable),
+            (1040, Unavailable),
+            (1021, Unavailable),
+            (1290, AccessDenied),
+            (1045, AccessDenied),
+            (1142, AccessDenied),
+            (1049, AccessDenied),
+            (1146, SchemaMismatch),
+            (1153, TooLarge),
+            (4025, Unsupported),
+            (3819, Unsupported),
+            (1062, Corrupt),
+            (1665, Unsupported),
+            (1064, Backend),
+            (0, Backend),
+        ] {
+            assert_eq!(meaning_of_number(number).kind, kind, "{number}");
+        }
+    }
+
+    #[test]
+    fn only_conflicts_of_transactions_are_tried_again() {
+        let again: Vec<u16> = (0..5_000)
+            .filter(|number| meaning_of_number(*number).again)
+            .collect();
+        assert_eq!(again, [1020, 1213]);
+    }
+
+    #[test]
+    fn an_error_of_a_commit_leaves_the_outcome_unknown() {
+        for number in [1213, 1290, 1927, 0] {
+            let meaning = meaning_of_number(number).unknown();
+            assert_eq!(meaning.effect, Effect::Unknown, "{number}");
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What the journal does in its own way: taking over, storing, reading a page.
+
+mod append;
+mod recover;
+mod replay;
+
+pub(crate) use append::append;
+pub(crate) use recover::recover;
+pub(crate) use replay::read_page;

@@ -1,0 +1,106 @@
+//! Storing a group of events.
+
+mod insert;
+mod numbering;
+
+use std::collections::{HashMap, HashSet};
+
+use actix_persistence_sql::{ConnectionOf, Fault, Group, Head, Values, get_integer, get_key};
+use actix_persistence_storage_api::PersistenceId;
+use sqlx::{Executor, MySqlConnection};
+
+use crate::Mysql;
+use crate::queries::{BEGIN, JournalQueries, ROLLBACK, chunk_sizes};
+
+/// Stores the events of the ids that pass the fence, in the transaction of the caller, and gives those that do not.
+pub(crate) async fn append(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    mut group: Group,
+) -> Result<Vec<PersistenceId>, Fault> {
+    let mut losers = Vec::new();
+    if !raise(connection, queries, &group.heads).await? {
+        // Some were raised, some were not, and some may have been inserted that must not be there.
+        begin_again(connection).await?;
+        losers = take_losers(connection, queries, &mut group).await?;
+        if !raise(connection, queries, &group.heads).await? {
+            return Err(Fault::corrupt(
+                "a locked row of the metadata table has changed; see what else writes to it",
+            ));
+        }
+    }
+    if group.events.is_empty() {
+        return Ok(losers);
+    }
+    let orderings = numbering::number(connection, queries, &group.events).await?;
+    insert::insert(connection, queries, group.events, &orderings).await?;
+    Ok(losers)
+}
+
+/// Raises the highest numbers, and tells whether all of them were as expected.
+async fn raise(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    heads: &[Head],
+) -> Result<bool, Fault> {
+    let mut rest = heads;
+    for size in chunk_sizes(heads.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Mysql>::with_capacity(4 * size);
+        for head in chunk {
+            values.id(&head.id);
+            values.integer(head.last);
+            values.integer(head.before);
+            values.integer(head.epoch);
+        }
+        let sql = queries.raise_highest.of(size);
+        let done = sqlx::query_with(sql, values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+        if done.rows_affected() != 2 * size as u64 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+async fn begin_again(connection: &mut ConnectionOf<Mysql>) -> Result<(), Fault> {
+    for sql in [ROLLBACK, BEGIN] {
+        connection.execute(sqlx::raw_sql(sql)).await?;
+    }
+    Ok(())
+}
+
+/// Takes out of the group what belongs to ids that are not as expected; those that are stay so until the commit.
+async fn take_losers(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    group: &mut Group,
+) -> Result<Vec<PersistenceId>, Fault> {
+    let mut found = HashMap::with_capacity(group.heads.len());
+    let mut rest = group.heads.as_slice();
+    for size in chunk_sizes(group.heads.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Mysql>::with_capacity(size);
+        for head in chunk {
+            values.id(&head.id);
+        }
+        let rows = sqlx::query_with(queries.lock.of(size), values.into_arguments())
+            .fetch_all(&mut *connection)
+            .await?;
+        for row in &rows {
+            let stands = (get_integer::<Mysql>(row, 1)?, get_integer::<Mysql>(row, 2)?);
+            found.insert(get_key::<Mysql>(row, 0)?, stands);
+        }
+    }
+    let (winners, losers): (Vec<_>, Vec<_>) = std::mem::take(&mut group.heads)
+        .into_iter()
+        .partition(|head| found.get(head.id.as_str()) == Some(&(head.epoch, head.before)));
+    let winning: HashSet<&PersistenceId> = winners.iter().map(|head| &head.id).collect();
+    group.events.retain(|row| winning.contains(&row.id));
+    drop(winning);
+    group.heads = winners;
+    Ok(losers.into_iter().map(|head| head.id).collect())
+}

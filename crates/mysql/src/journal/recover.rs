@@ -1,0 +1,54 @@
+//! Taking over ids.
+
+use std::collections::HashMap;
+
+use actix_persistence_sql::{Fault, Values, get_key, get_number};
+use actix_persistence_storage_api::{Recovered, RecoveryRequest};
+use sqlx::MySqlConnection;
+
+use crate::Mysql;
+use crate::queries::{JournalQueries, chunk_sizes};
+
+/// Raises the epochs of all requests, in the transaction of the caller.
+pub(crate) async fn recover(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    requests: Vec<RecoveryRequest>,
+) -> Result<Vec<Recovered>, Fault> {
+    // Locks are taken in the order of ids by everybody.
+    let mut sorted: Vec<_> = requests.iter().collect();
+    sorted.sort_unstable_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
+    let mut by_id = HashMap::with_capacity(requests.len());
+    let mut rest = sorted.as_slice();
+    for size in chunk_sizes(sorted.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Mysql>::with_capacity(2 * size);
+        let mut ids = Values::<Mysql>::with_capacity(size);
+        for request in chunk {
+            values.id(&request.persistence_id);
+            values.writer(request.writer);
+            ids.id(&request.persistence_id);
+        }
+        sqlx::query_with(queries.recover.of(size), values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+        let rows = sqlx::query_with(queries.recovered.of(size), ids.into_arguments())
+            .fetch_all(&mut *connection)
+            .await?;
+        for row in &rows {
+            let recovered = Recovered {
+                highest_sequence_nr: get_number::<Mysql>(row, 1)?,
+                deleted_to: get_number::<Mysql>(row, 2)?,
+                epoch: get_number::<Mysql>(row, 3)?,
+            };
+            by_id.insert(get_key::<Mysql>(row, 0)?, recovered);
+        }
+    }
+    let in_order = requests.iter().map(|request| {
+        let id = request.persistence_id.as_str();
+        let recovered = by_id.get(id).copied();
+        recovered.ok_or_else(|| Fault::corrupt(format!("the database gave no row for {id:?}")))
+    });
+    in_order.collect()
+}

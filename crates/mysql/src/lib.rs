@@ -1,0 +1,35 @@
+#![doc = include_str!("../README.md")]
+
+mod journal;
+
+mod connection;
+mod dialect;
+mod options;
+
+mod error;
+mod queries;
+mod schema;
+
+use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore};
+
+pub use actix_persistence_sql::{InvalidOption, Secret, ServerOptions, StoreOptions, TlsMode};
+pub use connection::MysqlConnector;
+pub use dialect::Mysql;
+pub use options::{Durability, MysqlOptions, PayloadColumn};
+pub use queries::JournalQueries;
+
+/// A journal in a database of MySQL or MariaDB.
+///
+/// Several journals, in one process or many, may use the same tables: the fence keeps their persistence ids in order.
+pub type MysqlJournal = SqlJournal<Mysql>;
+
+/// A snapshot store in a database of MySQL or MariaDB, which may be that of a journal.
+///
+/// Keeps any number of snapshots of an id.
+pub type MysqlSnapshotStore = SqlSnapshotStore<Mysql>;
+
+/// Makes stores in databases of MySQL or MariaDB, each from a section with the keys of [`MysqlOptions`]; clones are the
+/// same plugin.
+///
+/// Stores on one database share its connections, so they must agree on how those are opened.
+pub type MysqlPlugin = SqlPlugin<Mysql>;

@@ -1,0 +1,189 @@
+//! The settings of a store on MySQL or MariaDB.
+
+use actix_persistence_sql::{
+    InvalidOption, ServerKind, ServerOptions, Settings, StoreOptions, TableName,
+};
+use actix_persistence_storage_api::SectionReader;
+
+use crate::schema::MORE_JOURNAL_TABLES;
+
+/// What URLs look like.
+pub(crate) const KIND: ServerKind = ServerKind {
+    schemes: &["mysql", "mariadb"],
+    port: 3306,
+};
+
+/// What [`MysqlJournal`](crate::MysqlJournal) and [`MysqlSnapshotStore`](crate::MysqlSnapshotStore) need to know.
+///
+/// Every field is a key of the config section, spelt with `-`; those of [`ServerOptions`] and [`StoreOptions`] stand in
+/// the same section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MysqlOptions {
+    /// Where the server is, and for how long one waits.
+    pub server: ServerOptions,
+    /// Tables and limits.
+    pub store: StoreOptions,
+    /// `durability`: what a commit must have reached. Default [`Durability::Disk`].
+    pub durability: Durability,
+    /// `payload-column`: how the tables keep events and snapshots; fixed when they are made.
+    /// Default [`PayloadColumn::Bytes`].
+    pub payload_column: PayloadColumn,
+}
+
+/// What a commit must have reached when it is confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Durability {
+    /// `disk`: the disk of the server, also when its machine crashes. A server that is set up to confirm earlier is
+    /// refused at the start: one whose
+    /// [`innodb_flush_log_at_trx_commit`](https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html#sysvar_innodb_flush_log_at_trx_commit)
+    /// is 0 or 2, or whose binary log is on with a
+    /// [`sync_binlog`](https://dev.mysql.com/doc/refman/8.4/en/replication-options-binary-log.html#sysvar_sync_binlog)
+    /// other than 1.
+    #[default]
+    Disk,
+    /// `server`: whatever the server is set up for. What was confirmed may be gone after a crash, and actors would go
+    /// on with events that are gone, and use their numbers again. For throw-away data, and for servers that keep what
+    /// they confirm by other means, such as replicas.
+    Server,
+}
+
+impl Durability {
+    const WORDS: [(&'static str, Durability); 2] =
+        [("disk", Durability::Disk), ("server", Durability::Server)];
+}
+
+/// How tables keep payloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum PayloadColumn {
+    /// `bytes`: as they are.
+    #[default]
+    Bytes,
+    /// `json`: as text that the table checks to be JSON, for people and tools that query it.
+    ///
+    /// The bytes come back as they were written, which the type `JSON` of MySQL would not promise. Events and snapshots
+    /// that are no JSON are refused, so the application must use a serializer that writes it.
+    Json,
+}
+
+impl PayloadColumn {
+    const WORDS: [(&'static str, PayloadColumn); 2] = [
+        ("bytes", PayloadColumn::Bytes),
+        ("json", PayloadColumn::Json),
+    ];
+
+    /// The column without its name.
+    pub(crate) fn sql_type(self) -> &'static str {
+        match self {
+            PayloadColumn::Bytes => "LONGBLOB NOT NULL",
+            PayloadColumn::Json => {
+                "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL CHECK (JSON_VALID(payload))"
+            }
+        }
+    }
+}
+
+impl MysqlOptions {
+    /// The defaults, for one database.
+    pub fn new(url: impl Into<String>) -> Self {
+        Self::of(ServerOptions::new(url))
+    }
+
+    fn of(server: ServerOptions) -> Self {
+        Self {
+            server,
+            store: StoreOptions::default(),
+            durability: Durability::default(),
+            payload_column: PayloadColumn::default(),
+        }
+    }
+
+    /// Sets where the server is, and for how long one waits.
+    #[must_use]
+    pub fn with_server(mut self, server: ServerOptions) -> Self {
+        self.server = server;
+        self
+    }
+
+    /// Sets tables and limits.
+    #[must_use]
+    pub fn with_store(mut self, store: StoreOptions) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// Sets what a commit must have reached.
+    #[must_use]
+    pub fn with_durability(mut self, durability: Durability) -> Self {
+        self.durability = durability;
+        self
+    }
+
+    /// Sets how the tables keep payloads.
+    #[must_use]
+    pub fn with_payload_column(mut self, payload_column: PayloadColumn) -> Self {
+        self.payload_column = payload_column;
+        self
+    }
+
+    /// The table that numbers events.
+    pub(crate) fn ordering_table(&self) -> Result<TableName, InvalidOption> {
+        let events =
+            TableName::parse(&self.store.event_table).map_err(InvalidOption::of("event-table"))?;
+        Ok(events.index(MORE_JOURNAL_TABLES[0]))
+    }
+
+    /// The first key whose table is the one that numbers events.
+    fn twin_of_ordering(&self) -> Option<InvalidOption> {
+        let ordering = self.ordering_table().ok()?;
+        let store = &self.store;
+        let tables = [
+            ("tag-table", &store.tag_table),
+            ("metadata-table", &store.metadata_table),
+            ("snapshot-table", &store.snapshot_table),
+        ];
+        let twin = tables
+            .into_iter()
+            .find(|(_, name)| name.eq_ignore_ascii_case(ordering.as_str()));
+        twin.map(|(key, _)| {
+            InvalidOption::new(
+                key,
+                "must not be that of 'event-table' with '_ordering', which numbers events",
+            )
+        })
+    }
+}
+
+impl Settings for MysqlOptions {
+    /// Connections are made from the settings alone.
+    type Resources = ();
+
+    fn read(reader: &mut SectionReader<'_>, (): &()) -> Self {
+        Self {
+            server: ServerOptions::read(reader),
+            store: StoreOptions::read(reader),
+            durability: reader.choice_or("durability", &Durability::WORDS, Durability::default()),
+            payload_column: reader.choice_or(
+                "payload-column",
+                &PayloadColumn::WORDS,
+                PayloadColumn::default(),
+            ),
+        }
+    }
+
+    fn mistakes(&self) -> Vec<InvalidOption> {
+        let mut mistakes = self.server.mistakes(&KIND);
+        mistakes.extend(self.store.mistakes());
+        mistakes.extend(self.twin_of_ordering());
+        mistakes
+    }
+
+    fn store(&self) -> &StoreOptions {
+        &self.store
+    }
+}
+
+#[cfg(test)]
+mod tests;

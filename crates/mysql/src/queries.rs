@@ -1,0 +1,104 @@
+//! Every SQL text of the crate; the tables are made by the files in `migrations`.
+//!
+//! Each runs on MySQL 8 and on MariaDB 10.11, by the manuals of both: nothing is returned by what writes, `VALUES()` tells
+//! what an upsert would have inserted, and ids and tags are bytes.
+
+mod journal_queries;
+mod rows;
+mod snapshot_queries;
+
+pub use journal_queries::JournalQueries;
+pub(crate) use journal_queries::PARTITIONS;
+pub(crate) use journal_queries::journal_statements;
+pub(crate) use rows::{LARGEST, RowsStatement, chunk_sizes};
+pub(crate) use snapshot_queries::snapshot_statements;
+
+/// The isolation level is that of the session.
+pub(crate) const BEGIN: &str = "START TRANSACTION";
+pub(crate) const BEGIN_READING: &str = "START TRANSACTION READ ONLY";
+pub(crate) const COMMIT: &str = "COMMIT";
+pub(crate) const ROLLBACK: &str = "ROLLBACK";
+
+/// What a server is. Gives: version, largest packet, when the log is flushed, whether there is a binary log and when it
+/// is flushed, whether nothing can be written, and how rows are replicated.
+///
+/// Casts make numbers signed and texts no bytes, whatever the server has for types.
+pub(crate) const SERVER: &str = "\
+SELECT CONVERT(VERSION() USING utf8mb4), CAST(@@max_allowed_packet AS SIGNED),
+       CAST(@@innodb_flush_log_at_trx_commit AS SIGNED), CAST(@@log_bin AS SIGNED), CAST(@@sync_binlog AS SIGNED),
+       CAST(@@read_only AS SIGNED), CONVERT(@@binlog_format USING utf8mb4)";
+
+/// What must not depend on the server or the user, with `{..}` for the time limits.
+///
+/// A transaction reads what others have committed, statement by statement, and never locks gaps. What is too long or too
+/// large is an error instead of being cut off. Time-outs are those of row locks, of tables that are being changed, and of a
+/// session whose client is gone without a word.
+pub(crate) const SET_SESSION: &str = "\
+SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
+SET SESSION TRANSACTION READ WRITE;
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1,
+    SESSION innodb_lock_wait_timeout = {lock_seconds}, SESSION lock_wait_timeout = {lock_seconds},
+    SESSION wait_timeout = {idle_seconds}, SESSION sql_select_limit = DEFAULT, SESSION sql_safe_updates = 0,
+    SESSION sql_big_selects = 1";
+/// How long a statement may take: on MariaDB any, and a transaction may not wait for its client for longer either.
+pub(crate) const LIMIT_MARIADB: &str = "\
+SET SESSION max_statement_time = {statement_seconds}, SESSION idle_transaction_timeout = {transaction_seconds}";
+/// On MySQL only one that reads.
+pub(crate) const LIMIT_MYSQL: &str = "SET SESSION max_execution_time = {statement_milliseconds}";
+
+pub(crate) const MAX_ALLOWED_PACKET: &str = "SELECT CAST(@@max_allowed_packet AS SIGNED)";
+
+/// Lets one session of a database make tables; ends with the session. Gives 1 if it got the lock.
+///
+/// A name may have 64 bytes, as many as that of a database. The time is in seconds.
+pub(crate) const LOCK_SCHEMA: &str = "\
+SELECT CAST(GET_LOCK(CONCAT('actix_persistence.', MD5(DATABASE())), 30) AS SIGNED)";
+
+/// Holds a row for the journal, and one for the snapshot store, of each set of table names in the database.
+pub(crate) const CREATE_VERSION_TABLE: &str = "\
+CREATE TABLE IF NOT EXISTS {version_table} (
+    table_name   VARCHAR(64)  NOT NULL PRIMARY KEY,
+    other_tables VARCHAR(255) NOT NULL,
+    component    VARCHAR(64)  NOT NULL,
+    version      BIGINT       NOT NULL
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin";
+pub(crate) const SELECT_VERSION: &str = "\
+SELECT component, version, other_tables FROM {version_table} WHERE table_name = ?";
+pub(crate) const SET_VERSION: &str = "\
+INSERT INTO {version_table} (table_name, other_tables, component, version) VALUES (?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE version = VALUES(version)";
+pub(crate) const TABLE_EXISTS: &str = "\
+SELECT COUNT(*) FROM information_schema.tables
+WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINARY)";
+
+/// Changes nothing, but fails where a user may not do what the journal does, or nobody may.
+pub(crate) const TRY_JOURNAL: &[&str] = &[
+    "INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
+         event_manifest, adapter_manifest, tag_count, bytes, payload)
+     SELECT persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id, event_manifest,
+         adapter_manifest, tag_count, bytes, payload
+     FROM {event_table} WHERE 1 = 0",
+    "INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering)
+     SELECT persistence_id, sequence_nr, tag, slice, ordering FROM {tag_table} WHERE 1 = 0",
+    "INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+     SELECT persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid FROM {metadata_table} WHERE 1 = 0",
+    "UPDATE {metadata_table} SET highest = highest WHERE 1 = 0",
+    "UPDATE {ordering_table} SET newest = newest WHERE 1 = 0",
+    "DELETE FROM {event_table} WHERE 1 = 0",
+    "DELETE FROM {tag_table} WHERE 1 = 0",
+];
+
+/// The same of the snapshot store.
+pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
+    "INSERT INTO {snapshot_table} (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, payload)
+     SELECT persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, payload
+     FROM {snapshot_table} WHERE 1 = 0",
+    "UPDATE {snapshot_table} SET timestamp = timestamp WHERE 1 = 0",
+    "DELETE FROM {snapshot_table} WHERE 1 = 0",
+];
+
+/// How many tables keep payloads in another way. `{table}` stands for a name in quotes.
+pub(crate) const OTHER_PAYLOADS: &str = "\
+SELECT COUNT(*) FROM information_schema.columns
+WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{table}' AND column_name = 'payload'
+  AND LOWER('{payload_type}') NOT LIKE CONCAT(LOWER(data_type), '%')";

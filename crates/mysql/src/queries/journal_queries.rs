@@ -1,0 +1,195 @@
+//! The statements of the journal.
+
+use actix_persistence_sql::{JournalStatements, Names};
+use sqlx::SqlStr;
+
+use super::RowsStatement;
+
+/// The statements of one journal that only this crate has, with its table names in them.
+#[derive(Debug)]
+pub struct JournalQueries {
+    /// Takes over ids. Values: id, writer.
+    pub(crate) recover: RowsStatement,
+    /// What was taken over. Values: ids. Gives: id, highest, deleted_to, epoch.
+    pub(crate) recovered: RowsStatement,
+    /// Raises the highest numbers of ids whose epoch and highest number are as expected. Values: id, highest afterwards
+    /// and before, epoch. Counts 2 for each that was raised, and 1 for each other.
+    pub(crate) raise_highest: RowsStatement,
+    /// Locks ids. Values: ids. Gives: id, epoch, highest.
+    pub(crate) lock: RowsStatement,
+    /// Numbers events of one partition. Values: how many, partition. What it gives as id of an insert is the newest
+    /// number.
+    pub(crate) number_one: SqlStr,
+    /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and how many, then the
+    /// partitions again; one may be given several times.
+    pub(crate) number_many: SqlStr,
+    /// The newest numbers. Values: [`PARTITIONS`] partitions. Gives: partition, newest number.
+    pub(crate) newest: SqlStr,
+    /// Stores events without metadata. Values: id, number, ordering, slice, timestamp, writer, serializer, manifest,
+    /// adapter manifest, number of tags, bytes of payloads, payload.
+    pub(crate) insert_events: RowsStatement,
+    /// The same with metadata: serializer, manifest and payload of it follow.
+    pub(crate) insert_events_with_metadata: RowsStatement,
+    /// Stores tags. Values: id, number, tag, slice, ordering.
+    pub(crate) insert_tags: RowsStatement,
+    /// A page of events. Values: see the text.
+    pub(crate) page: SqlStr,
+    /// Tags of events. Values: id, lowest and highest number. Gives: number, tag.
+    pub(crate) tags: SqlStr,
+}
+
+/// Into how many parts the slices are divided that are numbered each by itself.
+pub(crate) const PARTITIONS: usize = 8;
+
+const RECOVER: &str = "\
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+VALUES {rows}
+ON DUPLICATE KEY UPDATE epoch = epoch + 1, writer_uuid = VALUES(writer_uuid)";
+
+const RECOVERED: &str = "\
+SELECT persistence_id, highest, deleted_to, epoch FROM {metadata_table} WHERE persistence_id IN ({rows})
+ORDER BY persistence_id";
+
+/// An upsert, because that is the fastest fence by far: no rows of values have to be made a table first. Its row carries
+/// the number that is expected as `deleted_to`. An id never seen would be inserted; that counts 1, as does one that is not
+/// changed, because the driver asks for the number of rows found:
+/// <https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html>.
+const RAISE_HIGHEST: &str = "\
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+VALUES {rows}
+ON DUPLICATE KEY UPDATE
+    highest = IF(epoch = VALUES(epoch) AND highest = VALUES(deleted_to), VALUES(highest), highest)";
+
+const LOCK: &str = "\
+SELECT persistence_id, epoch, highest FROM {metadata_table} WHERE persistence_id IN ({rows})
+ORDER BY persistence_id FOR UPDATE";
+
+const NUMBER_ONE: &str = "\
+UPDATE {ordering_table} SET newest = LAST_INSERT_ID(newest + ?) WHERE partition_nr = ?";
+
+const NUMBER_MANY: &str = "\
+UPDATE {ordering_table} SET newest = newest + CASE partition_nr{cases} END WHERE partition_nr IN ({partitions})
+ORDER BY partition_nr";
+
+const NEWEST: &str = "\
+SELECT partition_nr, newest FROM {ordering_table} WHERE partition_nr IN ({partitions}) ORDER BY partition_nr";
+
+const INSERT_EVENTS: &str = "\
+INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
+    event_manifest, adapter_manifest, tag_count, bytes, payload)
+VALUES {rows}";
+
+const INSERT_EVENTS_WITH_METADATA: &str = "\
+INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
+    event_manifest, adapter_manifest, tag_count, bytes, payload, metadata_serializer_id, metadata_manifest,
+    metadata_payload)
+VALUES {rows}";
+
+const INSERT_TAGS: &str = "\
+INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering) VALUES {rows}";
+
+/// Values: id, from, id, id, to, how many events at most, bytes, id, id.
+///
+/// One statement, so that the events and what is deleted are of one moment without a transaction around them.
+/// Inside, numbers and sizes are read of at most so many events, without their payloads, and only those are kept before
+/// which the page is not full; outside, their rows are fetched by their keys. The second is always kept, because the first
+/// may be larger than a page and the next one tells that there is more.
+const PAGE: &str = "\
+SELECT m.deleted_to, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count,
+       e.serializer_id, e.event_manifest, e.payload,
+       e.metadata_serializer_id, e.metadata_manifest, e.metadata_payload
+FROM {metadata_table} AS m
+LEFT JOIN (
+    SELECT sized.sequence_nr
+    FROM (
+        SELECT numbered.sequence_nr, numbered.bytes,
+               SUM(numbered.bytes) OVER (ORDER BY numbered.sequence_nr) AS total,
+               ROW_NUMBER() OVER (ORDER BY numbered.sequence_nr) AS place
+        FROM (
+            SELECT sequence_nr, bytes FROM {event_table}
+            WHERE persistence_id = ?
+              AND sequence_nr >= GREATEST(?, (SELECT deleted_to + 1 FROM {metadata_table} WHERE persistence_id = ?))
+              AND sequence_nr <= ?
+            ORDER BY sequence_nr LIMIT ?
+        ) AS numbered
+    ) AS sized
+    WHERE sized.total - sized.bytes <= ? OR sized.place <= 2
+) AS page ON TRUE
+LEFT JOIN {event_table} AS e ON e.persistence_id = ? AND e.sequence_nr = page.sequence_nr
+WHERE m.persistence_id = ?
+ORDER BY page.sequence_nr";
+
+const TAGS: &str = "\
+SELECT sequence_nr, tag FROM {tag_table}
+WHERE persistence_id = ? AND sequence_nr BETWEEN ? AND ? ORDER BY sequence_nr, tag";
+
+const HIGHEST: &str = "\
+SELECT COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = ?), 0)";
+
+const POSITION: &str = "\
+SELECT epoch, writer_uuid, highest FROM {metadata_table} WHERE persistence_id = ?";
+
+const RAISE_DELETED_TO: &str = "\
+UPDATE {metadata_table} SET deleted_to = GREATEST(deleted_to, LEAST(?, highest)) WHERE persistence_id = ?";
+
+/// Locks the row, so that two that remove rows of an id come one after the other.
+const UNPURGED: &str = "\
+SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = ? FOR UPDATE";
+
+const NEXT_UNPURGED: &str = "\
+SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE unpurged = 1
+ORDER BY persistence_id LIMIT 1 FOR UPDATE";
+
+const PURGE_TAGS: &str = "\
+DELETE FROM {tag_table} WHERE persistence_id = ? AND sequence_nr <= ?";
+
+const PURGE_EVENTS: &str = "\
+DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr <= ?";
+
+/// Never lowers it: somebody else may have removed more.
+const SET_PURGED_TO: &str = "\
+UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, ?) WHERE persistence_id = ?";
+
+impl JournalQueries {
+    pub(crate) fn new(names: &Names) -> Self {
+        let rows = |text: &str, row: &str| RowsStatement::new(text, row, names);
+        let columns = |text: &str, number: usize| {
+            let row = format!("({})", vec!["?"; number].join(", "));
+            rows(text, &row)
+        };
+        let partitions = ["?"; PARTITIONS].join(", ");
+        let of_partitions = |text: &str| {
+            let cases = " WHEN ? THEN ?".repeat(PARTITIONS);
+            let text = text.replace("{partitions}", &partitions);
+            names.fill(&text.replace("{cases}", &cases))
+        };
+        Self {
+            recover: rows(RECOVER, "(?, 0, 0, 0, 1, ?)"),
+            recovered: rows(RECOVERED, "?"),
+            raise_highest: rows(RAISE_HIGHEST, "(?, ?, ?, 0, ?, '')"),
+            lock: rows(LOCK, "?"),
+            number_one: names.fill(NUMBER_ONE),
+            number_many: of_partitions(NUMBER_MANY),
+            newest: of_partitions(NEWEST),
+            insert_events: columns(INSERT_EVENTS, 12),
+            insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 15),
+            insert_tags: columns(INSERT_TAGS, 5),
+            page: names.fill(PAGE),
+            tags: names.fill(TAGS),
+        }
+    }
+}
+
+/// The statements that every journal has.
+pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
+    JournalStatements {
+        highest: names.fill(HIGHEST),
+        position: names.fill(POSITION),
+        raise_deleted_to: names.fill(RAISE_DELETED_TO),
+        unpurged: names.fill(UNPURGED),
+        next_unpurged: names.fill(NEXT_UNPURGED),
+        purge_tags: names.fill(PURGE_TAGS),
+        purge_events: names.fill(PURGE_EVENTS),
+        set_purged_to: names.fill(SET_PURGED_TO),
+    }
+}

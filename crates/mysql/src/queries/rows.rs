@@ -1,0 +1,69 @@
+//! Statements with several rows of values.
+
+use actix_persistence_sql::Names;
+use sqlx::SqlStr;
+
+/// The most rows in one statement.
+pub(crate) const LARGEST: usize = 256;
+
+/// The protocol counts the values of a statement in 16 bits:
+/// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_prepare.html>.
+const MOST_BINDS: usize = 65_535;
+const MOST_COLUMNS: usize = 16;
+const _: () = assert!(LARGEST.is_power_of_two() && LARGEST * MOST_COLUMNS < MOST_BINDS);
+
+/// One statement for each power of two, so that a connection prepares each once.
+///
+/// A text for every number of rows would be prepared ever again, at many times the cost of running it.
+#[derive(Debug)]
+pub(crate) struct RowsStatement(Vec<SqlStr>);
+
+impl RowsStatement {
+    /// Repeats `row` for `{rows}` in the text.
+    pub(super) fn new(text: &str, row: &str, names: &Names) -> Self {
+        let sizes = (0..=LARGEST.ilog2()).map(|power| 1 << power);
+        let texts = sizes.map(|size| {
+            let rows = vec![row; size].join(", ");
+            names.fill(&text.replace("{rows}", &rows))
+        });
+        Self(texts.collect())
+    }
+
+    /// The statement for one of [`chunk_sizes`].
+    pub(crate) fn of(&self, rows: usize) -> SqlStr {
+        debug_assert!(rows.is_power_of_two());
+        self.0[rows.ilog2() as usize].clone()
+    }
+}
+
+/// Splits `total` rows into sizes there are statements for, the largest first.
+pub(crate) fn chunk_sizes(total: usize) -> impl Iterator<Item = usize> {
+    let mut rest = total;
+    std::iter::from_fn(move || {
+        let size = 1_usize << rest.min(LARGEST).checked_ilog2()?;
+        rest -= size;
+        Some(size)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_add_up_and_have_a_statement_of_their_size() {
+        let statement = RowsStatement::new("VALUES {rows}", "(?)", &Names::new('`', None));
+        for total in (0..=300).chain([999, 1_000, 1_001, 12_345]) {
+            let chunks: Vec<_> = chunk_sizes(total).collect();
+            assert_eq!(chunks.iter().sum::<usize>(), total);
+            assert!(
+                chunks.len() <= total / LARGEST + LARGEST.ilog2() as usize,
+                "{total}: {chunks:?}"
+            );
+            for size in chunks {
+                let binds = statement.of(size).as_str().matches('?').count();
+                assert_eq!(binds, size);
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The statements of the snapshot store.
+
+use actix_persistence_sql::{Names, SnapshotStatements};
+
+/// The statements of one snapshot store, with its table name in them.
+pub(crate) fn snapshot_statements(names: &Names) -> SnapshotStatements {
+    SnapshotStatements {
+        load: names.fill(LOAD),
+        save: names.fill(SAVE),
+        delete: names.fill(DELETE),
+    }
+}
+
+const LOAD: &str = "\
+SELECT sequence_nr, timestamp, serializer_id, manifest, payload,
+       metadata_serializer_id, metadata_manifest, metadata_payload
+FROM {snapshot_table}
+WHERE persistence_id = ? AND sequence_nr BETWEEN ? AND ? AND timestamp BETWEEN ? AND ?
+ORDER BY sequence_nr DESC LIMIT 1";
+
+const SAVE: &str = "\
+INSERT INTO {snapshot_table} (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, payload,
+    metadata_serializer_id, metadata_manifest, metadata_payload)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON DUPLICATE KEY UPDATE
+    timestamp = VALUES(timestamp),
+    serializer_id = VALUES(serializer_id),
+    manifest = VALUES(manifest),
+    payload = VALUES(payload),
+    metadata_serializer_id = VALUES(metadata_serializer_id),
+    metadata_manifest = VALUES(metadata_manifest),
+    metadata_payload = VALUES(metadata_payload)";
+
+const DELETE: &str = "\
+DELETE FROM {snapshot_table}
+WHERE persistence_id = ? AND sequence_nr BETWEEN ? AND ? AND timestamp BETWEEN ? AND ?";

@@ -1,0 +1,176 @@
+//! Databases of the test's own, on the server that `cargo xtask test` starts or the environment names.
+#![allow(dead_code)] // not every test program uses all of it
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use actix_persistence_mysql::{MysqlOptions, StoreOptions};
+use sqlx::mysql::MySqlConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, MySqlConnection};
+
+/// Where the server is; its user may make databases and users.
+pub(crate) fn server_url() -> String {
+    std::env::var("ACTIX_PERSISTENCE_TEST_MYSQL_URL").expect(
+        "run `cargo xtask test`, or set ACTIX_PERSISTENCE_TEST_MYSQL_URL to the URL of a server of MySQL or MariaDB",
+    )
+}
+
+/// A database that is removed in the end, and a user who owns nothing in it.
+pub(crate) struct TestDatabase {
+    name: String,
+    places: AtomicUsize,
+}
+
+/// Runs SQL that a test puts together.
+pub(crate) async fn execute(connection: &mut MySqlConnection, sql: impl Into<String>) {
+    let sql = sql.into();
+    sqlx::raw_sql(AssertSqlSafe(sql.clone()))
+        .execute(connection)
+        .await
+        .unwrap_or_else(|error| panic!("{sql}: {error}"));
+}
+
+pub(crate) async fn connect(url: &str) -> MySqlConnection {
+    let options: MySqlConnectOptions = url.parse().unwrap();
+    options
+        .disable_statement_logging()
+        .connect()
+        .await
+        .unwrap_or_else(|error| panic!("no connection to the server of the tests: {error}"))
+}
+
+/// The URL with another database, and perhaps another user.
+pub(crate) fn url_of(database: &str, user: Option<(&str, &str)>) -> String {
+    let url = server_url();
+    let (scheme, rest) = url.split_once("://").unwrap();
+    let (authority, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    let parameters = rest
+        .split_once('?')
+        .map_or(String::new(), |(_, parameters)| format!("?{parameters}"));
+    let (login, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let login = user.map_or(login.to_owned(), |(user, password)| {
+        format!("{user}:{password}")
+    });
+    format!("{scheme}://{login}@{host}/{database}{parameters}")
+}
+
+/// The accounts of the one who may only log in: a server may have one for nobody in particular at `localhost`, which would
+/// come before that of anywhere.
+fn users(name: &str) -> [String; 2] {
+    [format!("{name}@'%'"), format!("{name}@localhost")]
+}
+
+impl TestDatabase {
+    /// Makes one.
+    pub(crate) async fn create() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("actix_test_{}_{number}", std::process::id());
+        let mut server = connect(&server_url()).await;
+        let sql = format!("DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}");
+        execute(&mut server, sql).await;
+        for user in users(&name) {
+            let sql =
+                format!("DROP USER IF EXISTS {user}; CREATE USER {user} IDENTIFIED BY '{name}'");
+            execute(&mut server, sql).await;
+        }
+        Self {
+            name,
+            places: AtomicUsize::new(0),
+        }
+    }
+
+    /// The URL for the user who owns it.
+    pub(crate) fn url(&self) -> String {
+        url_of(&self.name, None)
+    }
+
+    /// The URL for a user who may only log in.
+    pub(crate) fn application_url(&self) -> String {
+        url_of(&self.name, Some((&self.name, &self.name)))
+    }
+
+    /// The name, which is that of the user, too.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A connection as the owner.
+    pub(crate) async fn connect(&self) -> MySqlConnection {
+        connect(&self.url()).await
+    }
+
+    /// The settings of stores that make their tables.
+    pub(crate) fn options(&self) -> MysqlOptions {
+        let store = StoreOptions::default().with_auto_initialize(true);
+        MysqlOptions::new(self.url()).with_store(store)
+    }
+
+    /// Names of tables that nobody used before.
+    pub(crate) fn next_place(&self) -> Place {
+        Place(self.places.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Lets the application use all tables that there are now, and nothing else.
+    pub(crate) async fn grant(&self, place: &Place) {
+        let name = &self.name;
+        let mut connection = self.connect().await;
+        let tables: Vec<String> = sqlx::query_scalar(
+            "SELECT CONVERT(table_name USING utf8mb4) FROM information_schema.tables WHERE table_schema = DATABASE()",
+        )
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+        let prefix = place.prefix();
+        for table in tables.iter().filter(|table| table.starts_with(&prefix)) {
+            for user in users(name) {
+                let sql =
+                    format!("GRANT SELECT, INSERT, UPDATE, DELETE ON {name}.{table} TO {user}");
+                execute(&mut connection, sql).await;
+            }
+        }
+        for user in users(name) {
+            let sql = format!("GRANT SELECT ON {name}.actix_persistence_schema TO {user}");
+            execute(&mut connection, sql).await;
+        }
+    }
+}
+
+/// Tables of one journal and one snapshot store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place(usize);
+
+impl Place {
+    pub(crate) fn prefix(&self) -> String {
+        format!("p{}_", self.0)
+    }
+
+    pub(crate) fn store(&self) -> StoreOptions {
+        let table = |name: &str| format!("{}{name}", self.prefix());
+        StoreOptions::default()
+            .with_auto_initialize(true)
+            .with_journal_tables(&table("event"), &table("tag"), &table("metadata"))
+            .with_snapshot_table(&table("snapshot"))
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        let name = self.name.clone();
+        // On a thread of its own: the test's runtime may be ending.
+        let removal = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .unwrap();
+            runtime.block_on(async {
+                let mut server = connect(&server_url()).await;
+                execute(&mut server, format!("DROP DATABASE IF EXISTS {name}")).await;
+                for user in users(&name) {
+                    execute(&mut server, format!("DROP USER IF EXISTS {user}")).await;
+                }
+            });
+        });
+        let removed = removal.join();
+        assert!(removed.is_ok() || std::thread::panicking());
+    }
+}

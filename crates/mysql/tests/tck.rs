@@ -1,0 +1,143 @@
+//! The conformance kit on MySQL or MariaDB: directly, through the actors in front of the stores, and as a user who may
+//! use the tables but not change them.
+#![allow(clippy::unwrap_used)]
+
+#[path = "it/database.rs"]
+mod database;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
+use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore};
+use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
+use actix_persistence_storage_api::{Journal, SnapshotStore};
+use actix_persistence_tck::{BoxError, JournalFixture, Kit, SnapshotStoreFixture};
+use async_trait::async_trait;
+
+use database::{Place, TestDatabase};
+
+/// Tables of their own for each place, in one database.
+struct Direct(Arc<TestDatabase>);
+
+impl Direct {
+    fn options(&self, place: &Place) -> MysqlOptions {
+        self.0.options().with_store(place.store())
+    }
+}
+
+#[async_trait]
+impl JournalFixture for Direct {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        self.0.next_place()
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
+        Ok(Arc::new(MysqlJournal::new(self.options(place))?))
+    }
+}
+
+#[async_trait]
+impl SnapshotStoreFixture for Direct {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        self.0.next_place()
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        Ok(Arc::new(MysqlSnapshotStore::new(self.options(place))?))
+    }
+}
+
+struct Proxied(Direct);
+
+#[async_trait]
+impl JournalFixture for Proxied {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        JournalFixture::create(&self.0).await
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
+        let journal = JournalFixture::open(&self.0, place).await?;
+        let proxy = JournalProxy::spawn(journal, JournalSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
+#[async_trait]
+impl SnapshotStoreFixture for Proxied {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        SnapshotStoreFixture::create(&self.0).await
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        let store = SnapshotStoreFixture::open(&self.0, place).await?;
+        let proxy = SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
+/// The tables are made by their owner beforehand.
+struct Application(Direct);
+
+impl Application {
+    fn options(&self, place: &Place) -> MysqlOptions {
+        let store = place.store().with_auto_initialize(false);
+        MysqlOptions::new(self.0.0.application_url()).with_store(store)
+    }
+}
+
+#[async_trait]
+impl JournalFixture for Application {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        let place = self.0.0.next_place();
+        let owner = MysqlJournal::new(self.0.options(&place)).unwrap();
+        owner.initialize().await.unwrap();
+        self.0.0.grant(&place).await;
+        place
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
+        Ok(Arc::new(MysqlJournal::new(self.options(place))?))
+    }
+}
+
+#[async_trait]
+impl SnapshotStoreFixture for Application {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        let place = self.0.0.next_place();
+        let owner = MysqlSnapshotStore::new(self.0.options(&place)).unwrap();
+        owner.initialize().await.unwrap();
+        self.0.0.grant(&place).await;
+        place
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        Ok(Arc::new(MysqlSnapshotStore::new(self.options(place))?))
+    }
+}
+
+fn main() -> ExitCode {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let database = Arc::new(runtime.block_on(TestDatabase::create()));
+    let direct = || Direct(Arc::clone(&database));
+    Kit::new()
+        .journal("", direct())
+        .journal("proxied", Proxied(direct()))
+        .journal("application", Application(direct()))
+        .snapshot_store("", direct())
+        .snapshot_store("proxied", Proxied(direct()))
+        .snapshot_store("application", Application(direct()))
+        .run()
+}
