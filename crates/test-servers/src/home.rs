@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::account::Account;
 use crate::error::ServerError;
 use crate::residents;
+use crate::watcher::Watcher;
 
 /// What the names of our folders begin with; nothing else is ever removed.
 const PREFIX: &str = "actix-persistence-";
@@ -29,6 +30,8 @@ pub(crate) struct Home {
     traces: Traces,
     /// Locked as long as we live, whatever we die of.
     lock: File,
+    /// There as soon as there is a folder.
+    watcher: Option<Watcher>,
 }
 
 /// What is to be removed.
@@ -57,16 +60,19 @@ impl Home {
             .and_then(|file| file.keep().map_err(io::Error::from))
             .map_err(ServerError::io(action()))?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        let home = Self {
+        let mut home = Self {
             traces: Traces {
                 folder: base.join(format!("{PREFIX}{stem}")),
                 lock: path,
             },
             lock,
+            watcher: None,
         };
         // From here on dropping it, or the next owner, removes what there is.
         claimed().push(home.traces.clone());
         home.make(account)?;
+        let watcher = Watcher::start(home.folder());
+        home.watcher = Some(watcher.map_err(ServerError::io("run a shell that watches over us"))?);
         Ok(home)
     }
 

@@ -13,6 +13,7 @@ mod recipe;
 mod residents;
 mod secret;
 mod server;
+mod watcher;
 
 pub use database::Database;
 pub use error::ServerError;
