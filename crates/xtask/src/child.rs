@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, PipeReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{self, Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+
+use crate::progress;
 
 /// How long interrupted programs may take to end well.
 const GRACE: Duration = Duration::from_secs(3);
@@ -27,6 +29,9 @@ static RUNNING: Mutex<Running> = Mutex::new(Running {
     groups: Vec::new(),
     interrupted: false,
 });
+
+/// Held by what must not be ended half-way.
+static UNDISTURBED: Mutex<()> = Mutex::new(());
 
 struct Running {
     groups: Vec<Pid>,
@@ -54,6 +59,12 @@ pub(crate) fn end_with_us_on_interrupt() -> io::Result<()> {
         }
     });
     Ok(())
+}
+
+/// Lets this be done before an interrupt ends us; programs that it runs by itself are not interrupted.
+pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
+    let _held = UNDISTURBED.lock().unwrap_or_else(PoisonError::into_inner);
+    work()
 }
 
 /// Runs a program that writes where we write.
@@ -151,6 +162,10 @@ fn finish(mut child: Child) -> io::Result<ExitStatus> {
 
 /// Servers are no programs of ours to wait for: they would end before the tests that use them.
 fn end_interrupted() -> ! {
+    if let Err(TryLockError::WouldBlock) = UNDISTURBED.try_lock() {
+        progress::note("interrupted, ends as soon as the installation has ended");
+    }
+    let _ended = UNDISTURBED.lock();
     test_servers::remove_all();
     process::exit(INTERRUPTED)
 }

@@ -44,6 +44,9 @@ enum Task {
     Soak,
     /// Puts small faults into the run loop of the persistent actor, one at a time, and expects its model to find each.
     Mutations,
+    /// Installs Debian's package of one database server.
+    #[command(hide = true)]
+    InstallServer(servers::install::Options),
 }
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -57,5 +60,6 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Bench => bench::run(),
         Task::Soak => soak::run(),
         Task::Mutations => mutations::run(),
+        Task::InstallServer(options) => servers::install::run(&options).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -1,6 +1,6 @@
 //! Database servers for the tests: started before them, stopped after them, whatever happens.
 
-mod install;
+pub(crate) mod install;
 
 use std::env;
 use std::path::Path;

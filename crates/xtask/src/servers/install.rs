@@ -1,41 +1,65 @@
 //! Debian's package of a server, where it is missing and we may.
 
-use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+mod placed;
+
+use std::env;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
 
 use actix_persistence_test_servers::Database;
 use anyhow::Context;
 use rustix::process::geteuid;
 
 use crate::child;
-use crate::progress::{self, Step};
+use crate::progress::Step;
+use placed::Placed;
 
 const APT_GET: &str = "/usr/bin/apt-get";
-/// Read by the maintainer scripts of Debian's PostgreSQL.
-const CLUSTER_SETTINGS: &str = "/etc/postgresql-common/createcluster.d";
-const NO_CLUSTER: &str = "actix-persistence-tests.conf";
-/// Asked by the maintainer scripts of every package before they start a server.
-const START_POLICY: &str = "/usr/sbin/policy-rc.d";
-/// "Forbidden by policy".
-const START_NOTHING: &str = "#!/bin/sh\nexit 101\n";
+
+/// One package for the whole machine, by the key of its database; what we call with the rights of root.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The key of a database in manifests.
+    database: String,
+}
+
+/// Installs one package, as root.
+pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
+    let database = Database::ALL
+        .into_iter()
+        .find(|database| database.key() == options.database)
+        .with_context(|| format!("there is no database {:?}", options.database))?;
+    install(database.package())
+}
 
 /// Installs the package unless the programs are there.
 ///
-/// As root only, and with apt-get only; nothing else could be put back by the user's package manager.
+/// As root or with a sudo that asks nothing, and with apt-get only: nothing else could be put back by the user's
+/// package manager.
 pub(super) fn if_missing(database: Database) -> anyhow::Result<()> {
+    placed::remove_left();
     if database.is_installed() {
         return Ok(());
     }
     let package = database.package();
+    let has_apt = Path::new(APT_GET).is_file();
+    let is_root = geteuid().is_root();
     anyhow::ensure!(
-        geteuid().is_root() && Path::new(APT_GET).is_file(),
-        "could not find its programs, install the package `{package}` or give the URL of a server in {}",
+        has_apt && (is_root || may_sudo()),
+        "could not find its programs and may not install them, install the package `{package}` or give the URL of a \
+         server in {}",
         database.variable()
     );
-    let step = Step::start(format!("installing the package {package}"));
-    let outcome = without_a_cluster(|| install(package));
+    let step = Step::start(format!(
+        "INSTALLING the package {package} on this machine, for the tests of {database}"
+    ));
+    let outcome = if is_root {
+        install(package)
+    } else {
+        install_by_sudo(database)
+    };
     step.end(if outcome.is_ok() {
         "installed"
     } else {
@@ -49,17 +73,49 @@ pub(super) fn if_missing(database: Database) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A machine that has never asked for the lists of packages does not know the package.
-fn install(package: &str) -> anyhow::Result<()> {
-    let arguments = ["install", "-y", "--no-install-recommends", package];
-    if apt_get(&arguments)? {
-        return Ok(());
-    }
+/// Never asks for a password.
+fn may_sudo() -> bool {
+    let mut command = Command::new("sudo");
+    command.args(["-n", "true"]);
+    quiet(&mut command)
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// Lets root run this very program.
+fn install_by_sudo(database: Database) -> anyhow::Result<()> {
+    let this = env::current_exe().context("could not find this program")?;
+    let mut command = Command::new("sudo");
+    command
+        .arg("-n")
+        .arg(this)
+        .args(["install-server", database.key()]);
+    let status = to_the_end(&mut command).context("could not run sudo")?;
     anyhow::ensure!(
-        apt_get(&["update"])? && apt_get(&arguments)?,
-        "could not install the package `{package}`, see what apt-get says above"
+        status.success(),
+        "could not install it, see what is said above"
     );
     Ok(())
+}
+
+/// Installs a package, which makes no database that runs and starts no server.
+///
+/// An interrupt ends us after that: a package manager that is killed leaves a machine to be repaired by hand.
+fn install(package: &str) -> anyhow::Result<()> {
+    child::undisturbed(|| {
+        let _placed = Placed::all()?;
+        let arguments = ["install", "-y", "--no-install-recommends", package];
+        if apt_get(&arguments)? {
+            return Ok(());
+        }
+        // A machine that has never asked for the lists of packages does not know the package.
+        anyhow::ensure!(
+            apt_get(&["update"])? && apt_get(&arguments)?,
+            "could not install the package `{package}`, see what apt-get says above"
+        );
+        Ok(())
+    })
 }
 
 fn apt_get(arguments: &[&str]) -> anyhow::Result<bool> {
@@ -67,60 +123,18 @@ fn apt_get(arguments: &[&str]) -> anyhow::Result<bool> {
     command
         .args(["-q", "-o", "DPkg::Lock::Timeout=120"])
         .args(arguments)
-        .env("DEBIAN_FRONTEND", "noninteractive");
-    // Standard output is for results.
-    let status = child::lines(command, |heard| {
-        if let child::Report::Line(line) = heard {
-            eprintln!("{line}");
-        }
-    });
-    Ok(status.context("could not run apt-get")?.success())
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .env(placed::VARIABLE, "1");
+    let status = to_the_end(&mut command).context("could not run apt-get")?;
+    Ok(status.success())
 }
 
-/// Keeps the package from making a database of its own, and from starting it.
-fn without_a_cluster(install: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    let settings = Path::new(CLUSTER_SETTINGS);
-    fs::create_dir_all(settings)
-        .with_context(|| format!("could not make {}", settings.display()))?;
-    let cluster = Removed::put(
-        &settings.join(NO_CLUSTER),
-        "create_main_cluster = false\n",
-        0o644,
-    )?;
-    // One that somebody else put there may know better.
-    let start = if Path::new(START_POLICY).exists() {
-        None
-    } else {
-        Some(Removed::put(Path::new(START_POLICY), START_NOTHING, 0o755)?)
-    };
-    let outcome = install();
-    drop((cluster, start));
-    // Stays if others have put something there.
-    let _ = fs::remove_dir(settings);
-    outcome
+/// Not even Ctrl-C on a terminal reaches it.
+fn to_the_end(command: &mut Command) -> io::Result<ExitStatus> {
+    quiet(command).process_group(0).status()
 }
 
-/// A file that is there for a while.
-struct Removed(PathBuf);
-
-impl Removed {
-    fn put(path: &Path, text: &str, mode: u32) -> anyhow::Result<Self> {
-        let put = || {
-            fs::write(path, text)?;
-            fs::set_permissions(path, Permissions::from_mode(mode))
-        };
-        put().with_context(|| format!("could not write {}", path.display()))?;
-        Ok(Self(path.to_path_buf()))
-    }
-}
-
-impl Drop for Removed {
-    fn drop(&mut self) {
-        if let Err(error) = fs::remove_file(&self.0) {
-            progress::note(format_args!(
-                "WARNING: could not remove {}, do it by hand: {error}",
-                self.0.display()
-            ));
-        }
-    }
+/// Standard output is for results.
+fn quiet(command: &mut Command) -> &mut Command {
+    command.stdin(Stdio::null()).stdout(io::stderr())
 }
