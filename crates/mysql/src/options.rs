@@ -100,17 +100,17 @@ impl MysqlOptions {
         }
     }
 
-    /// Sets where the server is, and for how long one waits.
+    /// Changes where the server is, or for how long one waits.
     #[must_use]
-    pub fn with_server(mut self, server: ServerOptions) -> Self {
-        self.server = server;
+    pub fn with_server(mut self, change: impl FnOnce(ServerOptions) -> ServerOptions) -> Self {
+        self.server = change(self.server);
         self
     }
 
-    /// Sets tables and limits.
+    /// Changes tables and limits.
     #[must_use]
-    pub fn with_store(mut self, store: StoreOptions) -> Self {
-        self.store = store;
+    pub fn with_store(mut self, change: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
+        self.store = change(self.store);
         self
     }
 

@@ -22,7 +22,7 @@ struct Direct(Arc<TestDatabase>);
 
 impl Direct {
     fn options(&self, place: &Place) -> MysqlOptions {
-        self.0.options().with_store(place.store())
+        self.0.options().with_store(|store| place.names(store))
     }
 }
 
@@ -89,8 +89,8 @@ struct Application(Direct);
 
 impl Application {
     fn options(&self, place: &Place) -> MysqlOptions {
-        let store = place.store().with_auto_initialize(false);
-        MysqlOptions::new(self.0.0.application_url()).with_store(store)
+        MysqlOptions::new(self.0.0.application_url())
+            .with_store(|store| place.names(store).with_auto_initialize(false))
     }
 }
 

@@ -173,7 +173,7 @@ fn read_kind<'k>(
 }
 
 /// Kinds of plugin that are there if a feature of the same name is.
-const FEATURES: [&str; 2] = ["sqlite", "postgres"];
+const FEATURES: [&str; 3] = ["sqlite", "postgres", "mysql"];
 
 const SERIALIZERS: [(&str, Serializer); 2] = [
     ("messagepack", Serializer::MessagePack),

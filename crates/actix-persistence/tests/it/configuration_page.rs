@@ -145,6 +145,26 @@ zzz = 1
     assert_eq!(on_page(&headings), known);
 }
 
+#[cfg(feature = "mysql")]
+#[actix::test]
+async fn every_key_of_a_mysql_store_is_on_the_page() {
+    let config = r#"
+[persistence.journal.s]
+kind = "mysql"
+zzz = 1
+"#;
+    let config = Config::from_toml(config, "app.toml").unwrap();
+    let mistakes = Persistence::open(config).await.err().unwrap().to_string();
+    let headings = [
+        "Every journal",
+        "Every SQL database",
+        "Every database server",
+        "Kind `mysql`",
+    ];
+    let known = known(&mistakes, "persistence.journal.s");
+    assert_eq!(on_page(&headings), known);
+}
+
 #[actix::test]
 async fn the_page_gives_the_defaults_that_hold() {
     let config = Config::from_toml("[persistence.journal.memory]\n", "app.toml").unwrap();

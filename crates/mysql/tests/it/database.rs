@@ -101,8 +101,7 @@ impl TestDatabase {
 
     /// The settings of stores that make their tables.
     pub(crate) fn options(&self) -> MysqlOptions {
-        let store = StoreOptions::default().with_auto_initialize(true);
-        MysqlOptions::new(self.url()).with_store(store)
+        MysqlOptions::new(self.url()).with_store(|store| store.with_auto_initialize(true))
     }
 
     /// Names of tables that nobody used before.
@@ -144,10 +143,9 @@ impl Place {
         format!("p{}_", self.0)
     }
 
-    pub(crate) fn store(&self) -> StoreOptions {
+    pub(crate) fn names(&self, store: StoreOptions) -> StoreOptions {
         let table = |name: &str| format!("{}{name}", self.prefix());
-        StoreOptions::default()
-            .with_auto_initialize(true)
+        store
             .with_journal_tables(&table("event"), &table("tag"), &table("metadata"))
             .with_snapshot_table(&table("snapshot"))
     }

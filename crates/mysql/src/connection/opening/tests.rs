@@ -1,7 +1,5 @@
 //! What a server must be.
 
-use actix_persistence_sql::StoreOptions;
-
 use super::*;
 
 fn server(text: &str) -> Server {
@@ -78,7 +76,7 @@ fn a_server_that_may_lose_commits_is_refused_unless_that_is_wanted() {
 
 #[test]
 fn limits_must_fit_into_a_packet() {
-    let fits = |bytes| options().with_store(StoreOptions::default().with_max_event_bytes(bytes));
+    let fits = |bytes| options().with_store(|store| store.with_max_event_bytes(bytes));
     let packet = 16 * 1024 * 1024;
     server("8.4.0")
         .check_writing(&fits(packet - PACKET_BESIDE))
