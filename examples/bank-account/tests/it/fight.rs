@@ -1,5 +1,7 @@
 //! Two processes that want the same accounts: one writes at a time, the other is told and goes on with what the first has done.
 
+use std::time::Duration;
+
 use actix_persistence_test_servers::Database;
 
 use crate::backend::{Backend, SharedServer, Sqlite};
@@ -16,6 +18,7 @@ const LINES: usize = ACCOUNTS;
 const ATTACKS: usize = 30;
 /// How often one of them is paused while the other works.
 const PAUSES: usize = 6;
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
 /// Two imports on the same accounts.
 struct Two {
@@ -97,7 +100,7 @@ fn one_is_paused_while_the_other_works<B: Backend>(create: impl Fn() -> B) {
             two.feed(working);
             // It may have been paused in the middle of a transaction that keeps everybody out.
             let all = two.fed[working];
-            two.imports[working].decides_or_gives_up(all);
+            two.imports[working].decides_within(all, LONGEST_PAUSE);
             two.imports[paused].go_on();
             two.feed(paused);
             two.feed(working);

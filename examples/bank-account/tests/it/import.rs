@@ -13,6 +13,8 @@ use crate::receipts::{Receipt, Receipts};
 /// How long anything may take on a loaded machine; nothing is expected to take so long.
 const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(1);
+/// How much of a log a failed test shows.
+const LAST_LINES: usize = 40;
 /// What a log says when a database is left alone for a while.
 pub(crate) const BREAKER_OPENED: &str = "circuit breaker opened";
 
@@ -51,7 +53,7 @@ impl Import {
     pub(crate) fn feed(&mut self, lines: &[FileLine]) {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let written = self.input.as_mut().unwrap().write_all(text.as_bytes());
-        assert!(written.is_ok(), "it has ended:\n{}", self.log());
+        assert!(written.is_ok(), "it has ended:\n{}", end_of(&self.log));
     }
 
     /// What it has told so far.
@@ -68,12 +70,10 @@ impl Import {
         self.until(|import| import.decided() >= lines);
     }
 
-    /// As [`decides`](Self::decides), or until it says that its database does not serve it.
-    pub(crate) fn decides_or_gives_up(&mut self, lines: usize) {
-        let before = self.log().len();
-        self.until(|import| {
-            import.decided() >= lines || import.log()[before..].contains(BREAKER_OPENED)
-        });
+    /// As [`decides`](Self::decides), but no longer than this.
+    pub(crate) fn decides_within(&mut self, lines: usize, time: Duration) {
+        let started = Instant::now();
+        self.until(|import| import.decided() >= lines || started.elapsed() > time);
     }
 
     /// Waits until its log has this text behind the first `skipped` bytes.
@@ -105,7 +105,7 @@ impl Import {
             ended = self.child.try_wait().unwrap();
             ended.is_some()
         });
-        assert!(ended.unwrap().success(), "{}", self.log());
+        assert!(ended.unwrap().success(), "{}", end_of(&self.log));
         self.receipts.so_far().to_vec()
     }
 
@@ -119,7 +119,7 @@ impl Import {
         let log = self.log.clone();
         wait_until(&log, || {
             if let Some(status) = self.child.try_wait().unwrap() {
-                panic!("it has ended with {status}:\n{}", self.log());
+                panic!("it has ended with {status}:\n{}", end_of(&self.log));
             }
             condition(self)
         });
@@ -145,11 +145,14 @@ fn wait_until(log: &Path, mut condition: impl FnMut() -> bool) {
     let started = Instant::now();
     while !condition() {
         let late = started.elapsed() > PATIENCE;
-        assert!(
-            !late,
-            "nothing happens:\n{}",
-            fs::read_to_string(log).unwrap()
-        );
+        assert!(!late, "nothing happens:\n{}", end_of(log));
         std::thread::sleep(INTERVAL);
     }
+}
+
+/// The last lines of a log.
+fn end_of(log: &Path) -> String {
+    let text = fs::read_to_string(log).unwrap();
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
 }

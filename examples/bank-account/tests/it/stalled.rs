@@ -23,7 +23,7 @@ fn import_survives_stalls<B: Stalls>(create: impl Fn() -> B, is_late: &str) {
             let before = import.log().len();
             import.feed(work.lines(work.part(stall + 1, STALLS + 1)));
             import.logs(BREAKER_OPENED, before);
-            assert!(import.log().contains(is_late), "{}", import.log());
+            assert!(import.log()[before..].contains(is_late));
             backend.go_on();
         }
         let acknowledged = import.end();
