@@ -27,7 +27,8 @@ use actix_persistence_storage_api::{
     Epoch, Operation, PersistenceId, Recovered, SequenceNr, StorageError, StorageErrorKind,
     WriterId,
 };
-use futures_util::Stream;
+use futures_util::future::OptionFuture;
+use futures_util::{Stream, join};
 use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
@@ -290,20 +291,22 @@ impl<A: PersistentActor> PersistentContext<A> {
             || self.pending.head_is_settled()
     }
 
-    /// Ends everything that waits for a store, because the actor failed.
+    /// Ends everything that waits for a store, because the actor has ended.
     pub(crate) fn abandon(&mut self) {
+        let requests = std::mem::take(&mut self.store_responses);
+        let step = self.retention_step.take();
+        if !requests.is_empty() || step.is_some() {
+            let step = OptionFuture::from(step);
+            actix_rt::spawn(async { join!(requests.finish(), step) });
+        }
+        self.in_flight = None;
         let id = self.persistence_id.clone();
         self.pending.abandon(|| {
             let error = StorageError::new(StorageErrorKind::Timeout, Operation::WriteMessages)
                 .with_persistence_id(id.clone())
-                .with_message("the actor failed before its journal answered");
+                .with_message("the actor ended before its journal answered");
             PersistError::Unknown(error)
         });
-        self.in_flight = None;
-        let requests = std::mem::take(&mut self.store_responses);
-        if !requests.is_empty() {
-            actix_rt::spawn(requests.finish());
-        }
     }
 
     /// Spawns what nobody waits for when everything stops.

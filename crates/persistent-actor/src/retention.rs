@@ -20,6 +20,7 @@ use crate::{PersistentActor, Snapshot};
 ///
 /// * A step that fails ends its round, so that a failed save deletes nothing. Deletes go up to a bound, not to one
 ///   snapshot: the next round removes what a failure or a crash has left.
+/// * A step that is under way when the actor ends happens all the same, and ends its round.
 /// * There is one round at a time. One that is due meanwhile begins with the state after it.
 /// * Nothing is deleted that a snapshot known to be stored does not cover. For more than two kept snapshots the older
 ///   ones are looked up once after each start, which loads them.

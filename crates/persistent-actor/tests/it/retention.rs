@@ -1,5 +1,8 @@
 //! Retention: when snapshots are taken, what is deleted for them, and that a crash between two steps does no harm.
 
+use std::time::Duration;
+
+use actix::ActorContext;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::Recovery;
 use actix_persistence_storage_api::{Journal, SequenceNr, SnapshotCriteria};
@@ -316,5 +319,23 @@ fn an_actor_that_nobody_can_reach_ends_its_round_first() {
         let ended = process.end().await;
         assert_eq!(ended.last().map(String::as_str), Some("stopped"));
         assert_eq!(left(&storage).await, (numbers(4..=6), vec![3, 6]));
+    });
+}
+
+#[test]
+fn a_snapshot_that_is_due_when_the_actor_stops_is_saved_all_the_same() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let process = Process::start(&storage, EVERY_3_KEEP_2, &[]);
+        let many = Run::new(|_, ctx| {
+            (0..3).for_each(|_| drop(persist(ctx, 1)));
+            ctx.stop();
+        });
+        process.tally.do_send(many);
+        let ended = process.end().await;
+        assert_eq!(ended.last().map(String::as_str), Some("stopped"));
+        // Nobody goes on with the round.
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(left(&storage).await, (numbers(1..=3), vec![3]));
     });
 }
