@@ -152,14 +152,22 @@ impl<A: PersistentActor> Incarnation<A> {
         mailbox: &mut Mailbox<A>,
         registration: &Registration,
     ) -> Poll<Exit> {
-        let exit = match self.run(cx, mailbox, registration) {
+        // Turns catch their own panics; what they leave behind is dropped here, and may be code of the user, too.
+        let ended = caught(|| self.run(cx, mailbox, registration));
+        let exit = match ended.unwrap_or_else(|panic| Err(self.panicked(panic))) {
             Ok(poll) => {
                 ready!(poll);
                 Exit::Stopped
             }
             Err(failure) => Exit::Failed(failure),
         };
-        self.ctx.abandon();
+        if let Err(panic) = caught(|| self.ctx.abandon()) {
+            tracing::error!(
+                persistence_id = %self.ctx.persistence_id,
+                panic,
+                "what the actor left behind panicked while it was dropped"
+            );
+        }
         Poll::Ready(exit)
     }
 
@@ -393,15 +401,17 @@ impl<A: PersistentActor> Incarnation<A> {
     ) -> Result<R, Failure> {
         let result = caught(|| code(&mut self.actor, &mut self.ctx));
         self.ctx.cause = None;
-        result.map_err(|message| {
-            tracing::error!(
-                persistence_id = %self.ctx.persistence_id,
-                sequence_nr = self.ctx.last_sequence_nr,
-                panic = message,
-                "the actor panicked and will be rebuilt"
-            );
-            self.failure(false)
-        })
+        result.map_err(|panic| self.panicked(panic))
+    }
+
+    fn panicked(&self, panic: String) -> Failure {
+        tracing::error!(
+            persistence_id = %self.ctx.persistence_id,
+            sequence_nr = self.ctx.last_sequence_nr,
+            panic,
+            "the actor panicked and will be rebuilt"
+        );
+        self.failure(false)
     }
 
     fn failure(&self, is_lasting: bool) -> Failure {

@@ -384,3 +384,35 @@ fn a_panic_while_the_failed_actor_is_dropped_or_its_answer_is_made_leaves_the_ad
         std::mem::forget(brittle);
     });
 }
+
+#[test]
+fn a_panic_while_what_the_actor_left_behind_is_dropped_leaves_the_address_alive() {
+    struct Brittle;
+    impl Drop for Brittle {
+        fn drop(&mut self) {
+            // Not while another panic is under way: that would end the process.
+            assert!(std::thread::panicking(), "dropped");
+        }
+    }
+
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        // In a handler of the call that fails, of one behind it, and of one that is stored.
+        for place in [0, 1, 2] {
+            let turn = Run::new(move |_, ctx| {
+                for call in 0..2 {
+                    let brittle = (call == place % 2).then(|| Brittle);
+                    persist(ctx, 1).then(move |_, _, _| {
+                        let _ = &brittle;
+                    });
+                }
+            });
+            if place < 2 {
+                journal.next(Next::FailNotStored);
+            }
+            tally.send(turn).await.unwrap();
+            assert!(tally.send(Get).await.is_ok());
+        }
+    });
+}
