@@ -3,6 +3,7 @@
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
+use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
 use tokio::sync::oneshot;
 
 use crate::context::attached::Completion;
@@ -52,11 +53,17 @@ impl Future for PersistFuture {
             ),
             State::Waiting(receiver) => {
                 let outcome = ready!(Pin::new(receiver).poll(cx));
-                // The queue answers every call before it goes.
-                Poll::Ready(outcome.unwrap_or(Err(PersistError::ActorFailed)))
+                // The queue answers every call before it goes, unless its arbiter stops.
+                Poll::Ready(outcome.unwrap_or_else(|_| Err(ended_unanswered())))
             }
         }
     }
+}
+
+fn ended_unanswered() -> PersistError {
+    let error = StorageError::new(StorageErrorKind::Unavailable, Operation::WriteMessages)
+        .with_message("the arbiter of the actor stopped before it knew");
+    PersistError::Unknown(error)
 }
 
 impl<A: PersistentActor> Completion<A> for Waiting {

@@ -1,6 +1,7 @@
 //! What the caller of `persist` attaches after the call took effect.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use crate::{PersistError, PersistentActor, PersistentContext};
@@ -21,7 +22,7 @@ pub(crate) type AttachedRef<A> = Rc<RefCell<Attached<A>>>;
 /// The handlers of each event, and what comes after the last one, in the order they were attached.
 pub(crate) struct Attached<A: PersistentActor> {
     handlers: Vec<EventHandler<A>>,
-    completions: Vec<Box<dyn Completion<A>>>,
+    completions: VecDeque<Box<dyn Completion<A>>>,
     /// Once all of it is over.
     outcome: Option<Result<(), PersistError>>,
 }
@@ -30,7 +31,7 @@ impl<A: PersistentActor> Attached<A> {
     pub(crate) fn new() -> AttachedRef<A> {
         Rc::new(RefCell::new(Self {
             handlers: Vec::new(),
-            completions: Vec::new(),
+            completions: VecDeque::new(),
             outcome: None,
         }))
     }
@@ -44,11 +45,11 @@ impl<A: PersistentActor> Attached<A> {
     }
 
     pub(crate) fn add_completion(&mut self, completion: Box<dyn Completion<A>>) {
-        self.completions.push(completion);
+        self.completions.push_back(completion);
     }
 
-    pub(crate) fn take_completions(&mut self) -> Vec<Box<dyn Completion<A>>> {
-        std::mem::take(&mut self.completions)
+    pub(crate) fn next_completion(&mut self) -> Option<Box<dyn Completion<A>>> {
+        self.completions.pop_front()
     }
 
     pub(crate) fn outcome(&self) -> Option<&Result<(), PersistError>> {

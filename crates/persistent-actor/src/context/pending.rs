@@ -320,10 +320,8 @@ pub(crate) fn fail<A: PersistentActor>(
 ) {
     cause.note(&error);
     attached.borrow_mut().end(Err(error.clone()));
-    let completions = attached.borrow_mut().take_completions();
-    for completion in completions {
-        completion.failed(error.clone());
-    }
+    let next = || attached.borrow_mut().next_completion();
+    std::iter::from_fn(next).for_each(|completion| completion.failed(error.clone()));
 }
 
 impl From<EncodeError> for RejectionCause {

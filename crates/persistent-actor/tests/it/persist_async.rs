@@ -1,13 +1,17 @@
 //! The calls that hold back nothing, and everything mixed and nested.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::AsyncContext;
 use actix::fut::wrap_future;
+use actix::{Arbiter, AsyncContext, System};
 use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
 use actix_persistence_memory::MemoryStorage;
-use actix_persistence_persistent_actor::{Environment, PersistentContext, start};
+use actix_persistence_persistent_actor::{
+    Environment, Persist, PersistentContext, start, start_in,
+};
 use actix_persistence_storage_api::Journal;
 use actix_persistence_store_actor::StoreThread;
 
@@ -534,6 +538,51 @@ fn what_is_awaited_after_it_has_happened_is_there_at_once() {
             .unwrap();
         tokio::time::sleep(Duration::from_secs(2)).await;
         assert_eq!(since_recovery(&log), ["event 1", "late true"]);
+    });
+}
+
+#[test]
+fn what_is_awaited_first_when_all_is_handled_is_answered_too() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let turn = Run::new(|_, ctx| {
+            let kept = Rc::new(RefCell::new(None::<Persist<Tally>>));
+            let persisted = Rc::clone(&kept);
+            *kept.borrow_mut() = Some(ctx.persist(added(1)).on_complete(move |_, _| {
+                let persisted = persisted.take().unwrap().into_future();
+                let _ = sender.send(persisted);
+            }));
+        });
+        tally.send(turn).await.unwrap();
+        receiver.await.unwrap().await.unwrap();
+    });
+}
+
+#[test]
+fn an_arbiter_that_stops_leaves_nobody_sure_that_an_event_is_not_stored() {
+    // Its clock runs: on one that is paused, time would pass while the other thread works.
+    System::new().block_on(async {
+        let ((world, journal), log) = (World::held(), Log::default());
+        let arbiter = Arbiter::new();
+        let handle = arbiter.handle();
+        let environment = Arc::clone(&world.environment);
+        let starting = start_in(&handle, Tally::factory("1", &log), |_| Ok(environment));
+        let tally = starting.await.unwrap();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        let turn = Run::new(|_, ctx| {
+            let _ = sender.send(persist(ctx, 1).into_future());
+        });
+        tally.send(turn).await.unwrap();
+        let persisted = receiver.await.unwrap();
+        while journal.calls().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        arbiter.stop();
+        let error = persisted.await.unwrap_err();
+        assert!(!error.is_certainly_not_stored(), "{error:?}");
+        journal.release(1);
     });
 }
 

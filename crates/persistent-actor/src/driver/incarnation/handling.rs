@@ -40,14 +40,14 @@ impl<A: PersistentActor> Incarnation<A> {
                 }
             }
         });
-        let mut completions = attached.borrow_mut().take_completions().into_iter();
+        // One by one, because each may attach another one.
+        let next = || attached.borrow_mut().next_completion();
         let completed = handled.and_then(|()| {
-            completions.try_for_each(|completion| {
+            std::iter::from_fn(next).try_for_each(|completion| {
                 self.caused_turn(&cause, |actor, ctx| completion.stored(actor, ctx))
             })
         });
         if completed.is_err() {
-            completions.for_each(|completion| completion.failed(unanswered.clone()));
             fail(&attached, &cause, unanswered);
         } else {
             attached.borrow_mut().end(Ok(()));
