@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 
 use crate::failure::CaseResult;
 use crate::subject::{Subject, UnderTest};
@@ -27,6 +27,7 @@ pub struct CaseInfo {
 pub fn cases() -> Vec<CaseInfo> {
     infos::<dyn Journal>()
         .chain(infos::<dyn SnapshotStore>())
+        .chain(infos::<dyn StateStore>())
         .collect()
 }
 

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use async_trait::async_trait;
 
 /// Why a fixture could not open a store.
@@ -53,6 +53,27 @@ pub trait SnapshotStoreFixture: Send + Sync + 'static {
     /// # Errors
     /// Any error makes the case fail.
     async fn open(&self, store: &Self::Store) -> Result<Arc<dyn SnapshotStore>, BoxError>;
+
+    /// The cases that must show as ignored because of capabilities that are off.
+    fn expected_ignored(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// Makes state stores for the kit; everything is as for [`JournalFixture`].
+#[async_trait]
+pub trait StateStoreFixture: Send + Sync + 'static {
+    /// The place of one state store; dropping it may remove the place.
+    type Store: Send + Sync;
+
+    /// Makes a fresh, empty place that shares nothing with other places.
+    async fn create(&self) -> Self::Store;
+
+    /// Opens the state store in a place, for the first time or again.
+    ///
+    /// # Errors
+    /// Any error makes the case fail.
+    async fn open(&self, store: &Self::Store) -> Result<Arc<dyn StateStore>, BoxError>;
 
     /// The cases that must show as ignored because of capabilities that are off.
     fn expected_ignored(&self) -> Vec<String> {

@@ -4,13 +4,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use async_trait::async_trait;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::subject::Place;
-use crate::{BoxError, JournalFixture, SnapshotStoreFixture};
+use crate::{BoxError, JournalFixture, SnapshotStoreFixture, StateStoreFixture};
 
 mod run;
 mod suite;
@@ -69,6 +69,25 @@ impl Kit {
                     let store = fixture.create().await;
                     let place = SnapshotStorePlace { store, fixture };
                     Arc::new(place) as Arc<dyn Place<dyn SnapshotStore>>
+                })
+            }),
+        }));
+        self
+    }
+
+    /// Adds `durable_state_store_spec` on the state stores of a fixture.
+    #[must_use]
+    pub fn state_store(mut self, prefix: &str, fixture: impl StateStoreFixture) -> Self {
+        let expected_ignored = fixture.expected_ignored();
+        let fixture = Arc::new(fixture);
+        self.suites.push(Box::new(Suite::<dyn StateStore> {
+            prefix: prefix.to_owned(),
+            expected_ignored,
+            create: Arc::new(move || {
+                let fixture = Arc::clone(&fixture);
+                Box::pin(async move {
+                    let store = fixture.create().await;
+                    Arc::new(StateStorePlace { store, fixture }) as Arc<dyn Place<dyn StateStore>>
                 })
             }),
         }));
@@ -150,6 +169,18 @@ struct SnapshotStorePlace<F: SnapshotStoreFixture> {
 #[async_trait]
 impl<F: SnapshotStoreFixture> Place<dyn SnapshotStore> for SnapshotStorePlace<F> {
     async fn open(&self) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        self.fixture.open(&self.store).await
+    }
+}
+
+struct StateStorePlace<F: StateStoreFixture> {
+    store: F::Store,
+    fixture: Arc<F>,
+}
+
+#[async_trait]
+impl<F: StateStoreFixture> Place<dyn StateStore> for StateStorePlace<F> {
+    async fn open(&self) -> Result<Arc<dyn StateStore>, BoxError> {
         self.fixture.open(&self.store).await
     }
 }

@@ -6,6 +6,7 @@ mod kit;
 mod case;
 mod not_there_yet;
 
+mod durable_state_store_spec;
 mod journal_serialization_spec;
 mod journal_spec;
 mod snapshot_store_serialization_spec;
@@ -18,10 +19,11 @@ mod my_payload;
 mod odd_texts;
 mod parallel;
 mod snapshot_steps;
+mod state_steps;
 mod subject;
 mod writer;
 
-pub use fixture::{BoxError, JournalFixture, SnapshotStoreFixture};
+pub use fixture::{BoxError, JournalFixture, SnapshotStoreFixture, StateStoreFixture};
 pub use kit::{CaseOutcome, CaseReport, Kit};
 
 pub use case::{CaseInfo, cases};

@@ -55,7 +55,6 @@ pub const NOT_THERE_YET: &[NotThereYet] = &[
         "SnapshotStoreSerializationSpec PersistentFSMSnapshot",
         "needs the persistent state machine",
     ),
-    missing("DurableStateStoreSpec", "needs durable state stores"),
     missing("the query specs", "need the query side of journals"),
 ];
 

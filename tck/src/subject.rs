@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StorageError};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore, StorageError};
 use async_trait::async_trait;
 
 use crate::case::{Capability, Spec};
 use crate::failure::Failure;
-use crate::{BoxError, journal_serialization_spec, journal_spec};
+use crate::{BoxError, durable_state_store_spec, journal_serialization_spec, journal_spec};
 use crate::{snapshot_store_serialization_spec, snapshot_store_spec};
 
 /// A kind of store that the kit has specs for.
@@ -103,6 +103,22 @@ impl UnderTest for dyn SnapshotStore {
         match capability {
             Capability::Metadata => self.capabilities().metadata,
             Capability::AtomicBatches | Capability::Tags => false,
+        }
+    }
+}
+
+#[async_trait]
+impl UnderTest for dyn StateStore {
+    const SPECS: &'static [Spec<Self>] = &[durable_state_store_spec::SPEC];
+
+    async fn make_ready(&self) -> Result<(), StorageError> {
+        self.initialize().await
+    }
+
+    fn declares(&self, capability: Capability) -> bool {
+        match capability {
+            Capability::Tags => self.capabilities().tags,
+            Capability::AtomicBatches | Capability::Metadata => false,
         }
     }
 }

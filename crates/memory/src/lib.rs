@@ -2,6 +2,7 @@
 
 mod journal;
 mod snapshot_store;
+mod state_store;
 
 mod storage;
 
@@ -10,4 +11,5 @@ mod plugin;
 pub use journal::MemoryJournal;
 pub use plugin::MemoryPlugin;
 pub use snapshot_store::MemorySnapshotStore;
+pub use state_store::MemoryStateStore;
 pub use storage::MemoryStorage;

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use actix_persistence_storage_api::{ConfigErrors, Journal, Plugin, Section, SnapshotStore};
+use actix_persistence_storage_api::{
+    ConfigErrors, Journal, Plugin, Section, SnapshotStore, StateStore,
+};
 
 use crate::MemoryStorage;
 
@@ -51,6 +53,10 @@ impl Plugin for MemoryPlugin {
 
     fn snapshot_store(&self, section: &Section) -> Result<Arc<dyn SnapshotStore>, ConfigErrors> {
         Ok(Arc::new(self.storage_of(section)?.snapshot_store()))
+    }
+
+    fn state_store(&self, section: &Section) -> Result<Arc<dyn StateStore>, ConfigErrors> {
+        Ok(Arc::new(self.storage_of(section)?.state_store()))
     }
 }
 

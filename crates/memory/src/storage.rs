@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use crate::journal::Streams;
 use crate::snapshot_store::Snapshots;
-use crate::{MemoryJournal, MemorySnapshotStore};
+use crate::state_store::States;
+use crate::{MemoryJournal, MemorySnapshotStore, MemoryStateStore};
 
-/// The data of any number of journals and snapshot stores; clones are the same storage.
+/// The data of any number of journals, snapshot stores and state stores; clones are the same storage.
 ///
 /// Making a store from it stands for opening a database: what earlier stores wrote is there.
 /// The data is gone when the storage and the last store made from it are dropped.
@@ -15,6 +16,7 @@ use crate::{MemoryJournal, MemorySnapshotStore};
 pub struct MemoryStorage {
     streams: Arc<Streams>,
     snapshots: Arc<Snapshots>,
+    states: Arc<States>,
 }
 
 impl MemoryStorage {
@@ -32,9 +34,14 @@ impl MemoryStorage {
     pub fn snapshot_store(&self) -> MemorySnapshotStore {
         MemorySnapshotStore::on(Arc::clone(&self.snapshots))
     }
+
+    /// A state store on this storage.
+    pub fn state_store(&self) -> MemoryStateStore {
+        MemoryStateStore::on(Arc::clone(&self.states))
+    }
 }
 
-/// Shows no data: events and snapshots do not belong in logs.
+/// Shows no data: events, snapshots and states do not belong in logs.
 impl fmt::Debug for MemoryStorage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("MemoryStorage").finish_non_exhaustive()

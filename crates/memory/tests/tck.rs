@@ -6,8 +6,10 @@ use std::sync::Arc;
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore};
-use actix_persistence_tck::{BoxError, JournalFixture, Kit, SnapshotStoreFixture};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_tck::{
+    BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
+};
 use async_trait::async_trait;
 
 struct Direct;
@@ -35,6 +37,19 @@ impl SnapshotStoreFixture for Direct {
 
     async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn SnapshotStore>, BoxError> {
         Ok(Arc::new(storage.snapshot_store()))
+    }
+}
+
+#[async_trait]
+impl StateStoreFixture for Direct {
+    type Store = MemoryStorage;
+
+    async fn create(&self) -> MemoryStorage {
+        MemoryStorage::new()
+    }
+
+    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn StateStore>, BoxError> {
+        Ok(Arc::new(storage.state_store()))
     }
 }
 
@@ -75,6 +90,7 @@ fn main() -> ExitCode {
         .journal("", Direct)
         .journal("proxied", Proxied)
         .snapshot_store("", Direct)
+        .state_store("", Direct)
         .snapshot_store("proxied", Proxied)
         .run()
 }

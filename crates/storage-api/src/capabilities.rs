@@ -107,3 +107,29 @@ impl SnapshotCapabilities {
         self
     }
 }
+
+/// What a [`StateStore`](crate::StateStore) declares of itself; the default declares nothing optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StateCapabilities {
+    /// Keeps [`StateUpdate::tags`](crate::StateUpdate::tags).
+    pub tags: bool,
+    /// The largest state the store takes, in bytes of payload.
+    pub max_state_bytes: Option<usize>,
+}
+
+impl StateCapabilities {
+    /// Declares tags.
+    #[must_use]
+    pub fn with_tags(mut self) -> Self {
+        self.tags = true;
+        self
+    }
+
+    /// Sets the largest state in bytes of payload.
+    #[must_use]
+    pub fn with_max_state_bytes(mut self, bytes: usize) -> Self {
+        self.max_state_bytes = Some(bytes);
+        self
+    }
+}

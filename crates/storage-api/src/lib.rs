@@ -2,6 +2,7 @@
 
 mod journal;
 mod snapshot_store;
+mod state_store;
 
 mod plugin;
 
@@ -13,9 +14,11 @@ mod payload;
 mod persistence_id;
 mod recovery;
 mod replay;
+mod revision;
 mod sequence_nr;
 mod slice;
 mod snapshot_record;
+mod state_record;
 mod timestamp;
 mod writer_id;
 
@@ -30,23 +33,27 @@ mod units;
 pub use journal::Journal;
 pub use plugin::Plugin;
 pub use snapshot_store::SnapshotStore;
+pub use state_store::StateStore;
 
 pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
-pub use capabilities::{JournalCapabilities, SnapshotCapabilities};
+pub use capabilities::{JournalCapabilities, SnapshotCapabilities, StateCapabilities};
 pub use event_record::EventRecord;
 pub use outcome::WriteOutcome;
 pub use payload::Payload;
 pub use persistence_id::{InvalidPersistenceId, PersistenceId};
 pub use recovery::{Recovered, RecoveryRequest};
 pub use replay::{PageLimit, ReplayPage, ReplayRange};
+pub use revision::Revision;
 pub use sequence_nr::{Epoch, SequenceNr};
 pub use slice::{NUMBER_OF_SLICES, slice_of};
 pub use snapshot_record::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
+pub use state_record::{CurrentState, StateRecord, StateUpdate};
 pub use timestamp::Timestamp;
 pub use writer_id::WriterId;
 
 pub use storage_error::{
-    Effect, Operation, SequenceConflict, StorageError, StorageErrorKind, WriterPosition,
+    Effect, Operation, RevisionConflict, SequenceConflict, StorageError, StorageErrorKind,
+    WriterPosition,
 };
 
 pub use back_off::BackOff;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore};
+use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore, StateStore};
 
 /// Makes stores from sections of the config.
 ///
@@ -29,6 +29,18 @@ pub trait Plugin: Send + Sync {
             section,
             self.name(),
             "snapshot store",
+        ))
+    }
+
+    /// Makes the state store of one plugin id. The section no longer has the keys that all state stores share.
+    ///
+    /// # Errors
+    /// All that is wrong with the section at once; also if the plugin has no state store.
+    fn state_store(&self, section: &Section) -> Result<Arc<dyn StateStore>, ConfigErrors> {
+        Err(ConfigErrors::unsupported(
+            section,
+            self.name(),
+            "state store",
         ))
     }
 

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Epoch, PersistenceId, SequenceNr, WriterId};
+use crate::{Epoch, PersistenceId, Revision, SequenceNr, WriterId};
 
 /// A failed call of a store: what kind, what is certain about its effect, which operation, of which id, and why.
 ///
@@ -30,7 +30,7 @@ struct Inner {
 pub enum StorageErrorKind {
     /// Another writer was there first; [`StorageError::conflict`] names both. The loser recovers onto the winner's events.
     SequenceConflict,
-    /// A state was stored at another revision than expected.
+    /// A state was stored at another revision than expected; [`StorageError::revision_conflict`] names both.
     RevisionConflict,
     /// The store cannot be reached or is too busy now; waiting may help.
     Unavailable,
@@ -114,6 +114,10 @@ pub enum Operation {
     SaveSnapshot,
     DeleteSnapshot,
     DeleteMatchingSnapshots,
+    GetState,
+    UpsertState,
+    DeleteState,
+    HardDeleteState,
 }
 
 impl Operation {
@@ -121,7 +125,10 @@ impl Operation {
     pub fn writes(self) -> bool {
         !matches!(
             self,
-            Operation::ReplayMessages | Operation::ReadHighestSequenceNr | Operation::LoadSnapshot
+            Operation::ReplayMessages
+                | Operation::ReadHighestSequenceNr
+                | Operation::LoadSnapshot
+                | Operation::GetState
         )
     }
 
@@ -137,6 +144,10 @@ impl Operation {
             Operation::SaveSnapshot => "save a snapshot",
             Operation::DeleteSnapshot => "delete a snapshot",
             Operation::DeleteMatchingSnapshots => "delete snapshots",
+            Operation::GetState => "get the state",
+            Operation::UpsertState => "store the state",
+            Operation::DeleteState => "delete the state",
+            Operation::HardDeleteState => "remove the state",
         }
     }
 }
@@ -171,6 +182,17 @@ pub struct SequenceConflict {
     pub stored: WriterPosition,
 }
 
+/// A state that is not at the revision on which a write or a delete was to follow: the source of every error of kind
+/// [`StorageErrorKind::RevisionConflict`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("revision {expected} was expected, but the store is at revision {found}")]
+pub struct RevisionConflict {
+    /// The revision on which it was to follow.
+    pub expected: Revision,
+    /// The revision that is stored, 0 if none is.
+    pub found: Revision,
+}
+
 impl StorageError {
     /// An error without id and source. The effect of a failed write starts as [`Effect::Unknown`], of a read as `None`.
     pub fn new(kind: StorageErrorKind, operation: Operation) -> Self {
@@ -191,6 +213,26 @@ impl StorageError {
             .not_stored()
             .with_persistence_id(persistence_id)
             .with_source(conflict)
+    }
+
+    /// The refusal of a write or delete of a state at a revision that does not follow on the stored one.
+    pub fn of_revisions(
+        operation: Operation,
+        persistence_id: PersistenceId,
+        conflict: RevisionConflict,
+    ) -> Self {
+        Self::new(StorageErrorKind::RevisionConflict, operation)
+            .not_stored()
+            .with_persistence_id(persistence_id)
+            .with_source(conflict)
+    }
+
+    /// The refusal of revision 0, which is that of an id never seen.
+    pub fn revision_0(operation: Operation, persistence_id: PersistenceId) -> Self {
+        Self::new(StorageErrorKind::Unsupported, operation)
+            .not_stored()
+            .with_persistence_id(persistence_id)
+            .with_message("the first revision is 1")
     }
 
     /// The same error, certain that nothing is stored.
@@ -261,6 +303,11 @@ impl StorageError {
 
     /// Both writers, for the kind [`StorageErrorKind::SequenceConflict`].
     pub fn conflict(&self) -> Option<&SequenceConflict> {
+        self.0.source.as_deref()?.downcast_ref()
+    }
+
+    /// Both revisions, for the kind [`StorageErrorKind::RevisionConflict`].
+    pub fn revision_conflict(&self) -> Option<&RevisionConflict> {
         self.0.source.as_deref()?.downcast_ref()
     }
 }

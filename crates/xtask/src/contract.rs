@@ -8,9 +8,10 @@ use crate::tidy::Tree;
 pub(crate) const PAGE: &str = "docs/storage-contract.md";
 
 /// The files whose doc comments hold the clauses, with the name of each contract.
-const SOURCES: [(&str, &str); 2] = [
+const SOURCES: [(&str, &str); 3] = [
     ("Journal", "crates/storage-api/src/journal.rs"),
     ("Snapshot store", "crates/storage-api/src/snapshot_store.rs"),
+    ("State store", "crates/storage-api/src/state_store.rs"),
 ];
 
 const INTRO: &str = "\

@@ -3,6 +3,7 @@
 
 mod broken_journal;
 mod broken_snapshot_store;
+mod broken_state_store;
 mod coverage;
 mod fixture_checks;
 mod journal_defects;
@@ -10,3 +11,5 @@ mod journal_mutants;
 mod mutant;
 mod snapshot_defects;
 mod snapshot_mutants;
+mod state_defects;
+mod state_mutants;

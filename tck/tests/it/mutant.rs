@@ -7,7 +7,7 @@ use actix_persistence_tck::{CaseOutcome, Kit};
 
 /// One way to break the contract.
 ///
-/// Cases of `journal_spec` and `snapshot_store_spec` are named without their spec.
+/// Cases of `journal_spec`, `snapshot_store_spec` and `durable_state_store_spec` are named without their spec.
 pub(crate) struct Mutant {
     name: &'static str,
     kit: fn() -> Kit,
@@ -97,5 +97,6 @@ pub(crate) fn failed_cases(kit: Kit) -> BTreeSet<String> {
 pub(crate) fn short(name: &str) -> &str {
     name.strip_prefix("journal_spec::")
         .or_else(|| name.strip_prefix("snapshot_store_spec::"))
+        .or_else(|| name.strip_prefix("durable_state_store_spec::"))
         .unwrap_or(name)
 }

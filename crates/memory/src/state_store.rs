@@ -1,0 +1,151 @@
+//! The state store.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use actix_persistence_storage_api::{
+    CurrentState, Operation, PersistenceId, Revision, RevisionConflict, StateCapabilities,
+    StateRecord, StateStore, StateUpdate, StorageError, Timestamp,
+};
+use async_trait::async_trait;
+
+type ById = HashMap<PersistenceId, Entry>;
+
+/// Every state of a storage behind the one lock of its state stores.
+pub(crate) type States = Mutex<ById>;
+
+/// A state store in memory, with every capability but those that need SQL, and no limits.
+///
+/// State stores of one [`MemoryStorage`](crate::MemoryStorage) see the same states.
+pub struct MemoryStateStore {
+    states: Arc<States>,
+}
+
+/// What is stored of one id.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    current: CurrentState,
+    /// Of the state or the tombstone.
+    timestamp: Timestamp,
+}
+
+impl MemoryStateStore {
+    /// A state store on a storage of its own; its data ends with it.
+    pub fn new() -> Self {
+        crate::MemoryStorage::new().state_store()
+    }
+
+    pub(crate) fn on(states: Arc<States>) -> Self {
+        Self { states }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ById> {
+        self.states
+            .lock()
+            .expect("nothing panics while it holds the lock")
+    }
+
+    /// Puts what `make` gives in the place of the revision before.
+    fn replace(
+        &self,
+        operation: Operation,
+        persistence_id: PersistenceId,
+        revision: Revision,
+        make: impl FnOnce(Timestamp) -> CurrentState,
+    ) -> Result<(), StorageError> {
+        let mut states = self.lock();
+        let before = states.get(&persistence_id);
+        let found = before.map_or(0, |entry| entry.current.revision);
+        let Some(expected) = revision.checked_sub(1) else {
+            return Err(StorageError::revision_0(operation, persistence_id));
+        };
+        if expected != found {
+            let conflict = RevisionConflict { expected, found };
+            return Err(StorageError::of_revisions(
+                operation,
+                persistence_id,
+                conflict,
+            ));
+        }
+        let timestamp = timestamp_after(before.map(|entry| entry.timestamp));
+        let current = make(timestamp);
+        states.insert(persistence_id, Entry { current, timestamp });
+        Ok(())
+    }
+}
+
+impl Default for MemoryStateStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Shows no data: states do not belong in logs.
+impl fmt::Debug for MemoryStateStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStateStore").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl StateStore for MemoryStateStore {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
+        let states = self.lock();
+        let entry = states.get(persistence_id);
+        Ok(entry.map_or(CurrentState::NEVER_SEEN, |entry| entry.current.clone()))
+    }
+
+    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
+        let StateUpdate {
+            persistence_id,
+            revision,
+            payload,
+            tags,
+            ..
+        } = update;
+        self.replace(
+            Operation::UpsertState,
+            persistence_id,
+            revision,
+            |timestamp| {
+                let state = StateRecord::new(payload, timestamp).with_tags(tags);
+                CurrentState::live(revision, state)
+            },
+        )
+    }
+
+    async fn delete(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+    ) -> Result<(), StorageError> {
+        let id = persistence_id.clone();
+        self.replace(Operation::DeleteState, id, revision, |_| {
+            CurrentState::tombstone(revision)
+        })
+    }
+
+    async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
+        Ok(self.lock().remove(persistence_id).is_some())
+    }
+
+    fn capabilities(&self) -> StateCapabilities {
+        StateCapabilities::default().with_tags()
+    }
+}
+
+/// Now, but never as early as the one before.
+fn timestamp_after(before: Option<Timestamp>) -> Timestamp {
+    let now = Timestamp::now();
+    match before {
+        Some(before) if before >= now => {
+            Timestamp::from_micros(before.as_micros().saturating_add(1))
+        }
+        _ => now,
+    }
+}

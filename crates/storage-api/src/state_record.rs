@@ -1,0 +1,98 @@
+//! The current state of one persistence id, as a store keeps it.
+
+use std::sync::Arc;
+
+use crate::{Payload, PersistenceId, Revision, Timestamp};
+
+/// A state to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StateUpdate {
+    /// Whose state.
+    pub persistence_id: PersistenceId,
+    /// The revision it shall have: that of the state or tombstone it replaces plus one.
+    pub revision: Revision,
+    /// The encoded state.
+    pub payload: Payload,
+    /// By what queries find it; no order, no duplicates. They replace those of the state before.
+    pub tags: Vec<Arc<str>>,
+}
+
+impl StateUpdate {
+    /// An update without tags.
+    pub fn new(persistence_id: PersistenceId, revision: Revision, payload: Payload) -> Self {
+        Self {
+            persistence_id,
+            revision,
+            payload,
+            tags: Vec::new(),
+        }
+    }
+
+    /// The same update with these tags.
+    #[must_use]
+    pub fn with_tags<T: Into<Arc<str>>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.tags = tags.into_iter().map(Into::into).collect();
+        self
+    }
+}
+
+/// What a store knows of one persistence id.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CurrentState {
+    /// The revision of the state or of the tombstone; 0 if there is neither.
+    pub revision: Revision,
+    /// The state; none for a tombstone and for an id never seen.
+    pub state: Option<StateRecord>,
+}
+
+impl CurrentState {
+    /// What is known of an id never seen.
+    pub const NEVER_SEEN: CurrentState = CurrentState {
+        revision: 0,
+        state: None,
+    };
+
+    /// A deleted state.
+    pub fn tombstone(revision: Revision) -> Self {
+        let state = None;
+        Self { revision, state }
+    }
+
+    /// A state that is there.
+    pub fn live(revision: Revision, state: StateRecord) -> Self {
+        let state = Some(state);
+        Self { revision, state }
+    }
+}
+
+/// A stored state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StateRecord {
+    /// The encoded state.
+    pub payload: Payload,
+    /// Its tags; no order, no duplicates.
+    pub tags: Vec<Arc<str>>,
+    /// When it was stored, by the clock of the store; later than that of the revision before.
+    pub timestamp: Timestamp,
+}
+
+impl StateRecord {
+    /// A stored state without tags.
+    pub fn new(payload: Payload, timestamp: Timestamp) -> Self {
+        Self {
+            payload,
+            tags: Vec::new(),
+            timestamp,
+        }
+    }
+
+    /// The same with these tags.
+    #[must_use]
+    pub fn with_tags<T: Into<Arc<str>>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.tags = tags.into_iter().map(Into::into).collect();
+        self
+    }
+}

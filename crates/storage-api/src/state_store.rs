@@ -1,0 +1,105 @@
+//! The contract of a store of durable states.
+
+use std::any::Any;
+
+use async_trait::async_trait;
+
+use crate::{CurrentState, PersistenceId, Revision, StateCapabilities, StateUpdate, StorageError};
+
+/// Stores the current state of actors by persistence id, each under a revision that only rises.
+///
+/// The revision decides who may write: whoever knows the current one. So of two writers of an id the second one is
+/// refused, as in Akka's `DurableStateUpdateStore` with `assert-single-writer`.
+/// Writes and deletes of one id come one after the other from one process; others may come at any time.
+#[async_trait]
+pub trait StateStore: Any + Send + Sync {
+    /// Makes the store ready: opens it, creates or checks its schema.
+    ///
+    /// # Contract
+    /// - **D-INIT-1**: may be called again, also on a store in use, and then changes nothing that is stored.
+    /// - **D-INIT-2**: when several instances initialise the same store at once, all of them succeed.
+    ///
+    /// # Errors
+    /// As for [`Journal::initialize`](crate::Journal::initialize).
+    ///
+    /// # Cancel safety
+    /// When dropped, the store is as before or ready; calling again finishes the work.
+    async fn initialize(&self) -> Result<(), StorageError>;
+
+    /// Gives the current state and its revision.
+    ///
+    /// # Contract
+    /// - **D-GET-1**: gives state, tags, timestamp and revision of the last write.
+    /// - **D-GET-2**: gives the revision of a tombstone without a state, and revision 0 for an id never seen.
+    /// - **D-GET-3**: changes nothing and leaves no trace of an id.
+    ///
+    /// # Errors
+    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if there is a state that cannot be read; never none then.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError>;
+
+    /// Stores a state at the revision that follows on the current one.
+    ///
+    /// # Contract
+    /// - **D-UPSERT-1**: at revision 1 stores the state of an id that has neither a state nor a tombstone; at any other
+    ///   revision replaces the state, or the tombstone, of the revision before.
+    /// - **D-UPSERT-2**: any other revision is refused with a [`RevisionConflict`](crate::RevisionConflict) that names
+    ///   the expected and the found one, and nothing is changed; revision 0 is refused as unsupported.
+    /// - **D-UPSERT-3**: from its return on the state is durable, and seen by every `get` that starts afterwards.
+    /// - **D-UPSERT-4**: every field comes back unchanged; tags only where the capability is declared.
+    /// - **D-UPSERT-5**: a state of any size is stored whole, or refused as too large.
+    /// - **D-UPSERT-6**: of several writes at one revision, at the same time from anywhere, exactly one is stored.
+    /// - **D-UPSERT-7**: the timestamp is later than that of the revision before, also if a clock was set back.
+    /// - **D-UPSERT-8**: ids are compared byte by byte; other ids are not affected.
+    ///
+    /// # Errors
+    /// With effect `Unknown` the state may be stored, whole; never half of it. [`get`](Self::get) tells.
+    ///
+    /// # Cancel safety
+    /// As for an error of unknown effect.
+    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError>;
+
+    /// Replaces a state by a tombstone, which keeps the revision, at the revision that follows on the current one.
+    ///
+    /// # Contract
+    /// - **D-DELETE-1**: as [`upsert`](Self::upsert) for the revision: 1 leaves a tombstone of an id that has neither a
+    ///   state nor a tombstone; any other replaces the state, or the tombstone, of the revision before.
+    /// - **D-DELETE-2**: any other revision is refused as in D-UPSERT-2.
+    /// - **D-DELETE-3**: nothing is left of payload and tags.
+    /// - **D-DELETE-4**: is durable; the revision is never used again, also after the store was opened again.
+    ///
+    /// # Errors
+    /// With effect `Unknown` the delete may have happened. [`get`](Self::get) tells.
+    ///
+    /// # Cancel safety
+    /// As for an error of unknown effect.
+    async fn delete(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+    ) -> Result<(), StorageError>;
+
+    /// Removes every trace of an id; for tools, while nobody writes to it: its revisions start again at 1.
+    ///
+    /// # Contract
+    /// - **D-HARD-1**: afterwards the id is as one never seen, whatever its revision was.
+    /// - **D-HARD-2**: gives whether there was a state or a tombstone; succeeds if there was neither.
+    /// - **D-HARD-3**: other ids are not affected.
+    ///
+    /// # Errors
+    /// With effect `Unknown` the delete may have happened; repeating it is safe.
+    ///
+    /// # Cancel safety
+    /// As for an error of unknown effect.
+    async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError>;
+
+    /// What this store can do; constant over its life. The default declares nothing optional.
+    fn capabilities(&self) -> StateCapabilities {
+        StateCapabilities::default()
+    }
+}
+
+/// Fails to compile when [`StateStore`] is no longer object safe.
+const _: Option<&dyn StateStore> = None;

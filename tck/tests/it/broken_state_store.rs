@@ -1,0 +1,126 @@
+//! A memory state store with one defect.
+
+use std::sync::Arc;
+
+use actix_persistence_memory::{MemoryStateStore, MemoryStorage};
+use actix_persistence_storage_api::{
+    CurrentState, PersistenceId, Revision, StateCapabilities, StateStore, StateUpdate, StorageError,
+};
+use actix_persistence_tck::{BoxError, Kit, StateStoreFixture};
+use async_trait::async_trait;
+
+/// What is done instead of the right thing, as for journals.
+#[async_trait]
+pub(crate) trait StateDefect: Clone + Default + Send + Sync + 'static {
+    async fn initialize(&self, inner: &MemoryStateStore) -> Result<(), StorageError> {
+        inner.initialize().await
+    }
+
+    async fn get(
+        &self,
+        inner: &MemoryStateStore,
+        id: &PersistenceId,
+    ) -> Result<CurrentState, StorageError> {
+        inner.get(id).await
+    }
+
+    async fn upsert(
+        &self,
+        inner: &MemoryStateStore,
+        update: StateUpdate,
+    ) -> Result<(), StorageError> {
+        inner.upsert(update).await
+    }
+
+    async fn delete(
+        &self,
+        inner: &MemoryStateStore,
+        id: &PersistenceId,
+        revision: Revision,
+    ) -> Result<(), StorageError> {
+        inner.delete(id, revision).await
+    }
+
+    async fn hard_delete(
+        &self,
+        inner: &MemoryStateStore,
+        id: &PersistenceId,
+    ) -> Result<bool, StorageError> {
+        inner.hard_delete(id).await
+    }
+
+    fn capabilities(&self, declared: StateCapabilities) -> StateCapabilities {
+        declared
+    }
+}
+
+/// Stores a state whatever is there, which a right store never does.
+pub(crate) async fn force(
+    inner: &MemoryStateStore,
+    update: StateUpdate,
+) -> Result<(), StorageError> {
+    inner.hard_delete(&update.persistence_id).await?;
+    for revision in 1..update.revision {
+        inner.delete(&update.persistence_id, revision).await?;
+    }
+    inner.upsert(update).await
+}
+
+/// A kit with nothing but state stores of this defect.
+pub(crate) fn kit<D: StateDefect>() -> Kit {
+    Kit::new().state_store("", Broken::<D>::default())
+}
+
+/// Opens state stores with the defect `D`.
+#[derive(Default)]
+pub(crate) struct Broken<D> {
+    defect: std::marker::PhantomData<fn() -> D>,
+}
+
+#[async_trait]
+impl<D: StateDefect> StateStoreFixture for Broken<D> {
+    type Store = (MemoryStorage, D);
+
+    async fn create(&self) -> Self::Store {
+        (MemoryStorage::new(), D::default())
+    }
+
+    async fn open(&self, (storage, defect): &Self::Store) -> Result<Arc<dyn StateStore>, BoxError> {
+        Ok(Arc::new(BrokenStateStore {
+            inner: storage.state_store(),
+            defect: defect.clone(),
+        }))
+    }
+}
+
+struct BrokenStateStore<D> {
+    inner: MemoryStateStore,
+    defect: D,
+}
+
+#[async_trait]
+impl<D: StateDefect> StateStore for BrokenStateStore<D> {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.defect.initialize(&self.inner).await
+    }
+
+    async fn get(&self, id: &PersistenceId) -> Result<CurrentState, StorageError> {
+        self.defect.get(&self.inner, id).await
+    }
+
+    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
+        self.defect.upsert(&self.inner, update).await
+    }
+
+    async fn delete(&self, id: &PersistenceId, revision: Revision) -> Result<(), StorageError> {
+        self.defect.delete(&self.inner, id, revision).await
+    }
+
+    async fn hard_delete(&self, id: &PersistenceId) -> Result<bool, StorageError> {
+        self.defect.hard_delete(&self.inner, id).await
+    }
+
+    fn capabilities(&self) -> StateCapabilities {
+        self.defect.capabilities(self.inner.capabilities())
+    }
+}

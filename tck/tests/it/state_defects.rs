@@ -1,0 +1,74 @@
+//! Ways for a state store to break the contract.
+
+mod deleting;
+mod keeping;
+mod restarting;
+mod revisions;
+
+pub(crate) use deleting::*;
+pub(crate) use keeping::*;
+pub(crate) use restarting::*;
+pub(crate) use revisions::*;
+
+/// Defines a defect without state in one method.
+macro_rules! defect {
+    ($(#[$doc:meta])* $name:ident, get($inner:ident, $id:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl StateDefect for $name {
+            async fn get(
+                &self,
+                $inner: &MemoryStateStore,
+                $id: &PersistenceId,
+            ) -> Result<CurrentState, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, upsert($inner:ident, $update:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl StateDefect for $name {
+            async fn upsert(
+                &self,
+                $inner: &MemoryStateStore,
+                $update: StateUpdate,
+            ) -> Result<(), StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, delete($inner:ident, $id:ident, $revision:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl StateDefect for $name {
+            async fn delete(
+                &self,
+                $inner: &MemoryStateStore,
+                $id: &PersistenceId,
+                $revision: Revision,
+            ) -> Result<(), StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, hard_delete($inner:ident, $id:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl StateDefect for $name {
+            async fn hard_delete(
+                &self,
+                $inner: &MemoryStateStore,
+                $id: &PersistenceId,
+            ) -> Result<bool, StorageError> $body
+        }
+    };
+}
+
+use defect;
