@@ -145,6 +145,18 @@ mod tests {
     }
 
     #[test]
+    fn temporary_tables_lie_where_no_other_server_looks_for_leftovers() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut site = site();
+        site.folder = folder.path().to_path_buf();
+        for command in [MariaDb.create(&site).unwrap(), MariaDb.serve(&site)] {
+            let mut variables = command.get_envs();
+            let place = variables.find(|(name, _)| *name == "TMPDIR").unwrap().1;
+            assert_eq!(place, Some(folder.path().as_os_str()));
+        }
+    }
+
+    #[test]
     fn every_statement_is_on_a_line_of_its_own() {
         let text = start_statements("secret");
         assert!(text.lines().all(|line| line.ends_with(';')), "{text}");

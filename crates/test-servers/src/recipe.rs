@@ -52,7 +52,9 @@ impl Site {
             .env_clear()
             .env("PATH", "/usr/bin:/bin")
             .env("LC_ALL", "C")
-            .env("TZ", "UTC");
+            .env("TZ", "UTC")
+            // A MariaDB that starts removes temporary tables from here, whosever they are.
+            .env("TMPDIR", &self.folder);
         command
     }
 

@@ -22,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(20);
 /// How often another port is tried when somebody took the first.
 const TRIES: usize = 3;
-/// How many lines of a log an error shows.
-const LAST_LINES: usize = 20;
+/// How many lines of a log an error shows; MariaDB closes with much advice.
+const LAST_LINES: usize = 40;
 
 /// A server of its own; dropped, it is killed and its data is gone.
 pub struct Server {
