@@ -9,7 +9,7 @@ CREATE TABLE IF NOT EXISTS {event_table} (
     sequence_nr            BIGINT         NOT NULL,
     ordering               BIGINT         NOT NULL,
     slice                  SMALLINT       NOT NULL,
-    partition_nr           TINYINT        GENERATED ALWAYS AS (slice % 8) VIRTUAL,
+    partition_nr           TINYINT        GENERATED ALWAYS AS (slice % 8) STORED,
     entity_type            VARBINARY(255) GENERATED ALWAYS AS
         (LEFT(persistence_id, GREATEST(LOCATE(X'7C', persistence_id), 1) - 1)) VIRTUAL, -- up to the first '|'
     timestamp              BIGINT         NOT NULL, -- microseconds since 1970, UTC
@@ -23,7 +23,8 @@ CREATE TABLE IF NOT EXISTS {event_table} (
     metadata_manifest      VARCHAR(255),
     metadata_payload       LONGBLOB,
     payload                {payload_type},
-    PRIMARY KEY (persistence_id, sequence_nr)
+    PRIMARY KEY (persistence_id, sequence_nr),
+    UNIQUE KEY {event_index} (partition_nr, ordering)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 CREATE TABLE IF NOT EXISTS {tag_table} (

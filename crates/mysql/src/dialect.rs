@@ -47,8 +47,12 @@ impl Dialect for Mysql {
     }
 
     fn names(options: &MysqlOptions) -> Result<Names, InvalidOption> {
-        let names = Names::new('`', None).table("ordering_table", &options.ordering_table()?);
-        Ok(names.text("payload_type", options.payload_column.sql_type()))
+        let events = options.event_table()?;
+        let numbers = options.ordering_table()?;
+        Ok(Names::new('`', None)
+            .plain("event_index", &events.index("numbered"))
+            .table("ordering_table", &numbers)
+            .text("payload_type", options.payload_column.sql_type()))
     }
 
     fn meaning(error: &dyn DatabaseError) -> Meaning {

@@ -128,11 +128,14 @@ impl MysqlOptions {
         self
     }
 
+    /// The table of the events, checked.
+    pub(crate) fn event_table(&self) -> Result<TableName, InvalidOption> {
+        TableName::parse(&self.store.event_table).map_err(InvalidOption::of("event-table"))
+    }
+
     /// The table that numbers events.
     pub(crate) fn ordering_table(&self) -> Result<TableName, InvalidOption> {
-        let events =
-            TableName::parse(&self.store.event_table).map_err(InvalidOption::of("event-table"))?;
-        Ok(events.index(MORE_JOURNAL_TABLES[0]))
+        Ok(self.event_table()?.index(MORE_JOURNAL_TABLES[0]))
     }
 
     /// The first key whose table is the one that numbers events.

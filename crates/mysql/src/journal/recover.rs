@@ -23,9 +23,10 @@ pub(crate) async fn recover(
     for size in chunk_sizes(sorted.len()) {
         let (chunk, after) = rest.split_at(size);
         rest = after;
-        let mut values = Values::<Mysql>::with_capacity(2 * size);
+        let mut values = Values::<Mysql>::with_capacity(3 * size);
         let mut ids = Values::<Mysql>::with_capacity(size);
         for request in chunk {
+            values.id(&request.persistence_id);
             values.id(&request.persistence_id);
             values.writer(request.writer);
             ids.id(&request.persistence_id);

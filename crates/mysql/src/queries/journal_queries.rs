@@ -8,7 +8,7 @@ use super::RowsStatement;
 /// The statements of one journal that only this crate has, with its table names in them.
 #[derive(Debug)]
 pub struct JournalQueries {
-    /// Takes over ids. Values: id, writer.
+    /// Takes over ids. Values: id, id again, writer.
     pub(crate) recover: RowsStatement,
     /// What was taken over. Values: ids. Gives: id, highest, deleted_to, epoch.
     pub(crate) recovered: RowsStatement,
@@ -44,7 +44,13 @@ pub(crate) const PARTITIONS: usize = 8;
 const RECOVER: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 VALUES {rows}
-ON DUPLICATE KEY UPDATE epoch = epoch + 1, writer_uuid = VALUES(writer_uuid)";
+ON DUPLICATE KEY UPDATE
+    highest = GREATEST(highest, VALUES(highest)), epoch = epoch + 1, writer_uuid = VALUES(writer_uuid)";
+
+/// Values: id, id, writer. Other tools may have put events there.
+const RECOVERED_ROW: &str = "\
+(?, COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = ?
+              ORDER BY e.sequence_nr DESC LIMIT 1), 0), 0, 0, 1, ?)";
 
 const RECOVERED: &str = "\
 SELECT persistence_id, highest, deleted_to, epoch FROM {metadata_table} WHERE persistence_id IN ({rows})
@@ -123,14 +129,34 @@ const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table}
 WHERE persistence_id = ? AND sequence_nr BETWEEN ? AND ? ORDER BY sequence_nr, tag";
 
+/// `LIMIT` keeps the server from merging what is given with what it is given to: MariaDB 10.11 does not know the columns any
+/// more when such a statement runs again.
 const HIGHEST: &str = "\
-SELECT COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = ?), 0)";
+SELECT GREATEST(
+    COALESCE((SELECT m.highest FROM {metadata_table} AS m WHERE m.persistence_id = given.id), 0),
+    COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = given.id
+              ORDER BY e.sequence_nr DESC LIMIT 1), 0))
+FROM (SELECT ? AS id LIMIT 1) AS given";
 
 const POSITION: &str = "\
 SELECT epoch, writer_uuid, highest FROM {metadata_table} WHERE persistence_id = ?";
 
+/// An id that has events but no row here was never recovered: other tools put them there.
 const RAISE_DELETED_TO: &str = "\
-UPDATE {metadata_table} SET deleted_to = GREATEST(deleted_to, LEAST(?, highest)) WHERE persistence_id = ?";
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+SELECT found.id, found.highest, LEAST(found.number, found.highest), 0, 0, ''
+FROM (
+    SELECT given.id, given.number, GREATEST(
+        COALESCE((SELECT m.highest FROM {metadata_table} AS m WHERE m.persistence_id = given.id), 0),
+        COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = given.id
+                  ORDER BY e.sequence_nr DESC LIMIT 1), 0)) AS highest
+    FROM (SELECT ? AS number, ? AS id LIMIT 1) AS given
+    LIMIT 1
+) AS found
+WHERE found.highest > 0
+ON DUPLICATE KEY UPDATE
+    highest = GREATEST({metadata_table}.highest, VALUES(highest)),
+    deleted_to = GREATEST({metadata_table}.deleted_to, VALUES(deleted_to))";
 
 /// Locks the row, so that two that remove rows of an id come one after the other.
 const UNPURGED: &str = "\
@@ -164,7 +190,7 @@ impl JournalQueries {
             names.fill(&text.replace("{cases}", &cases))
         };
         Self {
-            recover: rows(RECOVER, "(?, 0, 0, 0, 1, ?)"),
+            recover: rows(RECOVER, RECOVERED_ROW),
             recovered: rows(RECOVERED, "?"),
             raise_highest: rows(RAISE_HIGHEST, "(?, ?, ?, 0, ?, '')"),
             lock: rows(LOCK, "?"),

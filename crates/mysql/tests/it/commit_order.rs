@@ -1,0 +1,245 @@
+//! The order of events for queries: docs/adr/0005-commit-order.md.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use actix_persistence_mysql::MysqlJournal;
+use actix_persistence_storage_api::{
+    AtomicWrite, Journal, PersistenceId, RecoveryRequest, StorageErrorKind, WriterId,
+};
+use sqlx::{AssertSqlSafe, MySqlConnection, Row};
+
+use crate::database::execute;
+use crate::place::{Place, id, store, write};
+
+const EVENTS: &str = include_str!("../../src/queries/events_by_ordering.sql");
+const PARTITIONS: usize = 8;
+
+/// Reads every partition on from where it is, as a query that others build on does.
+struct Reader {
+    connection: MySqlConnection,
+    sql: String,
+    at: [i64; PARTITIONS],
+    seen: BTreeSet<(String, i64)>,
+}
+
+impl Reader {
+    async fn new(place: &Place) -> Self {
+        Self {
+            connection: place.connection().await,
+            sql: EVENTS.replace("{event_table}", "event_journal"),
+            at: [0; PARTITIONS],
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// Reads a page of each partition: numbers follow on each other, so none can come later than a higher one.
+    async fn read(&mut self, limit: i64) -> usize {
+        let mut read = 0;
+        for partition in 0..PARTITIONS {
+            let rows = sqlx::query(AssertSqlSafe(self.sql.clone()))
+                .bind(partition as i64)
+                .bind(self.at[partition])
+                .bind(limit)
+                .fetch_all(&mut self.connection)
+                .await
+                .unwrap();
+            for row in &rows {
+                let ordering: i64 = row.get(0);
+                assert_eq!(
+                    ordering,
+                    self.at[partition] + 1,
+                    "a gap in partition {partition}"
+                );
+                self.at[partition] = ordering;
+                let id = String::from_utf8(row.get(1)).unwrap();
+                assert!(self.seen.insert((id, row.get(2))), "an event came twice");
+            }
+            read += rows.len();
+        }
+        read
+    }
+
+    async fn read_all(&mut self) {
+        while self.read(1_000).await > 0 {}
+    }
+}
+
+/// Takes over ids, writes to them in groups until something fails, and again.
+async fn write_in_groups(journal: Arc<MysqlJournal>, ids: Vec<PersistenceId>, groups: usize) {
+    let mut left = groups;
+    while left > 0 {
+        let writer = WriterId::random();
+        let requests: Vec<_> = ids
+            .iter()
+            .map(|id| RecoveryRequest {
+                persistence_id: id.clone(),
+                writer,
+            })
+            .collect();
+        let Ok(recovered) = journal.recover_many(&requests).await else {
+            continue;
+        };
+        let mut next: Vec<_> = recovered
+            .iter()
+            .map(|recovered| (recovered.epoch, recovered.highest_sequence_nr + 1))
+            .collect();
+        while left > 0 {
+            left -= 1;
+            let mut writes: Vec<AtomicWrite> = Vec::new();
+            for (id, (epoch, next)) in ids.iter().zip(&mut next) {
+                if fastrand::bool() {
+                    let last = *next + fastrand::u64(0..3);
+                    writes.push(write(id, *epoch, writer, *next..=last));
+                    *next = last + 1;
+                }
+            }
+            let Ok(outcomes) = journal.write_messages(writes).await else {
+                break;
+            };
+            assert!(outcomes.iter().all(|outcome| outcome.is_stored()));
+        }
+    }
+}
+
+/// Ends a session of the database, whatever it is doing.
+async fn kill_some_session(connection: &mut MySqlConnection) {
+    let victim: Option<i64> = sqlx::query_scalar(
+        "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
+         WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info IS NOT NULL ORDER BY RAND() LIMIT 1",
+    )
+    .fetch_optional(&mut *connection)
+    .await
+    .unwrap();
+    if let Some(victim) = victim {
+        // It may have ended by itself, or be the reader, who is asked again.
+        let _ = sqlx::raw_sql(AssertSqlSafe(format!("KILL {victim}")))
+            .execute(connection)
+            .await;
+    }
+}
+
+const WRITERS: usize = 6;
+const GROUPS: usize = 60;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reader_gets_every_event_once_and_in_order_while_groups_commit_fail_and_are_killed() {
+    let place = Place::new().await;
+    let running = Arc::new(AtomicUsize::new(WRITERS));
+    let mut journal = Arc::new(place.journal().await);
+    for writer in 0..WRITERS {
+        if writer % 2 == 0 {
+            // Each as another process.
+            journal = Arc::new(place.journal().await);
+        }
+        let ids = (0..24).map(|number| id(&format!("{writer}-{number}")));
+        let work = write_in_groups(Arc::clone(&journal), ids.collect(), GROUPS);
+        let running = Arc::clone(&running);
+        tokio::spawn(async move {
+            work.await;
+            running.fetch_sub(1, Ordering::AcqRel);
+        });
+    }
+    // A database of its own for the reader's session, so that nobody ends it.
+    let mut reader = Reader::new(&place).await;
+    execute(&mut reader.connection, "USE information_schema").await;
+    let table = format!("{}.event_journal", place.database.name());
+    reader.sql = EVENTS.replace("{event_table}", &table);
+    let mut killer = place.connection().await;
+    let mut pages = 0;
+    while running.load(Ordering::Acquire) > 0 {
+        reader.read(fastrand::i64(1..50)).await;
+        pages += 1;
+        if pages % 20 == 0 {
+            kill_some_session(&mut killer).await;
+        }
+    }
+    reader.read_all().await;
+    let stored = place.number("SELECT COUNT(*) FROM event_journal").await;
+    assert_eq!(reader.seen.len() as i64, stored);
+    assert!(pages > GROUPS, "only {pages} pages were read meanwhile");
+    // What was taken back took its numbers along.
+    let numbered = place
+        .number("SELECT CAST(SUM(newest) AS SIGNED) FROM event_journal_ordering")
+        .await;
+    assert_eq!(numbered, stored);
+}
+
+/// An id of a partition.
+fn id_in(partition: u16) -> PersistenceId {
+    let ids = (0..).map(|number: u32| id(&number.to_string()));
+    let mut found = ids.filter(|id| id.slice() % PARTITIONS as u16 == partition);
+    found.next().unwrap()
+}
+
+#[tokio::test]
+async fn a_transaction_that_numbers_events_keeps_others_from_its_partition_only() {
+    let place = Place::new().await;
+    let options = place.options().with_server(|mut server| {
+        server.lock_timeout = Duration::from_secs(1);
+        server
+    });
+    let journal = place.journal_with(options).await;
+    let (here, there) = (id_in(3), id_in(4));
+    store(&journal, &here, 1).await;
+    let mut other = place.connection().await;
+    let number = "START TRANSACTION; UPDATE event_journal_ordering SET newest = newest + 1 WHERE partition_nr = 3";
+    execute(&mut other, number).await;
+    store(&journal, &there, 1).await;
+    let writer = WriterId::random();
+    let recovered = journal.recover(&here, writer).await.unwrap();
+    let late = || vec![write(&here, recovered.epoch, writer, 2..=2)];
+    let error = journal.write_messages(late()).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error}");
+    assert!(error.is_certainly_not_stored());
+    // Whatever was taken back is given again.
+    execute(&mut other, "ROLLBACK").await;
+    assert!(journal.write_messages(late()).await.unwrap()[0].is_stored());
+    let mut reader = Reader::new(&place).await;
+    reader.read_all().await;
+    assert_eq!((reader.at[3], reader.at[4], reader.seen.len()), (2, 1, 3));
+}
+
+#[tokio::test]
+async fn a_group_over_all_partitions_numbers_each_of_them() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    let ids: Vec<_> = (0..8).map(id_in).collect();
+    let writer = WriterId::random();
+    for round in 1..=2 {
+        let mut writes = Vec::new();
+        for id in &ids {
+            let epoch = journal.recover(id, writer).await.unwrap().epoch;
+            writes.push(write(id, epoch, writer, round..=round));
+        }
+        let outcomes = journal.write_messages(writes).await.unwrap();
+        assert!(outcomes.iter().all(|outcome| outcome.is_stored()));
+    }
+    let mut reader = Reader::new(&place).await;
+    reader.read_all().await;
+    assert_eq!(reader.at, [2; PARTITIONS]);
+    assert_eq!(reader.seen.len(), 16);
+}
+
+#[tokio::test]
+async fn events_by_ordering_are_found_by_their_index() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 500).await;
+    let mut connection = place.connection().await;
+    execute(&mut connection, "ANALYZE TABLE event_journal").await;
+    let sql = EVENTS.replace("{event_table}", "event_journal");
+    let sql = sql.lines().filter(|line| !line.starts_with("--"));
+    let sql = format!("EXPLAIN {}", sql.collect::<Vec<_>>().join(" "));
+    let plan = sqlx::query(AssertSqlSafe(sql))
+        .bind(3_i64)
+        .bind(10_i64)
+        .bind(10_i64)
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    let key: Option<String> = plan.get("key");
+    assert_eq!(key.as_deref(), Some("event_journal_numbered"));
+}

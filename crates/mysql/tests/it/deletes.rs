@@ -1,0 +1,223 @@
+//! Deletes: what is hidden at once, and what is removed later.
+
+use std::time::Duration;
+
+use actix_persistence_mysql::MysqlJournal;
+use actix_persistence_storage_api::{
+    Journal, PageLimit, ReplayRange, SequenceNr, StorageErrorKind, WriterId,
+};
+
+use crate::database::execute;
+use crate::place::{Place, failure, id, numbers, replay_all, store, write};
+
+const ROWS: &str = "SELECT COUNT(*) FROM event_journal";
+const UNPURGED: &str = "SELECT COUNT(*) FROM journal_metadata WHERE purged_to < deleted_to";
+
+/// What a process leaves behind that ends between hiding events and removing their rows.
+const CRASHED: &str = "UPDATE journal_metadata SET highest = 10, deleted_to = 8, purged_to = 3";
+
+/// Every look is a query, so others get their turn; the removal itself ends it.
+async fn wait_until_purged(place: &Place) {
+    while place.number(UNPURGED).await > 0 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn deleted_rows_that_are_still_there_are_never_shown() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 10).await;
+    place.run(CRASHED).await;
+    assert_eq!(numbers(&journal, &id("a")).await, [9, 10]);
+    let page = replay_all(&journal, &id("a")).await;
+    assert_eq!(page.deleted_to, 8);
+    let upper = ReplayRange::new(2, 8);
+    let page = journal
+        .replay_messages(&id("a"), upper, PageLimit::DEFAULT)
+        .await
+        .unwrap();
+    assert!(page.events.is_empty() && !page.more);
+}
+
+#[tokio::test]
+async fn initializing_goes_on_with_a_delete_that_was_interrupted() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 10).await;
+    drop(journal);
+    place.run(CRASHED).await;
+    let journal = place
+        .journal_with(
+            place
+                .options()
+                .with_store(|store| store.with_delete_chunk_events(2)),
+        )
+        .await;
+    wait_until_purged(&place).await;
+    assert_eq!(numbers(&journal, &id("a")).await, [9, 10]);
+    // Rows 1 to 3 were removed before the crash, as far as anybody noted; nobody looks for them again.
+    assert_eq!(
+        place
+            .number("SELECT COUNT(*) FROM event_journal WHERE sequence_nr > 3")
+            .await,
+        2
+    );
+}
+
+#[tokio::test]
+async fn a_delete_of_many_events_removes_them_in_chunks() {
+    let place = Place::new().await;
+    let journal = place
+        .journal_with(
+            place
+                .options()
+                .with_store(|store| store.with_delete_chunk_events(7)),
+        )
+        .await;
+    store(&journal, &id("a"), 100).await;
+    store(&journal, &id("b"), 20).await;
+    journal.delete_messages_to(&id("a"), 95).await.unwrap();
+    assert_eq!(numbers(&journal, &id("a")).await, [96, 97, 98, 99, 100]);
+    journal.delete_messages_to(&id("b"), 19).await.unwrap();
+    wait_until_purged(&place).await;
+    assert_eq!(place.number(ROWS).await, 6);
+}
+
+/// Deletes 100 events of which the first 50 can be removed, and waits until they are.
+async fn delete_what_cannot_be_removed(place: &Place, journal: &MysqlJournal) {
+    store(journal, &id("a"), 100).await;
+    place
+        .run(
+            "CREATE TRIGGER stop BEFORE DELETE ON event_journal FOR EACH ROW \
+             IF OLD.sequence_nr = 55 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'scripted'; END IF",
+        )
+        .await;
+    journal.delete_messages_to(&id("a"), 100).await.unwrap();
+    while place.number(ROWS).await > 50 {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_the_background_does_not_stop_the_removal_for_good() {
+    let place = Place::new().await;
+    let journal = place
+        .journal_with(
+            place
+                .options()
+                .with_store(|store| store.with_delete_chunk_events(10)),
+        )
+        .await;
+    delete_what_cannot_be_removed(&place, &journal).await;
+    // Long enough for the chunk with the trigger to have failed at least once.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(place.number(ROWS).await, 50);
+    place.run("DROP TRIGGER stop").await;
+    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
+    purged.await.unwrap();
+    assert_eq!(place.number(ROWS).await, 0);
+}
+
+#[tokio::test]
+async fn the_lock_of_another_does_not_stop_the_removal_for_good() {
+    let place = Place::new().await;
+    let mut options = place
+        .options()
+        .with_store(|store| store.with_delete_chunk_events(10));
+    options.server.lock_timeout = Duration::from_secs(1);
+    let journal = place.journal_with(options).await;
+    delete_what_cannot_be_removed(&place, &journal).await;
+    // From now on nothing but the lock is in the way.
+    let mut other = place.connection().await;
+    execute(&mut other, "DROP TRIGGER stop").await;
+    let lock = "START TRANSACTION; UPDATE event_journal SET tag_count = tag_count";
+    execute(&mut other, lock).await;
+    // Long enough for an attempt or two, the first of which come 200 and 400 ms after an error.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let rows = sqlx::query_scalar(ROWS).fetch_one(&mut other);
+    let rows: i64 = rows.await.unwrap();
+    assert_eq!(rows, 50);
+    execute(&mut other, "COMMIT").await;
+    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
+    purged.await.unwrap();
+    assert_eq!(place.number(ROWS).await, 0);
+}
+
+#[tokio::test]
+async fn a_small_delete_has_removed_its_rows_when_it_returns() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 10).await;
+    journal.delete_messages_to(&id("a"), 4).await.unwrap();
+    assert_eq!(place.number(ROWS).await, 6);
+    assert_eq!(place.number(UNPURGED).await, 0);
+}
+
+#[tokio::test]
+async fn a_delete_of_an_unknown_id_leaves_no_row() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    journal
+        .delete_messages_to(&id("never"), SequenceNr::MAX)
+        .await
+        .unwrap();
+    journal
+        .read_highest_sequence_nr(&id("never"), 0)
+        .await
+        .unwrap();
+    replay_all(&journal, &id("never")).await;
+    assert_eq!(
+        place.number("SELECT COUNT(*) FROM journal_metadata").await,
+        0
+    );
+}
+
+#[tokio::test]
+async fn no_number_is_used_again_after_everything_was_deleted_and_the_store_reopened() {
+    let place = Place::new().await;
+    let a = id("a");
+    let journal = place.journal().await;
+    store(&journal, &a, 5).await;
+    journal
+        .delete_messages_to(&a, SequenceNr::MAX)
+        .await
+        .unwrap();
+    assert_eq!(place.number(ROWS).await, 0);
+    drop(journal);
+
+    let journal = place.journal().await;
+    assert_eq!(journal.read_highest_sequence_nr(&a, 0).await.unwrap(), 5);
+    let writer = WriterId::random();
+    let recovered = journal.recover(&a, writer).await.unwrap();
+    assert_eq!(
+        (recovered.highest_sequence_nr, recovered.deleted_to),
+        (5, 5)
+    );
+    for used in 1..=5 {
+        let again = vec![write(&a, recovered.epoch, writer, used..=used)];
+        let outcomes = journal.write_messages(again).await.unwrap();
+        assert_eq!(
+            failure(&outcomes[0]).kind(),
+            StorageErrorKind::SequenceConflict
+        );
+    }
+    store(&journal, &a, 1).await;
+    assert_eq!(numbers(&journal, &a).await, [6]);
+}
+
+/// The highest number is raised by a delete in the same transaction that removes the rows it came from.
+#[tokio::test]
+async fn a_delete_right_after_the_write_keeps_the_highest_number() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    for round in 1..=5 {
+        store(&journal, &id("a"), 3).await;
+        journal
+            .delete_messages_to(&id("a"), round * 3)
+            .await
+            .unwrap();
+        let highest = journal.read_highest_sequence_nr(&id("a"), 0).await.unwrap();
+        assert_eq!(highest, round * 3);
+    }
+}

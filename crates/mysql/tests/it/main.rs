@@ -1,0 +1,15 @@
+//! What the plugin promises beyond the conformance kit.
+//!
+//! Every test has a database of its own on the server that `cargo xtask test` starts, or the environment names.
+#![allow(clippy::unwrap_used)]
+
+mod cancellation;
+mod commit_order;
+mod database;
+mod deletes;
+mod late_writes;
+mod pages;
+mod place;
+mod rows;
+mod schema_versions;
+mod two_writers;

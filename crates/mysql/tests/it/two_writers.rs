@@ -1,0 +1,142 @@
+//! Two owners of one database, as two processes would be.
+
+use std::sync::Arc;
+
+use actix_persistence_mysql::MysqlJournal;
+use actix_persistence_storage_api::{Journal, PersistenceId, StorageErrorKind, WriterId};
+
+use crate::place::{Place, failure, id, numbers, replay_all, store, write};
+
+#[tokio::test]
+async fn the_first_of_two_writers_is_fenced_and_both_are_named() {
+    let place = Place::new().await;
+    let (here, there) = (place.journal().await, place.journal().await);
+    let (first, second) = (WriterId::random(), WriterId::random());
+    let id = id("a");
+    let before = here.recover(&id, first).await.unwrap().epoch;
+    here.write_messages(vec![write(&id, before, first, 1..=2)])
+        .await
+        .unwrap();
+    let after = there.recover(&id, second).await.unwrap();
+    assert_eq!((after.highest_sequence_nr, after.epoch), (2, before + 1));
+
+    // The number is free, and yet it is too late.
+    let late = vec![write(&id, before, first, 3..=3)];
+    let outcomes = here.write_messages(late).await.unwrap();
+    let error = failure(&outcomes[0]);
+    assert_eq!(error.kind(), StorageErrorKind::SequenceConflict);
+    assert!(error.is_certainly_not_stored());
+    let conflict = error.conflict().unwrap();
+    assert_eq!(
+        (conflict.refused.writer, conflict.refused.epoch),
+        (first, before)
+    );
+    assert_eq!(conflict.refused.sequence_nr, 3);
+    assert_eq!(
+        (conflict.stored.writer, conflict.stored.epoch),
+        (second, before + 1)
+    );
+    assert_eq!(conflict.stored.sequence_nr, 2);
+
+    let outcomes = there
+        .write_messages(vec![write(&id, after.epoch, second, 3..=3)])
+        .await
+        .unwrap();
+    assert!(outcomes[0].is_stored());
+    assert_eq!(numbers(&here, &id).await, [1, 2, 3]);
+}
+
+#[tokio::test]
+async fn an_event_from_another_tool_is_never_overwritten_and_counts_at_the_next_recovery() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    let (id, writer) = (id("a"), WriterId::random());
+    let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+    place
+        .run(
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, \
+             serializer_id, event_manifest, adapter_manifest, tag_count, bytes, ordering, payload) \
+             VALUES ('Test|a', 1, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, 1, X'01')",
+        )
+        .await;
+    let write = write(&id, epoch, writer, 1..=1);
+    let error = journal.write_messages(vec![write]).await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Corrupt);
+    assert!(error.is_certainly_not_stored());
+    let recovered = journal.recover(&id, writer).await.unwrap();
+    assert_eq!(recovered.highest_sequence_nr, 1);
+    store(&journal, &id, 1).await;
+    assert_eq!(numbers(&journal, &id).await, [1, 2]);
+}
+
+/// Takes over and writes again and again; gives what was confirmed.
+async fn contend(
+    journal: Arc<MysqlJournal>,
+    id: PersistenceId,
+    rounds: usize,
+) -> Vec<(u64, WriterId)> {
+    let mut confirmed = Vec::new();
+    for _ in 0..rounds {
+        let writer = WriterId::random();
+        let recovered = journal.recover(&id, writer).await.unwrap();
+        for number in recovered.highest_sequence_nr + 1..recovered.highest_sequence_nr + 6 {
+            let write = write(&id, recovered.epoch, writer, number..=number);
+            let outcomes = journal.write_messages(vec![write]).await.unwrap();
+            if !outcomes[0].is_stored() {
+                assert_eq!(
+                    failure(&outcomes[0]).kind(),
+                    StorageErrorKind::SequenceConflict
+                );
+                break;
+            }
+            confirmed.push((number, writer));
+        }
+    }
+    confirmed
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contending_writers_leave_one_gap_free_stream_of_what_was_confirmed() {
+    let place = Place::new().await;
+    let id = id("contended");
+    let mut contenders = Vec::new();
+    for _ in 0..4 {
+        let journal = Arc::new(place.journal().await);
+        contenders.push(tokio::spawn(contend(journal, id.clone(), 25)));
+    }
+    let mut confirmed = Vec::new();
+    for contender in contenders {
+        confirmed.extend(contender.await.unwrap());
+    }
+    confirmed.sort_by_key(|(number, _)| *number);
+    let page = replay_all(&place.journal().await, &id).await;
+    let stored = page
+        .events
+        .iter()
+        .map(|event| (event.sequence_nr, event.writer));
+    assert_eq!(stored.collect::<Vec<_>>(), confirmed);
+    let expected: Vec<u64> = (1..=confirmed.len() as u64).collect();
+    let numbers: Vec<u64> = confirmed.iter().map(|(number, _)| *number).collect();
+    assert_eq!(numbers, expected);
+}
+
+#[tokio::test]
+async fn nobody_writes_with_an_epoch_that_no_recovery_gave_also_where_another_tool_stored_events() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    place
+        .run(
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
+                 event_manifest, adapter_manifest, tag_count, bytes, ordering, payload)
+             VALUES ('Test|imported', 1, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, 1, X'00')",
+        )
+        .await;
+    let id = id("imported");
+    // Makes the row of an id that nobody has recovered.
+    journal.delete_messages_to(&id, 1).await.unwrap();
+    let writes = vec![write(&id, 0, WriterId::random(), 2..=2)];
+    let outcomes = journal.write_messages(writes).await.unwrap();
+    let error = failure(&outcomes[0]);
+    assert_eq!(error.kind(), StorageErrorKind::SequenceConflict);
+    assert_eq!(numbers(&journal, &id).await, [0; 0]);
+}
