@@ -33,6 +33,7 @@ impl Dialect for Postgres {
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
     const COMMIT: &'static str = queries::COMMIT;
     const KEYS_ARE_BYTES: bool = false;
+    const TEXTS_HOLD_NUL: bool = false;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
     const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
@@ -42,6 +43,10 @@ impl Dialect for Postgres {
 
     fn lanes(options: &PostgresOptions) -> usize {
         options.server.writers
+    }
+
+    fn refuses(options: &PostgresOptions, bytes: &[u8]) -> Option<String> {
+        options.payload_column.refuses(bytes)
     }
 
     fn connector(options: &PostgresOptions) -> Result<PostgresConnector, InvalidOption> {

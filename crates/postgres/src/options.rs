@@ -4,6 +4,7 @@ mod pools;
 
 use actix_persistence_sql::{
     InvalidOption, Names, ServerKind, ServerOptions, Settings, StoreOptions, TableName,
+    refuses_no_json,
 };
 use actix_persistence_storage_api::SectionReader;
 
@@ -102,6 +103,14 @@ impl PayloadColumn {
         ("bytes", PayloadColumn::Bytes),
         ("json", PayloadColumn::Json),
     ];
+
+    /// Why there is no place for bytes, if so.
+    pub(crate) fn refuses(self, bytes: &[u8]) -> Option<String> {
+        match self {
+            PayloadColumn::Bytes => None,
+            PayloadColumn::Json => refuses_no_json(bytes),
+        }
+    }
 
     /// The type of the column, how it is written and read, and how many bytes it counts.
     pub(crate) fn add_to(self, names: Names) -> Names {

@@ -52,6 +52,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;
 
+    /// Whether texts may hold NUL.
+    const TEXTS_HOLD_NUL: bool = true;
+
     /// Makes and finds the table of versions.
     const VERSIONS: VersionTexts;
     /// The steps of the journal's schema: the first makes version 1, each further one the next of the one before.
@@ -66,6 +69,11 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// How accounts get their rights; none if the database knows no accounts.
     const ROLES: Option<RoleTexts>;
+
+    /// Why there is no place for the bytes of an event or a snapshot, and what to change; none if there is.
+    fn refuses(_options: &Self::Options, _bytes: &[u8]) -> Option<String> {
+        None
+    }
 
     /// How connections are opened.
     ///

@@ -78,8 +78,12 @@ enum Chain {
     Broken,
 }
 
-/// Decides what can be decided.
-pub(crate) fn plan(writes: Vec<AtomicWrite>, max_event_bytes: usize) -> (Plan, Group) {
+/// Decides what can be decided; `refusal` tells what the database has no place for.
+pub(crate) fn plan(
+    writes: Vec<AtomicWrite>,
+    max_event_bytes: usize,
+    refusal: impl Fn(&EventRecord) -> Option<String>,
+) -> (Plan, Group) {
     let mut chains: HashMap<PersistenceId, Chain> = HashMap::with_capacity(writes.len());
     let mut group = Group::default();
     let mut plan = Plan {
@@ -97,6 +101,10 @@ pub(crate) fn plan(writes: Vec<AtomicWrite>, max_event_bytes: usize) -> (Plan, G
             Some(Chain::Broken) => (WriteOutcome::Skipped, Chain::Broken),
             _ if is_too_large(&write, max_event_bytes) => {
                 let error = too_large(&id, max_event_bytes);
+                (WriteOutcome::Rejected(error), Chain::Broken)
+            }
+            _ if let Some(message) = write.events().iter().find_map(&refusal) => {
+                let error = unsupported(&id, message);
                 (WriteOutcome::Rejected(error), Chain::Broken)
             }
             Some(&Chain::Stored {
@@ -226,6 +234,13 @@ fn too_large(id: &PersistenceId, max_event_bytes: usize) -> StorageError {
         .with_message(format!(
             "an event has more than {max_event_bytes} bytes; make it smaller or raise 'max-event-bytes'"
         ))
+}
+
+fn unsupported(id: &PersistenceId, message: String) -> StorageError {
+    StorageError::new(StorageErrorKind::Unsupported, Operation::WriteMessages)
+        .not_stored()
+        .with_persistence_id(id.clone())
+        .with_message(message)
 }
 
 fn conflict(id: &PersistenceId, refused: WriterPosition, stored: WriterPosition) -> StorageError {

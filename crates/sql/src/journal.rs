@@ -8,14 +8,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, Roles, SequenceNr, StorageError, WriteOutcome,
-    WriterId, WriterPosition,
+    AtomicWrite, EventRecord, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    Recovered, RecoveryRequest, ReplayPage, ReplayRange, Roles, SequenceNr, StorageError,
+    WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
 use crate::connection::Connections;
 use crate::group::plan;
+use crate::refusal;
 use crate::row::{get_number, get_writer};
 use crate::schema::Component;
 use crate::turns::Turns;
@@ -206,7 +207,9 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         if writes.is_empty() {
             return Ok(Vec::new());
         }
-        let (mut plan, group) = plan(writes, self.options.store().max_event_bytes);
+        let limit = self.options.store().max_event_bytes;
+        let refusal = |event: &EventRecord| refusal::of_event::<D>(&self.options, event);
+        let (mut plan, group) = plan(writes, limit, refusal);
         let mut losers = self.append(group).await?;
         losers.append(&mut plan.take_lost());
         Ok(plan.outcomes(&self.positions(losers).await))

@@ -13,6 +13,7 @@ mod names;
 mod options;
 mod page;
 mod portable;
+mod refusal;
 mod row;
 mod schema;
 mod server;
@@ -32,6 +33,7 @@ pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count,
 pub use page::read_page_of_rows;
 pub use plugin::SqlPlugin;
 pub use portable::Portable;
+pub use refusal::refuses_no_json;
 pub use row::{
     get_bytes, get_integer, get_key, get_number, get_optional_integer, get_payload, get_text,
     get_writer, to_serializer_id,

@@ -11,6 +11,7 @@ use async_trait::async_trait;
 use sqlx::SqlStr;
 
 use crate::connection::Connections;
+use crate::refusal;
 use crate::row::{get_integer, get_number, get_optional_integer, get_payload};
 use crate::schema::Component;
 use crate::turns::Turns;
@@ -140,14 +141,13 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
 
     async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
         self.check_size(&metadata, &payload)?;
+        if let Some(message) = refusal::of_snapshot::<D>(&self.options, &metadata, &payload) {
+            return Err(unsupported(metadata.persistence_id, message));
+        }
         let id = metadata.persistence_id.clone();
         if to_integer(metadata.sequence_nr).is_none() {
-            return Err(
-                StorageError::new(StorageErrorKind::Unsupported, Operation::SaveSnapshot)
-                    .not_stored()
-                    .with_persistence_id(id)
-                    .with_message(format!("no sequence number is above {}", i64::MAX)),
-            );
+            let message = format!("no sequence number is above {}", i64::MAX);
+            return Err(unsupported(id, message));
         }
         let turn = self.turns.take([&id].into_iter()).await;
         let sql = self.statements.save.clone();
@@ -207,6 +207,13 @@ impl<D: Dialect> fmt::Debug for SqlSnapshotStore<D> {
             .field("options", &self.options)
             .finish_non_exhaustive()
     }
+}
+
+fn unsupported(id: PersistenceId, message: String) -> StorageError {
+    StorageError::new(StorageErrorKind::Unsupported, Operation::SaveSnapshot)
+        .not_stored()
+        .with_persistence_id(id)
+        .with_message(message)
 }
 
 fn to_values<D: Dialect>(metadata: SnapshotMetadata, payload: Payload) -> Values<D> {

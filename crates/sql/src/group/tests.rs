@@ -18,7 +18,7 @@ fn write(id: &str, epoch: Epoch, numbers: RangeInclusive<u64>, size: usize) -> A
 
 /// What the database is asked to store, and the outcomes when it lets these ids lose.
 fn play(writes: &[AtomicWrite], losers: &[&str]) -> (Group, Vec<WriteOutcome>) {
-    let (mut plan, group) = plan(writes.to_vec(), LIMIT);
+    let (mut plan, group) = plan(writes.to_vec(), LIMIT, |_| None);
     let losers = losers.iter().map(|id| PersistenceId::of_unique(id));
     let losers: Vec<_> = losers.chain(plan.take_lost()).collect();
     let position = WriterPosition {

@@ -1,0 +1,269 @@
+//! What initialising makes, checks and refuses.
+
+use actix_persistence_postgres::{
+    PayloadColumn, PostgresJournal, PostgresOptions, PostgresSnapshotStore, SynchronousCommit,
+};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StorageError, StorageErrorKind};
+
+use crate::database::{TestDatabase, execute};
+use crate::place::{Place, assert_error, chain, id, numbers, store};
+
+async fn refusal(options: PostgresOptions) -> StorageError {
+    let journal = PostgresJournal::new(options).unwrap();
+    let error = journal.initialize().await.unwrap_err();
+    assert!(error.is_certainly_not_stored(), "{error}");
+    error
+}
+
+/// The URL of a database with the last appearance of one part replaced.
+fn altered(database: &TestDatabase, from: &str, to: &str) -> PostgresOptions {
+    let mut url = database.application_url();
+    let start = url.rfind(from).unwrap();
+    url.replace_range(start..start + from.len(), to);
+    PostgresOptions::new(url)
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_named_and_never_shown() {
+    let place = Place::new().await;
+    let name = place.database.name();
+    let options = altered(&place.database, &format!(":{name}@"), ":hunter2@");
+    let shown = format!("{options:?}");
+    let error = refusal(options).await;
+    assert_error(
+        &error,
+        StorageErrorKind::AccessDenied,
+        "check user and password",
+    );
+    for text in [shown, chain(&error), format!("{error:?}")] {
+        assert!(!text.contains("hunter2"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_database_that_does_not_exist_is_named() {
+    let place = Place::new().await;
+    let name = place.database.name();
+    let options = altered(&place.database, &format!("/{name}"), "/no_such_database");
+    let error = refusal(options).await;
+    assert_error(&error, StorageErrorKind::AccessDenied, "no such database");
+    assert!(error.to_string().contains("/no_such_database"), "{error}");
+}
+
+#[tokio::test]
+async fn no_server_is_trouble_that_waiting_may_cure() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let url = format!("postgres://me:hunter2@127.0.0.1:{port}/bank");
+    let error = refusal(PostgresOptions::new(url)).await;
+    assert_error(&error, StorageErrorKind::Unavailable, "check host and port");
+    assert!(error.to_string().contains(&port.to_string()), "{error}");
+    assert!(!chain(&error).contains("hunter2"));
+}
+
+#[tokio::test]
+async fn a_server_that_accepts_and_says_nothing_is_given_up_in_time() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let mut options = PostgresOptions::new(format!("postgres://me@127.0.0.1:{port}/bank"));
+    options.server.connect_timeout = std::time::Duration::from_millis(50);
+    let error = refusal(options).await;
+    assert_error(&error, StorageErrorKind::Unavailable, "'connect-timeout'");
+}
+
+#[tokio::test]
+async fn encryption_that_is_required_is_never_done_without() {
+    let place = Place::new().await;
+    for mode in ["require", "verify-ca", "verify-full"] {
+        let url = format!("{}?sslmode={mode}", place.database.url());
+        let error = refusal(PostgresOptions::new(url)).await;
+        assert_error(&error, StorageErrorKind::AccessDenied, "begin with 'tls'");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_may_only_be_read_is_refused_at_the_start() {
+    let place = Place::new().await;
+    place.journal().await;
+    let name = place.database.name();
+    place
+        .run(format!(
+            "ALTER DATABASE {name} SET default_transaction_read_only = on"
+        ))
+        .await;
+    for auto_initialize in [true, false] {
+        let options = place
+            .options()
+            .with_store(|store| store.with_auto_initialize(auto_initialize));
+        let error = refusal(options).await;
+        assert_error(
+            &error,
+            StorageErrorKind::AccessDenied,
+            "default_transaction_read_only is on",
+        );
+    }
+}
+
+#[tokio::test]
+async fn commits_that_do_not_wait_for_the_disk_are_taken_only_if_somebody_says_so() {
+    let place = Place::new().await;
+    let name = place.database.name();
+    place
+        .run(format!(
+            "ALTER DATABASE {name} SET synchronous_commit = off"
+        ))
+        .await;
+    let error = refusal(place.options()).await;
+    assert_error(
+        &error,
+        StorageErrorKind::Unsupported,
+        "'synchronous-commit'",
+    );
+    for setting in [SynchronousCommit::On, SynchronousCommit::Off] {
+        let options = place.options().with_synchronous_commit(setting);
+        let journal = place.journal_with(options).await;
+        store(&journal, &id("a"), 1).await;
+    }
+}
+
+#[tokio::test]
+async fn a_database_in_another_encoding_is_refused() {
+    let place = Place::new().await;
+    let latin = format!("{}_latin", place.database.name());
+    let sql = format!(
+        "CREATE DATABASE {latin} TEMPLATE template0 ENCODING LATIN1 LOCALE_PROVIDER libc LOCALE 'C'"
+    );
+    place.run(sql).await;
+    let url = place.database.url().replace(place.database.name(), &latin);
+    let error = refusal(PostgresOptions::new(url)).await;
+    place
+        .run(format!("DROP DATABASE {latin} WITH (FORCE)"))
+        .await;
+    assert_error(&error, StorageErrorKind::SchemaMismatch, "LATIN1");
+}
+
+#[tokio::test]
+async fn without_auto_initialize_nothing_is_made() {
+    let place = Place::new().await;
+    let options = place
+        .options()
+        .with_schema("bank")
+        .with_store(|store| store.with_auto_initialize(false));
+    let error = refusal(options.clone()).await;
+    assert_error(
+        &error,
+        StorageErrorKind::SchemaMismatch,
+        "'auto-initialize = true'",
+    );
+    let snapshots = PostgresSnapshotStore::new(options.clone()).unwrap();
+    let error = snapshots.initialize().await.unwrap_err();
+    assert_error(
+        &error,
+        StorageErrorKind::SchemaMismatch,
+        "'auto-initialize = true'",
+    );
+    let made = "SELECT count(*) FROM pg_namespace WHERE nspname = 'bank'";
+    assert_eq!(place.number(made).await, 0);
+
+    // Once somebody made the tables, it works.
+    place
+        .journal_with(place.options().with_schema("bank"))
+        .await;
+    let journal = place.journal_with(options).await;
+    store(&journal, &id("a"), 1).await;
+}
+
+#[tokio::test]
+async fn a_role_that_may_not_make_tables_is_told_so_and_one_that_may_not_use_them_what_it_needs() {
+    let place = Place::new().await;
+    let url = place.database.application_url();
+    let options = PostgresOptions::new(url)
+        .with_schema("bank")
+        .with_store(|store| store.with_auto_initialize(true));
+    let error = refusal(options.clone()).await;
+    assert_error(&error, StorageErrorKind::AccessDenied, "lacks a privilege");
+
+    let owner = PostgresJournal::new(place.options().with_schema("bank")).unwrap();
+    let roles = place.database.roles();
+    place.run(owner.schema_sql(Some(&roles)).unwrap()).await;
+    let name = place.database.name();
+    place
+        .run(format!("REVOKE INSERT ON bank.event_journal FROM {name}"))
+        .await;
+    let error = refusal(options.clone()).await;
+    let missing = "grant INSERT on \"bank\".\"event_journal\"";
+    assert_error(&error, StorageErrorKind::AccessDenied, missing);
+
+    place
+        .run(format!("GRANT INSERT ON bank.event_journal TO {name}"))
+        .await;
+    let journal = place.journal_with(options).await;
+    store(&journal, &id("a"), 2).await;
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2]);
+    let mut application = place.database.connect_as_application().await;
+    let drop = sqlx::query("DROP TABLE bank.event_journal").execute(&mut application);
+    assert!(
+        drop.await.is_err(),
+        "the application could change the schema"
+    );
+}
+
+#[tokio::test]
+async fn the_same_store_initializes_as_soon_as_the_cause_of_a_failure_is_gone() {
+    let place = Place::new().await;
+    let role = place.database.name();
+    place
+        .run(format!("ALTER ROLE {role} CONNECTION LIMIT 0"))
+        .await;
+    let options = PostgresOptions::new(place.database.application_url())
+        .with_schema("bank")
+        .with_store(|store| store.with_auto_initialize(true));
+    let journal = PostgresJournal::new(options).unwrap();
+    let error = journal.initialize().await.unwrap_err();
+    assert_error(
+        &error,
+        StorageErrorKind::Unavailable,
+        "too many connections",
+    );
+    let mut owner = place.connection().await;
+    execute(&mut owner, format!("ALTER ROLE {role} CONNECTION LIMIT -1")).await;
+    execute(
+        &mut owner,
+        format!("CREATE SCHEMA bank AUTHORIZATION {role}"),
+    )
+    .await;
+    journal.initialize().await.unwrap();
+    store(&journal, &id("a"), 1).await;
+}
+
+#[tokio::test]
+async fn what_a_role_a_database_or_a_table_of_the_same_name_elsewhere_says_does_not_matter() {
+    let place = Place::new().await;
+    let name = place.database.name();
+    let sql = format!(
+        "CREATE SCHEMA trap; CREATE TABLE trap.event_journal (a int); CREATE TABLE trap.journal_metadata (a int);
+         ALTER DATABASE {name} SET search_path = trap, public;
+         ALTER DATABASE {name} SET default_transaction_isolation = 'serializable';
+         ALTER DATABASE {name} SET enable_indexscan = off;
+         ALTER DATABASE {name} SET bytea_output = 'escape'"
+    );
+    place.run(sql).await;
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 3).await;
+    journal.delete_messages_to(&id("a"), 1).await.unwrap();
+    assert_eq!(numbers(&journal, &id("a")).await, [2, 3]);
+}
+
+#[tokio::test]
+async fn the_column_of_payloads_is_chosen_when_the_tables_are_made() {
+    let place = Place::new().await;
+    place.journal().await;
+    place.snapshot_store().await;
+    let json = place.options().with_payload_column(PayloadColumn::Json);
+    let error = refusal(json.clone()).await;
+    assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
+    let snapshots = PostgresSnapshotStore::new(json).unwrap();
+    let error = snapshots.initialize().await.unwrap_err();
+    assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
+}

@@ -1,0 +1,260 @@
+//! What becomes of calls when others are in the way, or the server or the network fails.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_postgres::{PostgresJournal, PostgresOptions};
+use actix_persistence_storage_api::{Effect, Journal, StorageErrorKind, WriteOutcome, WriterId};
+use actix_persistence_test_servers::{Cut, Direction, FaultProxy, Flow};
+use sqlx::{AssertSqlSafe, PgConnection};
+
+use crate::database::execute;
+use crate::place::{Place, assert_error, id, numbers, store, write};
+
+/// What another application may do: it holds the rows of ids.
+async fn hold(place: &Place, names: &str) -> PgConnection {
+    let mut other = place.connection().await;
+    let sql = format!(
+        "BEGIN; SELECT * FROM journal_metadata WHERE persistence_id IN ({names}) FOR UPDATE"
+    );
+    execute(&mut other, sql).await;
+    other
+}
+
+/// Waits until a statement of the plugin waits for a lock, and gives its session.
+async fn waiting(place: &Place) -> i32 {
+    let mut connection = place.connection().await;
+    loop {
+        let session = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() \
+            AND application_name = 'actix-persistence' AND wait_event_type = 'Lock'";
+        let session: Option<i32> = sqlx::query_scalar(session)
+            .fetch_optional(&mut connection)
+            .await
+            .unwrap();
+        if let Some(session) = session {
+            return session;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_lock_of_another_ends_a_write_in_time_and_nothing_is_stored() {
+    let place = Place::new().await;
+    let mut options = place.options();
+    options.server.lock_timeout = Duration::from_millis(50);
+    let journal = place.journal_with(options).await;
+    let (a, writer) = (id("a"), WriterId::random());
+    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    let other = hold(&place, "'Test|a'").await;
+    let group = vec![write(&a, epoch, writer, 1..=1)];
+    let error = journal.write_messages(group.clone()).await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Unavailable, "'lock-timeout'");
+    assert_eq!(error.effect(), Some(Effect::NotStored));
+    drop(other);
+    let outcomes = journal.write_messages(group).await.unwrap();
+    assert!(outcomes[0].is_stored(), "the same write works later");
+}
+
+#[tokio::test]
+async fn a_deadlock_is_tried_again() {
+    let place = Place::new().await;
+    let mut options = place.options();
+    options.server.lock_timeout = Duration::from_secs(8);
+    options.server.statement_timeout = Duration::from_secs(9);
+    let journal = Arc::new(place.journal_with(options).await);
+    let (a, b, writer) = (id("a"), id("b"), WriterId::random());
+    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    journal.recover(&b, writer).await.unwrap();
+    let mut other = hold(&place, "'Test|b'").await;
+    let call = tokio::spawn({
+        let journal = Arc::clone(&journal);
+        let group = vec![
+            write(&a, epoch, writer, 1..=1),
+            write(&b, epoch, writer, 1..=1),
+        ];
+        async move { journal.write_messages(group).await }
+    });
+    waiting(&place).await;
+    // The one who waits longer notices first; so that it is the plugin, the other one does not look.
+    execute(&mut other, "SET LOCAL deadlock_timeout = '1min'").await;
+    execute(
+        &mut other,
+        "UPDATE journal_metadata SET epoch = epoch WHERE persistence_id = 'Test|a'",
+    )
+    .await;
+    execute(&mut other, "COMMIT").await;
+    let outcomes = call.await.unwrap().unwrap();
+    assert!(outcomes.iter().all(WriteOutcome::is_stored), "{outcomes:?}");
+    let deadlocks = "SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()";
+    let counted = async { while place.number(deadlocks).await == 0 {} };
+    let counted = tokio::time::timeout(Duration::from_secs(60), counted).await;
+    assert!(counted.is_ok(), "there was no deadlock");
+}
+
+#[tokio::test]
+async fn a_session_that_the_server_ends_leaves_the_outcome_unknown() {
+    let place = Place::new().await;
+    let journal = Arc::new(place.journal().await);
+    let (a, writer) = (id("a"), WriterId::random());
+    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    let other = hold(&place, "'Test|a'").await;
+    let call = tokio::spawn({
+        let journal = Arc::clone(&journal);
+        let group = vec![write(&a, epoch, writer, 1..=1)];
+        async move { journal.write_messages(group).await }
+    });
+    let session = waiting(&place).await;
+    place
+        .run(format!("SELECT pg_terminate_backend({session})"))
+        .await;
+    let error = call.await.unwrap().unwrap_err();
+    assert_error(
+        &error,
+        StorageErrorKind::Unavailable,
+        "the server ended the connection",
+    );
+    assert_eq!(error.effect(), Some(Effect::Unknown));
+    drop(other);
+    store(&journal, &a, 1).await;
+    assert_eq!(numbers(&journal, &a).await, [1]);
+}
+
+#[tokio::test]
+async fn a_statement_that_takes_too_long_is_ended_by_the_server() {
+    let place = Place::new().await;
+    let mut options = place.options();
+    options.server.statement_timeout = Duration::from_millis(200);
+    options.server.lock_timeout = Duration::from_millis(100);
+    let journal = place.journal_with(options).await;
+    place
+        .run(
+            "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(60); RETURN new; END $$;
+             CREATE TRIGGER slow BEFORE INSERT ON event_journal FOR EACH ROW EXECUTE FUNCTION slow()",
+        )
+        .await;
+    let (a, writer) = (id("a"), WriterId::random());
+    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    let group = vec![write(&a, epoch, writer, 1..=1)];
+    let error = journal.write_messages(group).await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Timeout, "'statement-timeout'");
+    assert_eq!(error.effect(), Some(Effect::NotStored));
+}
+
+/// A journal behind a network that fails, with short times.
+async fn behind(proxy: &FaultProxy, place: &Place) -> PostgresJournal {
+    let mut options = PostgresOptions::new(proxy.url(&place.database.url()))
+        .with_store(|store| store.with_auto_initialize(true));
+    options.server.statement_timeout = Duration::from_millis(300);
+    options.server.lock_timeout = Duration::from_millis(200);
+    place.journal_with(options).await
+}
+
+fn server_port(place: &Place) -> u16 {
+    let url = place.database.url();
+    let (_, host) = url.rsplit_once('@').unwrap();
+    let (_, port) = host.split_once('/').unwrap().0.rsplit_once(':').unwrap();
+    port.parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_reply_that_is_lost_leaves_the_outcome_unknown_and_the_event_stored() {
+    let place = Place::new().await;
+    let proxy = FaultProxy::start(server_port(&place)).unwrap();
+    let journal = behind(&proxy, &place).await;
+    // Once, so that the next write needs no reply before it is done: it is prepared.
+    store(&journal, &id("b"), 1).await;
+    let (a, writer) = (id("a"), WriterId::random());
+    let epoch = journal.recover(&a, writer).await.unwrap().epoch;
+    proxy.set(Direction::Replies, Flow::Swallow);
+    let group = vec![write(&a, epoch, writer, 1..=1)];
+    let error = journal.write_messages(group).await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Timeout, "no answer in time");
+    assert_eq!(error.effect(), Some(Effect::Unknown));
+    proxy.pass();
+    let recovered = journal.recover(&a, WriterId::random()).await.unwrap();
+    assert_eq!(recovered.highest_sequence_nr, 1);
+}
+
+#[tokio::test]
+async fn after_a_cut_the_next_call_has_a_connection_that_works() {
+    let place = Place::new().await;
+    let proxy = FaultProxy::start(server_port(&place)).unwrap();
+    let journal = behind(&proxy, &place).await;
+    store(&journal, &id("a"), 1).await;
+    for cut in [Cut::Closed, Cut::Reset] {
+        proxy.cut(cut);
+        // The first call may find out, and whoever comes after it does not have to.
+        let first = journal.recover(&id("a"), WriterId::random()).await;
+        if let Err(error) = first {
+            assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
+        }
+        store(&journal, &id("a"), 1).await;
+    }
+    proxy.refuse(true);
+    proxy.cut(Cut::Reset);
+    let mut refused = None;
+    for _ in 0..2 {
+        refused = journal.read_highest_sequence_nr(&id("a"), 0).await.err();
+    }
+    assert_eq!(refused.unwrap().kind(), StorageErrorKind::Unavailable);
+    proxy.refuse(false);
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3]);
+}
+
+/// So many calls that they wait for connections, and more than can be served in time.
+#[tokio::test]
+async fn a_call_that_gets_no_connection_in_time_says_what_to_change() {
+    let place = Place::new().await;
+    let mut options = place.options();
+    options.server.writers = 1;
+    options.server.acquire_timeout = Duration::from_millis(50);
+    let journal = Arc::new(place.journal_with(options).await);
+    let writer = WriterId::random();
+    journal.recover(&id("a"), writer).await.unwrap();
+    let other = hold(&place, "'Test|a'").await;
+    let waits = tokio::spawn({
+        let journal = Arc::clone(&journal);
+        async move { journal.recover(&id("a"), writer).await }
+    });
+    waiting(&place).await;
+    let error = journal.recover(&id("b"), writer).await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Unavailable, "'writers'");
+    drop(other);
+    waits.await.unwrap().unwrap();
+}
+
+/// The statements of the plugin, when the tables were empty as they were prepared, must not read whole tables later.
+#[tokio::test]
+async fn no_statement_reads_a_whole_table_when_it_has_grown() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    // Prepared and planned while there is nothing.
+    for _ in 0..8 {
+        store(&journal, &id("a"), 1).await;
+        numbers(&journal, &id("a")).await;
+    }
+    let fill = "INSERT INTO journal_metadata SELECT 'Fill|' || n, 0, 0, 0, 1, decode(repeat('00', 16), 'hex') \
+        FROM generate_series(1, 20000) AS n";
+    place.run(fill).await;
+    let scans = "SELECT sum(seq_scan)::bigint FROM pg_stat_user_tables \
+        WHERE relname IN ('event_journal', 'journal_metadata')";
+    let mut connection = place.connection().await;
+    let before: i64 = sqlx::query_scalar(AssertSqlSafe(scans))
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    for _ in 0..8 {
+        store(&journal, &id("a"), 1).await;
+        numbers(&journal, &id("a")).await;
+    }
+    drop(journal);
+    // The sessions tell what they did when they end.
+    let sessions = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+        AND application_name = 'actix-persistence'";
+    while place.number(sessions).await > 0 {}
+    let after: i64 = sqlx::query_scalar(AssertSqlSafe(scans))
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    assert_eq!(after, before);
+}
