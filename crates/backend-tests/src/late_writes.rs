@@ -1,13 +1,14 @@
-//! Writes that arrive when their client is gone and somebody else has the id.
+//! Writes that arrive when somebody else has the id.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Journal, PersistenceId, Recovered, SequenceNr, StorageError, WriterId,
+    Journal, PersistenceId, Recovered, SequenceNr, StorageError, WriteOutcome, WriterId,
 };
 use actix_persistence_test_servers::{Direction, FaultProxy, Flow};
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::OpenJournal;
@@ -15,15 +16,25 @@ use crate::writer::{Writer, events};
 
 /// After how many tenths of its bytes a write is held back: one of several statements is held between them somewhere,
 /// and in the end before the last byte.
-const HELD_AFTER: [usize; 6] = [0, 2, 4, 6, 8, 10];
+const HELD_AFTER: [usize; 5] = [0, 3, 6, 9, 10];
 /// How many events there are before the late one.
 const EARLY: SequenceNr = 2;
 /// How long anything may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A recovery that takes longer is kept out by what the late write has locked.
-const KEPT_OUT: Duration = Duration::from_secs(1);
+const KEPT_OUT: Duration = Duration::from_millis(500);
 /// How often it is tried again, and everything looked after.
 const INTERVAL: Duration = Duration::from_millis(10);
+
+/// How a write becomes late.
+#[derive(Clone, Copy, Debug)]
+struct Scene {
+    /// Whether its client is gone when it arrives; one that is not goes on with it then.
+    client_is_gone: bool,
+    delivered: Delivered,
+    /// One of [`HELD_AFTER`].
+    tenths: usize,
+}
 
 /// When what was held back is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,71 +49,93 @@ enum Delivered {
 
 use Delivered::{AfterRecovery, AfterWrite, First};
 
-/// Holds writes back at many points, each until its client is gone and its id was recovered elsewhere.
+/// Holds writes back at many points, each until its id was recovered elsewhere.
 ///
-/// What such a recovery has seen stays, and what it has not seen must never be stored.
+/// What such a recovery has seen stays, what it has not seen must never be stored, and a client that is still there is
+/// told the truth.
 ///
 /// # Panics
 /// If an event is stored that must not be, or lost, or if no write is late.
 pub fn late_writes_are_refused(url: &str, open: &OpenJournal) {
     runtime().block_on(async {
-        let mut fates = Vec::new();
-        for delivered in [First, AfterRecovery, AfterWrite] {
-            for tenths in HELD_AFTER {
-                let fate = is_stored(url, open, delivered, tenths).await;
-                fates.push((delivered, tenths, fate));
+        let elsewhere = open(url);
+        elsewhere.initialize().await.expect("the server answers");
+        for client_is_gone in [true, false] {
+            let mut fates = Vec::new();
+            for delivered in [First, AfterRecovery, AfterWrite] {
+                for tenths in HELD_AFTER {
+                    let scene = Scene {
+                        client_is_gone,
+                        delivered,
+                        tenths,
+                    };
+                    let is_stored = scene.play(url, open, &elsewhere).await;
+                    fates.push((delivered, tenths, is_stored));
+                }
             }
-        }
-        // Without the first the others would prove nothing.
-        for expected in [(First, true), (AfterRecovery, false), (AfterWrite, false)] {
-            let found = fates.iter().any(|fate| (fate.0, fate.2) == expected);
-            assert!(found, "never {expected:?}: {fates:?}");
+            // Without the first the others would prove nothing.
+            for expected in [(First, true), (AfterRecovery, false), (AfterWrite, false)] {
+                let found = fates.iter().any(|fate| (fate.0, fate.2) == expected);
+                assert!(found, "never {expected:?}: {fates:?}");
+            }
         }
     });
 }
 
-/// Makes one write late, and gives whether the recovery has seen it.
-async fn is_stored(url: &str, open: &OpenJournal, delivered: Delivered, tenths: usize) -> bool {
-    let network = FaultProxy::start(port(url)).expect("a port is free");
-    let elsewhere = open(url);
-    elsewhere.initialize().await.expect("the server answers");
-    let id = PersistenceId::of("Late", &WriterId::random().to_string());
+impl Scene {
+    /// Gives whether the late write was stored, and the recovery has seen that.
+    async fn play(self, url: &str, open: &OpenJournal, elsewhere: &Arc<dyn Journal>) -> bool {
+        let id = PersistenceId::of("Late", &WriterId::random().to_string());
+        let network = FaultProxy::start(port(url)).expect("a port is free");
+        let client = Client::open(open, &network.url(url));
+        let mut late = client.writes_late(&id, network, self.tenths).await;
+        if self.client_is_gone {
+            late.client.take().expect("it is there").disappears();
+        }
 
-    let client = Client::open(open, &network.url(url));
-    let late = client.writes_late(&id, &network, tenths).await;
-    client.disappears();
+        if self.delivered == First {
+            late.is_delivered().await;
+        }
+        let (writer, recovered) = late.kept_back_while_recovering(elsewhere, &id).await;
+        if self.delivered == AfterRecovery {
+            late.is_delivered().await;
+        }
+        let highest = recovered.highest_sequence_nr;
+        assert!((EARLY..=EARLY + 1).contains(&highest), "{recovered:?}");
 
-    if delivered == First {
-        delivers(&network).await;
+        let mut expected: Vec<_> = (1..=highest)
+            .map(|number| (number, late.writer.writer))
+            .collect();
+        for number in highest + 1..=highest + 2 {
+            let outcome = writer.write(&**elsewhere, number).await;
+            let is_stored = outcome.as_ref().is_ok_and(WriteOutcome::is_stored);
+            assert!(is_stored, "{self:?}: {outcome:?}");
+            expected.push((number, writer.writer));
+            // Between the two events, if it was not before.
+            late.is_delivered().await;
+            let found = events(&**elsewhere, &id).await.expect("the server answers");
+            assert_eq!(found, expected, "{self:?}");
+        }
+        let is_stored = highest > EARLY;
+        late.was_told(is_stored, self);
+        is_stored
     }
-    let (writer, recovered) = recovers_before_delivery(&elsewhere, &id, &network).await;
-    if delivered == AfterRecovery {
-        delivers(&network).await;
-    }
-    let highest = recovered.highest_sequence_nr;
-    assert!((EARLY..=EARLY + 1).contains(&highest), "{recovered:?}");
-
-    let mut expected: Vec<_> = (1..=highest).map(|number| (number, late.writer)).collect();
-    for number in highest + 1..=highest + 2 {
-        let outcome = writer.write(&*elsewhere, number).await;
-        let is_stored = outcome.as_ref().is_ok_and(|outcome| outcome.is_stored());
-        assert!(
-            is_stored,
-            "{delivered:?}, held after {tenths} tenths: {outcome:?}"
-        );
-        expected.push((number, writer.writer));
-        // Between the two events, if it was not before.
-        delivers(&network).await;
-        let found = events(&*elsewhere, &id).await.expect("the server answers");
-        assert_eq!(found, expected, "{delivered:?}, held after {tenths} tenths");
-    }
-    highest > EARLY
 }
 
-/// Whose connections go through a network, and who disappears with all of them.
+/// Whose connections go through a network.
 struct Client {
     runtime: Runtime,
     journal: Arc<dyn Journal>,
+}
+
+/// A write that is held back.
+struct Late {
+    writer: Writer,
+    network: FaultProxy,
+    client: Option<Client>,
+    write: JoinHandle<Result<WriteOutcome, StorageError>>,
+    /// What became of it, if the client is still there to hear that.
+    told: Option<Result<WriteOutcome, StorageError>>,
 }
 
 impl Client {
@@ -114,63 +147,112 @@ impl Client {
         Self { runtime, journal }
     }
 
-    /// Stores some events, and gives their writer while its next one is held back.
-    async fn writes_late(&self, id: &PersistenceId, network: &FaultProxy, tenths: usize) -> Writer {
-        let (journal, id) = (Arc::clone(&self.journal), id.clone());
-        let mut writer: Option<Writer> = None;
+    /// Stores some events, and returns while the next one is held back.
+    async fn writes_late(self, id: &PersistenceId, network: FaultProxy, tenths: usize) -> Late {
+        let passed = || network.passed(Direction::Requests);
+        let writer = self.recovers(id).await;
         let mut length = 0;
-        for number in 0..=EARLY {
-            let before = network.passed(Direction::Requests);
-            let (journal, id, known) = (Arc::clone(&journal), id.clone(), writer.clone());
-            let work = self.runtime.spawn(async move {
-                let Some(writer) = known else {
-                    journal.initialize().await?;
-                    return Ok(Writer::recover(&*journal, &id).await?.0);
-                };
-                let outcome = writer.write(&*journal, number).await?;
-                assert!(outcome.is_stored(), "{outcome:?}");
-                Ok::<Writer, StorageError>(writer)
-            });
-            writer = Some(work.await.expect("no panic").expect("the server answers"));
-            length = network.passed(Direction::Requests) - before;
+        for number in 1..=EARLY {
+            let before = passed();
+            let outcome = self.writes(&writer, number).await.expect("no panic");
+            let is_stored = outcome.as_ref().is_ok_and(WriteOutcome::is_stored);
+            assert!(is_stored, "{outcome:?}");
+            length = passed() - before;
         }
-        let writer = writer.expect("it has recovered");
         // All writes have the same length, but for the first, which prepares statements.
         let passes = (length * tenths / 10).min(length - 1);
-        let until = network.passed(Direction::Requests) + passes;
+        let until = passed() + passes;
         network.set(Direction::Requests, Flow::HoldAfter(passes));
-        let late = writer.clone();
-        self.runtime
-            .spawn(async move { late.write(&*journal, EARLY + 1).await });
+        let write = self.writes(&writer, EARLY + 1);
         reaches("the point at which a write is held", || {
-            network.passed(Direction::Requests) == until && network.held(Direction::Requests) > 0
+            passed() == until && network.held(Direction::Requests) > 0
         })
         .await;
-        writer
+        Late {
+            writer,
+            network,
+            client: Some(self),
+            write,
+            told: None,
+        }
     }
 
+    async fn recovers(&self, id: &PersistenceId) -> Writer {
+        let (journal, id) = (Arc::clone(&self.journal), id.clone());
+        let recovery = self.runtime.spawn(async move {
+            journal.initialize().await?;
+            Writer::recover(&*journal, &id).await
+        });
+        let recovered = recovery.await.expect("no panic");
+        recovered.expect("the server answers").0
+    }
+
+    fn writes(
+        &self,
+        writer: &Writer,
+        number: SequenceNr,
+    ) -> JoinHandle<Result<WriteOutcome, StorageError>> {
+        let (journal, writer) = (Arc::clone(&self.journal), writer.clone());
+        self.runtime
+            .spawn(async move { writer.write(&*journal, number).await })
+    }
+
+    /// With everything that it has open.
     fn disappears(self) {
         drop(self.journal);
         self.runtime.shutdown_background();
     }
 }
 
-/// Recovers the id, with the late write delivered only if it keeps everybody out.
-async fn recovers_before_delivery(
-    journal: &Arc<dyn Journal>,
-    id: &PersistenceId,
-    network: &FaultProxy,
-) -> (Writer, Recovered) {
-    let mut recovery = tokio::spawn(recovers(Arc::clone(journal), id.clone()));
-    let in_time = timeout(KEPT_OUT, &mut recovery).await;
-    if in_time.is_err() {
-        network.pass();
+impl Late {
+    /// Delivers what was held back, and waits until the server is done with it.
+    async fn is_delivered(&mut self) {
+        self.network.pass();
+        if self.client.is_none() {
+            reaches(
+                "the end of the connections of a client that is gone",
+                || self.network.connections() == 0,
+            )
+            .await;
+        } else if self.told.is_none() {
+            let told = timeout(PATIENCE, &mut self.write).await;
+            self.told = Some(told.expect("every write is answered").expect("no panic"));
+        }
     }
-    match in_time {
-        Ok(recovered) => recovered,
-        Err(_) => recovery.await,
+
+    /// Recovers the id elsewhere, with the write delivered only if it keeps everybody out.
+    async fn kept_back_while_recovering(
+        &self,
+        elsewhere: &Arc<dyn Journal>,
+        id: &PersistenceId,
+    ) -> (Writer, Recovered) {
+        let mut recovery = tokio::spawn(recovers(Arc::clone(elsewhere), id.clone()));
+        let in_time = timeout(KEPT_OUT, &mut recovery).await;
+        if in_time.is_err() {
+            self.network.pass();
+        }
+        let recovered = match in_time {
+            Ok(recovered) => recovered,
+            Err(_) => recovery.await,
+        };
+        recovered.expect("no panic")
     }
-    .expect("no panic")
+
+    /// The client may hear that nobody knows, but nothing wrong.
+    fn was_told(self, is_stored: bool, scene: Scene) {
+        let is_true = match &self.told {
+            Some(Ok(WriteOutcome::Stored)) => is_stored,
+            Some(Ok(WriteOutcome::Failed(error)) | Err(error)) => {
+                !is_stored || !error.is_certainly_not_stored()
+            }
+            Some(Ok(_)) => false,
+            None => self.client.is_none(),
+        };
+        assert!(is_true, "{scene:?} told {:?}", self.told);
+        if let Some(client) = self.client {
+            client.disappears();
+        }
+    }
 }
 
 /// Recovers the id, again and again while that fails for a reason that may pass.
@@ -186,16 +268,6 @@ async fn recovers(journal: Arc<dyn Journal>, id: PersistenceId) -> (Writer, Reco
             }
         }
     }
-}
-
-/// Delivers what was held back, and waits until the server is done with it.
-async fn delivers(network: &FaultProxy) {
-    network.pass();
-    reaches(
-        "the end of the connections of a client that is gone",
-        || network.connections() == 0,
-    )
-    .await;
 }
 
 async fn reaches(what: &str, condition: impl Fn() -> bool) {

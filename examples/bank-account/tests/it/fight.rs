@@ -138,3 +138,17 @@ mod postgres {
         one_is_paused_while_the_other_works(|| SharedServer::find(Database::Postgres));
     }
 }
+
+mod mysql {
+    use super::*;
+
+    #[test]
+    fn two_processes_on_the_same_accounts_lose_nothing_and_are_told_of_every_conflict() {
+        two_processes_fight(|| SharedServer::find(Database::MariaDb));
+    }
+
+    #[test]
+    fn a_process_that_was_paused_is_told_who_has_its_accounts_and_goes_on() {
+        one_is_paused_while_the_other_works(|| SharedServer::find(Database::MariaDb));
+    }
+}

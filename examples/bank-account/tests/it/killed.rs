@@ -81,3 +81,17 @@ mod postgres {
         server_killed_again_and_again(|| OwnServer::start(Database::Postgres));
     }
 }
+
+mod mysql {
+    use super::*;
+
+    #[test]
+    fn an_import_killed_again_and_again_ends_with_every_balance_right() {
+        application_killed_again_and_again(|| SharedServer::find(Database::MariaDb));
+    }
+
+    #[test]
+    fn an_import_goes_on_by_itself_when_its_server_is_killed_and_started_again() {
+        server_killed_again_and_again(|| OwnServer::start(Database::MariaDb));
+    }
+}

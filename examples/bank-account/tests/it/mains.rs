@@ -95,3 +95,19 @@ mod postgres {
         imports_the_sample("postgres.toml", &backend);
     }
 }
+
+mod mysql {
+    use super::*;
+
+    #[test]
+    fn the_short_program_books_once_per_id() {
+        let backend = SharedServer::find(Database::MariaDb);
+        books_once_per_id(env!("CARGO_BIN_EXE_mysql"), &backend.address());
+    }
+
+    #[test]
+    fn the_config_file_works() {
+        let backend = SharedServer::find(Database::MariaDb);
+        imports_the_sample("mysql.toml", &backend);
+    }
+}

@@ -53,3 +53,12 @@ mod postgres {
         import_survives_stalls(|| OwnServer::start(Database::Postgres), "no answer in time");
     }
 }
+
+mod mysql {
+    use super::*;
+
+    #[test]
+    fn an_import_goes_on_by_itself_when_a_stopped_server_goes_on() {
+        import_survives_stalls(|| OwnServer::start(Database::MariaDb), "no answer in time");
+    }
+}
