@@ -94,7 +94,7 @@ impl MysqlOptions {
     fn of(server: ServerOptions) -> Self {
         Self {
             server,
-            store: StoreOptions::default(),
+            store: StoreOptions::for_server(),
             durability: Durability::default(),
             payload_column: PayloadColumn::default(),
         }
@@ -166,7 +166,7 @@ impl Settings for MysqlOptions {
     fn read(reader: &mut SectionReader<'_>, (): &()) -> Self {
         Self {
             server: ServerOptions::read(reader),
-            store: StoreOptions::read(reader),
+            store: StoreOptions::read(reader, &StoreOptions::for_server()),
             durability: reader.choice_or("durability", &Durability::WORDS, Durability::default()),
             payload_column: reader.choice_or(
                 "payload-column",

@@ -145,7 +145,7 @@ impl PostgresOptions {
     fn of(server: ServerOptions, pool: Option<NamedPool>) -> Self {
         Self {
             server,
-            store: StoreOptions::default(),
+            store: StoreOptions::for_server(),
             schema: "public".to_owned(),
             synchronous_commit: SynchronousCommit::default(),
             payload_column: PayloadColumn::default(),
@@ -212,7 +212,7 @@ impl Settings for PostgresOptions {
         });
         Self {
             server: ServerOptions::read(reader),
-            store: StoreOptions::read(reader),
+            store: StoreOptions::read(reader, &StoreOptions::for_server()),
             schema: reader.string_or("schema", "public"),
             synchronous_commit: reader.choice_or(
                 "synchronous-commit",

@@ -83,7 +83,8 @@ impl InvalidOption {
 pub struct StoreOptions {
     /// `auto-initialize`: whether initialising creates the tables, or brings older ones up to date.
     ///
-    /// Without it a missing or older schema is an error at the start. Default `true`.
+    /// Without it a missing or older schema is an error at the start. Default `true` for a file, `false` on a server,
+    /// where an application had better not have the right to change the schema.
     pub auto_initialize: bool,
     /// `event-table`: the events. Default `event_journal`.
     pub event_table: String,
@@ -131,6 +132,14 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
+    /// The defaults for a database server.
+    pub fn for_server() -> Self {
+        Self {
+            auto_initialize: false,
+            ..Self::default()
+        }
+    }
+
     /// Sets whether initialising creates the tables.
     #[must_use]
     pub fn with_auto_initialize(mut self, auto_initialize: bool) -> Self {
@@ -191,10 +200,9 @@ impl StoreOptions {
         self
     }
 
-    /// Reads the keys of a section; mistakes stay with the reader.
-    pub fn read(reader: &mut SectionReader<'_>) -> Self {
+    /// Reads the keys of a section, with these defaults; mistakes stay with the reader.
+    pub fn read(reader: &mut SectionReader<'_>, default: &Self) -> Self {
         const COUNT: RangeInclusive<u64> = 1..=1_000_000;
-        let default = Self::default();
         Self {
             auto_initialize: reader.boolean_or("auto-initialize", default.auto_initialize),
             event_table: reader.string_or("event-table", &default.event_table),

@@ -148,7 +148,7 @@ impl Settings for SqliteOptions {
                 default.read_connections,
                 1..=64,
             ),
-            store: StoreOptions::read(reader),
+            store: StoreOptions::read(reader, &default.store),
         }
     }
 
