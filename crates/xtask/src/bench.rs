@@ -16,7 +16,8 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     command
         .args(["--package", PACKAGE, "--no-fail-fast"])
         .args(["--bench", "group_commit", "--bench", "persist_async"])
-        .args(["--bench", "recovery_rate"]);
+        .args(["--features", "postgres,mysql"])
+        .args(["--bench", "recovery_rate", "--bench", "servers"]);
     servers.tell(&mut command);
     let is_green = child::run(command)?.success() && servers.faults().is_empty();
     Ok(match is_green {
