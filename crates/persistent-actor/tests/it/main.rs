@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod actix_facts;
+mod any_moment;
 mod dead_letters;
 mod deleting_messages;
 mod draining;
