@@ -160,6 +160,9 @@ impl Persistence {
     /// # Errors
     /// As [`start`](Self::start), and [`StartError::ArbiterStopped`].
     ///
+    /// # Panics
+    /// Where the factory does, on that arbiter.
+    ///
     /// # Cancel safety
     /// When dropped, the actor may have been started; it ends by itself, because nobody has its address.
     pub async fn start_in<A, F>(

@@ -1,5 +1,6 @@
 //! Starting a persistent actor.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 use actix::dev::channel::channel;
@@ -108,6 +109,9 @@ where
 /// # Errors
 /// As [`start`], and [`StartError::ArbiterStopped`].
 ///
+/// # Panics
+/// Where the factory does, on that arbiter.
+///
 /// # Cancel safety
 /// When dropped the actor may have been started; it ends by itself, because nobody has its address.
 pub async fn start_in<A, F>(
@@ -121,8 +125,13 @@ where
 {
     let (sender, started) = oneshot::channel();
     arbiter.spawn_fn(move || {
+        let started = catch_unwind(AssertUnwindSafe(|| start(factory, choose)));
         // The asker may have gone; then the address is dropped and the actor ends.
-        let _ = sender.send(start(factory, choose));
+        let _ = sender.send(started);
     });
-    started.await.unwrap_or(Err(StartError::ArbiterStopped))
+    match started.await {
+        Ok(Ok(started)) => started,
+        Ok(Err(panic)) => resume_unwind(panic),
+        Err(_) => Err(StartError::ArbiterStopped),
+    }
 }

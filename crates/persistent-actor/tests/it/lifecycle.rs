@@ -1,7 +1,9 @@
 //! Starting, stopping, and being left alone.
 
-use actix::{ActorContext, MailboxError, Running};
-use actix_persistence_persistent_actor::StartError;
+use std::sync::Arc;
+
+use actix::{ActorContext, Arbiter, MailboxError, Running, System};
+use actix_persistence_persistent_actor::{StartError, start_in};
 use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId};
 
 use crate::tally::{Add, Get, Log, Run, Tally, persist, stop};
@@ -152,5 +154,21 @@ fn an_actor_may_decline_to_stop() {
             "the first stop was declined"
         );
         assert!(stubborn.send(Stop).await.is_err());
+    });
+}
+
+#[test]
+fn a_factory_that_panics_on_another_arbiter_panics_where_it_was_asked_for() {
+    // Its clock runs: on one that is paused, time would pass while the other thread works.
+    System::new().block_on(async {
+        let world = World::new();
+        let environment = Arc::clone(&world.environment);
+        let arbiter = Arbiter::new().handle();
+        let starting = actix::spawn(async move {
+            let factory = || -> Tally { panic!("no actor") };
+            start_in(&arbiter, factory, |_| Ok(environment)).await
+        });
+        assert!(starting.await.unwrap_err().is_panic());
+        assert!(world.environment.live_ids.is_empty());
     });
 }
