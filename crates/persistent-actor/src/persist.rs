@@ -18,7 +18,9 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 /// turn that made the call: what is attached after the events were handled does not run any more.
 ///
 /// It can be awaited, in a future that was spawned on the context: `ctx.persist(event).await` ends when the events are
-/// stored and handled, or with the [`PersistError`] that says why not.
+/// stored and handled, or with the [`PersistError`] that says that they were rejected. A future of the context ends
+/// with an actor that fails, and whoever waits for its answer finds the channel closed; [`reply`](Self::reply) tells
+/// more.
 pub struct Persist<A: PersistentActor> {
     attached: AttachedRef<A>,
     cause: CauseRef,

@@ -13,7 +13,7 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 ///
 /// To be awaited in a future spawned on the context ([`spawn`](actix::AsyncContext::spawn),
 /// [`wait`](actix::AsyncContext::wait), [`ResponseActFuture`](actix::ResponseActFuture)): such a future goes on when the
-/// actor's events are handled.
+/// actor's events are handled, and ends with an actor that fails. Awaited elsewhere it learns of that, too.
 ///
 /// # Cancel safety
 /// Dropping it changes nothing: the events are on their way.

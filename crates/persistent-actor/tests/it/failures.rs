@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use actix::MailboxError;
+use actix::fut::wrap_future;
+use actix::{Handler, MailboxError, Message, ResponseActFuture};
 use actix_persistence_memory::MemoryStorage;
-use actix_persistence_persistent_actor::PersistError;
+use actix_persistence_persistent_actor::{PersistError, PersistFuture};
 use actix_persistence_storage_api::{Journal, WriterId};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::scripted_journal::{Next, ScriptedJournal};
@@ -331,7 +333,7 @@ fn a_write_from_before_a_recovery_is_refused_by_its_epoch() {
 
 #[test]
 fn a_panic_while_the_failed_actor_is_dropped_or_its_answer_is_made_leaves_the_address_alive() {
-    use actix::{Actor, Handler, Message};
+    use actix::Actor;
     use actix_persistence_persistent_actor::{
         NoSnapshot, PersistentActor, PersistentContext, Reply,
     };
@@ -414,5 +416,34 @@ fn a_panic_while_what_the_actor_left_behind_is_dropped_leaves_the_address_alive(
             tally.send(turn).await.unwrap();
             assert!(tally.send(Get).await.is_ok());
         }
+    });
+}
+
+#[test]
+fn a_future_on_the_context_ends_with_a_failed_actor_and_one_elsewhere_learns_why() {
+    /// Answers from a future on the context, and gives another one away.
+    #[derive(Message)]
+    #[rtype(result = "bool")]
+    struct AddInFuture(oneshot::Sender<PersistFuture>);
+
+    impl Handler<AddInFuture> for Tally {
+        type Result = ResponseActFuture<Self, bool>;
+
+        fn handle(&mut self, add: AddInFuture, ctx: &mut Self::Context) -> Self::Result {
+            let _ = add.0.send(persist(ctx, 1).into_future());
+            let persisted = persist(ctx, 2);
+            Box::pin(wrap_future(async move { persisted.await.is_ok() }))
+        }
+    }
+
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        journal.next(Next::FailNotStored);
+        let (sender, receiver) = oneshot::channel();
+        let answer = tally.send(AddInFuture(sender)).await;
+        assert!(matches!(answer, Err(MailboxError::Closed)));
+        let error = receiver.await.unwrap().await.unwrap_err();
+        assert_eq!(kind(&error), "NotStored");
     });
 }
