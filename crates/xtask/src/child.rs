@@ -62,7 +62,12 @@ pub(crate) fn end_with_us_on_interrupt() -> io::Result<()> {
 }
 
 /// Lets this be done before an interrupt ends us; programs that it runs by itself are not interrupted.
+///
+/// After an interrupt nothing more is begun.
 pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
+    if running().interrupted {
+        end_interrupted();
+    }
     let _held = UNDISTURBED.lock().unwrap_or_else(PoisonError::into_inner);
     work()
 }
