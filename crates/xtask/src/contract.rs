@@ -203,6 +203,8 @@ More of it.
 *Errors*: Any of `kind`.
 
 ## Snapshot store
+
+## State store
 ";
         assert_eq!(page.strip_prefix(INTRO), Some(expected));
     }
