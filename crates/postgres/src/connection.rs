@@ -4,9 +4,7 @@ mod opening;
 
 use std::time::Duration;
 
-use actix_persistence_sql::{
-    ConnectionOf, Connector, Fault, Role, Secret, ServerPlace, Tls, TlsMode,
-};
+use actix_persistence_sql::{ConnectionOf, Connector, Fault, Role, ServerPlace, Tls, TlsMode};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 use sqlx::{ConnectOptions, Connection, PgConnection};
@@ -45,7 +43,7 @@ impl PostgresConnector {
 
     async fn connect_options(&self) -> Result<PgConnectOptions, Fault> {
         let options = match &self.place {
-            Place::Server(place) => server_options(place, &place.password.read().await?)?,
+            Place::Server(place) => server_options(place).await?,
             Place::Pool(pool) => PgConnectOptions::clone(&pool.connect_options()),
         };
         Ok(options.disable_statement_logging())
@@ -55,7 +53,7 @@ impl PostgresConnector {
         let options = self.connect_options().await?;
         let mut connection = PgConnection::connect_with(&options)
             .await
-            .map_err(unreachable)?;
+            .map_err(Fault::of_connecting)?;
         opening::set_up(&mut connection, &self.options, role).await?;
         Ok(connection)
     }
@@ -130,7 +128,8 @@ impl Connector for PostgresConnector {
 }
 
 /// Everything the driver would else take from the environment is set.
-fn server_options(place: &ServerPlace, password: &Secret) -> Result<PgConnectOptions, Fault> {
+async fn server_options(place: &ServerPlace) -> Result<PgConnectOptions, Fault> {
+    let password = place.password.read().await?;
     let options = PgConnectOptions::new_without_pgpass()
         .host(&place.host)
         .port(place.port)
@@ -142,10 +141,10 @@ fn server_options(place: &ServerPlace, password: &Secret) -> Result<PgConnectOpt
         Some(socket) => options.socket(socket),
         None => options,
     };
-    with_tls(options, &place.tls)
+    with_tls(options, &place.tls).await
 }
 
-fn with_tls(options: PgConnectOptions, tls: &Tls) -> Result<PgConnectOptions, Fault> {
+async fn with_tls(options: PgConnectOptions, tls: &Tls) -> Result<PgConnectOptions, Fault> {
     let mode = match tls.mode {
         TlsMode::Disable => return Ok(options.ssl_mode(PgSslMode::Disable)),
         TlsMode::Require => PgSslMode::Require,
@@ -153,12 +152,12 @@ fn with_tls(options: PgConnectOptions, tls: &Tls) -> Result<PgConnectOptions, Fa
         _ => PgSslMode::VerifyFull,
     };
     let options = options.ssl_mode(mode);
-    let options = match &tls.root_certificate {
-        Some(path) => options.ssl_root_cert(path),
-        None => options.ssl_root_cert_from_pem(Vec::new()),
-    };
-    if let Some((certificate, key)) = &tls.client {
-        return Ok(options.ssl_client_cert(certificate).ssl_client_key(key));
+    let files = tls.read().await?;
+    let options = options.ssl_root_cert_from_pem(files.root_certificate.unwrap_or_default());
+    if let Some((certificate, key)) = files.client {
+        return Ok(options
+            .ssl_client_cert_from_pem(certificate)
+            .ssl_client_key_from_pem(key));
     }
     // These two can be set but not unset.
     let variables = ["PGSSLCERT", "PGSSLKEY"];
@@ -174,18 +173,5 @@ fn with_tls(options: PgConnectOptions, tls: &Tls) -> Result<PgConnectOptions, Fa
                  'tls-client-certificate' and 'tls-client-key'"
             ),
         )),
-    }
-}
-
-/// Before there is a connection, none was lost.
-fn unreachable(error: sqlx::Error) -> Fault {
-    match error {
-        sqlx::Error::Io(error) => Fault::Refused {
-            kind: StorageErrorKind::Unavailable,
-            message: "no server can be reached there; see whether it runs, and check host and port"
-                .to_owned(),
-            source: Some(error.into()),
-        },
-        error => error.into(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::error::Error;
-use std::fmt;
+use std::{fmt, io};
 
 use actix_persistence_storage_api::{Effect, Operation, StorageError, StorageErrorKind};
 use sqlx::error::DatabaseError;
@@ -121,6 +121,23 @@ impl Fault {
         }
     }
 
+    /// Opening a connection to a server failed: before there is one, none was lost.
+    pub fn of_connecting(error: sqlx::Error) -> Self {
+        let (kind, message, error) = match error {
+            // This is how the handshake reports what it finds in a certificate.
+            sqlx::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
+                (StorageErrorKind::AccessDenied, NOT_SECURE, error)
+            }
+            sqlx::Error::Io(error) => (StorageErrorKind::Unavailable, UNREACHABLE, error),
+            error => return error.into(),
+        };
+        Fault::Refused {
+            kind,
+            message: message.to_owned(),
+            source: Some(error.into()),
+        }
+    }
+
     /// What the database reports, if it is that.
     pub fn reported(&self) -> Option<&dyn DatabaseError> {
         match self {
@@ -190,6 +207,9 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
     }
 }
 
+const NOT_SECURE: &str = "no secure connection could be made; check the keys that begin with 'tls'";
+const UNREACHABLE: &str =
+    "no server can be reached there; see whether it runs, and check host and port";
 const SILENT: &str = "the database gave no answer in time; see whether it is overloaded or hangs, or raise the time-outs";
 
 fn is_lost(error: &sqlx::Error) -> bool {
@@ -216,10 +236,7 @@ fn meaning_of_driver(error: &sqlx::Error) -> (StorageErrorKind, &'static str) {
             StorageErrorKind::Unavailable,
             "the server's answer was not understood, as after a lost connection",
         ),
-        sqlx::Error::Tls(_) => (
-            StorageErrorKind::AccessDenied,
-            "no secure connection could be made; check the keys that begin with 'tls'",
-        ),
+        sqlx::Error::Tls(_) => (StorageErrorKind::AccessDenied, NOT_SECURE),
         sqlx::Error::Configuration(_) => (
             StorageErrorKind::AccessDenied,
             "the connection settings cannot be used",

@@ -39,7 +39,9 @@ pub use row::{
     get_writer, to_serializer_id,
 };
 pub use schema::Component;
-pub use server::{Password, Secret, ServerKind, ServerOptions, ServerPlace, Tls, TlsMode};
+pub use server::{
+    Password, Secret, ServerKind, ServerOptions, ServerPlace, Tls, TlsFiles, TlsMode,
+};
 pub use snapshot_store::SqlSnapshotStore;
 pub use statements::{JournalStatements, SnapshotStatements};
 pub use table_name::TableName;

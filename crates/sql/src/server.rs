@@ -16,7 +16,7 @@ use actix_persistence_storage_api::SectionReader;
 pub use address::ServerKind;
 pub use password::{Password, Secret};
 pub use place::ServerPlace;
-pub use tls::{Tls, TlsMode};
+pub use tls::{Tls, TlsFiles, TlsMode};
 
 use crate::options::{read_count, within};
 use crate::{InvalidOption, Role};

@@ -5,6 +5,8 @@ use actix_persistence_postgres::{
 };
 use actix_persistence_storage_api::{Journal, SnapshotStore, StorageError, StorageErrorKind};
 
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
 use crate::database::{TestDatabase, execute};
 use crate::place::{Place, assert_error, chain, id, numbers, store};
 
@@ -72,13 +74,30 @@ async fn a_server_that_accepts_and_says_nothing_is_given_up_in_time() {
     assert_error(&error, StorageErrorKind::Unavailable, "'connect-timeout'");
 }
 
+/// A server that has no encryption says so with one letter; it must hear nothing after that.
 #[tokio::test]
 async fn encryption_that_is_required_is_never_done_without() {
-    let place = Place::new().await;
     for mode in ["require", "verify-ca", "verify-full"] {
-        let url = format!("{}?sslmode={mode}", place.database.url());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let server = tokio::spawn(async move {
+            let (mut connection, _) = listener.accept().await.unwrap();
+            let mut request = [0; 8];
+            connection.read_exact(&mut request).await.unwrap();
+            connection.write_all(b"N").await.unwrap();
+            let mut rest = Vec::new();
+            connection.read_to_end(&mut rest).await.unwrap();
+            rest
+        });
+        let url = format!("postgres://me:hunter2@127.0.0.1:{port}/bank?sslmode={mode}");
         let error = refusal(PostgresOptions::new(url)).await;
         assert_error(&error, StorageErrorKind::AccessDenied, "begin with 'tls'");
+        assert!(
+            chain(&error).contains("server does not support TLS"),
+            "{}",
+            chain(&error)
+        );
+        assert_eq!(server.await.unwrap(), b"");
     }
 }
 
