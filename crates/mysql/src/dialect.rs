@@ -42,6 +42,10 @@ impl Dialect for Mysql {
         options.server.writers
     }
 
+    fn refuses(options: &MysqlOptions, bytes: &[u8]) -> Option<String> {
+        options.payload_column.refuses(bytes)
+    }
+
     fn connector(options: &MysqlOptions) -> Result<MysqlConnector, InvalidOption> {
         MysqlConnector::new(options)
     }

@@ -1,7 +1,7 @@
 //! The settings of a store on MySQL or MariaDB.
 
 use actix_persistence_sql::{
-    InvalidOption, ServerKind, ServerOptions, Settings, StoreOptions, TableName,
+    InvalidOption, ServerKind, ServerOptions, Settings, StoreOptions, TableName, refuses_no_json,
 };
 use actix_persistence_storage_api::SectionReader;
 
@@ -64,7 +64,7 @@ pub enum PayloadColumn {
     /// `json`: as text that the table checks to be JSON, for people and tools that query it.
     ///
     /// The bytes come back as they were written, which the type `JSON` of MySQL would not promise. Events and snapshots
-    /// that are no JSON are refused, so the application must use a serializer that writes it.
+    /// that are no JSON are rejected, so the application must use a serializer that writes it.
     Json,
 }
 
@@ -73,6 +73,14 @@ impl PayloadColumn {
         ("bytes", PayloadColumn::Bytes),
         ("json", PayloadColumn::Json),
     ];
+
+    /// Why there is no place for bytes, if so.
+    pub(crate) fn refuses(self, bytes: &[u8]) -> Option<String> {
+        match self {
+            PayloadColumn::Bytes => None,
+            PayloadColumn::Json => refuses_no_json(bytes),
+        }
+    }
 
     /// The column without its name.
     pub(crate) fn sql_type(self) -> &'static str {

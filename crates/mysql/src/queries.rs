@@ -38,7 +38,7 @@ SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET SESSION TRANSACTION READ WRITE;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1,
     SESSION innodb_lock_wait_timeout = {lock_seconds}, SESSION lock_wait_timeout = {lock_seconds},
-    SESSION wait_timeout = {idle_seconds}, SESSION sql_select_limit = DEFAULT, SESSION sql_safe_updates = 0,
+    SESSION wait_timeout = {idle_seconds}, SESSION sql_select_limit = 18446744073709551615, SESSION sql_safe_updates = 0,
     SESSION sql_big_selects = 1";
 /// How long a statement may take: on MariaDB any, and a transaction may not wait for its client for longer either.
 pub(crate) const LIMIT_MARIADB: &str = "\

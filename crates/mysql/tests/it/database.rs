@@ -55,7 +55,7 @@ pub(crate) fn url_of(database: &str, user: Option<(&str, &str)>) -> String {
 
 /// The accounts of the one who may only log in: a server may have one for nobody in particular at `localhost`, which would
 /// come before that of anywhere.
-fn users(name: &str) -> [String; 2] {
+pub(crate) fn users(name: &str) -> [String; 2] {
     [format!("{name}@'%'"), format!("{name}@localhost")]
 }
 
@@ -110,7 +110,16 @@ impl TestDatabase {
     }
 
     /// Lets the application use all tables that there are now, and nothing else.
+    pub(crate) async fn grant_all(&self) {
+        self.grant_with("").await;
+    }
+
+    /// Lets the application use the tables of a place that there are now, and nothing else.
     pub(crate) async fn grant(&self, place: &Place) {
+        self.grant_with(&place.prefix()).await;
+    }
+
+    async fn grant_with(&self, prefix: &str) {
         let name = &self.name;
         let mut connection = self.connect().await;
         let tables: Vec<String> = sqlx::query_scalar(
@@ -119,8 +128,9 @@ impl TestDatabase {
         .fetch_all(&mut connection)
         .await
         .unwrap();
-        let prefix = place.prefix();
-        for table in tables.iter().filter(|table| table.starts_with(&prefix)) {
+        let is_ours =
+            |table: &&String| table.starts_with(prefix) && *table != "actix_persistence_schema";
+        for table in tables.iter().filter(is_ours) {
             for user in users(name) {
                 let sql =
                     format!("GRANT SELECT, INSERT, UPDATE, DELETE ON {name}.{table} TO {user}");

@@ -128,11 +128,11 @@ async fn the_lock_of_another_does_not_stop_the_removal_for_good() {
     options.server.lock_timeout = Duration::from_secs(1);
     let journal = place.journal_with(options).await;
     delete_what_cannot_be_removed(&place, &journal).await;
-    // From now on nothing but the lock is in the way.
+    // At last nothing but the lock is in the way.
     let mut other = place.connection().await;
-    execute(&mut other, "DROP TRIGGER stop").await;
-    let lock = "START TRANSACTION; UPDATE event_journal SET tag_count = tag_count";
+    let lock = "START TRANSACTION; SELECT * FROM journal_metadata FOR UPDATE";
     execute(&mut other, lock).await;
+    place.run("DROP TRIGGER stop").await;
     // Long enough for an attempt or two, the first of which come 200 and 400 ms after an error.
     tokio::time::sleep(Duration::from_secs(2)).await;
     let rows = sqlx::query_scalar(ROWS).fetch_one(&mut other);
