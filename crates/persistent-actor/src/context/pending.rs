@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Payload, PersistenceId, SequenceNr, StorageError, Timestamp,
-    WriteOutcome, WriterId,
+    AtomicWrite, Epoch, EventRecord, Operation, Payload, PersistenceId, SequenceNr, StorageError,
+    StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 
 use crate::context::attached::{Attached, AttachedRef};
@@ -215,6 +215,7 @@ impl<A: PersistentActor> PendingQueue<A> {
     ) -> Option<SequenceNr> {
         let mut highest = None;
         let mut failure: Option<StorageError> = None;
+        let mut rejected = false;
         let sent_from = self.index(self.sent_from);
         let sent = (self.left + sent_from as u64..)
             .zip(self.invocations.range_mut(sent_from..))
@@ -230,25 +231,34 @@ impl<A: PersistentActor> PendingQueue<A> {
                     stored(&mut invocation.events, first, timestamp);
                     Fate::Stored { first }
                 }
-                (WriteOutcome::Rejected(cause), _) => Fate::Rejected(cause.into()),
+                (WriteOutcome::Rejected(cause), _) => {
+                    rejected = true;
+                    Fate::Rejected(cause.into())
+                }
                 (WriteOutcome::Failed(error), _) => {
                     failure = Some(error.clone());
-                    self.failed = true;
                     Fate::Failed { error, first }
                 }
                 (WriteOutcome::Skipped, Some(error)) => Fate::Failed {
                     error: error.clone().not_stored(),
                     first,
                 },
-                (WriteOutcome::Skipped, None) => {
+                (WriteOutcome::Skipped, None) if rejected => {
                     invocation.state = State::Unsent;
                     self.unsent_from = self.unsent_from.min(place);
                     continue;
+                }
+                // Sent again and again it might be skipped for ever.
+                (WriteOutcome::Skipped, None) => {
+                    let error = skipped_without_reason();
+                    failure = Some(error.clone());
+                    Fate::Failed { error, first }
                 }
             };
             invocation.payloads = Vec::new();
             invocation.state = State::Settled(fate);
         }
+        self.failed |= failure.is_some();
         highest
     }
 
@@ -301,6 +311,11 @@ impl<A: PersistentActor> PendingQueue<A> {
             fail(&invocation.attached, &invocation.cause, error);
         }
     }
+}
+
+fn skipped_without_reason() -> StorageError {
+    StorageError::new(StorageErrorKind::Backend, Operation::WriteMessages)
+        .with_message("the journal skipped a write although none before it was rejected or failed")
 }
 
 /// What became of a stored call that nobody will answer any more.

@@ -61,6 +61,19 @@ fn a_plugin_that_panics_is_a_failure_of_unknown_outcome() {
 }
 
 #[test]
+fn a_plugin_that_skips_without_a_reason_is_a_failure_and_not_asked_for_ever() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        journal.next(Next::Skip);
+        let error = tally.send(Add(1)).await.unwrap().unwrap_err();
+        assert_eq!(kind(&error), "Unknown");
+        assert_eq!(journal.calls(), [[1]]);
+        assert_eq!(tally.send(Add(1)).await.unwrap().unwrap(), 1);
+    });
+}
+
+#[test]
 fn a_second_writer_makes_the_first_one_lose_with_a_conflict_and_recover_onto_the_winners_events() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());

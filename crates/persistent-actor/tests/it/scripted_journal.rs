@@ -20,6 +20,8 @@ pub(crate) enum Next {
     FailNotStored,
     /// Stores everything and says that it does not know.
     StoreButFailUnknown,
+    /// Skips everything, for no reason.
+    Skip,
     Panic,
 }
 
@@ -129,6 +131,7 @@ impl Journal for ScriptedJournal {
                 self.inner.write_messages(writes).await?;
                 Err(failure)
             }
+            Some(Next::Skip) => Ok(vec![WriteOutcome::Skipped; writes.len()]),
             Some(Next::Panic) => panic!("scripted"),
             Some(Next::RejectWritesOf(size)) => {
                 let mut outcomes = Vec::new();
