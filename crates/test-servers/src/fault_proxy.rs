@@ -191,6 +191,8 @@ async fn carry(
     };
     match connected {
         Some(server) => {
+            // Small pieces do not wait for one another; at worst they do.
+            let _ = client.set_nodelay(true).and(server.set_nodelay(true));
             flows.connections.fetch_add(1, Ordering::AcqRel);
             Connection::new(client, server, Arc::clone(&flows))
                 .carry(cuts)
