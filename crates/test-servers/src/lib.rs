@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod account;
+mod certificate;
 mod database;
 mod error;
 mod fault_proxy;

@@ -70,6 +70,11 @@ impl Recipe for MariaDb {
                 "--innodb-buffer-pool-size=64M",
                 "--innodb-log-file-size=64M",
             ]);
+        if let Some(files) = &site.certificate {
+            command
+                .arg(argument("--ssl-cert=", &files.certificate))
+                .arg(argument("--ssl-key=", &files.key));
+        }
         command
     }
 
@@ -119,6 +124,7 @@ mod tests {
             folder: "/tmp/home".into(),
             port: 23_306,
             password: "secret".to_owned(),
+            certificate: None,
         }
     }
 

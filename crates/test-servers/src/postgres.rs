@@ -70,6 +70,17 @@ impl Recipe for Postgres {
         for setting in settings {
             command.args(["-c", setting]);
         }
+        if let Some(files) = &site.certificate {
+            command.args(["-c", "ssl=on"]);
+            for (setting, path) in [
+                ("ssl_cert_file=", &files.certificate),
+                ("ssl_key_file=", &files.key),
+            ] {
+                let mut setting = OsString::from(setting);
+                setting.push(path);
+                command.arg("-c").arg(setting);
+            }
+        }
         command
     }
 
@@ -118,6 +129,7 @@ mod tests {
             folder: "/tmp/home".into(),
             port: 25_432,
             password: "secret".to_owned(),
+            certificate: None,
         }
     }
 

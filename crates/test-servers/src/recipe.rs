@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use crate::certificate::Certificate;
 use crate::error::ServerError;
 
 /// How a server is prepared, run and asked whether it answers.
@@ -37,6 +38,8 @@ pub(crate) struct Site {
     pub(crate) port: u16,
     /// Of the administrator, whose commands could run programs: other users of the machine reach the port too.
     pub(crate) password: String,
+    /// With which it lets clients encrypt, if it does.
+    pub(crate) certificate: Option<Certificate>,
 }
 
 impl Site {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Pid;
 
 use crate::account::Account;
+use crate::certificate::Certificate;
 use crate::database::Database;
 use crate::error::ServerError;
 use crate::home::Home;
@@ -44,6 +45,18 @@ impl Server {
     /// # Errors
     /// [`ServerError::NotInstalled`] without its programs, [`ServerError::NotStarted`] if it ended by itself.
     pub fn start(database: Database, locks: &Path) -> Result<Self, ServerError> {
+        Self::start_with(database, locks, false)
+    }
+
+    /// Starts a server that lets clients encrypt, with a certificate for the name `localhost` and no other.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start); also without the program `openssl`.
+    pub fn start_encrypted(database: Database, locks: &Path) -> Result<Self, ServerError> {
+        Self::start_with(database, locks, true)
+    }
+
+    fn start_with(database: Database, locks: &Path, encrypted: bool) -> Result<Self, ServerError> {
         let recipe = database.recipe();
         let programs = programs::folder(recipe).ok_or(ServerError::NotInstalled {
             software: recipe.name(),
@@ -59,6 +72,9 @@ impl Server {
                 folder: home.folder().to_path_buf(),
                 port: port::free()?,
                 password: secret::password()?,
+                certificate: encrypted
+                    .then(|| Certificate::make(home.folder(), account))
+                    .transpose()?,
             },
             process: None,
             home,
@@ -77,6 +93,12 @@ impl Server {
     /// How a client reaches it, as administrator: with a password, over TCP on 127.0.0.1.
     pub fn url(&self) -> String {
         self.recipe.url(&self.site)
+    }
+
+    /// A file in PEM with the authority that signed the certificate of an encrypted server.
+    pub fn authority(&self) -> Option<&Path> {
+        let certificate = self.site.certificate.as_ref();
+        certificate.map(|files| files.authority.as_path())
     }
 
     /// The TCP port on 127.0.0.1; the same after [`restart`](Self::restart).

@@ -33,7 +33,7 @@ pub(super) async fn open(
     options: &MysqlOptions,
     role: Role,
 ) -> Result<MySqlConnection, Fault> {
-    let login = login(place, &place.password.read().await?);
+    let login = login(place, &place.password.read().await?).await?;
     let mut connection = login.connect().await.map_err(unreachable)?;
     let row = sqlx::query(SERVER)
         .persistent(false)
@@ -162,7 +162,7 @@ impl Server {
 }
 
 /// The driver's defaults depend on the server: everything is set. Texts are exchanged in UTF-8.
-fn login(place: &ServerPlace, password: &Secret) -> MySqlConnectOptions {
+async fn login(place: &ServerPlace, password: &Secret) -> Result<MySqlConnectOptions, Fault> {
     let options = MySqlConnectOptions::new()
         .host(&place.host)
         .port(place.port)
@@ -179,25 +179,28 @@ fn login(place: &ServerPlace, password: &Secret) -> MySqlConnectOptions {
         Some(socket) => options.socket(socket),
         None => options,
     };
-    with_tls(options, &place.tls)
+    with_tls(options, &place.tls).await
 }
 
-fn with_tls(options: MySqlConnectOptions, tls: &Tls) -> MySqlConnectOptions {
+async fn with_tls(options: MySqlConnectOptions, tls: &Tls) -> Result<MySqlConnectOptions, Fault> {
     let mode = match tls.mode {
-        TlsMode::Disable => return options.ssl_mode(MySqlSslMode::Disabled),
+        TlsMode::Disable => return Ok(options.ssl_mode(MySqlSslMode::Disabled)),
         TlsMode::Require => MySqlSslMode::Required,
         TlsMode::VerifyCa => MySqlSslMode::VerifyCa,
         _ => MySqlSslMode::VerifyIdentity,
     };
     let options = options.ssl_mode(mode);
-    let options = match &tls.root_certificate {
-        Some(path) => options.ssl_ca(path),
+    let files = tls.read().await?;
+    let options = match files.root_certificate {
+        Some(pem) => options.ssl_ca_from_pem(pem),
         None => options,
     };
-    match &tls.client {
-        Some((certificate, key)) => options.ssl_client_cert(certificate).ssl_client_key(key),
+    Ok(match files.client {
+        Some((certificate, key)) => options
+            .ssl_client_cert_from_pem(certificate)
+            .ssl_client_key_from_pem(key),
         None => options,
-    }
+    })
 }
 
 /// The time limits, as the server counts them: whole seconds, at least one.
@@ -235,19 +238,13 @@ fn version_of(text: &str) -> (u64, u64, u64) {
 /// Before there is a connection, none was lost.
 fn unreachable(error: sqlx::Error) -> Fault {
     match error {
-        sqlx::Error::Io(error) => Fault::Refused {
-            kind: StorageErrorKind::Unavailable,
-            message: "no server can be reached there; see whether it runs, and check host and port"
-                .to_owned(),
-            source: Some(error.into()),
-        },
         // A password that the server wants encrypted by the driver itself.
         sqlx::Error::Configuration(_) => Fault::refused(
             StorageErrorKind::AccessDenied,
             "the server takes the password over encrypted connections only; set 'tls', or give the user the plugin \
              mysql_native_password",
         ),
-        error => error.into(),
+        error => Fault::of_connecting(error),
     }
 }
 

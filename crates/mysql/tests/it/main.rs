@@ -7,6 +7,7 @@ mod cancellation;
 mod commit_order;
 mod database;
 mod deletes;
+mod encryption;
 mod late_writes;
 mod opening;
 mod pages;
