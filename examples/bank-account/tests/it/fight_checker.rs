@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::backend::StoredEvent;
 use crate::receipts::Receipt;
 
+/// How a writer is called that is not known.
+const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
+
 /// What one of them was asked for and what it was told.
 #[derive(Clone, Debug)]
 pub(crate) struct Fighter {
@@ -203,7 +206,11 @@ impl Fighter {
             if refused.writer == refused.winner {
                 return Err(format!("{conflict:?} is one of a writer with itself"));
             }
-            let reign = reigns.iter().find(|(writer, ..)| *writer == refused.writer);
+            // A store may be unable to tell who was first, and where it stands then.
+            let reign = reigns
+                .iter()
+                .filter(|_| refused.winner != NOBODY)
+                .find(|(writer, ..)| *writer == refused.writer);
             if reign.is_some_and(|(.., to)| *to > refused.stored) {
                 return Err(format!("the writer of {conflict:?} has written behind it"));
             }

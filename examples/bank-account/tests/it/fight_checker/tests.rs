@@ -149,6 +149,16 @@ fn an_incarnation_that_failed_otherwise_needs_no_conflict() {
 }
 
 #[test]
+fn a_conflict_with_a_writer_that_could_not_be_told_passes() {
+    let mut fight = fair_fight();
+    let (fighter, at) = conflict(&mut fight);
+    let reason = &mut fighter.receipts[at].reason;
+    let (before, _) = reason.split_once("is at").unwrap();
+    *reason = format!("{before}is at 0 by writer {NOBODY} with epoch 0");
+    assert!(fight.check().is_ok(), "{:?}", fight.check());
+}
+
+#[test]
 fn every_planted_fault_is_found() {
     type Fault = fn(&mut Fight);
     let faults: [(&str, Fault); 14] = [
