@@ -20,8 +20,10 @@ async fn main() -> anyhow::Result<()> {
     let config = Config::new()
         .with("persistence.journal.plugin", "mysql")
         .with("persistence.journal.mysql.url", url.as_str())
+        .with("persistence.journal.mysql.auto-initialize", true)
         .with("persistence.snapshot-store.plugin", "mysql")
-        .with("persistence.snapshot-store.mysql.url", url.as_str());
+        .with("persistence.snapshot-store.mysql.url", url.as_str())
+        .with("persistence.snapshot-store.mysql.auto-initialize", true);
     let persistence = Persistence::open(config).await?;
     let account = persistence.start(|| Account::new("DE-1001"))?;
     let book = Book {

@@ -20,8 +20,10 @@ async fn main() -> anyhow::Result<()> {
     let config = Config::new()
         .with("persistence.journal.plugin", "postgres")
         .with("persistence.journal.postgres.url", url.as_str())
+        .with("persistence.journal.postgres.auto-initialize", true)
         .with("persistence.snapshot-store.plugin", "postgres")
-        .with("persistence.snapshot-store.postgres.url", url.as_str());
+        .with("persistence.snapshot-store.postgres.url", url.as_str())
+        .with("persistence.snapshot-store.postgres.auto-initialize", true);
     let persistence = Persistence::open(config).await?;
     let account = persistence.start(|| Account::new("DE-1001"))?;
     let book = Book {
