@@ -12,6 +12,7 @@ use actix_persistence_persistent_actor::{
 };
 use actix_persistence_storage_api::PersistenceId;
 
+use crate::scripted_journal::{Next, ScriptedJournal};
 use crate::tally::{Added, Answer, Log, Sum, added};
 use crate::world::{World, run};
 
@@ -99,6 +100,7 @@ fn persist_later() -> impl actix::ActorFuture<Busy, Output = ()> {
         .map(|persisted, _, _| persisted.unwrap())
 }
 
+/// The event that is confirmed is the only odd one.
 const ALL: i64 = 211;
 const GOODBYE: i64 = 1_000;
 
@@ -114,26 +116,45 @@ impl Handler<Stop> for Busy {
     }
 }
 
-/// Does something after so many milliseconds, with a journal that writes every four, and gives whether the work was confirmed
-/// and what the next start finds. The actor has to be gone in a minute.
-async fn at(moment: u64, act: impl FnOnce(&World, Addr<Busy>)) -> (bool, i64) {
+/// What is found when the actor is gone.
+#[derive(Debug, PartialEq)]
+struct Found {
+    stopped: bool,
+    /// Whether the work was.
+    confirmed: bool,
+    /// What the next start recovers.
+    sum: i64,
+}
+
+const EVERYTHING: Found = Found {
+    stopped: true,
+    confirmed: true,
+    sum: ALL + GOODBYE,
+};
+
+/// Does something after so many milliseconds, with a journal that writes every four. The actor has to be gone in a
+/// minute.
+async fn at(moment: u64, act: impl FnOnce(&World, &ScriptedJournal, Addr<Busy>)) -> Found {
     let ((world, journal), log) = (World::held(), Log::default());
+    let writing = Arc::clone(&journal);
     actix::spawn(async move {
         for _ in MOMENTS {
             tokio::time::sleep(Duration::from_millis(4)).await;
-            journal.release(1);
+            writing.release(1);
         }
     });
     let busy = world.start(Busy::factory(&log)).unwrap();
     let work = actix::spawn(busy.send(Work));
     tokio::time::sleep(Duration::from_millis(moment)).await;
-    act(&world, busy);
+    act(&world, &journal, busy);
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(world.environment.live_ids.is_empty(), "at {moment}");
-    let last = log.take().pop();
-    assert_eq!(last.as_deref(), Some("stopped"), "at {moment}");
     let confirmed = work.await.unwrap().is_ok_and(|answer| answer.is_ok());
-    (confirmed, recovered(&world.storage).await)
+    Found {
+        stopped: log.take().pop().as_deref() == Some("stopped"),
+        confirmed,
+        sum: recovered(&world.storage).await,
+    }
 }
 
 /// The state that another process finds.
@@ -153,8 +174,8 @@ const MOMENTS: std::ops::Range<u64> = 0..40;
 fn the_last_address_may_go_at_any_moment() {
     run(|| async {
         for moment in MOMENTS {
-            let found = at(moment, |_, busy| drop(busy)).await;
-            assert_eq!(found, (true, ALL + GOODBYE), "at {moment}");
+            let found = at(moment, |_, _, busy| drop(busy)).await;
+            assert_eq!(found, EVERYTHING, "at {moment}");
         }
     });
 }
@@ -163,8 +184,11 @@ fn the_last_address_may_go_at_any_moment() {
 fn everything_may_stop_at_any_moment() {
     run(|| async {
         for moment in MOMENTS {
-            let found = at(moment, |world, _| drop(world.environment.live_ids.drain())).await;
-            assert_eq!(found, (true, ALL + GOODBYE), "at {moment}");
+            let found = at(moment, |world, _, _| {
+                drop(world.environment.live_ids.drain())
+            })
+            .await;
+            assert_eq!(found, EVERYTHING, "at {moment}");
         }
     });
 }
@@ -173,9 +197,37 @@ fn everything_may_stop_at_any_moment() {
 fn a_stop_may_come_at_any_moment() {
     run(|| async {
         for moment in MOMENTS {
-            let (confirmed, sum) = at(moment, |_, busy| busy.do_send(Stop)).await;
-            assert!(sum >= GOODBYE, "at {moment}: {sum}");
-            assert!(!confirmed || sum > GOODBYE, "at {moment}: {sum}");
+            let found = at(moment, |_, _, busy| busy.do_send(Stop)).await;
+            assert!(
+                found.stopped && found.sum >= GOODBYE,
+                "at {moment}: {found:?}"
+            );
+            assert!(
+                !found.confirmed || found.sum % 2 == 1,
+                "at {moment}: {found:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn the_journal_may_fail_at_any_moment() {
+    run(|| async {
+        let failures = [Next::FailNotStored, Next::StoreButFailUnknown, Next::Panic];
+        for (moment, failure) in MOMENTS.flat_map(|moment| failures.map(|next| (moment, next))) {
+            let found = at(moment, |_, journal, busy| {
+                journal.next(failure);
+                // It is rebuilt while somebody can reach it.
+                actix::spawn(async move {
+                    tokio::time::sleep(Duration::from_secs(30)).await;
+                    drop(busy);
+                });
+            })
+            .await;
+            assert!(
+                !found.confirmed || found.sum % 2 == 1,
+                "{failure:?} at {moment}: {found:?}"
+            );
         }
     });
 }
