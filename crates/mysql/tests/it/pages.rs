@@ -6,6 +6,9 @@ use actix_persistence_storage_api::{
     Timestamp, WriterId,
 };
 
+use sqlx::AssertSqlSafe;
+
+use crate::database::execute;
 use crate::place::{Place, event, id, numbers, replay_all, store};
 
 /// The server stores such a payload beside its row.
@@ -257,4 +260,43 @@ async fn payloads_and_texts_may_hold_any_bytes() {
         assert_eq!(*found, make(found.sequence_nr, found.writer));
     }
     assert_eq!(page.events.len(), 100);
+}
+
+/// Neither what comes before the page nor what comes after it.
+#[tokio::test]
+async fn a_page_of_a_long_stream_reads_no_more_than_its_events() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    for _ in 0..5 {
+        store(&journal, &id("a"), 1_000).await;
+    }
+    let mut connection = place.connection().await;
+    let sql = include_str!("../../src/queries/page.sql")
+        .replace("{metadata_table}", "journal_metadata")
+        .replace("{event_table}", "event_journal");
+    execute(&mut connection, "ANALYZE TABLE event_journal").await;
+    execute(&mut connection, "FLUSH STATUS").await;
+    let key = || b"Test|a".to_vec();
+    let rows = sqlx::query(AssertSqlSafe(sql))
+        .bind(key())
+        .bind(2_500_i64)
+        .bind(key())
+        .bind(i64::MAX)
+        .bind(11_i64)
+        .bind(1_000_000_i64)
+        .bind(key())
+        .bind(key())
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+    assert_eq!(rows.len(), 11);
+    let read: Vec<(String, String)> = sqlx::query_as("SHOW SESSION STATUS LIKE 'Handler_read%'")
+        .fetch_all(&mut connection)
+        .await
+        .unwrap();
+    let total: u64 = read
+        .iter()
+        .map(|(_, count)| count.parse::<u64>().unwrap())
+        .sum();
+    assert!(total < 1_000, "{read:?}");
 }

@@ -1,0 +1,29 @@
+-- A page of events. Values: id, from, id, to, how many events at most, bytes, id, id.
+--
+-- One statement, so that the events and what is deleted are of one moment without a transaction around them.
+-- Inside, numbers and sizes are read of at most so many events, without their payloads, and only those are kept before
+-- which the page is not full; outside, their rows are fetched by their keys. The second is always kept, because the first
+-- may be larger than a page and the next one tells that there is more.
+SELECT m.deleted_to, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count,
+       e.serializer_id, e.event_manifest, e.payload,
+       e.metadata_serializer_id, e.metadata_manifest, e.metadata_payload
+FROM {metadata_table} AS m
+LEFT JOIN (
+    SELECT sized.sequence_nr
+    FROM (
+        SELECT numbered.sequence_nr, numbered.bytes,
+               SUM(numbered.bytes) OVER (ORDER BY numbered.sequence_nr) AS total,
+               ROW_NUMBER() OVER (ORDER BY numbered.sequence_nr) AS place
+        FROM (
+            SELECT sequence_nr, bytes FROM {event_table}
+            WHERE persistence_id = ?
+              AND sequence_nr >= GREATEST(?, (SELECT deleted_to + 1 FROM {metadata_table} WHERE persistence_id = ?))
+              AND sequence_nr <= ?
+            ORDER BY sequence_nr LIMIT ?
+        ) AS numbered
+    ) AS sized
+    WHERE sized.total - sized.bytes <= ? OR sized.place <= 2
+) AS page ON TRUE
+LEFT JOIN {event_table} AS e ON e.persistence_id = ? AND e.sequence_nr = page.sequence_nr
+WHERE m.persistence_id = ?
+ORDER BY page.sequence_nr
