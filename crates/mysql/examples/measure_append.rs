@@ -102,9 +102,9 @@ async fn main() {
         }
         let medians: Vec<f64> = rates.iter_mut().map(|rates| median(rates)).collect();
         for (variant, median) in VARIANTS.iter().zip(&medians) {
-            let ratio = median / medians[0];
+            let (ratio, name) = (median / medians[0], format!("{variant:?}"));
             let ids = if is_aligned { "lanes" } else { "any  " };
-            println!("group of {group:>5}  {ids}  {variant:<22?} {median:>8.0}/s  {ratio:.2}");
+            println!("group of {group:>5}  {ids}  {name:<22} {median:>8.0}/s  {ratio:.2}");
         }
     }
 }

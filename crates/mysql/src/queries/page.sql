@@ -4,11 +4,14 @@
 -- Inside, numbers and sizes are read of at most so many events, without their payloads, and only those are kept before
 -- which the page is not full; outside, their rows are fetched by their keys. The second is always kept, because the first
 -- may be larger than a page and the next one tells that there is more.
+-- The row without a number tells what is deleted where there is no event. It stands inside, so that numbers are sorted and
+-- not rows: those would be put into a temporary table on the disk with their payloads.
 SELECT m.deleted_to, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count,
        e.serializer_id, e.event_manifest, e.payload,
        e.metadata_serializer_id, e.metadata_manifest, e.metadata_payload
-FROM {metadata_table} AS m
-LEFT JOIN (
+FROM (
+    SELECT NULL AS sequence_nr
+    UNION ALL
     SELECT sized.sequence_nr
     FROM (
         SELECT numbered.sequence_nr, numbered.bytes,
@@ -23,7 +26,7 @@ LEFT JOIN (
         ) AS numbered
     ) AS sized
     WHERE sized.total - sized.bytes <= ? OR sized.place <= 2
-) AS page ON TRUE
+) AS page
+JOIN {metadata_table} AS m ON m.persistence_id = ?
 LEFT JOIN {event_table} AS e ON e.persistence_id = ? AND e.sequence_nr = page.sequence_nr
-WHERE m.persistence_id = ?
 ORDER BY page.sequence_nr
