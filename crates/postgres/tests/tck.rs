@@ -57,9 +57,7 @@ struct Application(Direct);
 
 impl Application {
     fn options(&self, schema: &str) -> PostgresOptions {
-        PostgresOptions::new(self.0.0.application_url())
-            .with_schema(schema)
-            .with_store(|store| store.with_auto_initialize(false))
+        self.0.0.application_options().with_schema(schema)
     }
 }
 

@@ -41,6 +41,7 @@ pub use row::{
 pub use schema::Component;
 pub use server::{
     Password, Secret, ServerKind, ServerOptions, ServerPlace, Tls, TlsFiles, TlsMode,
+    percent_decoded,
 };
 pub use snapshot_store::SqlSnapshotStore;
 pub use statements::{JournalStatements, SnapshotStatements};

@@ -15,6 +15,7 @@ use actix_persistence_storage_api::SectionReader;
 
 pub use address::ServerKind;
 pub use password::{Password, Secret};
+pub use percent::percent_decoded;
 pub use place::ServerPlace;
 pub use tls::{Tls, TlsFiles, TlsMode};
 

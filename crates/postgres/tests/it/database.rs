@@ -2,6 +2,7 @@
 #![allow(dead_code)] // not every test program uses all of it
 
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use actix_persistence_postgres::PostgresOptions;
 use actix_persistence_storage_api::Roles;
@@ -30,6 +31,16 @@ pub(crate) async fn execute(connection: &mut PgConnection, sql: impl Into<String
         .execute(connection)
         .await
         .unwrap_or_else(|error| panic!("{sql}: {error}"));
+}
+
+/// Settings with more time than anybody needs: the machine of the tests may be busy with something else.
+pub(crate) fn patient(url: impl Into<String>) -> PostgresOptions {
+    let mut options = PostgresOptions::new(url);
+    options.server.acquire_timeout = Duration::from_secs(60);
+    options.server.connect_timeout = Duration::from_secs(60);
+    options.server.statement_timeout = Duration::from_secs(60);
+    options.server.lock_timeout = Duration::from_secs(30);
+    options
 }
 
 async fn connect(url: &str) -> PgConnection {
@@ -116,9 +127,14 @@ impl TestDatabase {
         connect(&self.application_url()).await
     }
 
-    /// The settings of stores with everything as it comes.
+    /// The settings of stores that make their tables.
     pub(crate) fn options(&self) -> PostgresOptions {
-        PostgresOptions::new(self.url()).with_store(|store| store.with_auto_initialize(true))
+        patient(self.url()).with_store(|store| store.with_auto_initialize(true))
+    }
+
+    /// The settings of stores whose user may only use the tables.
+    pub(crate) fn application_options(&self) -> PostgresOptions {
+        patient(self.application_url()).with_store(|store| store.with_auto_initialize(false))
     }
 
     /// The name of a schema that nobody used before.

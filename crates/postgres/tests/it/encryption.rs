@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{Journal, StorageErrorKind};
 use actix_persistence_test_servers::{Database, Server};
 use sqlx::{ConnectOptions, PgConnection};
 
-use crate::database::execute;
+use crate::database::{execute, patient};
 use crate::place::{assert_error, chain, id, store};
 
 /// For the name `localhost`; made for these tests and good for nothing else.
@@ -57,8 +57,7 @@ async fn server() -> Server {
 
 fn options(server: &Server, host: &str, tls: TlsMode, root: Option<PathBuf>) -> PostgresOptions {
     let url = server.url().replace("127.0.0.1", host);
-    let mut options =
-        PostgresOptions::new(url).with_store(|store| store.with_auto_initialize(true));
+    let mut options = patient(url).with_store(|store| store.with_auto_initialize(true));
     options.server.tls = Some(tls);
     options.server.tls_root_certificate = root;
     options

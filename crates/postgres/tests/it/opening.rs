@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{Journal, SnapshotStore, StorageError, Storag
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::database::{TestDatabase, execute};
+use crate::database::{TestDatabase, execute, patient};
 use crate::place::{Place, assert_error, chain, id, numbers, store};
 
 async fn refusal(options: PostgresOptions) -> StorageError {
@@ -22,7 +22,7 @@ fn altered(database: &TestDatabase, from: &str, to: &str) -> PostgresOptions {
     let mut url = database.application_url();
     let start = url.rfind(from).unwrap();
     url.replace_range(start..start + from.len(), to);
-    PostgresOptions::new(url)
+    patient(url)
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn no_server_is_trouble_that_waiting_may_cure() {
     let port = listener.local_addr().unwrap().port();
     drop(listener);
     let url = format!("postgres://me:hunter2@127.0.0.1:{port}/bank");
-    let error = refusal(PostgresOptions::new(url)).await;
+    let error = refusal(patient(url)).await;
     assert_error(&error, StorageErrorKind::Unavailable, "check host and port");
     assert!(error.to_string().contains(&port.to_string()), "{error}");
     assert!(!chain(&error).contains("hunter2"));
@@ -90,7 +90,7 @@ async fn encryption_that_is_required_is_never_done_without() {
             rest
         });
         let url = format!("postgres://me:hunter2@127.0.0.1:{port}/bank?sslmode={mode}");
-        let error = refusal(PostgresOptions::new(url)).await;
+        let error = refusal(patient(url)).await;
         assert_error(&error, StorageErrorKind::AccessDenied, "begin with 'tls'");
         assert!(
             chain(&error).contains("server does not support TLS"),
@@ -155,7 +155,7 @@ async fn a_database_in_another_encoding_is_refused() {
     );
     place.run(sql).await;
     let url = place.database.url().replace(place.database.name(), &latin);
-    let error = refusal(PostgresOptions::new(url)).await;
+    let error = refusal(patient(url)).await;
     place
         .run(format!("DROP DATABASE {latin} WITH (FORCE)"))
         .await;
@@ -197,7 +197,7 @@ async fn without_auto_initialize_nothing_is_made() {
 async fn a_role_that_may_not_make_tables_is_told_so_and_one_that_may_not_use_them_what_it_needs() {
     let place = Place::new().await;
     let url = place.database.application_url();
-    let options = PostgresOptions::new(url)
+    let options = patient(url)
         .with_schema("bank")
         .with_store(|store| store.with_auto_initialize(true));
     let error = refusal(options.clone()).await;
@@ -235,7 +235,7 @@ async fn the_same_store_initializes_as_soon_as_the_cause_of_a_failure_is_gone() 
     place
         .run(format!("ALTER ROLE {role} CONNECTION LIMIT 0"))
         .await;
-    let options = PostgresOptions::new(place.database.application_url())
+    let options = patient(place.database.application_url())
         .with_schema("bank")
         .with_store(|store| store.with_auto_initialize(true));
     let journal = PostgresJournal::new(options).unwrap();

@@ -2,12 +2,13 @@
 
 use std::process::Command;
 
-use actix_persistence_postgres::{PostgresJournal, PostgresOptions, PostgresSnapshotStore};
+use actix_persistence_postgres::{PostgresJournal, PostgresSnapshotStore};
 use actix_persistence_storage_api::{
     Journal, SnapshotCriteria, SnapshotStore, StorageErrorKind, WriterId,
 };
 use futures_util::future::join_all;
 
+use crate::database::patient;
 use crate::place::{Place, assert_error, id, numbers, replay_all, store};
 
 const CHILD: &str = "ACTIX_PERSISTENCE_TEST_DATABASE";
@@ -181,7 +182,7 @@ async fn names_that_would_change_a_statement_never_reach_one() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_instances_initialize_one_new_database_at_once() {
-    for _ in 0..10 {
+    for _ in 0..3 {
         let place = Place::new().await;
         let starters = (0..STARTERS).map(|_| {
             let journal = PostgresJournal::new(place.options()).unwrap();
@@ -202,7 +203,7 @@ async fn many_instances_initialize_one_new_database_at_once() {
 async fn many_processes_initialize_one_new_database_at_once() {
     if let Ok(path) = std::env::var(CHILD) {
         let journal = PostgresJournal::new(
-            PostgresOptions::new(path).with_store(|store| store.with_auto_initialize(true)),
+            patient(path).with_store(|store| store.with_auto_initialize(true)),
         )
         .unwrap();
         journal.initialize().await.unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::percent::decoded;
+use super::percent::percent_decoded;
 use super::{Secret, TlsMode};
 
 /// What is special about the URLs of a database.
@@ -167,7 +167,7 @@ fn name(part: &str) -> Result<Option<String>, String> {
 }
 
 fn text(part: &str) -> Result<String, String> {
-    decoded(part)
+    percent_decoded(part)
         .filter(|text| !text.contains('\0'))
         .ok_or_else(|| "must have '%' itself written as %25, and no NUL".to_owned())
 }

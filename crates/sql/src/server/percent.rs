@@ -1,7 +1,7 @@
 //! What stands for characters that mean something in a URL.
 
 /// Decodes `%20` and the like; `None` if that does not work out.
-pub(super) fn decoded(text: &str) -> Option<String> {
+pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());
     while let Some(byte) = bytes.next() {
@@ -25,9 +25,12 @@ mod tests {
 
     #[test]
     fn decodes_bytes_of_utf_8_and_refuses_what_is_cut_off() {
-        assert_eq!(decoded("p%40ss%2Fw%C3%BCrd").as_deref(), Some("p@ss/würd"));
+        assert_eq!(
+            percent_decoded("p%40ss%2Fw%C3%BCrd").as_deref(),
+            Some("p@ss/würd")
+        );
         for bad in ["%", "%2", "%zz", "%+1", "%FF"] {
-            assert_eq!(decoded(bad), None, "{bad}");
+            assert_eq!(percent_decoded(bad), None, "{bad}");
         }
     }
 }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use actix_persistence_sql::percent_decoded;
+
 /// The database file a `url` names, and how it may be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
@@ -85,25 +87,6 @@ fn absolute(path: &Path) -> std::io::Result<PathBuf> {
         _ => path,
     };
     Ok(resolved)
-}
-
-/// Decodes `%20` and the like, as sqlx does; `None` if that does not work out.
-fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = text.bytes();
-    let mut decoded = Vec::with_capacity(text.len());
-    while let Some(byte) = bytes.next() {
-        if byte == b'%' {
-            let digits = [bytes.next()?, bytes.next()?];
-            if !digits.iter().all(u8::is_ascii_hexdigit) {
-                return None;
-            }
-            let digits = std::str::from_utf8(&digits).ok()?;
-            decoded.push(u8::from_str_radix(digits, 16).ok()?);
-        } else {
-            decoded.push(byte);
-        }
-    }
-    String::from_utf8(decoded).ok()
 }
 
 #[cfg(test)]
