@@ -68,7 +68,8 @@ impl Fixture {
         Outcome::of(self.xtask(arguments).output().unwrap())
     }
 
-    fn folder(&self, path: &str) -> PathBuf {
+    /// Where a file or folder of the workspace lies.
+    pub(crate) fn folder(&self, path: &str) -> PathBuf {
         self.root.path().join(path)
     }
 }

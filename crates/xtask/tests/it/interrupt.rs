@@ -1,7 +1,9 @@
-//! Ctrl-C ends a command with everything it started.
+//! Ctrl-C ends a command with everything it started, and its servers outlive it in no way it may end.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,6 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::fixture::Fixture;
+
+/// Long enough for what must come, on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A test that starts a program, says which, and waits for it far longer than anyone does.
 const ENDLESS: &str = r#"
@@ -19,6 +24,32 @@ fn main() {
     println!("woken");
     std::thread::park();
 }
+"#;
+
+/// A test that says where its server is until nobody hears it any more.
+const TALKATIVE: &str = r#"
+fn main() {
+    let url = std::env::var("ACTIX_PERSISTENCE_TEST_POSTGRES_URL").unwrap();
+    let (_, place) = url.split_once("@127.0.0.1:").unwrap();
+    let (port, _) = place.split_once('/').unwrap();
+    loop {
+        println!("served on {port}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+"#;
+
+const NEEDS_A_SERVER: &str = r#"
+[package]
+name = "alpha"
+edition = "2024"
+
+[package.metadata.actix-persistence]
+test-servers = ["postgres"]
+
+[[test]]
+name = "tck"
+harness = false
 "#;
 
 #[test]
@@ -44,6 +75,66 @@ fn an_interrupt_ends_the_tests_and_what_they_started() {
         assert!(Instant::now() < deadline, "process {sleeper} still runs");
         thread::yield_now();
     }
+}
+
+#[test]
+fn no_server_outlives_a_command_that_is_interrupted_or_killed() {
+    let fixture = Fixture::new().with_crate("alpha", "tck", TALKATIVE);
+    fixture.write("crates/alpha/Cargo.toml", NEEDS_A_SERVER);
+    for signal in [Signal::KILL, Signal::TERM] {
+        let mut xtask = fixture
+            .xtask(&["test", "--quick"])
+            // Those of the run that runs us.
+            .env_remove("ACTIX_PERSISTENCE_TEST_POSTGRES_URL")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut output = BufReader::new(xtask.stdout.take().unwrap()).lines();
+        let port: u16 = output
+            .by_ref()
+            .find_map(|line| line.unwrap().strip_prefix("served on ").map(str::to_owned))
+            .expect("the test says where its server is")
+            .parse()
+            .unwrap();
+        let folders = served_in(&fixture);
+        assert_eq!(folders.len(), 1, "what a killed command left is forgotten");
+        assert!(answers(port) && folders[0].is_dir());
+
+        kill_process(Pid::from_child(&xtask), signal).unwrap();
+        let status = xtask.wait().unwrap();
+
+        if signal != Signal::KILL {
+            assert_eq!(status.code(), Some(130));
+            assert_eq!(served_in(&fixture), [] as [PathBuf; 0]);
+        }
+        let deadline = Instant::now() + PATIENCE;
+        while answers(port) || folders[0].exists() {
+            assert!(
+                Instant::now() < deadline,
+                "{} is left",
+                folders[0].display()
+            );
+            thread::yield_now();
+        }
+    }
+}
+
+/// The folders that the lock files name.
+fn served_in(fixture: &Fixture) -> Vec<PathBuf> {
+    let files = fs::read_dir(fixture.folder("target/tmp")).unwrap();
+    let paths = files.map(|file| file.unwrap().path());
+    paths
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|extension| extension == "server")
+        })
+        .map(|path| fs::read_to_string(path).unwrap().into())
+        .collect()
+}
+
+fn answers(port: u16) -> bool {
+    TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
 /// A dead process that nobody has reaped yet does not run.
