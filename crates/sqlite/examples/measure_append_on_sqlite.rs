@@ -1,4 +1,4 @@
-//! Measures what storing in groups costs: `cargo run --release --example measure_append [IDS] [SECONDS]`.
+//! Measures what storing in groups costs: `cargo run --release --example measure_append_on_sqlite [IDS] [SECONDS]`.
 //!
 //! Every variant appends single events of 200 bytes to ever other ids in groups, one transaction each, to a file of
 //! its own in the temporary directory; what is printed is events per second and the ratio to a bare insert of 100

@@ -1,5 +1,5 @@
 //! Measures what storing in groups costs:
-//! `cargo run --release -p actix-persistence-mysql --example measure_append URL [IDS] [SECONDS]`.
+//! `cargo run --release -p actix-persistence-mysql --example measure_append_on_mysql URL [IDS] [SECONDS]`.
 //!
 //! Every variant appends single events of 200 bytes to ever other ids in groups, each group a transaction, to tables of its
 //! own in the database `URL`. Two connections do so side by side, each with the ids of every second slice, as the lanes of a

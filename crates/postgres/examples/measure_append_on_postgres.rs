@@ -1,4 +1,4 @@
-//! Measures what storing in groups costs: `cargo run --release --example measure_append URL [IDS] [SECONDS]`.
+//! Measures what storing in groups costs: `cargo run --release --example measure_append_on_postgres URL [IDS] [SECONDS]`.
 //!
 //! Every variant appends single events of 200 bytes to ever other ids in groups, each group one statement, to tables
 //! of its own in a schema of the database `URL`; two connections do so side by side. What is printed is events per
