@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_storage_api::{
-    ConfigErrors, Journal, Plugin, Section, SnapshotStore, StateStore,
+    ConfigErrors, Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
 };
 
 use crate::MemoryStorage;
@@ -55,10 +55,20 @@ impl Plugin for MemoryPlugin {
         Ok(Arc::new(self.storage_of(section)?.snapshot_store()))
     }
 
-    fn state_store(&self, section: &Section) -> Result<Arc<dyn StateStore>, ConfigErrors> {
+    fn state_store(
+        &self,
+        section: &Section,
+        extensions: &StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
+        if !extensions.is_empty() {
+            return Err(ConfigErrors::of_section(section, NO_SQL));
+        }
         Ok(Arc::new(self.storage_of(section)?.state_store()))
     }
 }
+
+const NO_SQL: &str = "has additional columns, a table by entity type, a change handler or change events, \
+    which the plugin kind 'memory' has not";
 
 #[cfg(test)]
 mod tests {
@@ -83,6 +93,24 @@ mod tests {
         assert_eq!(epoch(&plugin, &named).await, 1);
         assert_eq!(epoch(&plugin.clone(), &named).await, 2);
         assert_eq!(epoch(&MemoryPlugin::new(), &named).await, 1);
+    }
+
+    #[test]
+    fn refuses_what_needs_sql() {
+        let section = Section::new("persistence.state.m", Origin::code());
+        let mut extensions = StateExtensions::default();
+        assert!(
+            MemoryPlugin::new()
+                .state_store(&section, &extensions)
+                .is_ok()
+        );
+        extensions.entity_type("Post").table = Some("post".to_owned());
+        let refused = MemoryPlugin::new().state_store(&section, &extensions);
+        let text = refused.err().unwrap().to_string();
+        assert!(
+            text.contains("'persistence.state.m' has additional columns"),
+            "{text}"
+        );
     }
 
     #[test]

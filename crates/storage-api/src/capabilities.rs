@@ -114,6 +114,9 @@ impl SnapshotCapabilities {
 pub struct StateCapabilities {
     /// Keeps [`StateUpdate::tags`](crate::StateUpdate::tags).
     pub tags: bool,
+    /// Has [additional columns](crate::AdditionalColumn), [change handlers](crate::ChangeHandler), tables by entity type,
+    /// and [finds states by SQL](crate::SqlStates).
+    pub sql_session: bool,
     /// The largest state the store takes, in bytes of payload.
     pub max_state_bytes: Option<usize>,
 }
@@ -123,6 +126,13 @@ impl StateCapabilities {
     #[must_use]
     pub fn with_tags(mut self) -> Self {
         self.tags = true;
+        self
+    }
+
+    /// Declares SQL beside the states.
+    #[must_use]
+    pub fn with_sql_session(mut self) -> Self {
+        self.sql_session = true;
         self
     }
 

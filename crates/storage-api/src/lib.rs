@@ -22,6 +22,16 @@ mod state_record;
 mod timestamp;
 mod writer_id;
 
+mod additional_column;
+mod change_handler;
+mod session;
+mod sql_states;
+mod sql_value;
+mod state_change;
+mod state_extensions;
+mod state_offset;
+mod state_queries;
+
 mod storage_error;
 
 mod back_off;
@@ -50,6 +60,18 @@ pub use snapshot_record::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
 pub use state_record::{CurrentState, StateRecord, StateUpdate};
 pub use timestamp::Timestamp;
 pub use writer_id::WriterId;
+
+pub use additional_column::{AdditionalColumn, ColumnValue};
+pub use change_handler::ChangeHandler;
+pub use session::{ExtensionError, RowError, Session, Sql, SqlRow};
+pub use sql_states::{FindStates, FoundState, SessionFuture, SessionWork, SqlStates};
+pub use sql_value::{FromSqlValue, SqlValue};
+pub use state_change::{ChangeKind, StateChange};
+pub use state_extensions::{EntityExtensions, StateExtensions};
+pub use state_offset::{InvalidStateOffset, StateOffset, StatePosition};
+pub use state_queries::{
+    ChangedState, PersistenceIdsQuery, StateChangesPage, StateChangesQuery, StateQueries,
+};
 
 pub use storage_error::{
     Effect, Operation, RevisionConflict, SequenceConflict, StorageError, StorageErrorKind,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore, StateStore};
+use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore, StateExtensions, StateStore};
 
 /// Makes stores from sections of the config.
 ///
@@ -32,11 +32,16 @@ pub trait Plugin: Send + Sync {
         ))
     }
 
-    /// Makes the state store of one plugin id. The section no longer has the keys that all state stores share.
+    /// Makes the state store of one plugin id. The section no longer has the keys that all state stores share, and those
+    /// of them that name code of the application are resolved to the extensions.
     ///
     /// # Errors
-    /// All that is wrong with the section at once; also if the plugin has no state store.
-    fn state_store(&self, section: &Section) -> Result<Arc<dyn StateStore>, ConfigErrors> {
+    /// All that is wrong with the section at once; also if the plugin has no state store, or none with such extensions.
+    fn state_store(
+        &self,
+        section: &Section,
+        _extensions: &StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
         Err(ConfigErrors::unsupported(
             section,
             self.name(),
@@ -64,6 +69,19 @@ pub trait Plugin: Send + Sync {
     fn snapshot_store_schema(
         &self,
         _section: &Section,
+        _roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        Ok(None)
+    }
+
+    /// The same for the state store of a section, with all tables of its extensions.
+    ///
+    /// # Errors
+    /// As for [`journal_schema`](Self::journal_schema).
+    fn state_store_schema(
+        &self,
+        _section: &Section,
+        _extensions: &StateExtensions,
         _roles: Option<&Roles>,
     ) -> Result<Option<String>, ConfigErrors> {
         Ok(None)

@@ -591,15 +591,18 @@ impl ConfigErrors {
         self.0
     }
 
-    pub(crate) fn unsupported(section: &Section, plugin: &str, store: &str) -> Self {
+    /// What is wrong with a section as a whole; the message continues its path.
+    pub fn of_section(section: &Section, message: &str) -> Self {
         Self::one(ConfigError {
             origin: section.origin.clone(),
             path: section.path.clone(),
-            message: format!(
-                "'{}' asks for a {store}, but the plugin kind '{plugin}' has none",
-                section.path
-            ),
+            message: format!("'{}' {message}", section.path),
         })
+    }
+
+    pub(crate) fn unsupported(section: &Section, plugin: &str, store: &str) -> Self {
+        let message = format!("asks for a {store}, but the plugin kind '{plugin}' has none");
+        Self::of_section(section, &message)
     }
 }
 

@@ -4,7 +4,10 @@ use std::any::Any;
 
 use async_trait::async_trait;
 
-use crate::{CurrentState, PersistenceId, Revision, StateCapabilities, StateUpdate, StorageError};
+use crate::{
+    CurrentState, PersistenceId, Revision, SqlStates, StateCapabilities, StateQueries, StateUpdate,
+    StorageError,
+};
 
 /// Stores the current state of actors by persistence id, each under a revision that only rises.
 ///
@@ -98,6 +101,16 @@ pub trait StateStore: Any + Send + Sync {
     /// What this store can do; constant over its life. The default declares nothing optional.
     fn capabilities(&self) -> StateCapabilities {
         StateCapabilities::default()
+    }
+
+    /// How to query many states; none if this store cannot.
+    fn queries(&self) -> Option<&dyn StateQueries> {
+        None
+    }
+
+    /// How to find states by SQL; there is one if the capability `sql_session` is declared.
+    fn sql(&self) -> Option<&dyn SqlStates> {
+        None
     }
 }
 

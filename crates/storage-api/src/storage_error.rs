@@ -46,6 +46,8 @@ pub enum StorageErrorKind {
     AccessDenied,
     /// The store never does this, as its capabilities tell.
     Unsupported,
+    /// Code of the application within the store said no: an additional column or a change handler; its error is the source.
+    Extension,
     /// Anything else the database says.
     Backend,
 }
@@ -71,6 +73,7 @@ impl StorageErrorKind {
                 | StorageErrorKind::RevisionConflict
                 | StorageErrorKind::TooLarge
                 | StorageErrorKind::Unsupported
+                | StorageErrorKind::Extension
         )
     }
 
@@ -85,6 +88,7 @@ impl StorageErrorKind {
             StorageErrorKind::SchemaMismatch => "the schema does not fit",
             StorageErrorKind::AccessDenied => "access is refused",
             StorageErrorKind::Unsupported => "not supported by this store",
+            StorageErrorKind::Extension => "an additional column or change handler failed",
             StorageErrorKind::Backend => "the store reports an error",
         }
     }
@@ -118,6 +122,10 @@ pub enum Operation {
     UpsertState,
     DeleteState,
     HardDeleteState,
+    CurrentPersistenceIds,
+    StateChanges,
+    FindStates,
+    Transact,
 }
 
 impl Operation {
@@ -129,6 +137,9 @@ impl Operation {
                 | Operation::ReadHighestSequenceNr
                 | Operation::LoadSnapshot
                 | Operation::GetState
+                | Operation::CurrentPersistenceIds
+                | Operation::StateChanges
+                | Operation::FindStates
         )
     }
 
@@ -148,6 +159,10 @@ impl Operation {
             Operation::UpsertState => "store the state",
             Operation::DeleteState => "delete the state",
             Operation::HardDeleteState => "remove the state",
+            Operation::CurrentPersistenceIds => "read persistence ids",
+            Operation::StateChanges => "read changed states",
+            Operation::FindStates => "find states",
+            Operation::Transact => "run a transaction",
         }
     }
 }

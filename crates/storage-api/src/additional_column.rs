@@ -1,0 +1,41 @@
+//! Columns of the application beside a state.
+
+use crate::{ExtensionError, SqlValue, StateChange};
+
+/// A column that the application adds to the table of states and finds them by, as `AdditionalColumn` of Akka's R2DBC
+/// plugin.
+///
+/// The application makes the column. It must allow NULL or have a default, if this ever gives
+/// [`ColumnValue::Keep`] for a state that is not there yet.
+/// One value serves all entities of its type, side by side.
+pub trait AdditionalColumn: Send + Sync {
+    /// The name of the column, an identifier.
+    fn column_name(&self) -> &str;
+
+    /// The value that stands beside the state after this change.
+    ///
+    /// Called for every write and for every delete that leaves a tombstone, so that no value outlives its state; Akka's
+    /// is not called for deletes.
+    ///
+    /// # Errors
+    /// Whatever it says: the change is not stored, and its actor learns why.
+    fn bind(&self, change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError>;
+}
+
+/// What is to become of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ColumnValue {
+    /// It gets this value; [`SqlValue::Null`] clears it.
+    Set(SqlValue),
+    /// It stays as it is; in a new row it has its default.
+    Keep,
+}
+
+impl<T: Into<SqlValue>> From<T> for ColumnValue {
+    fn from(value: T) -> Self {
+        ColumnValue::Set(value.into())
+    }
+}
+
+/// Fails to compile when [`AdditionalColumn`] is no longer object safe.
+const _: Option<&dyn AdditionalColumn> = None;

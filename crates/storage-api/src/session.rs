@@ -1,0 +1,208 @@
+//! Statements of an application within a transaction of a store.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::{FromSqlValue, SqlValue, StorageError};
+
+/// The text of one statement, in the SQL of the database, with `$1`, `$2` and so on for its values.
+///
+/// Those are the same on every database, also where the database itself writes `?`.
+/// A text that a program makes at run time is said to be safe, so that nobody puts what a user typed into SQL unawares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sql(Cow<'static, str>);
+
+impl Sql {
+    /// A text made at run time, in which nothing comes from outside the program: values belong to `$1`.
+    pub fn assert_safe(text: String) -> Self {
+        Self(Cow::Owned(text))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl From<&'static str> for Sql {
+    fn from(text: &'static str) -> Self {
+        Self(Cow::Borrowed(text))
+    }
+}
+
+/// A transaction of a store, open for statements of the application.
+///
+/// What they change is committed with what the store writes, or not at all. After an error the transaction can only end,
+/// without a commit. The methods that take any text and values are on `dyn Session`.
+#[async_trait]
+pub trait Session: Send {
+    /// The database, by the name of its plugin: `sqlite`, `postgres` or `mysql`.
+    fn database(&self) -> &'static str;
+
+    /// Runs a statement that gives no rows; gives how many rows it changed, or found to change.
+    ///
+    /// # Errors
+    /// What the database says.
+    ///
+    /// # Cancel safety
+    /// Dropped before its end, the transaction is not committed.
+    async fn execute_sql(&mut self, sql: Sql, values: Vec<SqlValue>) -> Result<u64, StorageError>;
+
+    /// Runs a statement for its rows, all of which are held in memory.
+    ///
+    /// # Errors
+    /// What the database says; also if a column has a type that no [`SqlValue`] is.
+    ///
+    /// # Cancel safety
+    /// As for [`execute_sql`](Self::execute_sql).
+    async fn select_sql(
+        &mut self,
+        sql: Sql,
+        values: Vec<SqlValue>,
+    ) -> Result<Vec<SqlRow>, StorageError>;
+}
+
+impl dyn Session + '_ {
+    /// Runs a statement that gives no rows; gives how many rows it changed, or found to change.
+    ///
+    /// # Errors
+    /// As [`execute_sql`](Session::execute_sql).
+    ///
+    /// # Cancel safety
+    /// As [`execute_sql`](Session::execute_sql).
+    pub async fn execute(
+        &mut self,
+        sql: impl Into<Sql>,
+        values: impl IntoIterator<Item = SqlValue>,
+    ) -> Result<u64, StorageError> {
+        let values = values.into_iter().collect();
+        self.execute_sql(sql.into(), values).await
+    }
+
+    /// Runs a statement for its rows, all of which are held in memory.
+    ///
+    /// # Errors
+    /// As [`select_sql`](Session::select_sql).
+    ///
+    /// # Cancel safety
+    /// As [`execute_sql`](Session::execute_sql).
+    pub async fn select(
+        &mut self,
+        sql: impl Into<Sql>,
+        values: impl IntoIterator<Item = SqlValue>,
+    ) -> Result<Vec<SqlRow>, StorageError> {
+        let values = values.into_iter().collect();
+        self.select_sql(sql.into(), values).await
+    }
+
+    /// Runs a statement for its only row, or none.
+    ///
+    /// # Errors
+    /// As [`select_sql`](Session::select_sql); of several rows the first is given.
+    ///
+    /// # Cancel safety
+    /// As [`execute_sql`](Session::execute_sql).
+    pub async fn select_one(
+        &mut self,
+        sql: impl Into<Sql>,
+        values: impl IntoIterator<Item = SqlValue>,
+    ) -> Result<Option<SqlRow>, StorageError> {
+        Ok(self.select(sql, values).await?.into_iter().next())
+    }
+}
+
+/// A row of a [`Session`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct SqlRow {
+    columns: Arc<[Box<str>]>,
+    values: Vec<SqlValue>,
+}
+
+/// Why a row has no such value.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RowError {
+    /// The statement gives no such column.
+    #[error("the row has no column '{column}'")]
+    NoSuchColumn {
+        /// What was asked for.
+        column: String,
+    },
+    /// The value is something else.
+    #[error("the column '{column}' is {found}, not {expected}")]
+    OtherType {
+        /// What was asked for.
+        column: String,
+        /// What it was to be.
+        expected: &'static str,
+        /// What it is.
+        found: &'static str,
+    },
+}
+
+impl SqlRow {
+    /// A row with as many values as columns, which all rows of a statement share.
+    pub fn new(columns: Arc<[Box<str>]>, values: Vec<SqlValue>) -> Self {
+        debug_assert_eq!(columns.len(), values.len());
+        Self { columns, values }
+    }
+
+    /// The value of a column, by its name in the result; of several with one name the first.
+    ///
+    /// # Errors
+    /// If there is no such column, or it is something else: `Option<T>` takes NULL, too.
+    pub fn get<T: FromSqlValue>(&self, column: &str) -> Result<T, RowError> {
+        let position = self.columns.iter().position(|name| **name == *column);
+        let value = position.and_then(|position| self.values.get(position));
+        let Some(value) = value else {
+            let column = column.to_owned();
+            return Err(RowError::NoSuchColumn { column });
+        };
+        T::from_sql_value(value.clone()).ok_or_else(|| RowError::OtherType {
+            column: column.to_owned(),
+            expected: T::EXPECTED,
+            found: value.type_name(),
+        })
+    }
+
+    /// The names of the columns, in the order of the statement.
+    pub fn columns(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|name| &**name)
+    }
+
+    /// The values, in the order of the statement.
+    pub fn values(&self) -> &[SqlValue] {
+        &self.values
+    }
+}
+
+/// Why code of the application refused a change; any error converts.
+pub type ExtensionError = Box<dyn Error + Send + Sync>;
+
+/// Fails to compile when [`Session`] is no longer object safe.
+const _: Option<&dyn Session> = None;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_which_column_is_missing_or_of_another_type() {
+        let columns: Arc<[Box<str>]> = ["id".into(), "title".into()].into();
+        let row = SqlRow::new(columns, vec![7_i64.into(), SqlValue::Null]);
+        assert_eq!(row.get::<i64>("id"), Ok(7));
+        assert_eq!(row.get::<Option<String>>("title"), Ok(None));
+        let text = |error: RowError| error.to_string();
+        assert_eq!(
+            row.get::<String>("title").map_err(text),
+            Err("the column 'title' is NULL, not a text".to_owned())
+        );
+        assert_eq!(
+            row.get::<i64>("titel").map_err(text),
+            Err("the row has no column 'titel'".to_owned())
+        );
+    }
+}

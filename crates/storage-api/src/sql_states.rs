@@ -1,0 +1,104 @@
+//! The contract of stores whose states can be found by SQL.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::{CurrentState, ExtensionError, PersistenceId, Session, Sql, SqlValue, StorageError};
+
+/// SQL over the states of a store and what stands beside them; what a [`StateStore`](crate::StateStore) gives as its
+/// [`sql`](crate::StateStore::sql).
+#[async_trait]
+pub trait SqlStates: Send + Sync {
+    /// Gives the states of an entity type for which a condition holds, in the order of the bytes of their ids.
+    ///
+    /// # Errors
+    /// What the database says, of the condition, too; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be
+    /// read.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn find(&self, query: FindStates) -> Result<Vec<FoundState>, StorageError>;
+
+    /// Runs code in a transaction of its own, which is committed if that succeeds.
+    ///
+    /// # Errors
+    /// [`Extension`](crate::StorageErrorKind::Extension) if the code says so, panics, or takes longer than a
+    /// [`ChangeHandler`](crate::ChangeHandler) may; or what the database says. Then nothing of it is stored, unless the effect
+    /// is unknown.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    async fn transact(&self, work: SessionWork) -> Result<(), StorageError>;
+}
+
+/// Code that runs once in a transaction.
+pub type SessionWork = Box<dyn for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send>;
+
+/// What such code gives.
+pub type SessionFuture<'s> = Pin<Box<dyn Future<Output = Result<(), ExtensionError>> + Send + 's>>;
+
+/// Which states.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FindStates {
+    /// The entity type, by its text as it is.
+    pub entity_type: Arc<str>,
+    /// What must hold: what could stand behind `WHERE`, over the columns of the table of that type.
+    pub condition: Sql,
+    /// The values of the condition.
+    pub values: Vec<SqlValue>,
+    /// Only ids above this one, byte by byte: the last one of the page before.
+    pub after: Option<PersistenceId>,
+    /// The most states of a page.
+    pub limit: usize,
+}
+
+impl FindStates {
+    /// The first page of those for which the condition holds.
+    pub fn new(
+        entity_type: impl Into<Arc<str>>,
+        condition: impl Into<Sql>,
+        values: impl IntoIterator<Item = SqlValue>,
+        limit: usize,
+    ) -> Self {
+        Self {
+            entity_type: entity_type.into(),
+            condition: condition.into(),
+            values: values.into_iter().collect(),
+            after: None,
+            limit,
+        }
+    }
+
+    /// The page behind this id.
+    #[must_use]
+    pub fn after(mut self, persistence_id: PersistenceId) -> Self {
+        self.after = Some(persistence_id);
+        self
+    }
+}
+
+/// A state that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FoundState {
+    /// Whose.
+    pub persistence_id: PersistenceId,
+    /// The state; never a tombstone.
+    pub current: CurrentState,
+}
+
+impl FoundState {
+    /// A state of this id.
+    pub fn new(persistence_id: PersistenceId, current: CurrentState) -> Self {
+        Self {
+            persistence_id,
+            current,
+        }
+    }
+}
+
+/// Fails to compile when [`SqlStates`] is no longer object safe.
+const _: Option<&dyn SqlStates> = None;

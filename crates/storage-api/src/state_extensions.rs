@@ -1,0 +1,65 @@
+//! What an application adds to a state store.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{AdditionalColumn, ChangeHandler, Section};
+
+/// Tables, columns and handlers of one state store, by entity type, and where it tells of its changes.
+///
+/// Bound when the store is made. The entity type of an id is its text before the first `|`, as it is: nothing in it is a
+/// pattern.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct StateExtensions {
+    /// By entity type.
+    pub entity_types: BTreeMap<String, EntityExtensions>,
+    /// The section of the journal that gets an event with every change, in the same transaction: it must be in the same
+    /// database.
+    pub change_event_journal: Option<Section>,
+}
+
+/// What one entity type has of its own.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct EntityExtensions {
+    /// The table of its states, in the place of that of the store.
+    pub table: Option<String>,
+    /// Columns beside its states; no two have one name.
+    pub columns: Vec<Arc<dyn AdditionalColumn>>,
+    /// Who takes note of its changes in the same transaction.
+    pub change_handler: Option<Arc<dyn ChangeHandler>>,
+}
+
+impl StateExtensions {
+    /// Whether there is nothing that a store must know of.
+    pub fn is_empty(&self) -> bool {
+        let mut types = self.entity_types.values();
+        self.change_event_journal.is_none() && types.all(EntityExtensions::is_empty)
+    }
+
+    /// What an entity type has; made empty if there is nothing yet.
+    pub fn entity_type(&mut self, entity_type: &str) -> &mut EntityExtensions {
+        self.entity_types.entry(entity_type.to_owned()).or_default()
+    }
+}
+
+impl EntityExtensions {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.table.is_none() && self.columns.is_empty() && self.change_handler.is_none()
+    }
+}
+
+/// Shows names: code has no content to show.
+impl fmt::Debug for EntityExtensions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = self.columns.iter().map(|column| column.column_name());
+        f.debug_struct("EntityExtensions")
+            .field("table", &self.table)
+            .field("columns", &columns.collect::<Vec<_>>())
+            .field("has_change_handler", &self.change_handler.is_some())
+            .finish()
+    }
+}
