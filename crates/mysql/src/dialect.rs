@@ -1,18 +1,19 @@
 //! MySQL and MariaDB, as the code that all databases share sees them.
 
 use actix_persistence_sql::{
-    Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, RoleTexts,
-    SnapshotStatements, VersionTexts,
+    Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, ResultOf, RoleTexts,
+    RowOf, SnapshotStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
 };
 use sqlx::MySqlConnection;
 use sqlx::error::DatabaseError;
+use sqlx::mysql::MySqlArguments;
 
 use crate::connection::MysqlConnector;
 use crate::queries::{self, JournalQueries};
-use crate::{MysqlOptions, error, journal, schema};
+use crate::{MysqlOptions, error, journal, schema, session};
 
 /// MySQL 8 and MariaDB 10.11, and newer.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ impl Dialect for Mysql {
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
     const COMMIT: &'static str = queries::COMMIT;
+    const ROLLBACK: &'static str = queries::ROLLBACK;
     const KEYS_ARE_BYTES: bool = true;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
@@ -111,6 +113,22 @@ impl Dialect for Mysql {
 
     async fn check_writable(connection: &mut MySqlConnection, names: &Names) -> Result<(), Fault> {
         schema::check_writable(connection, names).await
+    }
+
+    fn rows_affected(result: &ResultOf<Self>) -> u64 {
+        result.rows_affected()
+    }
+
+    fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
+        session::placeholders(sql, values)
+    }
+
+    fn add_value(arguments: &mut MySqlArguments, value: SqlValue) {
+        session::add_value(arguments, value);
+    }
+
+    fn read_value(row: &RowOf<Self>, column: usize) -> Result<SqlValue, Fault> {
+        session::read_value(row, column)
     }
 
     fn is_disturbed(fault: &Fault) -> bool {

@@ -5,6 +5,7 @@ mod journal;
 mod connection;
 mod dialect;
 mod options;
+mod session;
 
 mod error;
 mod queries;

@@ -3,18 +3,19 @@
 use std::error::Error;
 
 use actix_persistence_sql::{
-    Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, RoleTexts,
-    SnapshotStatements, TableName, VersionTexts,
+    Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, ResultOf, RoleTexts,
+    RowOf, SnapshotStatements, TableName, VersionTexts,
 };
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
 };
 use sqlx::PgConnection;
 use sqlx::error::DatabaseError;
+use sqlx::postgres::PgArguments;
 
 use crate::options::PostgresOptions;
 use crate::queries::{self, PostgresQueries};
-use crate::{PostgresConnector, error, journal, schema};
+use crate::{PostgresConnector, error, journal, schema, session};
 
 /// PostgreSQL 13 and newer.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +33,7 @@ impl Dialect for Postgres {
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
     const COMMIT: &'static str = queries::COMMIT;
+    const ROLLBACK: &'static str = queries::ROLLBACK;
     const KEYS_ARE_BYTES: bool = false;
     const TEXTS_HOLD_NUL: bool = false;
 
@@ -113,6 +115,22 @@ impl Dialect for Postgres {
 
     async fn check_writable(connection: &mut PgConnection, names: &Names) -> Result<(), Fault> {
         schema::check_writable(connection, names).await
+    }
+
+    fn rows_affected(result: &ResultOf<Self>) -> u64 {
+        result.rows_affected()
+    }
+
+    fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
+        session::placeholders(sql, values)
+    }
+
+    fn add_value(arguments: &mut PgArguments, value: SqlValue) {
+        session::add_value(arguments, value);
+    }
+
+    fn read_value(row: &RowOf<Self>, column: usize) -> Result<SqlValue, Fault> {
+        session::read_value(row, column)
     }
 
     fn is_disturbed(fault: &Fault) -> bool {

@@ -12,6 +12,7 @@ pub(crate) use snapshot_queries::snapshot_statements;
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 pub(crate) const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
 pub(crate) const COMMIT: &str = "COMMIT";
+pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 /// What a session must be. Gives: version, encoding of the server, that of the client, whether nothing can be
 /// written, whether commits reach the disk.

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 use crate::schema::Component;
 use crate::{ConnectionOf, Connector, Dialect, Fault, Portable, Role, classify};
 
-use seats::Seats;
+use seats::{Lease, Seats};
 
 /// An operation on a connection.
 pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
@@ -156,6 +156,30 @@ impl<C: Connector> Connections<C> {
         .await
     }
 
+    /// As [`transaction`](Self::transaction), for work that cannot be repeated.
+    ///
+    /// # Errors
+    /// If the database does not answer, or refuses.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn transaction_once<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>) -> Work<'c, T> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        let call = self.call(&self.writers);
+        detached(operation, async move {
+            let result = call
+                .transaction((), |connection, ()| work(connection))
+                .await;
+            result.map_err(|Failed { fault, effect }| {
+                classify::<C::Dialect>(operation, effect, fault)
+            })
+        })
+        .await
+    }
+
     /// Runs work that is one statement where the dialect says so, and statements of a transaction elsewhere.
     ///
     /// # Errors
@@ -249,7 +273,7 @@ impl<C: Connector> Call<C> {
     async fn transaction<I, T>(
         &self,
         input: I,
-        work: &(impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T> + Sync),
+        work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>,
     ) -> Result<T, Failed> {
         let mut lease = self.seats.take().await.map_err(Failed::not_stored)?;
         let connection = lease.connection();
@@ -257,15 +281,31 @@ impl<C: Connector> Call<C> {
             run::<C>(connection, C::Dialect::BEGIN).await?;
             work(connection, input).await
         };
-        let value = self
-            .within_limit(before)
-            .await
-            .map_err(Failed::not_stored)?;
+        let value = match self.within_limit(before).await {
+            Ok(value) => value,
+            Err(fault) => {
+                self.roll_back(lease).await;
+                return Err(Failed::not_stored(fault));
+            }
+        };
         let commit = run::<C>(lease.connection(), C::Dialect::COMMIT);
         self.within_limit(commit).await.map_err(Failed::of::<C>)?;
         lease.check_committed().map_err(Failed::unknown)?;
         lease.give_back();
         Ok(value)
+    }
+
+    /// Waits for the end of the transaction, so that its locks are gone when its caller learns that it failed; closing the
+    /// connection alone may take effect later.
+    async fn roll_back(&self, mut lease: Lease<C>) {
+        const PATIENCE: Duration = Duration::from_secs(1);
+        let rolled_back = run::<C>(lease.connection(), C::Dialect::ROLLBACK);
+        // Whether it worked or not, the connection is closed.
+        let _ = timeout(
+            self.time_limit.unwrap_or(PATIENCE).min(PATIENCE),
+            rolled_back,
+        )
+        .await;
     }
 
     async fn statement<I, T>(

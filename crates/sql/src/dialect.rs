@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
 };
 use sqlx::Database;
 use sqlx::error::DatabaseError;
@@ -16,6 +16,9 @@ use crate::{
 
 /// The connection of a dialect, as its driver has it.
 pub type ConnectionOf<D> = <<D as Dialect>::Database as Database>::Connection;
+
+/// What a statement of a dialect gives that has no rows.
+pub type ResultOf<D> = <<D as Dialect>::Database as Database>::QueryResult;
 
 /// The row of a dialect, as its driver has it.
 pub type RowOf<D> = <<D as Dialect>::Database as Database>::Row;
@@ -49,6 +52,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const BEGIN_READING: &'static str;
     /// Ends either.
     const COMMIT: &'static str;
+    /// Ends either as if nothing had been done.
+    const ROLLBACK: &'static str;
     /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;
 
@@ -140,6 +145,27 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         connection: &mut ConnectionOf<Self>,
         names: &Names,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// How many rows a statement changed, or found to change.
+    fn rows_affected(result: &ResultOf<Self>) -> u64;
+
+    /// The text of a statement of the application with the placeholders of the database for `$1`, `$2` and so on, and the
+    /// values in the order in which it takes them.
+    ///
+    /// Statements with values of other types have other texts, where the driver keeps types with a prepared text.
+    ///
+    /// # Errors
+    /// What is wrong with the placeholders.
+    fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String>;
+
+    /// Adds a value of the application to those of a statement.
+    fn add_value(arguments: &mut <Self::Database as Database>::Arguments, value: SqlValue);
+
+    /// Reads a value for the application.
+    ///
+    /// # Errors
+    /// If the column has a type for which there is no value; the message says how to cast it.
+    fn read_value(row: &RowOf<Self>, column: usize) -> Result<SqlValue, Fault>;
 
     /// Whether initialising may work when it is tried again after a moment, because others initialise, too.
     fn is_disturbed(fault: &Fault) -> bool;

@@ -23,6 +23,15 @@ pub enum Fault {
         /// What it comes from.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
+    /// A statement of the application failed, and the application has the error already.
+    InSession {
+        /// What the application got.
+        error: StorageError,
+        /// Whether the same work may be tried again at once.
+        again: bool,
+        /// Whether other connections that wait for work are likely to be lost, too.
+        ends_connection: bool,
+    },
     /// No answer within the time an operation may take.
     Silent,
 }
@@ -117,7 +126,29 @@ impl Fault {
                 message: format!("{place}: {message}"),
                 source,
             },
-            Fault::Silent => Fault::Silent,
+            fault @ (Fault::InSession { .. } | Fault::Silent) => fault,
+        }
+    }
+
+    /// Whether it is trouble with the database itself, whoever met it.
+    pub(crate) fn is_of_the_store(&self) -> bool {
+        match self {
+            Fault::InSession {
+                error,
+                again,
+                ends_connection,
+            } => *again || *ends_connection || error.kind() != StorageErrorKind::Backend,
+            _ => true,
+        }
+    }
+
+    /// For an error that comes from this one.
+    pub(crate) fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
+        match self {
+            Fault::Driver(error) => Some(error.into()),
+            Fault::Refused { source, .. } => source,
+            Fault::InSession { error, .. } => Some(error.into()),
+            Fault::Silent => None,
         }
     }
 
@@ -158,6 +189,9 @@ impl Fault {
 
     /// Whether the same work may be tried again at once.
     pub(crate) fn may_be_tried_again<D: Dialect>(&self) -> bool {
+        if let Fault::InSession { again, .. } = self {
+            return *again;
+        }
         self.reported().is_some_and(|error| D::meaning(error).again)
     }
 
@@ -167,6 +201,9 @@ impl Fault {
             Fault::Driver(sqlx::Error::Database(error)) => D::meaning(&**error).ends_connection,
             Fault::Driver(error) => is_lost(error),
             Fault::Refused { .. } => false,
+            Fault::InSession {
+                ends_connection, ..
+            } => *ends_connection,
             Fault::Silent => true,
         }
     }
@@ -195,6 +232,10 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
             message,
             source,
         } => (kind, Cow::Owned(message), source),
+        Fault::InSession { error, .. } => {
+            let message = "a statement of the application failed".into();
+            (error.kind(), message, Some(error.into()))
+        }
         Fault::Silent => (StorageErrorKind::Timeout, SILENT.into(), None),
     };
     let mut error = StorageError::new(kind, operation).with_message(message);

@@ -17,6 +17,7 @@ mod refusal;
 mod row;
 mod schema;
 mod server;
+mod session;
 mod statements;
 mod table_name;
 mod turns;
@@ -24,7 +25,7 @@ mod values;
 
 pub use connection::{Connections, Work};
 pub use connector::{Connector, Role};
-pub use dialect::{ConnectionOf, Dialect, RoleTexts, RowOf, VersionTexts};
+pub use dialect::{ConnectionOf, Dialect, ResultOf, RoleTexts, RowOf, VersionTexts};
 pub use fault::{Fault, Meaning, classify};
 pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;
@@ -43,6 +44,7 @@ pub use server::{
     Password, Secret, ServerKind, ServerOptions, ServerPlace, Tls, TlsFiles, TlsMode,
     percent_decoded,
 };
+pub use session::{refuses_type, transact};
 pub use snapshot_store::SqlSnapshotStore;
 pub use statements::{JournalStatements, SnapshotStatements};
 pub use table_name::TableName;

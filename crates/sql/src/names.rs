@@ -1,4 +1,4 @@
-//! The one place where names enter SQL.
+//! The one place where names, and the statements of the application, enter SQL.
 
 use std::sync::Arc;
 
@@ -76,12 +76,21 @@ impl Names {
             .iter()
             .fold(text.to_owned(), |text, (key, name)| text.replace(key, name));
         debug_assert!(!filled.contains(['{', '}']), "{filled}");
-        AssertSqlSafe(Arc::<str>::from(filled)).into_sql_str()
+        safe(filled)
     }
 
     fn quoted(&self, name: &TableName) -> String {
         format!("{0}{1}{0}", self.quote, name.as_str())
     }
+}
+
+/// A statement of the application, which vouches for it: its type takes texts of the program, or says that it is safe.
+pub(crate) fn of_application(text: String) -> SqlStr {
+    safe(text)
+}
+
+fn safe(text: String) -> SqlStr {
+    AssertSqlSafe(Arc::<str>::from(text)).into_sql_str()
 }
 
 #[cfg(test)]

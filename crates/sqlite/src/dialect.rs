@@ -2,16 +2,17 @@
 
 use actix_persistence_sql::{
     ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
-    RoleTexts, SnapshotStatements, VersionTexts,
+    ResultOf, RoleTexts, RowOf, SnapshotStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
 };
 use sqlx::error::DatabaseError;
+use sqlx::sqlite::SqliteArguments;
 
 use crate::connection::SqliteConnector;
 use crate::queries::{self, JournalQueries};
-use crate::{SqliteOptions, error, journal, schema};
+use crate::{SqliteOptions, error, journal, schema, session};
 
 /// SQLite.
 #[derive(Debug)]
@@ -30,6 +31,7 @@ impl Dialect for Sqlite {
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
     const COMMIT: &'static str = queries::COMMIT;
+    const ROLLBACK: &'static str = queries::ROLLBACK;
     const KEYS_ARE_BYTES: bool = false;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
@@ -100,6 +102,22 @@ impl Dialect for Sqlite {
 
     async fn check_writable(connection: &mut ConnectionOf<Self>, _: &Names) -> Result<(), Fault> {
         schema::check_writable(connection).await
+    }
+
+    fn rows_affected(result: &ResultOf<Self>) -> u64 {
+        result.rows_affected()
+    }
+
+    fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
+        session::placeholders(sql, values)
+    }
+
+    fn add_value(arguments: &mut SqliteArguments, value: SqlValue) {
+        session::add_value(arguments, value);
+    }
+
+    fn read_value(row: &RowOf<Self>, column: usize) -> Result<SqlValue, Fault> {
+        session::read_value(row, column)
     }
 
     fn is_disturbed(fault: &Fault) -> bool {

@@ -15,6 +15,7 @@ pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 /// For several statements that read.
 pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
 pub(crate) const COMMIT: &str = "COMMIT";
+pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 pub(crate) const SQLITE_VERSION: &str = "SELECT sqlite_version()";
 pub(crate) const ENCODING: &str = "PRAGMA encoding";

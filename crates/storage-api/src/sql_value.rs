@@ -103,9 +103,20 @@ read! {
     bool, "a boolean", SqlValue::Boolean(value) => value, SqlValue::Integer(0) => false, SqlValue::Integer(1) => true;
     i64, "an integer", SqlValue::Integer(value) => value;
     f64, "a float", SqlValue::Float(value) => value, SqlValue::Integer(value) => value as f64;
-    String, "a text", SqlValue::Text(value) => value.as_ref().to_owned();
-    Arc<str>, "a text", SqlValue::Text(value) => value;
     Bytes, "bytes", SqlValue::Bytes(value) => value;
+}
+
+/// Bytes that are UTF-8 are a text, too: MySQL gives texts with a binary collation as bytes.
+impl FromSqlValue for String {
+    const EXPECTED: &'static str = "a text";
+
+    fn from_sql_value(value: SqlValue) -> Option<Self> {
+        match value {
+            SqlValue::Text(value) => Some(value.as_ref().to_owned()),
+            SqlValue::Bytes(value) => String::from_utf8(value.into()).ok(),
+            _ => None,
+        }
+    }
 }
 
 impl<T: FromSqlValue> FromSqlValue for Option<T> {

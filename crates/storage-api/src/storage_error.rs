@@ -162,7 +162,7 @@ impl Operation {
             Operation::CurrentPersistenceIds => "read persistence ids",
             Operation::StateChanges => "read changed states",
             Operation::FindStates => "find states",
-            Operation::Transact => "run a transaction",
+            Operation::Transact => "run statements of the application",
         }
     }
 }
