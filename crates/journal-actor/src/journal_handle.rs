@@ -10,7 +10,8 @@ use actix_persistence_storage_api::{
     ReplayRange, SequenceNr, StorageError, StorageErrorKind, WriterId,
 };
 use actix_persistence_store_actor::{
-    Ask, Caller, Front, Outstanding, Refusal, Refuse, Reply, Slot, StoreService, StoreThread,
+    Ask, Caller, Front, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse, Reply, Slot,
+    StoreService, StoreThread,
 };
 use tokio::runtime::Handle;
 use tokio::time::Instant;
@@ -19,7 +20,6 @@ use crate::dispatcher::Dispatcher;
 use crate::job::{Job, Ordered, Request};
 use crate::journal_settings::JournalSettings;
 use crate::plugin_calls::PluginCalls;
-use crate::recovery_permits::{RecoveryPermit, RecoveryPermits};
 use crate::write_request::{WriteQuestion, WriteReply, WriteRequest};
 
 /// The actor in front of a journal; clones share it, and it ends with the last one.
@@ -55,6 +55,7 @@ impl JournalHandle {
         let calls = PluginCalls::new(journal.clone(), caller, &settings);
         let dispatcher = Dispatcher::new(calls, &settings, &capabilities);
         let permits = RecoveryPermits::new(
+            Operation::Recover,
             settings.max_concurrent_recoveries,
             settings.recovery_permit_timeout,
         );

@@ -3,7 +3,6 @@
 mod journal_handle;
 mod journal_proxy;
 mod journal_settings;
-mod recovery_permits;
 mod replay_filter_settings;
 mod write_request;
 
@@ -15,6 +14,5 @@ mod plugin_calls;
 pub use journal_handle::JournalHandle;
 pub use journal_proxy::JournalProxy;
 pub use journal_settings::JournalSettings;
-pub use recovery_permits::RecoveryPermit;
 pub use replay_filter_settings::{ReplayFilterMode, ReplayFilterSettings};
 pub use write_request::{WriteReply, WriteRequest};

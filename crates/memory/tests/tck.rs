@@ -6,6 +6,7 @@ use std::sync::Arc;
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
+use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use actix_persistence_tck::{
     BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
@@ -85,12 +86,28 @@ impl SnapshotStoreFixture for Proxied {
     }
 }
 
+#[async_trait]
+impl StateStoreFixture for Proxied {
+    type Store = MemoryStorage;
+
+    async fn create(&self) -> MemoryStorage {
+        MemoryStorage::new()
+    }
+
+    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn StateStore>, BoxError> {
+        let store = Arc::new(storage.state_store());
+        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
 fn main() -> ExitCode {
     Kit::new()
         .journal("", Direct)
         .journal("proxied", Proxied)
         .snapshot_store("", Direct)
-        .state_store("", Direct)
         .snapshot_store("proxied", Proxied)
+        .state_store("", Direct)
+        .state_store("proxied", Proxied)
         .run()
 }

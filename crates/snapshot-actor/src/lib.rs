@@ -4,11 +4,6 @@ mod snapshot_handle;
 mod snapshot_settings;
 mod snapshot_store_proxy;
 
-mod dispatcher;
-mod id_queues;
-mod request;
-mod store_calls;
-
 pub use snapshot_handle::SnapshotHandle;
 pub use snapshot_settings::SnapshotSettings;
 pub use snapshot_store_proxy::SnapshotStoreProxy;

@@ -1,23 +1,17 @@
 //! How to ask a snapshot store.
 
 use std::fmt;
+use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_persistence_storage_api::{
     Operation, Payload, PersistenceId, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata,
     SnapshotRecord, SnapshotStore, StorageError,
 };
-use actix_persistence_store_actor::{
-    Ask, Caller, Front, Outstanding, Refuse, Reply, Slot, StoreService, StoreThread,
-};
+use actix_persistence_store_actor::{OrderedFront, OrderedFrontSettings, Reply, StoreThread};
 use tokio::runtime::Handle;
-use tokio::time::Instant;
 
-use crate::dispatcher::Dispatcher;
-use crate::request::{Change, Kind, Request};
 use crate::snapshot_settings::SnapshotSettings;
-use crate::store_calls::StoreCalls;
 
 /// The actor in front of a snapshot store; clones share it, and it ends with the last one.
 ///
@@ -30,11 +24,10 @@ pub struct SnapshotHandle {
 }
 
 struct Inner {
-    front: Front<Dispatcher>,
+    front: OrderedFront,
     store: Arc<dyn SnapshotStore>,
     settings: SnapshotSettings,
     capabilities: SnapshotCapabilities,
-    outstanding: Outstanding,
 }
 
 impl SnapshotHandle {
@@ -45,17 +38,26 @@ impl SnapshotHandle {
         runtime: Handle,
         thread: &StoreThread,
     ) -> Self {
-        let outstanding = Outstanding::new();
-        let caller = Caller::new(runtime.clone(), outstanding.clone());
-        let calls = StoreCalls::new(store.clone(), caller, &settings);
-        let dispatcher = Dispatcher::new(calls, &settings);
+        let initialized = store.clone();
+        let initialize = move || {
+            let store = initialized.clone();
+            Box::pin(async move { store.initialize().await }) as _
+        };
+        let front = OrderedFrontSettings {
+            store: format!("snapshot store {:?}", settings.plugin_id),
+            reads: "loads",
+            writes: "saves",
+            circuit_breaker: settings.circuit_breaker.clone(),
+            initialize_timeout: settings.initialize_timeout,
+            stash_capacity: settings.stash_capacity,
+            max_concurrent_calls: settings.max_concurrent_calls,
+        };
         Self {
             inner: Arc::new(Inner {
-                front: Front::start(dispatcher, &runtime, thread),
+                front: OrderedFront::start(front, Box::new(initialize), &runtime, thread),
                 capabilities: store.capabilities(),
                 store,
                 settings,
-                outstanding,
             }),
         }
     }
@@ -71,10 +73,12 @@ impl SnapshotHandle {
         if criteria == SnapshotCriteria::NONE && persistence_id.validate().is_ok() {
             return Reply::ready(Ok(None));
         }
-        let ask = Ask::new(Operation::LoadSnapshot, persistence_id);
-        let (slot, reply) = Slot::new(ask, &self.inner.outstanding);
-        self.send(self.settings().load_timeout, Kind::Load(slot, criteria));
-        reply
+        let (store, id) = (self.store().clone(), persistence_id.clone());
+        let limit = self.settings().load_timeout;
+        let front = &self.inner.front;
+        front.ask(Operation::LoadSnapshot, persistence_id, limit, async move {
+            store.load(&id, criteria).await
+        })
     }
 
     /// Stores a snapshot.
@@ -85,14 +89,18 @@ impl SnapshotHandle {
         metadata: SnapshotMetadata,
         payload: Payload,
     ) -> Reply<Result<(), StorageError>> {
-        let id = metadata.persistence_id.clone();
-        self.change(Operation::SaveSnapshot, id, Change::Save(metadata, payload))
+        let (store, id) = (self.store().clone(), metadata.persistence_id.clone());
+        self.change(Operation::SaveSnapshot, id, async move {
+            store.save(metadata, payload).await
+        })
     }
 
     /// Deletes one snapshot.
     pub fn delete(&self, metadata: SnapshotMetadata) -> Reply<Result<(), StorageError>> {
-        let id = metadata.persistence_id.clone();
-        self.change(Operation::DeleteSnapshot, id, Change::Delete(metadata))
+        let (store, id) = (self.store().clone(), metadata.persistence_id.clone());
+        self.change(Operation::DeleteSnapshot, id, async move {
+            store.delete(&metadata).await
+        })
     }
 
     /// Deletes every snapshot that the criteria select.
@@ -101,10 +109,11 @@ impl SnapshotHandle {
         persistence_id: PersistenceId,
         criteria: SnapshotCriteria,
     ) -> Reply<Result<(), StorageError>> {
+        let (store, id) = (self.store().clone(), persistence_id.clone());
         self.change(
             Operation::DeleteMatchingSnapshots,
             persistence_id,
-            Change::DeleteMatching(criteria),
+            async move { store.delete_matching(&id, criteria).await },
         )
     }
 
@@ -116,7 +125,7 @@ impl SnapshotHandle {
     /// # Cancel safety
     /// Has no effect that could be lost.
     pub async fn ready(&self) -> Result<(), StorageError> {
-        self.inner.front.service().gate().ready().await
+        self.inner.front.ready().await
     }
 
     /// Waits for the end of the first attempt to initialise, at most for `initialize_timeout`: `true` if it worked,
@@ -128,7 +137,7 @@ impl SnapshotHandle {
     /// # Cancel safety
     /// Has no effect that could be lost.
     pub async fn first_attempt(&self) -> Result<bool, StorageError> {
-        self.inner.front.service().gate().first_attempt().await
+        self.inner.front.first_attempt().await
     }
 
     /// How the store is treated.
@@ -151,30 +160,18 @@ impl SnapshotHandle {
     /// # Cancel safety
     /// Has no effect that could be lost.
     pub async fn drained(&self) {
-        self.inner.outstanding.drained().await;
+        self.inner.front.drained().await;
     }
 
     fn change(
         &self,
         operation: Operation,
         persistence_id: PersistenceId,
-        change: Change,
+        call: impl Future<Output = Result<(), StorageError>> + Send + 'static,
     ) -> Reply<Result<(), StorageError>> {
-        let ask = Ask::new(operation, persistence_id);
-        let (slot, reply) = Slot::new(ask, &self.inner.outstanding);
-        self.send(self.settings().save_timeout, Kind::Change(slot, change));
-        reply
-    }
-
-    fn send(&self, limit: Duration, kind: Kind) {
-        let request = Request {
-            deadline: Instant::now() + limit,
-            kind,
-        };
-        match request.persistence_id().validate() {
-            Ok(()) => self.inner.front.send(request),
-            Err(invalid) => request.refuse(&invalid.into()),
-        }
+        let limit = self.settings().save_timeout;
+        let front = &self.inner.front;
+        front.ask(operation, persistence_id, limit, call)
     }
 }
 

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod front;
+mod ordered_front;
 mod store_thread;
 
 mod gate;
@@ -15,8 +16,10 @@ mod slot;
 mod call;
 mod circuit_breaker;
 mod outstanding;
+mod recovery_permits;
 
 pub use front::Front;
+pub use ordered_front::{InitializeCall, OrderedFront, OrderedFrontSettings};
 pub use store_thread::StoreThread;
 
 pub use gate::Gate;
@@ -30,3 +33,4 @@ pub use slot::{Question, Slot};
 pub use call::{Call, CallEnd, Caller, LateCall};
 pub use circuit_breaker::{BreakerOpen, BreakerSettings, CircuitBreaker, Entry};
 pub use outstanding::{Outstanding, Ticket};
+pub use recovery_permits::{RecoveryPermit, RecoveryPermits};

@@ -69,7 +69,7 @@ const RULES: [Rule; 11] = [
         forbidden: &[Family::Sqlx],
     },
     Rule {
-        crates: &["journal-actor", "snapshot-actor"],
+        crates: &["journal-actor", "snapshot-actor", "state-actor"],
         ours: Some(&["storage-api", "store-actor"]),
         forbidden: &[Family::Sqlx],
     },
@@ -80,6 +80,7 @@ const RULES: [Rule; 11] = [
             "store-actor",
             "journal-actor",
             "snapshot-actor",
+            "state-actor",
         ]),
         forbidden: &[Family::Sqlx],
     },

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use actix_persistence_journal_actor::RecoveryPermit;
 use actix_persistence_storage_api::{
     PersistenceId, Recovered, ReplayRange, SequenceNr, StorageError, WriterId,
 };
+use actix_persistence_store_actor::RecoveryPermit;
 
 use crate::environment::Environment;
 use crate::recovery::event_pages::{EventPages, NumberedEvent};

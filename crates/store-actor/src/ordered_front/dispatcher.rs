@@ -3,29 +3,38 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_store_actor::{Call, Gate, Refuse, StoreService};
+use actix_persistence_storage_api::Operation;
 
-use crate::id_queues::IdQueues;
-use crate::request::{Kind, Request};
-use crate::snapshot_settings::SnapshotSettings;
-use crate::store_calls::StoreCalls;
+use super::id_queues::IdQueues;
+use super::request::Request;
+use super::store_calls::StoreCalls;
+use super::{InitializeCall, OrderedFrontSettings};
+use crate::call::Call;
+use crate::gate::Gate;
+use crate::refusal::Refuse;
+use crate::store_service::StoreService;
 
-/// What the snapshot actor does with requests.
-pub(crate) struct Dispatcher {
+/// What the actor does with requests.
+pub(super) struct Dispatcher {
     gate: Gate<Request>,
     calls: Arc<StoreCalls>,
     queues: IdQueues,
+    initialize: InitializeCall,
     initialize_timeout: Duration,
 }
 
 impl Dispatcher {
-    pub(crate) fn new(calls: StoreCalls, settings: &SnapshotSettings) -> Self {
+    pub(super) fn new(
+        calls: StoreCalls,
+        initialize: InitializeCall,
+        settings: OrderedFrontSettings,
+    ) -> Self {
         let calls = Arc::new(calls);
-        let name = format!("snapshot store {:?}", settings.plugin_id);
         Self {
-            gate: Gate::new(name, settings.stash_capacity),
+            gate: Gate::new(settings.store, settings.stash_capacity),
             queues: IdQueues::new(calls.clone()),
             calls,
+            initialize,
             initialize_timeout: settings.initialize_timeout,
         }
     }
@@ -39,7 +48,8 @@ impl StoreService for Dispatcher {
     }
 
     fn initialize(&self) -> Call<()> {
-        self.calls.initialize()
+        let call = (self.initialize)();
+        self.calls.caller.start(Operation::Initialize, call)
     }
 
     fn initialize_timeout(&self) -> Duration {
@@ -47,10 +57,7 @@ impl StoreService for Dispatcher {
     }
 
     fn route(&self, request: Request) {
-        let breaker = match &request.kind {
-            Kind::Load(..) => &self.calls.loads,
-            Kind::Change(..) => &self.calls.saves,
-        };
+        let breaker = self.calls.breaker(request.job.operation());
         // The id may wait for a call that hangs; an open breaker answers without it.
         match breaker.check() {
             Ok(()) => self.queues.push(request),

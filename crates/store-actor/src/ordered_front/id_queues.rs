@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::PersistenceId;
 
-use crate::request::Request;
-use crate::store_calls::StoreCalls;
+use super::request::Request;
+use super::store_calls::StoreCalls;
 
 /// The queues of the ids that have a request under way; each has a task that serves it until it is empty.
-pub(crate) struct IdQueues {
+pub(super) struct IdQueues {
     queues: Arc<Mutex<HashMap<PersistenceId, VecDeque<Request>>>>,
     calls: Arc<StoreCalls>,
 }
@@ -25,7 +25,7 @@ struct Worker {
 }
 
 impl IdQueues {
-    pub(crate) fn new(calls: Arc<StoreCalls>) -> Self {
+    pub(super) fn new(calls: Arc<StoreCalls>) -> Self {
         Self {
             queues: Arc::default(),
             calls,
@@ -33,8 +33,8 @@ impl IdQueues {
     }
 
     /// Serves the request after all earlier ones of its id.
-    pub(crate) fn push(&self, request: Request) {
-        let persistence_id = request.persistence_id().clone();
+    pub(super) fn push(&self, request: Request) {
+        let persistence_id = request.job.persistence_id().clone();
         match lock(&self.queues).entry(persistence_id.clone()) {
             Entry::Occupied(mut queue) => return queue.get_mut().push_back(request),
             Entry::Vacant(vacant) => vacant.insert(VecDeque::new()),

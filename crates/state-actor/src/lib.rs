@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+mod state_handle;
+mod state_settings;
+mod state_store_proxy;
+
+pub use state_handle::StateHandle;
+pub use state_settings::StateSettings;
+pub use state_store_proxy::StateStoreProxy;

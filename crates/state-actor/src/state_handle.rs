@@ -1,0 +1,199 @@
+//! How to ask a state store.
+
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore, StateUpdate,
+    StorageError,
+};
+use actix_persistence_store_actor::{
+    OrderedFront, OrderedFrontSettings, RecoveryPermit, RecoveryPermits, Reply, StoreThread,
+};
+use tokio::runtime::Handle;
+
+use crate::state_settings::StateSettings;
+
+/// The actor in front of a state store; clones share it, and it ends with the last one.
+///
+/// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
+/// Requests of one id are served one after the other, in the order in which they were sent.
+/// A request with an invalid id is refused as [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
+#[derive(Clone)]
+pub struct StateHandle {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    front: OrderedFront,
+    store: Arc<dyn StateStore>,
+    settings: StateSettings,
+    capabilities: StateCapabilities,
+    permits: RecoveryPermits,
+}
+
+impl StateHandle {
+    /// Starts the actor on `thread` and begins to initialise the store; its calls run on `runtime`, with timer.
+    pub fn start(
+        store: Arc<dyn StateStore>,
+        settings: StateSettings,
+        runtime: Handle,
+        thread: &StoreThread,
+    ) -> Self {
+        let initialized = store.clone();
+        let initialize = move || {
+            let store = initialized.clone();
+            Box::pin(async move { store.initialize().await }) as _
+        };
+        let front = OrderedFrontSettings {
+            store: format!("state store {:?}", settings.plugin_id),
+            reads: "reads",
+            writes: "writes",
+            circuit_breaker: settings.circuit_breaker.clone(),
+            initialize_timeout: settings.initialize_timeout,
+            stash_capacity: settings.stash_capacity,
+            max_concurrent_calls: settings.max_concurrent_calls,
+        };
+        let permits = RecoveryPermits::new(
+            Operation::GetState,
+            settings.max_concurrent_recoveries,
+            settings.recovery_permit_timeout,
+        );
+        Self {
+            inner: Arc::new(Inner {
+                front: OrderedFront::start(front, Box::new(initialize), &runtime, thread),
+                capabilities: store.capabilities(),
+                store,
+                settings,
+                permits,
+            }),
+        }
+    }
+
+    /// Gives the current state and its revision, after all earlier writes of the id.
+    ///
+    /// An earlier write that hangs is waited for at most twice the call time-out; should it be stored after that, the
+    /// next write of the id is a conflict.
+    pub fn get(&self, persistence_id: PersistenceId) -> Reply<Result<CurrentState, StorageError>> {
+        let (store, id) = (self.store().clone(), persistence_id.clone());
+        let limit = self.settings().recovery_timeout;
+        let front = &self.inner.front;
+        front.ask(Operation::GetState, persistence_id, limit, async move {
+            store.get(&id).await
+        })
+    }
+
+    /// Stores a state at the revision that follows on the current one.
+    ///
+    /// After an outcome of unknown effect only [`get`](Self::get) tells which revision is stored.
+    pub fn upsert(&self, update: StateUpdate) -> Reply<Result<(), StorageError>> {
+        let (store, id) = (self.store().clone(), update.persistence_id.clone());
+        self.change(Operation::UpsertState, id, async move {
+            store.upsert(update).await
+        })
+    }
+
+    /// Replaces a state by a tombstone, at the revision that follows on the current one.
+    pub fn delete(
+        &self,
+        persistence_id: PersistenceId,
+        revision: Revision,
+    ) -> Reply<Result<(), StorageError>> {
+        let (store, id) = (self.store().clone(), persistence_id.clone());
+        self.change(Operation::DeleteState, persistence_id, async move {
+            store.delete(&id, revision).await
+        })
+    }
+
+    /// Removes every trace of an id, so that its revisions start again at 1: for tools, while nobody writes to it.
+    /// Gives whether there was any.
+    pub fn hard_delete(&self, persistence_id: PersistenceId) -> Reply<Result<bool, StorageError>> {
+        let (store, id) = (self.store().clone(), persistence_id.clone());
+        self.change(Operation::HardDeleteState, persistence_id, async move {
+            store.hard_delete(&id).await
+        })
+    }
+
+    /// Waits until the store is initialised.
+    ///
+    /// # Errors
+    /// What waiting cannot cure, at once.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn ready(&self) -> Result<(), StorageError> {
+        self.inner.front.ready().await
+    }
+
+    /// Waits for the end of the first attempt to initialise, at most for `initialize_timeout`: `true` if it worked,
+    /// `false` if trying goes on.
+    ///
+    /// # Errors
+    /// What waiting cannot cure.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn first_attempt(&self) -> Result<bool, StorageError> {
+        self.inner.front.first_attempt().await
+    }
+
+    /// Waits for the turn to recover, in the order of asking; it lasts until the permit is dropped.
+    ///
+    /// The future needs a tokio timer where it is polled.
+    ///
+    /// # Errors
+    /// [`Timeout`](actix_persistence_storage_api::StorageErrorKind::Timeout) after `recovery_permit_timeout`.
+    ///
+    /// # Cancel safety
+    /// Dropping the future leaves the queue.
+    pub fn recovery_permit(
+        &self,
+    ) -> impl Future<Output = Result<RecoveryPermit, StorageError>> + Send + use<> {
+        self.inner.permits.clone().acquire()
+    }
+
+    /// How the store is treated.
+    pub fn settings(&self) -> &StateSettings {
+        &self.inner.settings
+    }
+
+    /// What the store can do.
+    pub fn capabilities(&self) -> &StateCapabilities {
+        &self.inner.capabilities
+    }
+
+    /// The store itself, for queries, SQL and what only its own type offers; calling it directly skips all care taken
+    /// here.
+    pub fn store(&self) -> &Arc<dyn StateStore> {
+        &self.inner.store
+    }
+
+    /// Waits for a moment in which no request is queued and no call is in flight.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn drained(&self) {
+        self.inner.front.drained().await;
+    }
+
+    fn change<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        persistence_id: PersistenceId,
+        call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+    ) -> Reply<Result<T, StorageError>> {
+        let limit = self.settings().write_timeout;
+        let front = &self.inner.front;
+        front.ask(operation, persistence_id, limit, call)
+    }
+}
+
+/// Shows the settings only.
+impl fmt::Debug for StateHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StateHandle")
+            .field("settings", self.settings())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,56 @@
+//! How a state store is treated.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_store_actor::BreakerSettings;
+
+/// What the actor in front of a state store has to know.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StateSettings {
+    /// Which store this is, for errors and logs.
+    pub plugin_id: Arc<str>,
+    /// When to stop calling it, and how long one call may take; writes with deletes, and reads, have a breaker each.
+    pub circuit_breaker: BreakerSettings,
+    /// How long requests are held while initialising keeps failing.
+    pub initialize_timeout: Duration,
+    /// How long a read may take in all, waiting included, and never longer than a call time-out once it is sent.
+    ///
+    /// One whose time ends behind another request of its id, or before the store is initialised, is never sent, but
+    /// answered only when it would be its turn.
+    pub recovery_timeout: Duration,
+    /// How long a write or delete may wait for its turn; afterwards it is not sent any more, and answered as a read is.
+    pub write_timeout: Duration,
+    /// How long an actor waits for its turn to recover.
+    ///
+    /// Longer than the other limits, because when thousands of actors start at once the last one waits for all others.
+    pub recovery_permit_timeout: Duration,
+    /// How many actors may recover at once; 0 counts as 1.
+    pub max_concurrent_recoveries: usize,
+    /// How many requests are held until the store is initialised.
+    pub stash_capacity: usize,
+    /// How many calls run side by side, each for another id; 0 counts as 1.
+    ///
+    /// A call is a transaction of one id, and the store's own pool bounds them, too: enough for a store that merges
+    /// what comes at once, and so few that none uses up its call time-out in the queue of the pool.
+    pub max_concurrent_calls: usize,
+}
+
+impl StateSettings {
+    /// The defaults: [`BreakerSettings::journal`], 30 s for everything but the permit with 2 minutes, 50 recoveries at
+    /// once, 10,000 requests held, 64 calls at once.
+    pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
+        Self {
+            plugin_id: plugin_id.into(),
+            circuit_breaker: BreakerSettings::journal(),
+            initialize_timeout: Duration::from_secs(30),
+            recovery_timeout: Duration::from_secs(30),
+            write_timeout: Duration::from_secs(30),
+            recovery_permit_timeout: Duration::from_secs(120),
+            max_concurrent_recoveries: 50,
+            stash_capacity: 10_000,
+            max_concurrent_calls: 64,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! A state store that is an actor.
+
+use std::io;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    CurrentState, PersistenceId, Revision, SqlStates, StateCapabilities, StateQueries, StateStore,
+    StateUpdate, StorageError,
+};
+use actix_persistence_store_actor::StoreThread;
+use async_trait::async_trait;
+use tokio::runtime::Handle;
+
+use crate::state_handle::StateHandle;
+use crate::state_settings::StateSettings;
+
+/// Implements [`StateStore`] by sending to the actor in front of one, so that what takes a store can be given both.
+#[derive(Clone, Debug)]
+pub struct StateStoreProxy {
+    handle: StateHandle,
+}
+
+impl StateStoreProxy {
+    /// Sends to this actor.
+    pub fn new(handle: StateHandle) -> Self {
+        Self { handle }
+    }
+
+    /// Starts an actor on a thread of its own that calls the store on the current tokio runtime: for tests and tools.
+    ///
+    /// # Errors
+    /// When the system gives no thread.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub fn spawn(store: Arc<dyn StateStore>, settings: StateSettings) -> io::Result<Self> {
+        let thread = StoreThread::start(&*settings.plugin_id)?;
+        let handle = StateHandle::start(store, settings, Handle::current(), &thread);
+        Ok(Self::new(handle))
+    }
+
+    /// The actor.
+    pub fn handle(&self) -> &StateHandle {
+        &self.handle
+    }
+}
+
+#[async_trait]
+impl StateStore for StateStoreProxy {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.handle.ready().await
+    }
+
+    async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
+        self.handle.get(persistence_id.clone()).await
+    }
+
+    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
+        self.handle.upsert(update).await
+    }
+
+    async fn delete(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+    ) -> Result<(), StorageError> {
+        self.handle.delete(persistence_id.clone(), revision).await
+    }
+
+    async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
+        self.handle.hard_delete(persistence_id.clone()).await
+    }
+
+    fn capabilities(&self) -> StateCapabilities {
+        self.handle.capabilities().clone()
+    }
+
+    fn queries(&self) -> Option<&dyn StateQueries> {
+        self.handle.store().queries()
+    }
+
+    fn sql(&self) -> Option<&dyn SqlStates> {
+        self.handle.store().sql()
+    }
+}

@@ -1,0 +1,93 @@
+//! A state actor on the test's own thread, and requests for it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_state_actor::{StateHandle, StateSettings};
+use actix_persistence_storage_api::{
+    CurrentState, Operation, Payload, PersistenceId, Revision, StateUpdate, StorageError,
+};
+use actix_persistence_store_actor::{Reply, StoreThread};
+use actix_rt::System;
+use futures_util::FutureExt;
+use tokio::runtime::{Builder, Handle};
+
+use crate::scripted_store::{Calls, ScriptedStore, settle};
+
+pub(crate) struct Fixture {
+    pub(crate) handle: StateHandle,
+    pub(crate) calls: Calls,
+}
+
+pub(crate) type Changed = Reply<Result<(), StorageError>>;
+pub(crate) type Read = Reply<Result<CurrentState, StorageError>>;
+
+/// Runs a test whose clock moves only when nothing else does.
+pub(crate) fn on_paused_clock<T>(test: impl Future<Output = T>) -> T {
+    let runtime = Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    System::with_tokio_rt(|| runtime).block_on(test)
+}
+
+pub(crate) fn settings() -> StateSettings {
+    StateSettings::new("scripted")
+}
+
+impl Fixture {
+    /// Before the first attempt to initialise has been answered.
+    pub(crate) fn starting(settings: StateSettings) -> Self {
+        let (store, calls) = ScriptedStore::new();
+        let handle = StateHandle::start(
+            Arc::new(store),
+            settings,
+            Handle::current(),
+            &StoreThread::on_current_arbiter(),
+        );
+        Self { handle, calls }
+    }
+
+    /// Initialised.
+    pub(crate) async fn ready_with(settings: StateSettings) -> Self {
+        let mut fixture = Self::starting(settings);
+        let called = fixture.calls.next().await;
+        assert_eq!(called.operation, Operation::Initialize);
+        called.works();
+        fixture.handle.ready().await.unwrap();
+        fixture
+    }
+
+    /// Initialised, with default settings.
+    pub(crate) async fn ready() -> Self {
+        Self::ready_with(settings()).await
+    }
+
+    pub(crate) fn upsert(&self, name: &str, revision: Revision) -> Changed {
+        self.handle.upsert(update(name, revision))
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Read {
+        self.handle.get(id(name))
+    }
+}
+
+pub(crate) fn id(name: &str) -> PersistenceId {
+    PersistenceId::of("Post", name)
+}
+
+pub(crate) fn update(name: &str, revision: Revision) -> StateUpdate {
+    StateUpdate::new(id(name), revision, Payload::new(0, "", "state"))
+}
+
+/// The answer, which must be there by now.
+pub(crate) async fn now<T>(reply: Reply<T>) -> T {
+    settle().await;
+    reply.now_or_never().expect("an answer by now")
+}
+
+pub(crate) const fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}

@@ -1,0 +1,132 @@
+//! The actor in front of a store that serves the requests of one id one after the other.
+
+mod dispatcher;
+mod id_queues;
+mod request;
+mod store_calls;
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use crate::ask::Ask;
+use crate::call::Caller;
+use crate::circuit_breaker::BreakerSettings;
+use crate::front::Front;
+use crate::outstanding::Outstanding;
+use crate::refusal::Refuse;
+use crate::reply::Reply;
+use crate::slot::Slot;
+use crate::store_service::StoreService;
+use crate::store_thread::StoreThread;
+use dispatcher::Dispatcher;
+use request::{Asked, Request};
+use store_calls::StoreCalls;
+
+/// What an [`OrderedFront`] has to know of its store.
+#[derive(Clone, Debug)]
+pub struct OrderedFrontSettings {
+    /// Which store this is, for errors and logs, such as `snapshot store "files"`.
+    pub store: String,
+    /// What its reads are called there, such as `loads`.
+    pub reads: &'static str,
+    /// What everything is called there that changes something, such as `saves`.
+    pub writes: &'static str,
+    /// When to stop calling the store, and how long one call may take; reads and writes have a breaker each.
+    pub circuit_breaker: BreakerSettings,
+    /// How long requests are held while initialising keeps failing.
+    pub initialize_timeout: Duration,
+    /// How many requests are held until the store is initialised.
+    pub stash_capacity: usize,
+    /// How many calls run side by side, each for another id; 0 counts as 1.
+    pub max_concurrent_calls: usize,
+}
+
+/// Makes the call that initialises a store, once for each attempt.
+pub type InitializeCall =
+    Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), StorageError>> + Send>> + Send + Sync>;
+
+/// Brings requests to a store: those of one id one after the other in the order of asking, different ids side by side.
+///
+/// A call over its time-out is answered, but goes on. Behind a write no other request of the id starts until that has
+/// ended, at most for another call time-out; nobody waits for a read, which changes nothing. Ends when dropped.
+pub struct OrderedFront {
+    front: Front<Dispatcher>,
+    outstanding: Outstanding,
+}
+
+impl OrderedFront {
+    /// Starts the actor on `thread` and begins to initialise the store; its calls run on `runtime`, with timer.
+    pub fn start(
+        settings: OrderedFrontSettings,
+        initialize: InitializeCall,
+        runtime: &Handle,
+        thread: &StoreThread,
+    ) -> Self {
+        let outstanding = Outstanding::new();
+        let caller = Caller::new(runtime.clone(), outstanding.clone());
+        let calls = StoreCalls::new(caller, &settings);
+        let dispatcher = Dispatcher::new(calls, initialize, settings);
+        let front = Front::start(dispatcher, runtime, thread);
+        Self { front, outstanding }
+    }
+
+    /// Asks the store by `call`, which is polled when its turn has come, or dropped unpolled.
+    ///
+    /// A read may take `limit` in all, waiting included, and a call time-out at most; a write may wait so long for its
+    /// turn. What has run out of time behind another request of its id is answered when it would be its turn.
+    /// A request with an invalid id is refused as [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
+    pub fn ask<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        persistence_id: PersistenceId,
+        limit: Duration,
+        call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+    ) -> Reply<Result<T, StorageError>> {
+        let validity = persistence_id.validate();
+        let (slot, reply) = Slot::new(Ask::new(operation, persistence_id), &self.outstanding);
+        match validity {
+            Ok(()) => self.front.send(Request {
+                deadline: Instant::now() + limit,
+                job: Box::new(Asked { slot, call }),
+            }),
+            Err(invalid) => slot.refuse(&invalid.into()),
+        }
+        reply
+    }
+
+    /// Waits until the store is initialised.
+    ///
+    /// # Errors
+    /// What waiting cannot cure, at once.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn ready(&self) -> Result<(), StorageError> {
+        self.front.service().gate().ready().await
+    }
+
+    /// Waits for the end of the first attempt to initialise, at most for `initialize_timeout`: `true` if it worked,
+    /// `false` if trying goes on.
+    ///
+    /// # Errors
+    /// What waiting cannot cure.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn first_attempt(&self) -> Result<bool, StorageError> {
+        self.front.service().gate().first_attempt().await
+    }
+
+    /// Waits for a moment in which no request is queued and no call is in flight.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn drained(&self) {
+        self.outstanding.drained().await;
+    }
+}

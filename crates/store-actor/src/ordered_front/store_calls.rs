@@ -1,0 +1,140 @@
+//! What it takes to call the store.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{Operation, StorageError};
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::time::{Instant, timeout_at};
+
+use super::OrderedFrontSettings;
+use super::request::{Asked, Request};
+use crate::ask::Ask;
+use crate::call::{CallEnd, Caller};
+use crate::circuit_breaker::CircuitBreaker;
+use crate::refusal::{Refusal, Refuse};
+use crate::slot::{Question, Slot};
+
+/// Serves one request at a time for each of its callers.
+pub(super) struct StoreCalls {
+    pub(super) caller: Caller,
+    store: String,
+    /// Of everything that changes something.
+    writes: Arc<CircuitBreaker>,
+    reads: Arc<CircuitBreaker>,
+    side_by_side: Semaphore,
+}
+
+impl StoreCalls {
+    pub(super) fn new(caller: Caller, settings: &OrderedFrontSettings) -> Self {
+        let breaker = |what: &str| {
+            let name = format!("{what} of {}", settings.store);
+            CircuitBreaker::new(name, settings.circuit_breaker.clone())
+        };
+        let permits = settings
+            .max_concurrent_calls
+            .clamp(1, Semaphore::MAX_PERMITS);
+        Self {
+            caller,
+            store: settings.store.clone(),
+            writes: breaker(settings.writes),
+            reads: breaker(settings.reads),
+            side_by_side: Semaphore::new(permits),
+        }
+    }
+
+    /// What decides whether such an operation is called at all.
+    pub(super) fn breaker(&self, operation: Operation) -> &Arc<CircuitBreaker> {
+        if operation.writes() {
+            &self.writes
+        } else {
+            &self.reads
+        }
+    }
+
+    /// Serves a request; returns when the next one of its id may be served.
+    pub(super) async fn serve(&self, request: Request) {
+        let permit = timeout_at(request.deadline, self.side_by_side.acquire()).await;
+        match permit {
+            Ok(permit) if !request.is_dead(Instant::now()) => {
+                let permit = permit.expect("nobody closes the semaphore");
+                request.job.serve(self, permit, request.deadline).await;
+            }
+            _ => request.refuse(&Refusal::too_late()),
+        }
+    }
+
+    pub(super) async fn read<T, F>(
+        &self,
+        permit: SemaphorePermit<'_>,
+        asked: Asked<T, F>,
+        deadline: Instant,
+    ) where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        let Asked { mut slot, call } = asked;
+        let entry = match self.reads.enter() {
+            Ok(entry) => entry,
+            Err(open) => return slot.refuse(&open.into()),
+        };
+        slot.dispatched();
+        let call = self.caller.start(slot.question().operation(), call);
+        let time_left = deadline.saturating_duration_since(Instant::now());
+        let limit = self.reads.call_timeout().min(time_left);
+        let end = call.within(limit).await;
+        drop(permit);
+        match end {
+            CallEnd::InTime(result) => {
+                entry.ended(&result);
+                answer(slot, result);
+            }
+            CallEnd::Late(late) => {
+                slot.fail(late.error());
+                // The asker's time may be over before the store's is, and the next request need not wait for that.
+                let rest = self.reads.call_timeout().saturating_sub(limit);
+                self.caller.runtime().spawn(entry.watch(late, rest));
+            }
+        }
+    }
+
+    pub(super) async fn write<T, F>(&self, permit: SemaphorePermit<'_>, asked: Asked<T, F>)
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        let Asked { mut slot, call } = asked;
+        let entry = match self.writes.enter() {
+            Ok(entry) => entry,
+            Err(open) => return slot.refuse(&open.into()),
+        };
+        slot.dispatched();
+        let operation = slot.question().operation();
+        let limit = self.writes.call_timeout();
+        let call = self.caller.start(operation, call);
+        let (result, late) = match call.within(limit).await {
+            CallEnd::InTime(result) => (result, None),
+            CallEnd::Late(late) => (Err(late.error()), Some(late)),
+        };
+        drop(permit);
+        entry.ended(&result);
+        answer(slot, result);
+        // Nothing else of the id starts while it may still write; what it stores after all stays.
+        if let Some(late) = late
+            && !late.ended(limit).await
+        {
+            tracing::warn!(
+                store = %self.store,
+                %operation,
+                "a late call of the store has not ended in its grace"
+            );
+        }
+    }
+}
+
+fn answer<T: Send + 'static>(slot: Slot<Ask<T>>, result: Result<T, StorageError>) {
+    match result {
+        Ok(answer) => slot.answer(Ok(answer)),
+        Err(error) => slot.fail(error),
+    }
+}
