@@ -55,6 +55,7 @@ pub(crate) enum Capability {
     AtomicBatches,
     Metadata,
     Tags,
+    Reset,
 }
 
 /// Makes a [`Case`] of an async function and the clauses that it proves.
@@ -109,6 +110,7 @@ impl Capability {
             Capability::AtomicBatches => "atomic_batches",
             Capability::Metadata => "metadata",
             Capability::Tags => "tags",
+            Capability::Reset => "reset",
         }
     }
 }

@@ -18,6 +18,7 @@ mod page;
 mod race;
 mod recover;
 mod replay;
+mod reset;
 mod size;
 mod write;
 
@@ -33,6 +34,7 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
         highest::CASES,
         delete::CASES,
         delete_and_replay::CASES,
+        reset::CASES,
         conflict::CASES,
         outcomes::CASES,
         fence::CASES,

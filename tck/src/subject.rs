@@ -84,6 +84,7 @@ impl UnderTest for dyn Journal {
             Capability::AtomicBatches => declared.atomic_batches,
             Capability::Metadata => declared.metadata,
             Capability::Tags => declared.tags,
+            Capability::Reset => declared.reset,
         }
     }
 }
@@ -102,7 +103,7 @@ impl UnderTest for dyn SnapshotStore {
     fn declares(&self, capability: Capability) -> bool {
         match capability {
             Capability::Metadata => self.capabilities().metadata,
-            Capability::AtomicBatches | Capability::Tags => false,
+            Capability::AtomicBatches | Capability::Tags | Capability::Reset => false,
         }
     }
 }
@@ -118,7 +119,7 @@ impl UnderTest for dyn StateStore {
     fn declares(&self, capability: Capability) -> bool {
         match capability {
             Capability::Tags => self.capabilities().tags,
-            Capability::AtomicBatches | Capability::Metadata => false,
+            Capability::AtomicBatches | Capability::Metadata | Capability::Reset => false,
         }
     }
 }

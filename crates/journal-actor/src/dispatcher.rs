@@ -52,7 +52,7 @@ impl Dispatcher {
 
     fn breaker(&self, request: &Ordered) -> &CircuitBreaker {
         match request {
-            Ordered::Write(_) | Ordered::Delete(_) => &self.calls.writes,
+            Ordered::Write(_) | Ordered::Delete(_) | Ordered::Reset(_) => &self.calls.writes,
             Ordered::Recover(_) => &self.calls.recoveries,
             Ordered::Read(_) => &self.calls.reads,
         }

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr, WriterId,
+    AtomicWrite, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, ResetProgress,
+    SequenceNr, WriterId,
 };
 use actix_persistence_store_actor::{Ask, Question, Refusal, Refuse, Slot};
 use tokio::time::Instant;
@@ -20,6 +21,7 @@ pub(crate) struct Job<Q: Question, P> {
 pub(crate) type WriteJob = Job<WriteQuestion, Vec<AtomicWrite>>;
 pub(crate) type RecoverJob = Job<Ask<Recovered>, WriterId>;
 pub(crate) type DeleteJob = Job<Ask<()>, SequenceNr>;
+pub(crate) type ResetJob = Job<Ask<ResetProgress>, ()>;
 pub(crate) type ReadJob = Job<Ask<SequenceNr>, SequenceNr>;
 pub(crate) type ReplayJob = Job<Ask<ReplayPage>, (ReplayRange, PageLimit)>;
 
@@ -35,6 +37,7 @@ pub(crate) enum Ordered {
     Write(WriteJob),
     Recover(RecoverJob),
     Delete(DeleteJob),
+    Reset(ResetJob),
     Read(ReadJob),
 }
 
@@ -66,6 +69,7 @@ impl Ordered {
             Ordered::Write(job) => job.persistence_id(),
             Ordered::Recover(job) => job.persistence_id(),
             Ordered::Delete(job) => job.persistence_id(),
+            Ordered::Reset(job) => job.persistence_id(),
             Ordered::Read(job) => job.persistence_id(),
         }
     }
@@ -75,6 +79,7 @@ impl Ordered {
             Ordered::Write(job) => job.is_dead(now),
             Ordered::Recover(job) => job.is_dead(now),
             Ordered::Delete(job) => job.is_dead(now),
+            Ordered::Reset(job) => job.is_dead(now),
             Ordered::Read(job) => job.is_dead(now),
         }
     }
@@ -96,6 +101,7 @@ impl Refuse for Ordered {
             Ordered::Write(job) => job.refuse(refusal),
             Ordered::Recover(job) => job.refuse(refusal),
             Ordered::Delete(job) => job.refuse(refusal),
+            Ordered::Reset(job) => job.refuse(refusal),
             Ordered::Read(job) => job.refuse(refusal),
         }
     }

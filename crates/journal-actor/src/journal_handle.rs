@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{
     Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered, ReplayPage,
-    ReplayRange, SequenceNr, StorageError, StorageErrorKind, WriterId,
+    ReplayRange, ResetProgress, SequenceNr, StorageError, StorageErrorKind, WriterId,
 };
 use actix_persistence_store_actor::{
     Ask, Caller, Front, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse, Reply, Slot,
@@ -170,6 +170,17 @@ impl JournalHandle {
             to,
             |job| Request::Ordered(Ordered::Delete(job)),
         )
+    }
+
+    /// Deletes events and lets numbers start again at 1, a part with each call, in order with the writes of the id.
+    pub fn reset(
+        &self,
+        persistence_id: PersistenceId,
+    ) -> Reply<Result<ResetProgress, StorageError>> {
+        let limit = self.settings().write_timeout;
+        self.ask(Operation::Reset, persistence_id, limit, (), |job| {
+            Request::Ordered(Ordered::Reset(job))
+        })
     }
 
     /// Waits until the journal is initialised.

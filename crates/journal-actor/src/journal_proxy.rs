@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    WriteOutcome, WriterId,
 };
 use actix_persistence_store_actor::StoreThread;
 use async_trait::async_trait;
@@ -159,6 +160,10 @@ impl Journal for JournalProxy {
         self.handle
             .delete_messages_to(persistence_id.clone(), to)
             .await
+    }
+
+    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+        self.handle.reset(persistence_id.clone()).await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

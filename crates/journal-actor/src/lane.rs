@@ -101,6 +101,7 @@ impl Lane {
                 Some(Step::Writes(group)) => self.perform(group).await,
                 Some(Step::Recoveries(group)) => self.perform(group).await,
                 Some(Step::Delete(job)) => self.perform(vec![job]).await,
+                Some(Step::Reset(job)) => self.perform(vec![job]).await,
                 Some(Step::Read(job)) => self.calls.read_highest(job),
                 None if self.closed && self.waiting.is_empty() => return,
                 None => self.listen().await,

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
     AtomicWrite, Epoch, EventRecord, Journal, JournalCapabilities, PageLimit, PersistenceId,
-    Recovered, ReplayPage, ReplayRange, SequenceConflict, SequenceNr, StorageError, WriteOutcome,
-    WriterId, WriterPosition,
+    Recovered, ReplayPage, ReplayRange, ResetProgress, SequenceConflict, SequenceNr, StorageError,
+    WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
@@ -146,11 +146,22 @@ impl Journal for MemoryJournal {
         Ok(())
     }
 
+    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+        if let Some(stream) = self.lock().get_mut(persistence_id) {
+            *stream = Stream {
+                epoch: stream.epoch + 1,
+                ..Stream::default()
+            };
+        }
+        Ok(ResetProgress::Done)
+    }
+
     fn capabilities(&self) -> JournalCapabilities {
         JournalCapabilities::default()
             .with_atomic_batches()
             .with_metadata()
             .with_tags()
+            .with_reset()
     }
 }
 

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     AtomicWrite, EventRecord, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    Recovered, RecoveryRequest, ReplayPage, ReplayRange, Roles, SequenceNr, StorageError,
-    WriteOutcome, WriterId, WriterPosition,
+    Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, Roles, SequenceNr,
+    StorageError, WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
@@ -283,9 +283,28 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         Ok(())
     }
 
+    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+        let statements = Arc::clone(&self.statements);
+        let chunk = self.options.store().delete_chunk_events as u64;
+        self.connections
+            .transaction(
+                Operation::Reset,
+                persistence_id.clone(),
+                move |connection, id| {
+                    let statements = Arc::clone(&statements);
+                    Box::pin(async move {
+                        delete::reset::<D>(connection, &statements, &id, chunk).await
+                    })
+                },
+            )
+            .await
+            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+    }
+
     fn capabilities(&self) -> JournalCapabilities {
         let store = self.options.store();
         JournalCapabilities::default()
+            .with_reset()
             .with_atomic_batches()
             .with_metadata()
             .with_tags()

@@ -14,7 +14,8 @@ pub struct JournalStatements {
     /// Raises what is deleted to the lower one of a number and the highest, never lowers it, and makes sure that the
     /// highest number outlives its event. Values: number, id. Does nothing for an id never seen.
     pub raise_deleted_to: SqlStr,
-    /// What is deleted of one id. Values: id. Gives: id, deleted_to, purged_to; no row if there is nothing.
+    /// What is deleted of one id, which is locked. Values: id. Gives: id, deleted_to, purged_to; no row for an id never
+    /// seen.
     pub unpurged: SqlStr,
     /// Some id with deleted rows that are still there. Gives the same.
     pub next_unpurged: SqlStr,
@@ -24,6 +25,8 @@ pub struct JournalStatements {
     pub purge_events: SqlStr,
     /// Notes that the rows of an id are removed up to a number. Values: number, id.
     pub set_purged_to: SqlStr,
+    /// Lets the numbers of an id start again and raises its epoch, if no row of it is left. Values: id.
+    pub reset_numbers: SqlStr,
 }
 
 /// The statements of a snapshot store.

@@ -13,6 +13,8 @@ pub struct JournalCapabilities {
     pub metadata: bool,
     /// Keeps [`EventRecord::tags`](crate::EventRecord::tags).
     pub tags: bool,
+    /// Can [`reset`](crate::Journal::reset) the numbers of an id.
+    pub reset: bool,
     /// How many calls that write may run side by side, at least 1: 1 for a single-writer store.
     pub lanes: usize,
     /// The most events in one call that writes; a single larger atomic write still comes, alone.
@@ -29,6 +31,7 @@ impl Default for JournalCapabilities {
             atomic_batches: false,
             metadata: false,
             tags: false,
+            reset: false,
             lanes: 1,
             max_group_events: 1_000,
             max_group_bytes: 8 * 1024 * 1024,
@@ -56,6 +59,13 @@ impl JournalCapabilities {
     #[must_use]
     pub fn with_tags(mut self) -> Self {
         self.tags = true;
+        self
+    }
+
+    /// Declares that numbers can be reset.
+    #[must_use]
+    pub fn with_reset(mut self) -> Self {
+        self.reset = true;
         self
     }
 

@@ -5,8 +5,9 @@ use std::any::Any;
 use async_trait::async_trait;
 
 use crate::{
-    AtomicWrite, JournalCapabilities, PageLimit, PersistenceId, Recovered, RecoveryRequest,
-    ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+    AtomicWrite, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
+    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    StorageErrorKind, WriteOutcome, WriterId,
 };
 
 /// Stores events by persistence id, in order, and gives them back.
@@ -144,7 +145,7 @@ pub trait Journal: Any + Send + Sync {
     /// - **J-HIGHEST-1**: counts deleted events; 0 for an id never seen.
     /// - **J-HIGHEST-2**: `from` is a hint that no lower number need be looked at; up to the highest, it does not
     ///   change the answer.
-    /// - **J-HIGHEST-3**: never sinks, also when the store is opened again.
+    /// - **J-HIGHEST-3**: never sinks but by [`reset`](Self::reset), also when the store is opened again.
     ///
     /// # Errors
     /// Any kind; reads have no effect.
@@ -163,7 +164,7 @@ pub trait Journal: Any + Send + Sync {
     /// - **J-DELETE-1**: from its return on no replay gives an event up to `to`; the others stay.
     /// - **J-DELETE-2**: raises `deleted_to` to the lower of `to` and the highest number ever stored, and never lowers it.
     /// - **J-DELETE-3**: keeps the highest number, so that none is ever used again, also after everything was
-    ///   deleted and the store opened again.
+    ///   deleted and the store opened again; only [`reset`](Self::reset) forgets it.
     /// - **J-DELETE-4**: succeeds for an id never seen, and leaves no trace of it.
     /// - **J-DELETE-5**: is durable.
     /// - **J-DELETE-6**: may run while others write and replay the id; they see all or nothing of it.
@@ -180,6 +181,38 @@ pub trait Journal: Any + Send + Sync {
         persistence_id: &PersistenceId,
         to: SequenceNr,
     ) -> Result<(), StorageError>;
+
+    /// Deletes every event of the id and lets its numbers start again at 1; for tools, while nobody writes to it.
+    ///
+    /// Does a bounded part of the work, so that other ids need not wait for a long stream; the caller calls again until
+    /// it gives [`ResetProgress::Done`]. What other methods promise about numbers *ever stored* begins anew with a reset.
+    ///
+    /// # Contract
+    /// - **J-RESET-1**: from the first return on no replay gives an event that was stored before the call; a replay
+    ///   under way sees all or nothing of it.
+    /// - **J-RESET-2**: calls that follow each other come to `Done`, also after a restart in between, unless others write
+    ///   meanwhile; until then the highest number is kept.
+    /// - **J-RESET-3**: after `Done` the highest and the deleted number are 0, and the next number to be stored is 1.
+    /// - **J-RESET-4**: epochs are kept and go on rising: after `Done`, no write is stored of whoever recovered the id
+    ///   before.
+    /// - **J-RESET-5**: gives `Done` for an id never seen, and leaves no trace of it; other ids are not affected.
+    /// - **J-RESET-6**: is durable.
+    /// - **J-RESET-7**: without the capability `reset`, is refused as unsupported, and changes nothing.
+    ///
+    /// # Errors
+    /// With effect `Unknown` any part may have happened; repeating it is safe.
+    ///
+    /// # Cancel safety
+    /// As for an error of unknown effect.
+    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+        let message = "this journal cannot reset numbers; keep them and delete the events only";
+        Err(
+            StorageError::new(StorageErrorKind::Unsupported, Operation::Reset)
+                .not_stored()
+                .with_persistence_id(persistence_id.clone())
+                .with_message(message),
+        )
+    }
 
     /// What this journal can do; constant over its life. The default declares nothing optional.
     fn capabilities(&self) -> JournalCapabilities {

@@ -49,7 +49,8 @@ impl Index {
         let id = match record {
             Record::Recovered { id, .. }
             | Record::Written { id, .. }
-            | Record::Deleted { id, .. } => id,
+            | Record::Deleted { id, .. }
+            | Record::Reset { id, .. } => id,
         };
         let stream = self.0.entry(id.clone()).or_default();
         match record {
@@ -70,6 +71,12 @@ impl Index {
                 stream.deleted_to = *to;
                 let gone = stream.writes.partition_point(|write| write.last <= *to);
                 stream.writes.drain(..gone);
+            }
+            Record::Reset { epoch, .. } => {
+                *stream = Stream {
+                    epoch: *epoch,
+                    ..Stream::default()
+                };
             }
         }
     }

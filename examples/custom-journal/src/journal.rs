@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock};
 
 use actix_persistence_storage_api::{
     AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 
@@ -197,12 +198,29 @@ impl Journal for FileJournal {
     }
     // ANCHOR_END: delete_messages_to
 
+    // ANCHOR: reset
+    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+        let id = persistence_id.clone();
+        let sync = self.options.sync;
+        self.on_log(Operation::Reset, move |log| {
+            if let Some(stream) = log.index().get(&id) {
+                let epoch = stream.epoch + 1;
+                log.append(&[Record::Reset { id, epoch }], sync)?;
+            }
+            Ok(ResetProgress::Done)
+        })
+        .await
+        .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+    }
+    // ANCHOR_END: reset
+
     // ANCHOR: capabilities
     fn capabilities(&self) -> JournalCapabilities {
         JournalCapabilities::default()
             .with_atomic_batches()
             .with_metadata()
             .with_tags()
+            .with_reset()
             .with_max_event_bytes(MAX_PAYLOAD_BYTES)
     }
     // ANCHOR_END: capabilities

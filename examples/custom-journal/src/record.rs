@@ -10,6 +10,7 @@ use crate::encoding::{Decoder, put_bytes, put_optional_payload, put_payload};
 const RECOVERED: u8 = 1;
 const WRITTEN: u8 = 2;
 const DELETED: u8 = 3;
+const RESET: u8 = 4;
 
 /// One step in the history of one persistence id.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(crate) enum Record {
     },
     /// The events up to `to` were deleted.
     Deleted { id: PersistenceId, to: SequenceNr },
+    /// Every event was deleted, numbers start again, and whoever had taken over the id lost it.
+    Reset { id: PersistenceId, epoch: Epoch },
 }
 
 impl Record {
@@ -51,6 +54,11 @@ impl Record {
                 out.put_u8(DELETED);
                 put_bytes(&mut out, id.as_str().as_bytes());
                 out.put_u64(*to);
+            }
+            Record::Reset { id, epoch } => {
+                out.put_u8(RESET);
+                put_bytes(&mut out, id.as_str().as_bytes());
+                out.put_u64(*epoch);
             }
         }
         out
@@ -78,6 +86,10 @@ impl Record {
             DELETED => Record::Deleted {
                 id,
                 to: decoder.u64()?,
+            },
+            RESET => Record::Reset {
+                id,
+                epoch: decoder.u64()?,
             },
             _ => return None,
         };
@@ -120,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    fn records() -> [Record; 3] {
+    fn records() -> [Record; 4] {
         let id = PersistenceId::of("Account", "1");
         let (writer, to, epoch) = (WriterId::random(), 7, 2);
         let payload = Payload::new(2, "bank.account:v1", "{}");
@@ -136,7 +148,16 @@ mod tests {
             events,
         };
         let deleted = Record::Deleted { id: id.clone(), to };
-        [Record::Recovered { id, epoch, writer }, written, deleted]
+        let reset = Record::Reset {
+            id: id.clone(),
+            epoch,
+        };
+        [
+            Record::Recovered { id, epoch, writer },
+            written,
+            deleted,
+            reset,
+        ]
     }
 
     #[test]

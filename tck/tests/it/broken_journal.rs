@@ -5,7 +5,8 @@ use std::sync::Arc;
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
     AtomicWrite, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    WriteOutcome, WriterId,
 };
 use actix_persistence_tck::{BoxError, JournalFixture, Kit};
 use async_trait::async_trait;
@@ -62,6 +63,14 @@ pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
         to: SequenceNr,
     ) -> Result<(), StorageError> {
         inner.delete_messages_to(id, to).await
+    }
+
+    async fn reset(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+    ) -> Result<ResetProgress, StorageError> {
+        inner.reset(id).await
     }
 
     /// The order in which the requests of one call are answered.
@@ -167,6 +176,10 @@ impl<D: JournalDefect> Journal for BrokenJournal<D> {
         to: SequenceNr,
     ) -> Result<(), StorageError> {
         self.defect.delete(&self.inner, id, to).await
+    }
+
+    async fn reset(&self, id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+        self.defect.reset(&self.inner, id).await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, Effect, Journal, JournalCapabilities, Operation, PersistenceId, SequenceNr,
-    SnapshotCapabilities, StorageError, StorageErrorKind, WriteOutcome,
+    AtomicWrite, Effect, Journal, JournalCapabilities, Operation, PersistenceId, ResetProgress,
+    SequenceNr, SnapshotCapabilities, StorageError, StorageErrorKind, WriteOutcome,
 };
 use actix_persistence_tck::{BoxError, CaseOutcome, CaseReport, JournalFixture, Kit, cases};
 use async_trait::async_trait;
@@ -44,6 +44,15 @@ impl JournalDefect for Modest {
             outcomes.push(outcome);
         }
         Ok(outcomes)
+    }
+
+    async fn reset(
+        &self,
+        _inner: &MemoryJournal,
+        _id: &PersistenceId,
+    ) -> Result<ResetProgress, StorageError> {
+        let error = StorageError::new(StorageErrorKind::Unsupported, Operation::Reset);
+        Err(error.not_stored())
     }
 
     fn capabilities(&self, _declared: JournalCapabilities) -> JournalCapabilities {

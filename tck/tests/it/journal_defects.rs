@@ -4,6 +4,7 @@ mod deleting;
 mod fencing;
 mod identity;
 mod reading;
+mod resetting;
 mod restarting;
 mod writing;
 
@@ -11,6 +12,7 @@ pub(crate) use deleting::*;
 pub(crate) use fencing::*;
 pub(crate) use identity::*;
 pub(crate) use reading::*;
+pub(crate) use resetting::*;
 pub(crate) use restarting::*;
 pub(crate) use writing::*;
 
@@ -89,6 +91,20 @@ macro_rules! defect {
                 $id: &PersistenceId,
                 $to: SequenceNr,
             ) -> Result<(), StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, reset($inner:ident, $id:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            async fn reset(
+                &self,
+                $inner: &MemoryJournal,
+                $id: &PersistenceId,
+            ) -> Result<ResetProgress, StorageError> $body
         }
     };
 }

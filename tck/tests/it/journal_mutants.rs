@@ -6,6 +6,7 @@ mod deleting;
 mod fencing;
 mod fields;
 mod reading;
+mod resetting;
 mod restarting;
 mod writing;
 
@@ -16,5 +17,6 @@ pub(crate) const MUTANTS: &[&[Mutant]] = &[
     fields::MUTANTS,
     fencing::MUTANTS,
     deleting::MUTANTS,
+    resetting::MUTANTS,
     restarting::MUTANTS,
 ];

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Journal, Operation, PersistenceId, Recovered, RecoveryRequest, StorageError, StorageErrorKind,
-    WriteOutcome,
+    Journal, Operation, PersistenceId, Recovered, RecoveryRequest, ResetProgress, StorageError,
+    StorageErrorKind, WriteOutcome,
 };
 use actix_persistence_store_actor::{CircuitBreaker, Refuse};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::Instant;
 
-use crate::job::{DeleteJob, Job, RecoverJob, WriteJob};
+use crate::job::{DeleteJob, Job, RecoverJob, ResetJob, WriteJob};
 use crate::plugin_calls::PluginCalls;
 use crate::write_request::WriteReply;
 
@@ -240,6 +240,69 @@ impl Member for DeleteJob {
 
     fn answer(self, _: impl Iterator<Item = ()>) {
         self.slot.answer(Ok(()));
+    }
+
+    fn fail(self, error: StorageError) {
+        self.slot.fail(error);
+    }
+}
+
+impl Member for ResetJob {
+    type Outcome = ResetProgress;
+    const OPERATION: Operation = Operation::Reset;
+
+    fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker> {
+        &calls.writes
+    }
+
+    fn persistence_id(&self) -> &PersistenceId {
+        Job::persistence_id(self)
+    }
+
+    fn is_dead(&self, now: Instant) -> bool {
+        Job::is_dead(self, now)
+    }
+
+    fn outcomes(&self) -> usize {
+        1
+    }
+
+    fn dispatched(&mut self) {
+        self.slot.dispatched();
+    }
+
+    fn call(
+        journal: Arc<dyn Journal>,
+        part: &mut [Self],
+    ) -> BoxFuture<'static, Result<Vec<ResetProgress>, StorageError>> {
+        let ids: Vec<_> = part
+            .iter()
+            .map(|job| job.persistence_id().clone())
+            .collect();
+        async move {
+            let mut outcomes = Vec::with_capacity(ids.len());
+            for id in &ids {
+                outcomes.push(journal.reset(id).await?);
+            }
+            Ok(outcomes)
+        }
+        .boxed()
+    }
+
+    /// Resets go alone.
+    fn can_split(_: &StorageError) -> bool {
+        false
+    }
+
+    fn store_failed(_: &[ResetProgress]) -> bool {
+        false
+    }
+
+    fn answer(self, mut outcomes: impl Iterator<Item = ResetProgress>) {
+        // The number of outcomes was checked; without one, the slot's drop answers.
+        if let Some(progress) = outcomes.next() {
+            self.slot.answer(Ok(progress));
+        }
     }
 
     fn fail(self, error: StorageError) {

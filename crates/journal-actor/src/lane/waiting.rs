@@ -6,14 +6,14 @@ use actix_persistence_storage_api::{AtomicWrite, JournalCapabilities, Persistenc
 use actix_persistence_store_actor::{Refusal, Refuse};
 use tokio::time::Instant;
 
-use crate::job::{DeleteJob, Ordered, ReadJob, RecoverJob, WriteJob};
+use crate::job::{DeleteJob, Ordered, ReadJob, RecoverJob, ResetJob, WriteJob};
 
 /// Requests in the order in which they arrived.
 pub(super) struct Waiting {
     queue: VecDeque<Ordered>,
     max_events: usize,
     max_bytes: usize,
-    /// Whether the last call was a delete.
+    /// Whether the last call was a delete or a reset.
     deleted_last: bool,
 }
 
@@ -22,6 +22,7 @@ pub(super) enum Step {
     Writes(Vec<WriteJob>),
     Recoveries(Vec<RecoverJob>),
     Delete(DeleteJob),
+    Reset(ResetJob),
     Read(ReadJob),
 }
 
@@ -61,8 +62,8 @@ impl Waiting {
     /// Takes the oldest request that may go, and all that may go with it; what nobody waits for any more is answered.
     ///
     /// A request may go if its id is not blocked and no older request of its id waits.
-    /// Deletes go alone, so that after one of them whatever else may go is taken first: however many wait, they hold
-    /// up other ids for one call at a time.
+    /// Deletes and resets go alone, so that after one of them whatever else may go is taken first: however many wait,
+    /// they hold up other ids for one call at a time.
     pub(super) fn next(&mut self, blocked: &HashSet<PersistenceId>) -> Option<Step> {
         let mut step = None;
         if self.deleted_last && self.queue.iter().any(|request| !is_delete(request)) {
@@ -72,7 +73,7 @@ impl Waiting {
         match step {
             // Not a turn in the lane, because a read does not take it up.
             None | Some(Step::Read(_)) => {}
-            Some(Step::Delete(_)) => self.deleted_last = true,
+            Some(Step::Delete(_) | Step::Reset(_)) => self.deleted_last = true,
             Some(Step::Writes(_) | Step::Recoveries(_)) => self.deleted_last = false,
         }
         step
@@ -122,7 +123,7 @@ impl Group {
         let fits = events <= self.events_left && bytes <= self.bytes_left;
         match (&mut self.step, request) {
             (None, request) => {
-                self.full = matches!(request, Ordered::Delete(_) | Ordered::Read(_));
+                self.full = is_delete(&request) || matches!(request, Ordered::Read(_));
                 self.step = Some(request.into());
             }
             (Some(Step::Writes(group)), Ordered::Write(job)) if fits => group.push(job),
@@ -146,13 +147,15 @@ impl From<Ordered> for Step {
             Ordered::Write(job) => Step::Writes(vec![job]),
             Ordered::Recover(job) => Step::Recoveries(vec![job]),
             Ordered::Delete(job) => Step::Delete(job),
+            Ordered::Reset(job) => Step::Reset(job),
             Ordered::Read(job) => Step::Read(job),
         }
     }
 }
 
+/// Whether it goes alone, and takes turns with what does not.
 fn is_delete(request: &Ordered) -> bool {
-    matches!(request, Ordered::Delete(_))
+    matches!(request, Ordered::Delete(_) | Ordered::Reset(_))
 }
 
 /// Events, and bytes of payload; a recovery counts as one event.

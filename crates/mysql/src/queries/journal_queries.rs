@@ -148,6 +148,12 @@ DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr <= ?";
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, ?) WHERE persistence_id = ?";
 
+/// The epoch stays, so that no writer of before can go on.
+const RESET_NUMBERS: &str = "\
+UPDATE {metadata_table}
+SET highest = 0, deleted_to = 0, purged_to = 0, epoch = epoch + 1, writer_uuid = ''
+WHERE persistence_id = ? AND purged_to = highest";
+
 impl JournalQueries {
     pub(crate) fn new(names: &Names) -> Self {
         let rows = |text: &str, row: &str| RowsStatement::new(text, row, names);
@@ -189,5 +195,6 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(PURGE_EVENTS),
         set_purged_to: names.fill(SET_PURGED_TO),
+        reset_numbers: names.fill(RESET_NUMBERS),
     }
 }

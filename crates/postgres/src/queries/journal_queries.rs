@@ -106,12 +106,14 @@ ON CONFLICT (persistence_id) DO UPDATE SET
     highest = GREATEST(m.highest, EXCLUDED.highest),
     deleted_to = GREATEST(m.deleted_to, LEAST($1::bigint, GREATEST(m.highest, EXCLUDED.highest)))";
 
+/// Locks the row, so that two that remove rows of an id come one after the other: what the later one removes are never
+/// rows that were stored after a reset.
 const UNPURGED: &str = "\
-SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = $1::text";
+SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = $1::text FOR UPDATE";
 
 const NEXT_UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
-WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1";
+WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1 FOR UPDATE";
 
 const PURGE_TAGS: &str = "\
 DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
@@ -121,6 +123,12 @@ DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr <= $2:
 
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, $1::bigint) WHERE persistence_id = $2::text";
+
+/// The epoch stays, so that no writer of before can go on.
+const RESET_NUMBERS: &str = "\
+UPDATE {metadata_table}
+SET highest = 0, deleted_to = 0, purged_to = 0, epoch = epoch + 1, writer_uuid = decode(repeat('00', 16), 'hex')
+WHERE persistence_id = $1::text AND purged_to = highest";
 
 pub(crate) fn queries(names: &Names) -> PostgresQueries {
     PostgresQueries {
@@ -142,5 +150,6 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(PURGE_EVENTS),
         set_purged_to: names.fill(SET_PURGED_TO),
+        reset_numbers: names.fill(RESET_NUMBERS),
     }
 }

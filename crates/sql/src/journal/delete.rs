@@ -1,6 +1,6 @@
 //! Deleting events: raising what is deleted, then removing rows in chunks.
 
-use actix_persistence_storage_api::{PersistenceId, SequenceNr};
+use actix_persistence_storage_api::{PersistenceId, ResetProgress, SequenceNr};
 use sqlx::SqlStr;
 
 use crate::row::{get_key, get_number};
@@ -39,6 +39,32 @@ pub(super) async fn purge_next<D: Dialect>(
     purge_found::<D>(connection, statements, next, values, chunk)
         .await
         .map(|purged| purged != Purged::Nothing)
+}
+
+/// Hides every event, removes the first `chunk` rows and, if none is left, lets the numbers start again; in the
+/// transaction of the caller.
+pub(super) async fn reset<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &JournalStatements,
+    id: &PersistenceId,
+    chunk: u64,
+) -> Result<ResetProgress, Fault> {
+    if delete_to::<D>(connection, statements, id, SequenceNr::MAX, chunk).await? {
+        return Ok(ResetProgress::Unfinished);
+    }
+    let of_id = || {
+        let mut values = Values::<D>::with_capacity(1);
+        values.id(id);
+        values.into_arguments()
+    };
+    let sql = statements.reset_numbers.clone();
+    D::Database::execute(connection, sql, of_id()).await?;
+    let rows = D::Database::fetch_all(connection, statements.unpurged.clone(), of_id()).await?;
+    match rows.first().map(unpurged::<D>).transpose()? {
+        // More was stored than what was seen here to be deleted.
+        Some((_, 1.., _)) => Ok(ResetProgress::Unfinished),
+        Some(_) | None => Ok(ResetProgress::Done),
+    }
 }
 
 /// What there was to remove.

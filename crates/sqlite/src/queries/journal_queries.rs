@@ -37,6 +37,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(PURGE_EVENTS),
         set_purged_to: names.fill(SET_PURGED_TO),
+        reset_numbers: names.fill(RESET_NUMBERS),
     }
 }
 
@@ -125,6 +126,12 @@ DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2";
 
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = ?1 WHERE persistence_id = ?2";
+
+/// The epoch stays, so that no writer of before can go on.
+const RESET_NUMBERS: &str = "\
+UPDATE {metadata_table}
+SET highest = 0, deleted_to = 0, purged_to = 0, epoch = epoch + 1, writer_uuid = zeroblob(16)
+WHERE persistence_id = ?1 AND purged_to = highest";
 
 /// One statement, so that the events and what is deleted are of one moment without a transaction around them.
 ///

@@ -27,6 +27,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "keep_ids_apart_that_differ_in_one_byte",
             "replay_all_or_nothing_of_a_delete_while_another_deletes",
             "delete_after_a_dropped_delete",
+            "start_again_at_one_after_deletes_and_resets",
         ],
     ),
     Mutant::new(
@@ -60,12 +61,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "go_on_with_the_next_number_after_everything_was_deleted_and_a_restart",
             "leave_no_trace_when_deleting_of_an_id_never_seen",
             "write_while_another_deletes",
+            "keep_what_is_stored_after_a_delete_and_a_reset",
+            "start_again_at_one_after_deletes_and_resets",
         ],
     ),
     Mutant::new(
         "LowersDeletedTo",
         kit::<LowersDeletedTo>,
-        &["raise_deleted_to_no_further_than_the_highest_and_never_lower_it"],
+        &[
+            "raise_deleted_to_no_further_than_the_highest_and_never_lower_it",
+            "keep_what_is_stored_after_a_delete_and_a_reset",
+            "start_again_at_one_after_deletes_and_resets",
+        ],
     ),
     Mutant::new(
         "DeletesOfAllIds",
@@ -89,6 +96,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "go_on_with_the_next_number_after_everything_was_deleted_and_a_restart",
             "keep_ids_apart_that_differ_in_one_byte",
             "replay_all_or_nothing_of_a_delete_while_another_deletes",
+            "keep_what_is_stored_after_a_delete_and_a_reset",
+            "start_again_at_one_after_deletes_and_resets",
         ],
     ),
 ];

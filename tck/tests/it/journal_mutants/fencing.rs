@@ -20,6 +20,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "refuse_an_epoch_that_was_never_given",
             "store_a_dropped_write_before_the_next_recovery_or_never",
             "store_all_or_nothing_of_a_dropped_atomic_write",
+            "keep_a_reset_over_a_restart",
+            "refuse_writers_of_before_a_reset",
         ],
     )
     .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
@@ -50,6 +52,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "leave_no_trace_when_reading",
             "leave_no_trace_when_deleting_of_an_id_never_seen",
             "keep_ids_apart_that_differ_in_one_byte",
+            "leave_no_trace_when_resetting_an_id_never_seen",
         ],
     ),
     Mutant::new(
@@ -107,6 +110,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "tell_a_writer_nothing_of_an_id_never_seen",
             "recover_several_ids_in_one_call",
+            "keep_what_is_stored_after_a_delete_and_a_reset",
+            "start_again_at_one_after_deletes_and_resets",
         ],
     ),
 ];

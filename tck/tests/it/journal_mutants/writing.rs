@@ -7,12 +7,22 @@ use crate::mutant::{Mutant, expect_found_out};
 /// The mutants.
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new("SwallowsConflicts", kit::<SwallowsConflicts>, CONFLICTS)
-        .and(&["initialize_one_store_from_several_instances_at_once"])
+        .and(&[
+            "initialize_one_store_from_several_instances_at_once",
+            "keep_a_reset_over_a_restart",
+            "refuse_writers_of_before_a_reset",
+        ])
         .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
-    Mutant::new("RejectsConflicts", kit::<RejectsConflicts>, CONFLICTS)
-        .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
-    Mutant::new("NamesNobody", kit::<NamesNobody>, CONFLICTS)
-        .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
+    Mutant::new("RejectsConflicts", kit::<RejectsConflicts>, CONFLICTS).perhaps(&[
+        "count_a_write_that_races_a_recovery_or_refuse_it",
+        "keep_a_reset_over_a_restart",
+        "refuse_writers_of_before_a_reset",
+    ]),
+    Mutant::new("NamesNobody", kit::<NamesNobody>, CONFLICTS).perhaps(&[
+        "count_a_write_that_races_a_recovery_or_refuse_it",
+        "keep_a_reset_over_a_restart",
+        "refuse_writers_of_before_a_reset",
+    ]),
     Mutant::new(
         "NamesTheLastWriterOfAnEvent",
         kit::<NamesTheLastWriterOfAnEvent>,
@@ -28,7 +38,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<LeavesConflictsUnknown>,
         CONFLICTS,
     )
-    .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
+    .perhaps(&[
+        "count_a_write_that_races_a_recovery_or_refuse_it",
+        "keep_a_reset_over_a_restart",
+        "refuse_writers_of_before_a_reset",
+    ]),
     Mutant::new(
         "GoesOnAfterConflict",
         kit::<GoesOnAfterConflict>,
@@ -48,7 +62,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ],
     ),
     Mutant::new("FailsTheWholeCall", kit::<FailsTheWholeCall>, CONFLICTS)
-        .and(&["initialize_one_store_from_several_instances_at_once"])
+        .and(&[
+            "initialize_one_store_from_several_instances_at_once",
+            "keep_a_reset_over_a_restart",
+            "refuse_writers_of_before_a_reset",
+        ])
         .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
     Mutant::new(
         "AnswersNothingForSkippedWrites",
@@ -70,6 +88,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "store_an_atomic_write_larger_than_a_group",
             "store_one_call_with_many_writes",
+            "finish_a_reset_of_many_events_over_restarts",
+            "keep_what_is_stored_after_a_delete_and_a_reset",
         ],
     ),
     Mutant::new(

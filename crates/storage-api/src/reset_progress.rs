@@ -1,0 +1,11 @@
+//! How far a reset has come.
+
+/// What one call of [`Journal::reset`](crate::Journal::reset) has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a reset that is not done has to be called again"]
+pub enum ResetProgress {
+    /// Events are left to be removed: call again.
+    Unfinished,
+    /// Nothing is left, and numbers start at 1.
+    Done,
+}

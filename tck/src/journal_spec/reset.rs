@@ -1,0 +1,262 @@
+//! Resetting: numbers that start again, and writers of before that never write again.
+
+use actix_persistence_storage_api::{
+    Effect, Journal, PersistenceId, ResetProgress, StorageErrorKind,
+};
+use tokio::task::yield_now;
+
+use crate::case::{Capability, Case, case};
+use crate::failure::{CaseResult, Failure, expect, expect_eq};
+use crate::journal_steps::{
+    ALL, MAX, conflict_in, expect_highest, expect_numbers, numbers, outcome_of, page,
+};
+use crate::parallel::poll_and_drop;
+use crate::subject::Subject;
+use crate::writer::{Writer, fresh_id};
+
+pub(super) const CASES: &[Case<dyn Journal>] = &[
+    case!(start_again_at_one_after_a_reset, ["J-RESET-1", "J-RESET-3"]).needing(Capability::Reset),
+    case!(
+        start_again_at_one_after_deletes_and_resets,
+        ["J-RESET-3", "J-REPLAY-5"]
+    )
+    .needing(Capability::Reset),
+    case!(refuse_writers_of_before_a_reset, ["J-RESET-4", "J-WRITE-5"]).needing(Capability::Reset),
+    case!(
+        leave_no_trace_when_resetting_an_id_never_seen,
+        ["J-RESET-5"]
+    )
+    .needing(Capability::Reset),
+    case!(reset_one_id_only, ["J-RESET-5"]).needing(Capability::Reset),
+    case!(
+        keep_a_reset_over_a_restart,
+        ["J-RESET-6", "J-RESET-4", "J-RECOVER-5"]
+    )
+    .needing(Capability::Reset),
+    case!(
+        finish_a_reset_of_many_events_over_restarts,
+        ["J-RESET-2", "J-RESET-1"]
+    )
+    .needing(Capability::Reset),
+    case!(
+        keep_what_is_stored_after_a_delete_and_a_reset,
+        ["J-RESET-3", "J-WRITE-3"]
+    )
+    .needing(Capability::Reset),
+    case!(
+        replay_all_or_nothing_of_a_reset_while_another_resets,
+        ["J-RESET-1", "J-REPLAY-6"]
+    )
+    .needing(Capability::Reset),
+    case!(reset_after_a_dropped_reset, ["J-RESET-2", "J-RESET-3"]).needing(Capability::Reset),
+    case!(refuse_a_reset_that_is_not_declared, ["J-RESET-7"]),
+];
+
+/// More calls than a reset of the kit's longest stream can take.
+const MANY_CALLS: usize = 10_000;
+
+/// Calls until the reset is done.
+async fn reset(journal: &dyn Journal, id: &PersistenceId) -> CaseResult {
+    for _ in 0..MANY_CALLS {
+        if journal.reset(id).await? == ResetProgress::Done {
+            return Ok(());
+        }
+    }
+    Err(Failure::new(format!(
+        "expected a reset to be done after {MANY_CALLS} calls"
+    )))
+}
+
+/// Expects an id without events whose next number is 1, and stores five events of it.
+async fn expect_new_life(journal: &dyn Journal, before: &Writer) -> Result<Writer, Failure> {
+    let found = page(journal, &before.id, (0, MAX), ALL).await?;
+    expect_eq("numbers after a reset", numbers(&found.events), vec![])?;
+    expect_eq("more after a reset", found.more, false)?;
+    expect_eq("deleted_to after a reset", found.deleted_to, 0)?;
+    expect_highest(journal, &before.id, 0).await?;
+    let mut writer = Writer::recover(journal, &before.id).await?;
+    let recovered = writer.recovered;
+    expect_eq("recovered highest", recovered.highest_sequence_nr, 0)?;
+    expect_eq("recovered deleted_to", recovered.deleted_to, 0)?;
+    let old = before.recovered.epoch;
+    expect(
+        recovered.epoch > old,
+        format!("an epoch above {old}, found {}", recovered.epoch),
+    )?;
+    writer.store(journal, 5).await?;
+    writer.expect_events(journal, 1..=5).await?;
+    Ok(writer)
+}
+
+async fn start_again_at_one_after_a_reset(subject: Subject<dyn Journal>) -> CaseResult {
+    let journal = subject.store();
+    let before = subject.five_events().await?;
+    reset(journal, &before.id).await?;
+    let writer = expect_new_life(journal, &before).await?;
+    expect_highest(journal, &writer.id, 5).await
+}
+
+async fn start_again_at_one_after_deletes_and_resets(subject: Subject<dyn Journal>) -> CaseResult {
+    let journal = subject.store();
+    let mut writer = subject.five_events().await?;
+    for deleted_to in [3, MAX, 0] {
+        journal.delete_messages_to(&writer.id, deleted_to).await?;
+        reset(journal, &writer.id).await?;
+        // Done again, it is as before.
+        reset(journal, &writer.id).await?;
+        writer = expect_new_life(journal, &writer).await?;
+    }
+    journal.delete_messages_to(&writer.id, 2).await?;
+    expect_numbers(journal, &writer.id, 3..=5).await
+}
+
+async fn refuse_writers_of_before_a_reset(subject: Subject<dyn Journal>) -> CaseResult {
+    let journal = subject.store();
+    let zombie = subject.five_events().await?;
+    reset(journal, &zombie.id).await?;
+    for number in [1, 6] {
+        conflict_in(&outcome_of(journal, zombie.single(number)).await?)?;
+    }
+    expect_numbers(journal, &zombie.id, []).await?;
+    let mut writer = expect_new_life(journal, &zombie).await?;
+    for number in [1, 6] {
+        conflict_in(&outcome_of(journal, zombie.single(number)).await?)?;
+    }
+    writer.store(journal, 1).await?;
+    writer.expect_events(journal, 1..=6).await
+}
+
+async fn leave_no_trace_when_resetting_an_id_never_seen(
+    subject: Subject<dyn Journal>,
+) -> CaseResult {
+    let journal = subject.store();
+    let id = fresh_id();
+    expect_eq("progress", journal.reset(&id).await?, ResetProgress::Done)?;
+    expect_highest(journal, &id, 0).await?;
+    let mut writer = Writer::recover(journal, &id).await?;
+    expect_eq("epoch", writer.recovered.epoch, 1)?;
+    writer.store(journal, 2).await?;
+    writer.expect_events(journal, 1..=2).await
+}
+
+async fn reset_one_id_only(subject: Subject<dyn Journal>) -> CaseResult {
+    let journal = subject.store();
+    let before = subject.five_events().await?;
+    let mut neighbour = subject.five_events().await?;
+    reset(journal, &before.id).await?;
+    neighbour.expect_events(journal, 1..=5).await?;
+    expect_highest(journal, &neighbour.id, 5).await?;
+    neighbour.store(journal, 1).await?;
+    neighbour.expect_events(journal, 1..=6).await
+}
+
+async fn keep_a_reset_over_a_restart(subject: Subject<dyn Journal>) -> CaseResult {
+    let zombie = subject.five_events().await?;
+    reset(subject.store(), &zombie.id).await?;
+    let subject = subject.restart().await?;
+    let journal = subject.store();
+    conflict_in(&outcome_of(journal, zombie.single(1)).await?)?;
+    let writer = expect_new_life(journal, &zombie).await?;
+    conflict_in(&outcome_of(journal, zombie.single(6)).await?)?;
+    let subject = subject.restart().await?;
+    writer.expect_events(subject.store(), 1..=5).await
+}
+
+async fn finish_a_reset_of_many_events_over_restarts(
+    mut subject: Subject<dyn Journal>,
+) -> CaseResult {
+    let mut before = Writer::of_fresh_id(subject.store()).await?;
+    before.store(subject.store(), 2_500).await?;
+    for _ in 0..MANY_CALLS {
+        let progress = subject.store().reset(&before.id).await?;
+        expect_numbers(subject.store(), &before.id, []).await?;
+        if progress == ResetProgress::Done {
+            expect_new_life(subject.store(), &before).await?;
+            return Ok(());
+        }
+        expect_highest(subject.store(), &before.id, 2_500).await?;
+        subject = subject.restart().await?;
+    }
+    Err(Failure::new(format!(
+        "expected a reset to be done after {MANY_CALLS} calls"
+    )))
+}
+
+async fn keep_what_is_stored_after_a_delete_and_a_reset(
+    subject: Subject<dyn Journal>,
+) -> CaseResult {
+    // What a delete has left to be removed later must not be taken for what comes after the reset.
+    let elsewhere = subject.another().await?;
+    let mut writer = Writer::of_fresh_id(subject.store()).await?;
+    for _ in 0..3 {
+        writer.store(subject.store(), 2_500).await?;
+        subject.store().delete_messages_to(&writer.id, MAX).await?;
+        reset(&*elsewhere, &writer.id).await?;
+        writer = expect_new_life(&*elsewhere, &writer).await?;
+        for _ in 0..20 {
+            yield_now().await;
+            writer.expect_events(subject.store(), 1..=5).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn replay_all_or_nothing_of_a_reset_while_another_resets(
+    subject: Subject<dyn Journal>,
+) -> CaseResult {
+    let reader = subject.another().await?;
+    for _ in 0..10 {
+        let mut before = Writer::of_fresh_id(subject.store()).await?;
+        before.store(subject.store(), 20).await?;
+        let (id, journal) = (before.id.clone(), subject.share());
+        let resetting = tokio::spawn(async move { reset(&*journal, &id).await });
+        loop {
+            let ended = resetting.is_finished();
+            let found = page(&*reader, &before.id, (1, MAX), ALL).await?;
+            let count = found.events.len();
+            expect(
+                count == 20 || count == 0,
+                format!("all 20 events or none, found {count}"),
+            )?;
+            if ended {
+                expect_eq("events after the reset", count, 0)?;
+                break;
+            }
+            yield_now().await;
+        }
+        resetting.await??;
+    }
+    Ok(())
+}
+
+async fn reset_after_a_dropped_reset(subject: Subject<dyn Journal>) -> CaseResult {
+    let journal = subject.store();
+    for polls in [0, 1, 2, 3, 5, 8, 20, 200] {
+        let before = subject.five_events().await?;
+        poll_and_drop(journal.reset(&before.id), polls).await;
+        reset(journal, &before.id).await?;
+        expect_new_life(journal, &before).await?;
+    }
+    Ok(())
+}
+
+async fn refuse_a_reset_that_is_not_declared(subject: Subject<dyn Journal>) -> CaseResult {
+    let journal = subject.store();
+    if journal.capabilities().reset {
+        return Ok(());
+    }
+    let mut writer = subject.five_events().await?;
+    match journal.reset(&writer.id).await {
+        Ok(progress) => {
+            let text = format!("expected an undeclared reset to be refused, found {progress:?}");
+            return Err(Failure::new(text));
+        }
+        Err(error) => {
+            expect_eq("kind", error.kind(), StorageErrorKind::Unsupported)?;
+            expect_eq("effect", error.effect(), Some(Effect::NotStored))?;
+        }
+    }
+    writer.expect_events(journal, 1..=5).await?;
+    writer.store(journal, 1).await?;
+    writer.expect_events(journal, 1..=6).await
+}
