@@ -2,6 +2,9 @@
 
 pub(crate) mod attached;
 pub(crate) mod cause;
+mod durable_state;
+pub(crate) mod encoded;
+mod in_flight;
 pub(crate) mod pending;
 pub(crate) mod persisted_events;
 pub(crate) mod retention_rounds;
@@ -32,23 +35,27 @@ use futures_util::{Stream, join};
 use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
+use crate::context::encoded::Encoded;
+use crate::context::in_flight::InFlight;
 use crate::context::pending::{Kind, PendingQueue};
+use crate::context::persisted_events::PersistedEvents;
 use crate::context::retention_rounds::RetentionRounds;
 use crate::context::retention_steps::StepFuture;
 use crate::context::store_responses::StoreResponses;
 use crate::context::tasks::Tasks;
 use crate::context::turns::{Turns, ticks};
-use crate::context::writing::InFlight;
 use crate::envelope::pack;
 use crate::environment::Environment;
 use crate::serializer::Manifest;
 use crate::stash::StashRef;
 use crate::{
-    Event, Persist, PersistError, PersistentActor, Recovery, RejectionCause, Reply, ReplyTo,
-    UserStash,
+    EncodeError, Event, Persist, PersistError, PersistentActor, Recovery, RejectionCause, Reply,
+    ReplyTo, UserStash,
 };
 
-/// The context of a [`PersistentActor`]: an actix context with a run loop of its own.
+/// The context of a [`PersistentActor`] or a [`DurableState`](crate::DurableState): an actix context with a run loop of its own.
+///
+/// A durable state is one event that replaces those before it: where events are spoken of here, that is a state too.
 ///
 /// While events of [`persist`](Self::persist) are being stored, commands wait in a stash, and timers, streams and
 /// spawned futures are not polled: between a command and the handlers of its events nothing else touches the actor.
@@ -116,22 +123,52 @@ impl<A: PersistentActor> PersistentContext<A> {
         }
     }
 
-    /// Stores an event, then gives it to [`on_event`](PersistentActor::on_event), then runs the handler and the reply
+    /// Stores an event, then gives it to [`on_event`](PersistentActor::on_event), or a state to
+    /// [`on_state`](crate::DurableState::on_state), then runs the handler and the reply
     /// that are attached to what this returns.
     ///
     /// Takes effect at the call. Commands wait until all of it has happened. An event that cannot be encoded or is
     /// too large is rejected: [`on_persist_rejected`](PersistentActor::on_persist_rejected) is called at its turn, its
     /// reply fails, and the actor goes on.
     pub fn persist(&mut self, event: A::Event) -> Persist<A> {
-        self.push(Kind::Stashing, vec![event])
+        self.push_events(Kind::Stashing, vec![event])
     }
 
     /// Stores events together or not at all, then handles them one by one as [`persist`](Self::persist) does.
     ///
     /// The reply comes after the last handler. No events is no write, but its reply comes in its turn all the same.
-    /// A journal without atomic batches rejects several events.
+    /// A journal without atomic batches rejects several events. Does not compile for a
+    /// [`DurableState`](crate::DurableState):
+    ///
+    /// ```compile_fail,E0080
+    /// # use actix_persistence_persistent_actor::{DurableState, PersistentContext, State};
+    /// # use actix_persistence_storage_api::PersistenceId;
+    /// # struct Bare;
+    /// # #[derive(serde::Serialize, serde::Deserialize)]
+    /// # struct Post;
+    /// # impl State for Post {
+    /// #     const MANIFEST: &'static str = "post";
+    /// #     const VERSION: u32 = 1;
+    /// # }
+    /// # impl actix::Actor for Bare { type Context = PersistentContext<Self>; }
+    /// # impl DurableState for Bare {
+    /// #     type State = Post;
+    /// #     fn persistence_id(&self) -> PersistenceId { PersistenceId::of("Bare", "1") }
+    /// #     fn on_state(&mut self, _: Option<&Post>) {}
+    /// # }
+    /// fn persist_two(ctx: &mut PersistentContext<Bare>) {
+    ///     ctx.persist_all([Post, Post]);
+    /// }
+    /// # fn main() { let _ = persist_two as fn(&mut PersistentContext<Bare>); }
+    /// ```
     pub fn persist_all(&mut self, events: impl IntoIterator<Item = A::Event>) -> Persist<A> {
-        self.push(Kind::Stashing, events.into_iter().collect())
+        const {
+            assert!(
+                A::STORED_AS.is_events(),
+                "a durable state is persisted alone"
+            )
+        };
+        self.push_events(Kind::Stashing, events.into_iter().collect())
     }
 
     /// As [`persist`](Self::persist), but commands, timers and futures do not wait for it.
@@ -140,12 +177,18 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// those of [`persist`](Self::persist) among them. For commands that need not know what the ones before them
     /// decided: many of them share a write.
     pub fn persist_async(&mut self, event: A::Event) -> Persist<A> {
-        self.push(Kind::Async, vec![event])
+        self.push_events(Kind::Async, vec![event])
     }
 
     /// As [`persist_all`](Self::persist_all), but nothing waits for it, as for [`persist_async`](Self::persist_async).
     pub fn persist_all_async(&mut self, events: impl IntoIterator<Item = A::Event>) -> Persist<A> {
-        self.push(Kind::Async, events.into_iter().collect())
+        const {
+            assert!(
+                A::STORED_AS.is_events(),
+                "a durable state is persisted alone"
+            )
+        };
+        self.push_events(Kind::Async, events.into_iter().collect())
     }
 
     /// Runs `handler` when everything persisted before it is handled, and lets commands wait until then.
@@ -157,7 +200,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         &mut self,
         handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
     ) -> Persist<A> {
-        self.push(Kind::Stashing, Vec::new()).on_complete(handler)
+        self.push_events(Kind::Stashing, Vec::new())
+            .on_complete(handler)
     }
 
     /// As [`defer`](Self::defer), but nothing waits for it, as for [`persist_async`](Self::persist_async).
@@ -165,11 +209,21 @@ impl<A: PersistentActor> PersistentContext<A> {
         &mut self,
         handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
     ) -> Persist<A> {
-        self.push(Kind::Async, Vec::new()).on_complete(handler)
+        self.push_events(Kind::Async, Vec::new())
+            .on_complete(handler)
     }
 
-    fn push(&mut self, kind: Kind, events: Vec<A::Event>) -> Persist<A> {
+    fn push_events(&mut self, kind: Kind, events: Vec<A::Event>) -> Persist<A> {
         let encoded = self.encode(&events);
+        self.push(kind, events.into(), encoded)
+    }
+
+    fn push(
+        &mut self,
+        kind: Kind,
+        events: PersistedEvents<A::Event>,
+        encoded: Result<Encoded, RejectionCause>,
+    ) -> Persist<A> {
         let cause = self.cause();
         let attached = self
             .pending
@@ -217,26 +271,48 @@ impl<A: PersistentActor> PersistentContext<A> {
         CauseRef::clone(self.cause.get_or_insert_default())
     }
 
-    fn encode(
-        &self,
-        events: &[A::Event],
-    ) -> Result<Vec<actix_persistence_storage_api::Payload>, RejectionCause> {
+    fn encode(&self, events: &[A::Event]) -> Result<Encoded, RejectionCause> {
         if self.recovering {
             return Err(RejectionCause::DuringRecovery);
         }
-        if events.len() > 1 && !self.environment.journal.capabilities().atomic_batches {
+        let serializer = self.environment.event_serializer::<A::Event>();
+        let limit = self.environment.max_event_bytes();
+        let encode = |event| serializer.encode(event, &self.event_manifest, limit);
+        match (A::STORED_AS.hooks(), events) {
+            (Some(hooks), [state]) => {
+                let tags = self.tags((hooks.tags)(state))?;
+                let payload = encode(state)?;
+                Ok(Encoded::State { payload, tags })
+            }
+            _ => {
+                self.check_batch(events.len())?;
+                let payloads: Result<_, EncodeError> = events.iter().map(encode).collect();
+                Ok(Encoded::Events(payloads?))
+            }
+        }
+    }
+
+    fn check_batch(&self, events: usize) -> Result<(), StorageError> {
+        if events > 1 && !self.environment.stores.has_atomic_batches() {
             let error = StorageError::new(StorageErrorKind::Unsupported, Operation::WriteMessages)
                 .not_stored()
                 .with_persistence_id(self.persistence_id.clone())
                 .with_message("this journal stores one event at a time");
-            return Err(error.into());
+            return Err(error);
         }
-        let serializer = self.environment.event_serializer::<A::Event>();
-        let limit = self.environment.max_event_bytes();
-        events
-            .iter()
-            .map(|event| Ok(serializer.encode(event, &self.event_manifest, limit)?))
-            .collect()
+        Ok(())
+    }
+
+    /// The tags of a state, unless its store keeps none.
+    fn tags(&self, tags: Vec<String>) -> Result<Vec<Arc<str>>, StorageError> {
+        if !tags.is_empty() && !self.environment.stores.has_tags() {
+            let error = StorageError::new(StorageErrorKind::Unsupported, Operation::UpsertState)
+                .not_stored()
+                .with_persistence_id(self.persistence_id.clone())
+                .with_message("this state store keeps no tags");
+            return Err(error);
+        }
+        Ok(tags.into_iter().map(Into::into).collect())
     }
 
     /// Whose context this is.
@@ -244,7 +320,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         &self.persistence_id
     }
 
-    /// The number of the last event the actor has taken note of, replayed or persisted; 0 for none.
+    /// The number of the last event the actor has taken note of, replayed or persisted; 0 for none. Of a durable state,
+    /// its [`revision`](Self::revision).
     pub fn last_sequence_nr(&self) -> SequenceNr {
         self.last_sequence_nr
     }
@@ -301,10 +378,11 @@ impl<A: PersistentActor> PersistentContext<A> {
         }
         self.in_flight = None;
         let id = self.persistence_id.clone();
+        let operation = self.environment.stores.write_operation();
         self.pending.abandon(|| {
-            let error = StorageError::new(StorageErrorKind::Timeout, Operation::WriteMessages)
+            let error = StorageError::new(StorageErrorKind::Timeout, operation)
                 .with_persistence_id(id.clone())
-                .with_message("the actor ended before its journal answered");
+                .with_message("the actor ended before its store answered");
             PersistError::Unknown(error)
         });
     }

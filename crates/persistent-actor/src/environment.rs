@@ -1,4 +1,4 @@
-//! What actors of one pair of plugin ids share.
+//! What actors of the same stores share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,20 +6,21 @@ use std::time::Duration;
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_snapshot_actor::SnapshotHandle;
+use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::BackOff;
 
 use crate::live_ids::LiveIds;
-use crate::serializer::{DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, HARD_PAYLOAD_LIMIT};
-use crate::{DeadLetters, Event, PublishedEvents, Serializer, Snapshot, StashPolicy};
+use crate::serializer::{
+    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, HARD_PAYLOAD_LIMIT,
+};
+use crate::{DeadLetters, Event, PublishedEvents, Serializer, Snapshot, StashPolicy, Stores};
 
 /// The stores and settings an actor is started with.
 #[non_exhaustive]
 pub struct Environment {
-    /// Where events go.
-    pub journal: JournalHandle,
-    /// Where snapshots go; without one, saving a snapshot fails and recovery replays every event.
-    pub snapshot_store: Option<SnapshotHandle>,
-    /// How events are encoded whose type does not say.
+    /// Where they are stored.
+    pub stores: Stores,
+    /// How events, or states, are encoded whose type does not say.
     pub event_serializer: Serializer,
     /// How snapshots are encoded whose type does not say.
     pub snapshot_serializer: Serializer,
@@ -27,7 +28,8 @@ pub struct Environment {
     pub back_off: BackOffSettings,
     /// How many messages an actor holds while it recovers or persists, and what happens to further ones.
     pub stash_policy: StashPolicy,
-    /// The ids that are live in this process, shared by all environments of one journal.
+    /// The ids that are live in this process, shared by all environments of one journal or state store; and of both,
+    /// where an id must not belong to an event-sourced actor and to a durable state.
     pub live_ids: LiveIds,
     /// Who hears of stored events.
     pub published_events: PublishedEvents,
@@ -125,11 +127,22 @@ impl BackOffSettings {
 }
 
 impl Environment {
-    /// These stores with default settings.
+    /// These stores of event-sourced actors with default settings.
     pub fn new(journal: JournalHandle, snapshot_store: Option<SnapshotHandle>) -> Self {
-        Self {
+        Self::on(Stores::Events {
             journal,
             snapshot_store,
+        })
+    }
+
+    /// This store of durable states with default settings.
+    pub fn of_states(store: StateHandle) -> Self {
+        Self::on(Stores::State(store))
+    }
+
+    fn on(stores: Stores) -> Self {
+        Self {
+            stores,
             event_serializer: Serializer::default(),
             snapshot_serializer: Serializer::default(),
             back_off: BackOffSettings::default(),
@@ -140,17 +153,25 @@ impl Environment {
         }
     }
 
+    /// The most bytes of an event, or of a state.
     pub(crate) fn max_event_bytes(&self) -> usize {
-        let declared = self.journal.capabilities().max_event_bytes;
-        declared
-            .unwrap_or(DEFAULT_EVENT_LIMIT)
-            .min(HARD_PAYLOAD_LIMIT)
+        let limit = match &self.stores {
+            Stores::Events { journal, .. } => {
+                let declared = journal.capabilities().max_event_bytes;
+                declared.unwrap_or(DEFAULT_EVENT_LIMIT)
+            }
+            Stores::State(store) => {
+                let declared = store.capabilities().max_state_bytes;
+                declared.unwrap_or(DEFAULT_STATE_LIMIT)
+            }
+        };
+        limit.min(HARD_PAYLOAD_LIMIT)
     }
 
     pub(crate) fn max_snapshot_bytes(&self) -> usize {
         let declared = self
-            .snapshot_store
-            .as_ref()
+            .stores
+            .snapshot_store()
             .and_then(|store| store.capabilities().max_snapshot_bytes);
         declared
             .unwrap_or(DEFAULT_SNAPSHOT_LIMIT)
@@ -169,7 +190,7 @@ impl Environment {
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment")
-            .field("journal", &self.journal.settings().plugin_id)
+            .field("stores", &self.stores)
             .field("back_off", &self.back_off)
             .field("stash_policy", &self.stash_policy)
             .finish_non_exhaustive()

@@ -2,6 +2,7 @@
 
 mod context;
 mod dead_letters;
+mod durable_state;
 mod envelope;
 mod event;
 mod load_snapshot;
@@ -17,7 +18,10 @@ mod retention;
 mod snapshot;
 mod stash;
 mod stash_policy;
+mod state;
 mod store_response;
+mod stored_as;
+mod stored_state;
 mod user_stash;
 
 mod drain;
@@ -25,8 +29,10 @@ mod drain_signal;
 mod driver;
 mod environment;
 mod live_ids;
+mod plugin_ids;
 mod read_only;
 mod start;
+mod stores;
 mod unfinished_actor;
 
 mod error_chain;
@@ -41,6 +47,7 @@ mod bare;
 
 pub use context::PersistentContext;
 pub use dead_letters::{DeadLetter, DeadLetterCause, DeadLetters};
+pub use durable_state::DurableState;
 pub use event::Event;
 pub use load_snapshot::{LoadSnapshotError, LoadedSnapshot};
 pub use notifications::{Missed, Subscription};
@@ -54,20 +61,24 @@ pub use reply_to::ReplyTo;
 pub use retention::Retention;
 pub use snapshot::{NoSnapshot, Snapshot, SnapshotOffer};
 pub use stash_policy::{FullStash, Overflow, OverflowReplies, OverflowStrategy, StashPolicy};
+pub use state::State;
 pub use store_response::{DeleteMessagesError, SaveSnapshotError, StoreResponse};
+pub use stored_state::StoredState;
 pub use user_stash::UserStash;
 
 pub use drain::Drain;
 pub use environment::{BackOffSettings, Environment};
 pub use live_ids::LiveIds;
+pub use plugin_ids::PluginIds;
 pub use read_only::{replay_actor, replay_events};
 pub use start::{StartError, start, start_in};
+pub use stores::Stores;
 pub use unfinished_actor::{UnfinishedActor, UnfinishedWork};
 
 pub use persist_error::{FromPersistError, PersistError, RejectionCause};
 pub use recovery_error::RecoveryError;
 pub use replay_issue::{ReplayIssue, ReplayIssueKind};
 pub use serializer::{
-    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DecodeError, EncodeError, HARD_PAYLOAD_LIMIT,
-    Serializer,
+    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,
+    HARD_PAYLOAD_LIMIT, Serializer,
 };

@@ -77,8 +77,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         };
         let environment = self.environment.clone();
         let loading = environment
-            .snapshot_store
-            .as_ref()
+            .stores
+            .snapshot_store()
             .map(|store| store.load(persistence_id.clone(), criteria));
         async move {
             let reply = loading.ok_or(LoadSnapshotError::NoSnapshotStore)?;

@@ -1,41 +1,43 @@
-//! Why an event was not persisted, or is not known to be.
+//! Why something was not persisted, or is not known to be.
 
-use actix_persistence_storage_api::StorageError;
+use actix_persistence_storage_api::{RevisionConflict, StorageError};
 
 use crate::EncodeError;
 
-/// What became of events that were not stored, or whose fate is not known.
+/// What became of a write that was not stored, or whose fate is not known: of events, or of a state or its delete.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PersistError {
-    /// Certainly not stored; the actor goes on, and the sequence number goes to the next event.
-    #[error("the event was rejected")]
+    /// Certainly not stored; the actor goes on, and the number goes to what is persisted next.
+    #[error("the write was rejected")]
     Rejected(#[source] RejectionCause),
-    /// Certainly not stored, because another writer holds the id; the actor is recovered onto the winner's events.
-    #[error("another writer took over, the event was not stored")]
+    /// Certainly not stored, because another writer holds the id; the actor is recovered onto what the winner stored.
+    ///
+    /// Of a state, [`revision_conflict`](Self::revision_conflict) names the expected and the found revision.
+    #[error("another writer took over, the write was not stored")]
     Conflict(#[source] StorageError),
     /// Certainly not stored; the actor stops and is recovered.
-    #[error("the event was not stored")]
+    #[error("the write was not stored")]
     NotStored(#[source] StorageError),
     /// Stored or not; the actor stops, and its recovery finds out.
-    #[error("it is not known whether the event was stored")]
+    #[error("it is not known whether the write was stored")]
     Unknown(#[source] StorageError),
-    /// Certainly not stored, because the actor failed before the event was sent to its journal.
-    #[error("the actor failed before the event was sent to its journal")]
+    /// Certainly not stored, because the actor failed before the write was sent to its store.
+    #[error("the actor failed before the write was sent to its store")]
     ActorFailed,
     /// Stored, but the actor failed before it could answer.
-    #[error("the event was stored, but the actor failed before it could answer")]
+    #[error("the write was stored, but the actor failed before it could answer")]
     StoredUnanswered,
 }
 
-/// Why an event was rejected.
+/// Why a write was rejected.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectionCause {
     /// It could not be encoded, or is too large.
     #[error(transparent)]
     Encode(#[from] std::sync::Arc<EncodeError>),
-    /// The journal refused it before storing.
+    /// The store refused it before storing.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// It was persisted in `started`, before the recovery has completed.
@@ -44,7 +46,15 @@ pub enum RejectionCause {
 }
 
 impl PersistError {
-    /// Whether it is certain that the event is not stored, nor ever will be.
+    /// The revision on which a state or its delete was to follow, and the one that is stored, if that is why.
+    pub fn revision_conflict(&self) -> Option<&RevisionConflict> {
+        match self {
+            PersistError::Conflict(error) => error.revision_conflict(),
+            _ => None,
+        }
+    }
+
+    /// Whether it is certain that the write is not stored, nor ever will be.
     pub fn is_certainly_not_stored(&self) -> bool {
         !matches!(
             self,
@@ -54,8 +64,8 @@ impl PersistError {
 
     /// Sorts a failed write by what is certain about it.
     pub(crate) fn from_failure(error: StorageError) -> Self {
-        use actix_persistence_storage_api::StorageErrorKind::SequenceConflict;
-        if error.kind() == SequenceConflict {
+        use actix_persistence_storage_api::StorageErrorKind::{RevisionConflict, SequenceConflict};
+        if matches!(error.kind(), SequenceConflict | RevisionConflict) {
             PersistError::Conflict(error)
         } else if error.is_certainly_not_stored() {
             PersistError::NotStored(error)

@@ -3,6 +3,7 @@
 use actix::Actor;
 use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 
+use crate::stored_as::StoredAs;
 use crate::{
     BackOffSettings, Event, PersistError, PersistentContext, Recovery, RecoveryError,
     RejectionCause, Retention, Snapshot, SnapshotOffer, StashPolicy, StoreResponse,
@@ -21,6 +22,10 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     type Event: Event;
     /// Its snapshots; [`NoSnapshot`](crate::NoSnapshot) for none.
     type Snapshot: Snapshot;
+
+    /// How it is stored, for this crate alone: a [`DurableState`](crate::DurableState) is stored in another way.
+    #[doc(hidden)]
+    const STORED_AS: StoredAs<Self> = StoredAs::EVENTS;
 
     /// Under which id its events are stored; the same for every actor that the factory makes.
     fn persistence_id(&self) -> PersistenceId;

@@ -15,9 +15,9 @@ use crate::{Event, Subscription};
 pub struct PublishedEvent<E> {
     /// The actor that persisted it.
     pub persistence_id: PersistenceId,
-    /// Its number; those of one actor are published in ascending order.
+    /// Its number; those of one actor are published in ascending order. Of a state, its revision.
     pub sequence_nr: SequenceNr,
-    /// The time that is stored with it.
+    /// The time that is stored with it; of a state, when it was sent to its store.
     pub timestamp: Timestamp,
     /// The event, shared with the actor and every other reader.
     pub event: Arc<E>,
@@ -29,6 +29,8 @@ pub struct PublishedEvent<E> {
 /// published once its actor knows that it is stored, before any handler runs, and at most once. Replay publishes nothing.
 /// Events whose actor failed, or lost its process, before it learned that they are stored are not published; the next
 /// number shows the gap. What must see every event reads the journal.
+///
+/// To those who listen to its type, a stored [`State`](crate::State) is an event; a delete publishes nothing.
 #[derive(Clone)]
 pub struct PublishedEvents(Arc<Notifications>);
 

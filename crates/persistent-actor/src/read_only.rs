@@ -12,10 +12,10 @@ use crate::{Event, PersistentActor, RecoveryError};
 /// Brings an actor's state back without starting it: nothing is written, no epoch is raised, and an actor of the same
 /// id that is live anywhere goes on undisturbed.
 ///
-/// Gives the actor and the number of the last event in its state; 0 if nothing was ever stored.
+/// Gives the actor and the number of the last event in its state, or its revision; 0 if nothing was ever stored.
 ///
 /// # Errors
-/// [`RecoveryError`] as for a real recovery.
+/// [`RecoveryError`] as for a real recovery; also if the environment is one of actors of the other kind.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.
@@ -23,11 +23,11 @@ pub async fn replay_actor<A: PersistentActor>(
     mut actor: A,
     environment: Arc<Environment>,
 ) -> Result<(A, SequenceNr), RecoveryError> {
-    let mut process = RecoveryProcess::<A::Event, A::Snapshot>::for_reader(
-        environment,
-        actor.persistence_id(),
-        actor.recovery(),
-    );
+    let id = actor.persistence_id();
+    let mut process: RecoveryProcess<A::Event, A::Snapshot> = match A::STORED_AS.hooks() {
+        None => RecoveryProcess::for_reader(environment, id, actor.recovery()),
+        Some(hooks) => RecoveryProcess::of_state(environment, id, hooks.read, false),
+    };
     let mut last = 0;
     loop {
         match process.next().await? {
@@ -44,6 +44,10 @@ pub async fn replay_actor<A: PersistentActor>(
                     actor.on_event(&numbered.event);
                     last = numbered.sequence_nr;
                 }
+            }
+            RecoveryStep::State { revision, state } => {
+                A::STORED_AS.give(&mut actor, state.as_ref());
+                last = revision;
             }
             RecoveryStep::Completed(_) => return Ok((actor, last)),
         }
@@ -64,20 +68,21 @@ pub async fn replay_events<E: Event, S>(
     mut state: S,
     mut fold: impl FnMut(&mut S, SequenceNr, E),
 ) -> Result<S, RecoveryError> {
-    let journal = &environment.journal;
+    let failed = |source| RecoveryError::Journal {
+        persistence_id: persistence_id.clone(),
+        source,
+    };
+    let journal = environment.stores.journal().map_err(failed)?;
     let highest = journal
         .read_highest_sequence_nr(persistence_id.clone(), 0)
         .await
-        .map_err(|source| RecoveryError::Journal {
-            persistence_id: persistence_id.clone(),
-            source,
-        })?;
+        .map_err(failed)?;
     let mut pages = EventPages::new(
         environment,
-        persistence_id,
+        persistence_id.clone(),
         ReplayRange::new(range.from, range.to.min(highest)),
         u64::MAX,
-    );
+    )?;
     loop {
         let events = pages.next_page().await?;
         if events.is_empty() {

@@ -1,5 +1,6 @@
 //! How much of its past an actor asks for.
 
+mod current_state;
 pub(crate) mod event_pages;
 pub(crate) mod process;
 mod replay_filter;

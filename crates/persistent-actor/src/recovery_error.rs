@@ -1,6 +1,6 @@
 //! Why a recovery, or a read-only replay, failed.
 
-use actix_persistence_storage_api::{PersistenceId, SequenceNr, StorageError};
+use actix_persistence_storage_api::{PersistenceId, Revision, SequenceNr, StorageError};
 
 use crate::{DecodeError, ReplayIssue};
 
@@ -23,6 +23,30 @@ pub enum RecoveryError {
         persistence_id: PersistenceId,
         /// What the snapshot store says.
         source: StorageError,
+    },
+    /// The state store failed.
+    #[error("could not recover {persistence_id:?} from its state")]
+    StateStore {
+        /// Whose recovery.
+        persistence_id: PersistenceId,
+        /// What the state store says.
+        source: StorageError,
+    },
+    /// A stored state could not be decoded.
+    #[error(
+        "could not decode the state of {persistence_id:?} at revision {revision}, stored by serializer {serializer_id} as {manifest:?}"
+    )]
+    State {
+        /// Whose state.
+        persistence_id: PersistenceId,
+        /// Its revision.
+        revision: Revision,
+        /// The serializer that wrote it.
+        serializer_id: u32,
+        /// The manifest stored with it.
+        manifest: String,
+        /// What is wrong with it.
+        source: DecodeError,
     },
     /// A stored event could not be decoded.
     #[error(
@@ -161,9 +185,9 @@ impl RecoveryError {
     /// While an actor that failed otherwise waits for its next attempt, commands to it are closed at once.
     pub fn is_curable_by_waiting(&self) -> bool {
         match self {
-            RecoveryError::Journal { source, .. } | RecoveryError::SnapshotStore { source, .. } => {
-                source.kind().is_curable_by_waiting()
-            }
+            RecoveryError::Journal { source, .. }
+            | RecoveryError::SnapshotStore { source, .. }
+            | RecoveryError::StateStore { source, .. } => source.kind().is_curable_by_waiting(),
             RecoveryError::SnapshotNeeded { source, .. } => source.is_curable_by_waiting(),
             _ => false,
         }

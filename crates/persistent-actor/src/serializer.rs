@@ -21,6 +21,8 @@ pub const HARD_PAYLOAD_LIMIT: usize = 64 * 1024 * 1024;
 pub const DEFAULT_EVENT_LIMIT: usize = 1024 * 1024;
 /// The largest snapshot unless the store says otherwise: 15 MiB.
 pub const DEFAULT_SNAPSHOT_LIMIT: usize = 15 * 1024 * 1024;
+/// The largest durable state unless the store says otherwise: 15 MiB.
+pub const DEFAULT_STATE_LIMIT: usize = 15 * 1024 * 1024;
 
 /// The encodings that come with the library. The encoding behind an id never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -69,6 +71,9 @@ pub enum DecodeError {
         /// What this program writes.
         expected: String,
     },
+    /// The type does not take it, see [`StoredState::refuse`](crate::StoredState::refuse).
+    #[error("the type refuses it: {0}")]
+    Refused(String),
     /// No serializer with this id.
     #[error("unknown serializer id {0}, this program knows 1 (MessagePack) and 2 (JSON)")]
     UnknownSerializer(u32),
@@ -163,7 +168,15 @@ pub(crate) fn decode<T: DeserializeOwned>(
     manifest: &Manifest,
     limit: usize,
 ) -> Result<T, DecodeError> {
-    manifest.check_stored(&payload.manifest)?;
+    manifest.stored_version(&payload.manifest)?;
+    decode_as(payload, limit)
+}
+
+/// As [`decode`], whatever the type of what was stored.
+pub(crate) fn decode_as<T: DeserializeOwned>(
+    payload: &Payload,
+    limit: usize,
+) -> Result<T, DecodeError> {
     let limit = limit.min(HARD_PAYLOAD_LIMIT);
     if payload.len() > limit {
         return Err(DecodeError::TooLarge {

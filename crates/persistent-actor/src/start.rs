@@ -34,10 +34,10 @@ pub enum StartError {
         /// Which rule it breaks.
         source: InvalidPersistenceId,
     },
-    /// No journal or snapshot store is configured under this plugin id.
+    /// No store is configured under this plugin id.
     #[error("there is no {store} with the plugin id '{plugin_id}'; known are: {}", known.join(", "))]
     UnknownPlugin {
-        /// `journal` or `snapshot store`.
+        /// `journal`, `snapshot store` or `state store`.
         store: &'static str,
         /// What the actor asked for.
         plugin_id: String,
@@ -49,6 +49,16 @@ pub enum StartError {
         "there is no default journal: set 'persistence.journal.plugin', or let the actor name one"
     )]
     NoDefaultJournal,
+    /// The actor names no state store, and the config has no default one.
+    #[error(
+        "there is no default state store: set 'persistence.state.plugin', or let the actor name one"
+    )]
+    NoDefaultStateStore,
+    /// Its stores are those of the other kind of actors: a journal for a durable state, or the other way round.
+    #[error(
+        "the actor with the persistence id {0:?} was given the stores of another kind of actors"
+    )]
+    WrongStores(PersistenceId),
     /// The arbiter has stopped.
     #[error("the arbiter has stopped")]
     ArbiterStopped,
@@ -84,6 +94,9 @@ where
             source,
         })?;
     let environment = choose(&actor)?;
+    if !environment.stores.fit::<A>() {
+        return Err(StartError::WrongStores(persistence_id));
+    }
     let registration = environment.live_ids.register(&persistence_id)?;
     let (sender, receiver) = channel(MAILBOX_CAPACITY);
     let address = Addr::new(sender);

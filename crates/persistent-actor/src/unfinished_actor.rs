@@ -21,9 +21,9 @@ pub struct UnfinishedActor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnfinishedWork {
-    /// It was replaying its events.
+    /// It was replaying its events, or reading its state.
     Recovering,
-    /// Its journal had not answered; what it persisted may be stored or not.
+    /// Its store had not answered; what it persisted may be stored or not.
     Persisting {
         /// How many calls of the persist family were not handled.
         calls: usize,

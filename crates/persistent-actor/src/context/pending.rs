@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Operation, Payload, PersistenceId, SequenceNr, StorageError,
-    StorageErrorKind, Timestamp, WriteOutcome, WriterId,
+    AtomicWrite, Epoch, EventRecord, Operation, Payload, PersistenceId, Revision, SequenceNr,
+    StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 
 use crate::context::attached::{Attached, AttachedRef};
 use crate::context::cause::CauseRef;
+use crate::context::encoded::{Encoded, StateChange};
 use crate::context::persisted_events::PersistedEvents;
 use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
 
@@ -22,11 +23,11 @@ pub(crate) enum Kind {
     Async,
 }
 
-/// One call of the persist family; one that defers has no events.
+/// One call of the persist family; one that defers has no events. A state is the one event of its call.
 struct Invocation<A: PersistentActor> {
     events: PersistedEvents<A::Event>,
-    /// The encoded events, as many; empty once the fate is settled.
-    payloads: Vec<Payload>,
+    /// How they are stored; nothing once the fate is settled.
+    encoded: Encoded,
     attached: AttachedRef<A>,
     cause: CauseRef,
     state: State,
@@ -46,7 +47,7 @@ enum State {
 
 /// What became of the events of one call.
 pub(crate) enum Fate {
-    /// Stored, the first event with this number; also the fate of a call without events.
+    /// Stored, the first event with this number; with 0 it is the fate of a call that stores nothing.
     Stored { first: SequenceNr },
     /// Certainly not stored, the actor goes on.
     Rejected(RejectionCause),
@@ -118,22 +119,22 @@ impl<A: PersistentActor> PendingQueue<A> {
     pub(crate) fn push(
         &mut self,
         kind: Kind,
-        events: Vec<A::Event>,
-        encoded: Result<Vec<Payload>, RejectionCause>,
+        events: PersistedEvents<A::Event>,
+        encoded: Result<Encoded, RejectionCause>,
         cause: CauseRef,
     ) -> AttachedRef<A> {
         let attached = Attached::new();
-        let (payloads, state) = match encoded {
+        let (encoded, state) = match encoded {
             // Nothing to store, but its completion waits for its turn.
-            Ok(payloads) if payloads.is_empty() => {
-                (payloads, State::Settled(Fate::Stored { first: 0 }))
+            Ok(encoded) if encoded.is_empty() => {
+                (encoded, State::Settled(Fate::Stored { first: 0 }))
             }
-            Ok(payloads) => (payloads, State::Unsent),
-            Err(cause) => (Vec::new(), State::Settled(Fate::Rejected(cause))),
+            Ok(encoded) => (encoded, State::Unsent),
+            Err(cause) => (Encoded::NOTHING, State::Settled(Fate::Rejected(cause))),
         };
         self.invocations.push_back(Invocation {
-            events: events.into(),
-            payloads,
+            events,
+            encoded,
             attached: AttachedRef::clone(&attached),
             cause,
             state,
@@ -182,12 +183,12 @@ impl<A: PersistentActor> PendingQueue<A> {
             if !matches!(invocation.state, State::Unsent) {
                 continue;
             }
-            if !limit.takes(&invocation.payloads) && !writes.is_empty() {
+            if !limit.takes(invocation.encoded.payloads()) && !writes.is_empty() {
                 self.unsent_from = self.left + index as u64;
                 break;
             }
             let records: Vec<_> = (next..)
-                .zip(&invocation.payloads)
+                .zip(invocation.encoded.payloads())
                 .map(|(nr, payload)| EventRecord::new(nr, timestamp, writer, payload.clone()))
                 .collect();
             invocation.state = State::Sent {
@@ -202,6 +203,29 @@ impl<A: PersistentActor> PendingQueue<A> {
             );
         }
         writes
+    }
+
+    /// Gives the revision `next` to the oldest change of a state that is not yet sent; `None` if there is none.
+    pub(crate) fn take_change(
+        &mut self,
+        persistence_id: &PersistenceId,
+        next: Revision,
+    ) -> Option<StateChange> {
+        if self.failed {
+            return None;
+        }
+        let sent_before = self.index(self.unsent_from);
+        self.unsent_from = self.left + self.invocations.len() as u64;
+        let (index, invocation) = (sent_before..)
+            .zip(self.invocations.range_mut(sent_before..))
+            .find(|(_, invocation)| matches!(invocation.state, State::Unsent))?;
+        self.sent_from = self.left + index as u64;
+        self.unsent_from = self.sent_from + 1;
+        invocation.state = State::Sent {
+            first: next,
+            timestamp: Timestamp::now(),
+        };
+        invocation.encoded.as_change(persistence_id, next)
     }
 
     /// Settles the calls of the write under way by its outcomes, and gives the highest number now stored, if any.
@@ -227,7 +251,7 @@ impl<A: PersistentActor> PendingQueue<A> {
             };
             let fate = match (outcome, &failure) {
                 (WriteOutcome::Stored, _) => {
-                    highest = Some(first + invocation.payloads.len() as u64 - 1);
+                    highest = Some(first + invocation.encoded.len() as u64 - 1);
                     stored(&mut invocation.events, first, timestamp);
                     Fate::Stored { first }
                 }
@@ -255,7 +279,7 @@ impl<A: PersistentActor> PendingQueue<A> {
                     Fate::Failed { error, first }
                 }
             };
-            invocation.payloads = Vec::new();
+            invocation.encoded = Encoded::NOTHING;
             invocation.state = State::Settled(fate);
         }
         self.failed |= failure.is_some();
@@ -304,7 +328,7 @@ impl<A: PersistentActor> PendingQueue<A> {
             let error = match invocation.state {
                 State::Unsent => PersistError::ActorFailed,
                 State::Sent { .. } => in_flight(),
-                State::Settled(Fate::Stored { .. }) => unanswered(&invocation.events),
+                State::Settled(Fate::Stored { first }) => unanswered(first),
                 State::Settled(Fate::Rejected(cause)) => PersistError::Rejected(cause),
                 State::Settled(Fate::Failed { error, .. }) => PersistError::from_failure(error),
             };
@@ -319,8 +343,8 @@ fn skipped_without_reason() -> StorageError {
 }
 
 /// What became of a stored call that nobody will answer any more.
-pub(crate) fn unanswered<E>(events: &PersistedEvents<E>) -> PersistError {
-    if events.is_empty() {
+pub(crate) fn unanswered(first: SequenceNr) -> PersistError {
+    if first == 0 {
         PersistError::ActorFailed
     } else {
         PersistError::StoredUnanswered
@@ -354,7 +378,13 @@ mod tests {
     fn the_room_of_a_burst_is_given_back() {
         let mut queue = PendingQueue::<Bare>::new();
         for _ in 0..10_000 {
-            queue.push(Kind::Async, Vec::new(), Ok(Vec::new()), CauseRef::default());
+            let events = Vec::new().into();
+            queue.push(
+                Kind::Async,
+                events,
+                Ok(Encoded::NOTHING),
+                CauseRef::default(),
+            );
         }
         while queue.pop_settled().is_some() {}
         assert!(queue.is_empty());

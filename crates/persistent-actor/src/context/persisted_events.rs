@@ -1,27 +1,27 @@
-//! The events of one call, kept until their handlers have run.
+//! What one call persists, kept until its handlers have run.
 
 use std::sync::Arc;
 
-/// The events of one call; shared only once somebody listens to them.
+/// The events of one call, or the one state; shared only once somebody listens to them.
 pub(crate) enum PersistedEvents<E> {
     /// As the actor gave them.
     Owned(Vec<E>),
     /// Published to others.
     Shared(Vec<Arc<E>>),
+    /// None, because the call deletes a state.
+    Delete,
 }
 
 impl<E> PersistedEvents<E> {
-    pub(crate) fn is_empty(&self) -> bool {
-        match self {
-            PersistedEvents::Owned(events) => events.is_empty(),
-            PersistedEvents::Shared(events) => events.is_empty(),
-        }
+    pub(crate) fn is_delete(&self) -> bool {
+        matches!(self, PersistedEvents::Delete)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &E> {
         let (owned, shared) = match self {
             PersistedEvents::Owned(events) => (&events[..], &[][..]),
             PersistedEvents::Shared(events) => (&[][..], &events[..]),
+            PersistedEvents::Delete => (&[][..], &[][..]),
         };
         owned.iter().chain(shared.iter().map(|event| &**event))
     }
@@ -34,7 +34,7 @@ impl<E> PersistedEvents<E> {
         }
         match self {
             PersistedEvents::Shared(events) => events,
-            PersistedEvents::Owned(_) => &[],
+            PersistedEvents::Owned(_) | PersistedEvents::Delete => &[],
         }
     }
 }

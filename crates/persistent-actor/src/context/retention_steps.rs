@@ -84,8 +84,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         let persistence_id = self.persistence_id.clone();
         let loading = self
             .environment
-            .snapshot_store
-            .as_ref()
+            .stores
+            .snapshot_store()
             .map(|store| store.load(persistence_id.clone(), SnapshotCriteria::up_to(up_to)));
         let finding = async move {
             let found = match loading {

@@ -35,7 +35,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         let manifest = Manifest::new(A::Snapshot::MANIFEST, A::Snapshot::VERSION);
         let limit = self.environment.max_snapshot_bytes();
         let saving = match (
-            &self.environment.snapshot_store,
+            self.environment.stores.snapshot_store(),
             serializer.encode(snapshot, &manifest, limit),
         ) {
             (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
@@ -59,13 +59,14 @@ impl<A: PersistentActor> PersistentContext<A> {
     ///
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_snapshot(&mut self, sequence_nr: SequenceNr) {
+        const { assert!(A::STORED_AS.is_events(), "a durable state has no snapshots") };
         self.retention.forget(|stored| stored == sequence_nr);
         let metadata =
             SnapshotMetadata::new(self.persistence_id.clone(), sequence_nr, Timestamp::UNSET);
         let deleting = self
             .environment
-            .snapshot_store
-            .as_ref()
+            .stores
+            .snapshot_store()
             .map(|store| store.delete(metadata.clone()));
         self.store_responses.of_snapshot_store(async move {
             let result = match deleting {
@@ -83,6 +84,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     ///
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_snapshots(&mut self, criteria: SnapshotCriteria) {
+        const { assert!(A::STORED_AS.is_events(), "a durable state has no snapshots") };
         let numbers = criteria.min_sequence_nr..=criteria.max_sequence_nr;
         self.retention.forget(|stored| numbers.contains(&stored));
         let deleting = self.deleting_snapshots(criteria);
@@ -96,8 +98,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         let id = self.persistence_id.clone();
         let deleting = self
             .environment
-            .snapshot_store
-            .as_ref()
+            .stores
+            .snapshot_store()
             .map(|store| store.delete_matching(id, criteria));
         async move {
             let result = match deleting {
@@ -116,6 +118,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Numbers are never used again. A bound above the last event is refused without asking the journal.
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_messages(&mut self, to_sequence_nr: SequenceNr) {
+        const { assert!(A::STORED_AS.is_events(), "a durable state has no messages") };
         let deleting = self.deleting_messages(to_sequence_nr);
         self.store_responses.of_journal(deleting);
     }
@@ -135,8 +138,10 @@ impl<A: PersistentActor> PersistentContext<A> {
                 last_sequence_nr,
             })
         } else {
-            let journal = &self.environment.journal;
-            Ok(journal.delete_messages_to(self.persistence_id.clone(), to))
+            let journal = self.environment.stores.journal();
+            journal
+                .map(|journal| journal.delete_messages_to(self.persistence_id.clone(), to))
+                .map_err(DeleteMessagesError::from)
         };
         async move {
             let result = match deleting {

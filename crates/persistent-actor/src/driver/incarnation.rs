@@ -89,12 +89,11 @@ impl<A: PersistentActor> Incarnation<A> {
         predecessor: impl Future<Output = ()> + 'static,
     ) -> Self {
         let writer = WriterId::random();
-        let mut process = RecoveryProcess::for_writer(
-            Arc::clone(&environment),
-            persistence_id.clone(),
-            recovery,
-            writer,
-        );
+        let (stores, id) = (Arc::clone(&environment), persistence_id.clone());
+        let mut process = match A::STORED_AS.hooks() {
+            None => RecoveryProcess::for_writer(stores, id, recovery, writer),
+            Some(hooks) => RecoveryProcess::of_state(stores, id, hooks.read, true),
+        };
         let recovering = async move {
             predecessor.await;
             let step = process.next().await;
@@ -254,6 +253,11 @@ impl<A: PersistentActor> Incarnation<A> {
                     self.ctx.snapshot_sequence_nr = sequence_nr;
                     self.ctx.last_sequence_nr = sequence_nr;
                 }
+            }
+            RecoveryStep::State { revision, state } => {
+                caught(|| A::STORED_AS.give(&mut self.actor, state.as_ref()))
+                    .map_err(|message| self.recovery_panicked(message))?;
+                self.ctx.last_sequence_nr = revision;
             }
             RecoveryStep::Events(events) => {
                 for numbered in events {

@@ -45,9 +45,13 @@ impl<E: Event> EventPages<E> {
         persistence_id: PersistenceId,
         range: ReplayRange,
         max_events: u64,
-    ) -> Self {
-        let journal = environment.journal.clone();
-        Self {
+    ) -> Result<Self, RecoveryError> {
+        let journal = environment.stores.journal();
+        let journal = journal.cloned().map_err(|source| RecoveryError::Journal {
+            persistence_id: persistence_id.clone(),
+            source,
+        })?;
+        Ok(Self {
             filter: ReplayFilter::new(&journal.settings().replay_filter),
             journal,
             persistence_id,
@@ -59,7 +63,7 @@ impl<E: Event> EventPages<E> {
             given: 0,
             event: PhantomData,
             instead_of: None,
-        }
+        })
     }
 
     /// Where every event is needed, even those that may have been deleted, because a snapshot cannot be used.

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_storage_api::{
-    PersistenceId, Recovered, ReplayRange, SequenceNr, StorageError, WriterId,
+    PersistenceId, Recovered, ReplayRange, Revision, SequenceNr, StorageError, WriterId,
 };
 use actix_persistence_store_actor::RecoveryPermit;
 
 use crate::environment::Environment;
+use crate::recovery::current_state::{current_state, store_failed};
 use crate::recovery::event_pages::{EventPages, NumberedEvent};
 use crate::recovery::snapshot_search::{Found, SnapshotSearch};
+use crate::stored_as::ReadState;
 use crate::{Event, Recovery, RecoveryError, Snapshot, SnapshotOffer};
 
 /// What the next step brings to the actor.
@@ -18,6 +21,11 @@ pub(crate) enum RecoveryStep<E, S> {
     TakenOver(Recovered),
     /// The state to start from.
     Snapshot(SnapshotOffer<S>),
+    /// The current state, all there is; none after a delete.
+    State {
+        revision: Revision,
+        state: Option<E>,
+    },
     /// Events to apply, in order.
     Events(Vec<NumberedEvent<E>>),
     /// Everything asked for was given. Holds the recovery permit: to be kept until the actor has taken note.
@@ -40,6 +48,11 @@ enum Stage<E, S> {
     TakeOver(WriterId),
     /// To be started without.
     ReadHighest,
+    /// To be started for an actor that keeps no events, with the right to write or without.
+    ReadState {
+        read: ReadState<E>,
+        writes: bool,
+    },
     Snapshot {
         search: Box<SnapshotSearch<S>>,
         highest: SequenceNr,
@@ -73,6 +86,17 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         Self::starting(environment, persistence_id, recovery, Stage::ReadHighest)
     }
 
+    /// The recovery of an actor whose current state is stored, or the look at it that does not write.
+    pub(crate) fn of_state(
+        environment: Arc<Environment>,
+        persistence_id: PersistenceId,
+        read: ReadState<E>,
+        writes: bool,
+    ) -> Self {
+        let stage = Stage::ReadState { read, writes };
+        Self::starting(environment, persistence_id, Recovery::default(), stage)
+    }
+
     fn starting(
         environment: Arc<Environment>,
         persistence_id: PersistenceId,
@@ -98,9 +122,18 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                     self.stage = self.search(recovered.highest_sequence_nr);
                     return Ok(RecoveryStep::TakenOver(recovered));
                 }
+                &mut Stage::ReadState { read, writes } => {
+                    if writes {
+                        self.permit = Some(self.permit_of_state_store().await?);
+                    }
+                    let (environment, id) = (&self.environment, &self.persistence_id);
+                    let (revision, state) = current_state(environment, id, read).await?;
+                    self.stage = Stage::Completed;
+                    return Ok(RecoveryStep::State { revision, state });
+                }
                 Stage::ReadHighest => {
-                    let journal = &self.environment.journal;
-                    let highest = journal
+                    let highest = self
+                        .journal()?
                         .read_highest_sequence_nr(self.persistence_id.clone(), 0)
                         .await
                         .map_err(|source| self.journal_error(source))?;
@@ -115,7 +148,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                             instead_of,
                         } => {
                             let range = self.recovery.events_after(snapshot_sequence_nr, highest);
-                            let pages = self.pages(range).instead_of_snapshot(instead_of);
+                            let pages = self.pages(range)?.instead_of_snapshot(instead_of);
                             self.stage = Stage::Events(Box::new(pages));
                         }
                     }
@@ -132,8 +165,19 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         }
     }
 
+    async fn permit_of_state_store(&self) -> Result<RecoveryPermit, RecoveryError> {
+        let failed = |source| store_failed(&self.persistence_id, source);
+        let store = self.environment.stores.state_store().map_err(failed)?;
+        store.recovery_permit().await.map_err(failed)
+    }
+
+    fn journal(&self) -> Result<&JournalHandle, RecoveryError> {
+        let journal = self.environment.stores.journal();
+        journal.map_err(|source| self.journal_error(source))
+    }
+
     async fn take_over(&mut self, writer: WriterId) -> Result<Recovered, RecoveryError> {
-        let journal = &self.environment.journal;
+        let journal = self.journal()?;
         let permit = journal.recovery_permit().await;
         let permit = permit.map_err(|source| self.journal_error(source))?;
         let recovered = journal.recover(self.persistence_id.clone(), writer).await;
@@ -154,7 +198,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         }
     }
 
-    fn pages(&self, range: ReplayRange) -> EventPages<E> {
+    fn pages(&self, range: ReplayRange) -> Result<EventPages<E>, RecoveryError> {
         EventPages::new(
             &self.environment,
             self.persistence_id.clone(),

@@ -52,7 +52,7 @@ impl<S: Snapshot> SnapshotSearch<S> {
         recovery: &Recovery,
         highest_sequence_nr: SequenceNr,
     ) -> Self {
-        let store = environment.snapshot_store.as_ref();
+        let store = environment.stores.snapshot_store();
         let is_optional = store.is_some_and(|store| store.settings().snapshot_is_optional);
         Self {
             criteria: recovery.snapshot_criteria(),
@@ -144,7 +144,7 @@ impl<S: Snapshot> SnapshotSearch<S> {
     }
 
     async fn load(&self) -> Result<Option<SnapshotRecord>, RecoveryError> {
-        let store = match &self.environment.snapshot_store {
+        let store = match self.environment.stores.snapshot_store() {
             Some(store) if !S::NEVER => store,
             _ => return Ok(None),
         };
@@ -166,7 +166,12 @@ impl<S: Snapshot> SnapshotSearch<S> {
                 .with_message(message)
         };
         // As in Akka, the limit of the journal is that of its snapshots too; the store's own may be shorter.
-        let limit = self.environment.journal.settings().recovery_event_timeout;
+        let limit = self
+            .environment
+            .stores
+            .journal()?
+            .settings()
+            .recovery_event_timeout;
         let loading = store.load(self.persistence_id.clone(), self.criteria);
         let loaded = tokio::time::timeout(limit, loading).await.map_err(|_| {
             let message =

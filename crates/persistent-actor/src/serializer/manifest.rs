@@ -25,21 +25,19 @@ impl Manifest {
         &self.text
     }
 
-    /// Accepts this name at this version or a lower one, which serde reads by its own rules.
-    pub(super) fn check_stored(&self, stored: &str) -> Result<(), DecodeError> {
-        let known = stored == &*self.text
-            || stored.rsplit_once(":v").is_some_and(|(name, version)| {
-                name == self.name
-                    && version
-                        .parse::<u32>()
-                        .is_ok_and(|version| version >= 1 && version <= self.version)
-            });
-        if known {
-            return Ok(());
+    /// The version of what is stored: this name at this version or a lower one is accepted.
+    pub(crate) fn stored_version(&self, stored: &str) -> Result<u32, DecodeError> {
+        if stored == &*self.text {
+            return Ok(self.version);
         }
-        Err(DecodeError::UnknownManifest {
-            found: stored.to_owned(),
-            expected: self.text.to_string(),
-        })
+        stored
+            .rsplit_once(":v")
+            .filter(|(name, _)| *name == self.name)
+            .and_then(|(_, version)| version.parse().ok())
+            .filter(|version| (1..=self.version).contains(version))
+            .ok_or_else(|| DecodeError::UnknownManifest {
+                found: stored.to_owned(),
+                expected: self.text.to_string(),
+            })
     }
 }

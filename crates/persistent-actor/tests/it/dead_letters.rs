@@ -123,7 +123,10 @@ where
     A: PersistentActor + Handler<Delete>,
 {
     let world = World::new();
-    let environment = Arc::new(Environment::new(world.environment.journal.clone(), None));
+    let environment = Arc::new(Environment::new(
+        world.environment.stores.journal().unwrap().clone(),
+        None,
+    ));
     let letters = environment.dead_letters.subscribe();
     let bare = World {
         storage: world.storage,

@@ -111,7 +111,13 @@ fn an_actor_that_does_not_recover_in_time_is_named_and_its_askers_get_closed() {
 
             // The answer that was waited for comes to nobody.
             held.journal.set(Stall::Nothing);
-            held.world.environment.journal.drained().await;
+            held.world
+                .environment
+                .stores
+                .journal()
+                .unwrap()
+                .drained()
+                .await;
             assert!(held.world.environment.live_ids.is_empty());
             assert_eq!(held.log.take(), [""; 0]);
         });

@@ -108,7 +108,7 @@ fn a_snapshot_that_cannot_be_decoded_is_named_in_the_error() {
 fn loading_without_a_store_is_an_error_that_says_so() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
-        let journal = world.environment.journal.clone();
+        let journal = world.environment.stores.journal().unwrap().clone();
         let bare = World {
             environment: Arc::new(Environment::new(journal, None)),
             storage: world.storage,

@@ -7,6 +7,7 @@ mod dead_letters;
 mod deleting_messages;
 mod draining;
 mod draining_recoveries;
+mod durable_state;
 mod failures;
 mod faulty_stores;
 mod foreign_journal;

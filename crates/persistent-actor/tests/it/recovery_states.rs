@@ -97,7 +97,16 @@ fn nothing_but_the_recovery_reaches_an_actor_until_it_has_completed() {
                 |_| {},
             );
             let permit = match wait {
-                Wait::Permit => Some(world.environment.journal.recovery_permit().await.unwrap()),
+                Wait::Permit => Some(
+                    world
+                        .environment
+                        .stores
+                        .journal()
+                        .unwrap()
+                        .recovery_permit()
+                        .await
+                        .unwrap(),
+                ),
                 _ => None,
             };
 

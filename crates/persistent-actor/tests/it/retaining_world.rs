@@ -73,8 +73,8 @@ impl Process {
         loop {
             let calls = self.stores.calls().len();
             let environment = &self.world.environment;
-            environment.journal.drained().await;
-            if let Some(snapshots) = &environment.snapshot_store {
+            environment.stores.journal().unwrap().drained().await;
+            if let Some(snapshots) = environment.stores.snapshot_store() {
                 snapshots.drained().await;
             }
             // The actor takes note of what the stores answered before it takes the next command.

@@ -134,7 +134,7 @@ fn snapshots_are_deleted_by_number_and_by_criteria() {
 fn a_snapshot_over_the_limit_or_without_a_store_is_answered_with_a_failure() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
-        let journal = world.environment.journal.clone();
+        let journal = world.environment.stores.journal().unwrap().clone();
         let bare = World {
             environment: std::sync::Arc::new(Environment::new(journal, None)),
             storage: world.storage,

@@ -106,7 +106,7 @@ fn the_jar_breaks_and_is_there_again_without_the_shard() {
     let expected = [
         "1 pieces",
         "rejected, the jar goes on",
-        "the event was rejected",
+        "the write was rejected",
         "dropped: Err(MailboxError(Mailbox has closed))",
         "2 pieces",
         "an actor with the persistence id \"Jar|kitchen\" is already running",

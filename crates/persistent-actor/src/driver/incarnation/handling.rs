@@ -1,8 +1,10 @@
 //! What happens to a call whose fate is known.
 
 use crate::context::pending::{Fate, Settled, fail, unanswered};
+use crate::context::persisted_events::PersistedEvents;
 use crate::driver::incarnation::{Failure, Incarnation};
 use crate::error_chain::ErrorChain;
+use crate::stored_as::StateHooks;
 use crate::{PersistError, PersistentActor, RejectionCause};
 
 impl<A: PersistentActor> Incarnation<A> {
@@ -28,7 +30,7 @@ impl<A: PersistentActor> Incarnation<A> {
             cause,
             ..
         } = settled;
-        let unanswered = unanswered(&events);
+        let unanswered = unanswered(first);
         let handlers = attached.borrow_mut().take_handlers();
         let handled = self.caused_turn(&cause, move |actor, ctx| {
             let mut handlers = handlers;
@@ -38,6 +40,10 @@ impl<A: PersistentActor> Incarnation<A> {
                 for handler in &mut handlers {
                     handler(actor, event, ctx);
                 }
+            }
+            if let Some(hooks) = Self::deletes(&events) {
+                ctx.last_sequence_nr = first;
+                (hooks.on_none)(actor);
             }
         });
         // One by one, because each may attach another one.
@@ -65,13 +71,19 @@ impl<A: PersistentActor> Incarnation<A> {
             sequence_nr = self.ctx.last_sequence_nr + 1,
             manifest = self.ctx.event_manifest(),
             error = %ErrorChain(&cause),
-            "an event was rejected"
+            "a write was rejected"
         );
-        let told = settled.events.iter().try_for_each(|event| {
-            self.caused_turn(&settled.cause, |actor, ctx| {
-                actor.on_persist_rejected(&cause, event, ctx);
-            })
-        });
+        let deletes = Self::deletes(&settled.events);
+        let told = match deletes {
+            Some(hooks) => self.caused_turn(&settled.cause, |actor, ctx| {
+                (hooks.on_delete_rejected)(actor, &cause, ctx);
+            }),
+            None => settled.events.iter().try_for_each(|event| {
+                self.caused_turn(&settled.cause, |actor, ctx| {
+                    actor.on_persist_rejected(&cause, event, ctx);
+                })
+            }),
+        };
         let error = PersistError::Rejected(cause);
         fail(&settled.attached, &settled.cause, error);
         told
@@ -85,10 +97,19 @@ impl<A: PersistentActor> Incarnation<A> {
             error = %ErrorChain(&error),
             "persisting failed, the actor stops and will be recovered"
         );
-        let told = settled.events.iter().next().map_or(Ok(()), |event| {
-            self.turn_with(|actor, _| actor.on_persist_failure(&error, event, first))
+        let told = self.turn_with(|actor, _| {
+            if let Some(hooks) = Self::deletes(&settled.events) {
+                (hooks.on_delete_failure)(actor, &error, first);
+            } else if let Some(event) = settled.events.iter().next() {
+                actor.on_persist_failure(&error, event, first);
+            }
         });
         fail(&settled.attached, &settled.cause, error);
         told.err().unwrap_or_else(|| self.failure(false))
+    }
+
+    /// Whom to tell about the delete of a state; `None` if it is something else that was persisted.
+    fn deletes(events: &PersistedEvents<A::Event>) -> Option<&'static StateHooks<A>> {
+        A::STORED_AS.hooks().filter(|_| events.is_delete())
     }
 }

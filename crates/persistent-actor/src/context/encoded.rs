@@ -1,0 +1,64 @@
+//! What a call persists, as it is stored.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{Payload, PersistenceId, Revision, StateUpdate};
+
+/// The encoded form of one call; numbers are given when it is sent.
+pub(crate) enum Encoded {
+    /// Events; none for a call that defers.
+    Events(Vec<Payload>),
+    /// A state, in place of the one before.
+    State {
+        payload: Payload,
+        tags: Vec<Arc<str>>,
+    },
+    /// The delete of a state.
+    Delete,
+}
+
+/// What is asked of a state store.
+pub(crate) enum StateChange {
+    /// To put a state in place of the one before.
+    Upsert(StateUpdate),
+    /// To put a tombstone there.
+    Delete(PersistenceId, Revision),
+}
+
+impl Encoded {
+    pub(crate) const NOTHING: Self = Encoded::Events(Vec::new());
+
+    /// How many sequence numbers or revisions it takes.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Encoded::Events(payloads) => payloads.len(),
+            Encoded::State { .. } | Encoded::Delete => 1,
+        }
+    }
+
+    /// Whether there is nothing to store.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// What is stored one by one.
+    pub(crate) fn payloads(&self) -> &[Payload] {
+        match self {
+            Encoded::Events(payloads) => payloads,
+            Encoded::State { payload, .. } => std::slice::from_ref(payload),
+            Encoded::Delete => &[],
+        }
+    }
+
+    /// The change of a state that this is; `None` for events.
+    pub(crate) fn as_change(&self, id: &PersistenceId, revision: Revision) -> Option<StateChange> {
+        match self {
+            Encoded::Events(_) => None,
+            Encoded::State { payload, tags } => {
+                let update = StateUpdate::new(id.clone(), revision, payload.clone());
+                Some(StateChange::Upsert(update.with_tags(tags.iter().cloned())))
+            }
+            Encoded::Delete => Some(StateChange::Delete(id.clone(), revision)),
+        }
+    }
+}

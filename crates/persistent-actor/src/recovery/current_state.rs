@@ -1,0 +1,40 @@
+//! Reads and decodes the current state of one id.
+
+use actix_persistence_storage_api::{PersistenceId, Revision, StateRecord, StorageError};
+
+use crate::environment::Environment;
+use crate::serializer::Manifest;
+use crate::stored_as::ReadState;
+use crate::{Event, RecoveryError, StoredState};
+
+/// Gives the state and its revision; no state after a delete, and revision 0 as well if there never was one.
+pub(crate) async fn current_state<S: Event>(
+    environment: &Environment,
+    persistence_id: &PersistenceId,
+    read: ReadState<S>,
+) -> Result<(Revision, Option<S>), RecoveryError> {
+    let failed = |source| store_failed(persistence_id, source);
+    let store = environment.stores.state_store().map_err(failed)?;
+    let current = store.get(persistence_id.clone()).await.map_err(failed)?;
+    let decode = |record: StateRecord| {
+        let manifest = Manifest::new(S::MANIFEST, S::VERSION);
+        let payload = &record.payload;
+        StoredState::new(payload, &manifest, environment.max_event_bytes())
+            .and_then(read)
+            .map_err(|source| RecoveryError::State {
+                persistence_id: persistence_id.clone(),
+                revision: current.revision,
+                serializer_id: payload.serializer_id,
+                manifest: payload.manifest.to_string(),
+                source,
+            })
+    };
+    Ok((current.revision, current.state.map(decode).transpose()?))
+}
+
+pub(crate) fn store_failed(persistence_id: &PersistenceId, source: StorageError) -> RecoveryError {
+    RecoveryError::StateStore {
+        persistence_id: persistence_id.clone(),
+        source,
+    }
+}

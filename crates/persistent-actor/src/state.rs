@@ -1,0 +1,76 @@
+//! What an actor stores that keeps no events: its current state.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{DecodeError, Event, Serializer, StoredState};
+
+/// The state of an actor that is stored as it is now, not as the events that led to it.
+///
+/// The manifest is what stands in the store beside every state, so it must stay the same when the Rust type is renamed
+/// or moved. Raise the version when the encoded form changes in a way that older programs cannot read: a program refuses
+/// to recover from a state of a version above its own.
+///
+/// What is stored need not have the shape that the actor works with: `#[serde(from = "Stored", into = "Stored")]` stores
+/// another type in its place. States of older versions are decoded by serde unless [`from_stored`](Self::from_stored)
+/// reads them in another way.
+///
+/// ```
+/// use actix_persistence_persistent_actor::{DecodeError, State, StoredState};
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize)]
+/// struct Post {
+///     title: String,
+///     paragraphs: Vec<String>,
+/// }
+///
+/// impl State for Post {
+///     const MANIFEST: &'static str = "blog.post";
+///     const VERSION: u32 = 2;
+///
+///     fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
+///         /// Until version 1 the text was in one piece.
+///         #[derive(Deserialize)]
+///         struct Post1 {
+///             title: String,
+///             text: String,
+///         }
+///         if stored.version() > 1 {
+///             return stored.decode();
+///         }
+///         let Post1 { title, text } = stored.decode()?;
+///         Ok(Post { title, paragraphs: text.lines().map(str::to_owned).collect() })
+///     }
+/// }
+/// ```
+pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
+    /// The stable name of this type in every store; not a Rust type name.
+    const MANIFEST: &'static str;
+    /// The version of the encoded form, from 1.
+    const VERSION: u32;
+    /// How to encode; `None` leaves it to the state store's setting `serializer`. What was stored decides when reading.
+    const SERIALIZER: Option<Serializer> = None;
+
+    /// By what queries find this state; they replace those of the state before. No order, no duplicates.
+    ///
+    /// Where the store keeps no tags, a state with tags is rejected.
+    fn tags(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Makes the state of what is stored; asked for every stored state of this name up to this version.
+    ///
+    /// # Errors
+    /// [`DecodeError`] makes the recovery fail; [`StoredState::refuse`] makes one.
+    fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
+        stored.decode()
+    }
+}
+
+/// To the run loop, a state is the event that replaces everything before it.
+impl<S: State> Event for S {
+    const MANIFEST: &'static str = <S as State>::MANIFEST;
+    const VERSION: u32 = <S as State>::VERSION;
+    const SERIALIZER: Option<Serializer> = <S as State>::SERIALIZER;
+}

@@ -1,0 +1,58 @@
+//! How an actor is stored: by its events, or by its current state.
+
+use std::fmt;
+
+use actix_persistence_storage_api::Revision;
+
+use crate::{
+    DecodeError, PersistError, PersistentActor, PersistentContext, RejectionCause, StoredState,
+};
+
+/// Which of the two; part of [`PersistentActor`] and made by this crate only.
+pub struct StoredAs<A: PersistentActor>(Option<&'static StateHooks<A>>);
+
+/// What the run loop asks of an actor whose state is stored, beyond what it asks of every persistent actor.
+pub(crate) struct StateHooks<A: PersistentActor> {
+    pub(crate) plugin_id: fn(&A) -> Option<String>,
+    pub(crate) tags: fn(&A::Event) -> Vec<String>,
+    pub(crate) read: ReadState<A::Event>,
+    /// There is no state, because it was deleted or never stored.
+    pub(crate) on_none: fn(&mut A),
+    pub(crate) on_delete_failure: fn(&mut A, &PersistError, Revision),
+    pub(crate) on_delete_rejected: fn(&mut A, &RejectionCause, &mut PersistentContext<A>),
+}
+
+/// Makes a state of what is stored.
+pub(crate) type ReadState<S> = fn(StoredState<'_>) -> Result<S, DecodeError>;
+
+impl<A: PersistentActor> StoredAs<A> {
+    pub(crate) const EVENTS: Self = Self(None);
+
+    pub(crate) const fn state(hooks: &'static StateHooks<A>) -> Self {
+        Self(Some(hooks))
+    }
+
+    pub(crate) const fn is_events(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// What to ask of an actor whose state is stored; `None` for one that is stored by its events.
+    pub(crate) const fn hooks(&self) -> Option<&'static StateHooks<A>> {
+        self.0
+    }
+
+    /// Lets the actor take note of the stored state; of none at all if there is none.
+    pub(crate) fn give(&self, actor: &mut A, state: Option<&A::Event>) {
+        match (state, self.hooks()) {
+            (Some(state), _) => actor.on_event(state),
+            (None, Some(hooks)) => (hooks.on_none)(actor),
+            (None, None) => {}
+        }
+    }
+}
+
+impl<A: PersistentActor> fmt::Debug for StoredAs<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.is_events() { "events" } else { "state" })
+    }
+}

@@ -1,0 +1,60 @@
+//! A state as it came from its store, not yet decoded.
+
+use std::fmt;
+
+use actix_persistence_storage_api::Payload;
+use serde::de::DeserializeOwned;
+
+use crate::DecodeError;
+use crate::serializer::{Manifest, decode_as};
+
+/// What is stored of a state: bytes, and the version of the type they were encoded from.
+pub struct StoredState<'a> {
+    payload: &'a Payload,
+    version: u32,
+    limit: usize,
+}
+
+impl<'a> StoredState<'a> {
+    /// Refuses what is not of this name, or of a higher version.
+    pub(crate) fn new(
+        payload: &'a Payload,
+        manifest: &Manifest,
+        limit: usize,
+    ) -> Result<Self, DecodeError> {
+        let version = manifest.stored_version(&payload.manifest)?;
+        Ok(Self {
+            payload,
+            version,
+            limit,
+        })
+    }
+
+    /// The version it was stored with: from 1 to the [`VERSION`](crate::State::VERSION) of the type.
+    pub fn version(&self) -> u32 {
+        self.version
+    }
+
+    /// Decodes the bytes as a value of this type, with the serializer that wrote them.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if they are too many or no such value.
+    pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
+        decode_as(self.payload, self.limit)
+    }
+
+    /// Says that no state can be made of this; the reason is logged, so it should name no data.
+    pub fn refuse(&self, reason: impl Into<String>) -> DecodeError {
+        DecodeError::Refused(reason.into())
+    }
+}
+
+/// Without the bytes, so that no payload gets into a log by accident.
+impl fmt::Debug for StoredState<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredState")
+            .field("manifest", &self.payload.manifest)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,122 @@
+//! Where actors are stored.
+
+use std::fmt;
+
+use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_snapshot_actor::SnapshotHandle;
+use actix_persistence_state_actor::StateHandle;
+use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
+
+use crate::PersistentActor;
+
+/// The stores of actors of one kind.
+#[derive(Clone)]
+pub enum Stores {
+    /// Of actors that are stored by their events.
+    Events {
+        /// Where events go.
+        journal: JournalHandle,
+        /// Where snapshots go; without one, saving a snapshot fails and recovery replays every event.
+        snapshot_store: Option<SnapshotHandle>,
+    },
+    /// Of actors whose [current state](crate::DurableState) is stored.
+    State(StateHandle),
+}
+
+impl Stores {
+    /// Whether actors of this type are stored in such stores.
+    pub(crate) fn fit<A: PersistentActor>(&self) -> bool {
+        matches!(self, Stores::Events { .. }) == A::STORED_AS.is_events()
+    }
+
+    /// Where events go.
+    ///
+    /// # Errors
+    /// [`Unsupported`](StorageErrorKind::Unsupported) of actors whose state is stored.
+    pub fn journal(&self) -> Result<&JournalHandle, StorageError> {
+        match self {
+            Stores::Events { journal, .. } => Ok(journal),
+            Stores::State(_) => Err(unsupported(
+                Operation::Recover,
+                "a durable state has no journal",
+            )),
+        }
+    }
+
+    /// Where snapshots go, if anywhere.
+    pub fn snapshot_store(&self) -> Option<&SnapshotHandle> {
+        match self {
+            Stores::Events { snapshot_store, .. } => snapshot_store.as_ref(),
+            Stores::State(_) => None,
+        }
+    }
+
+    /// Where states go.
+    ///
+    /// # Errors
+    /// [`Unsupported`](StorageErrorKind::Unsupported) of actors that are stored by their events.
+    pub fn state_store(&self) -> Result<&StateHandle, StorageError> {
+        match self {
+            Stores::State(store) => Ok(store),
+            Stores::Events { .. } => Err(unsupported(
+                Operation::GetState,
+                "the actor was given a journal, not a state store",
+            )),
+        }
+    }
+
+    /// Whether several events are stored together or not at all.
+    pub(crate) fn has_atomic_batches(&self) -> bool {
+        match self {
+            Stores::Events { journal, .. } => journal.capabilities().atomic_batches,
+            Stores::State(_) => false,
+        }
+    }
+
+    /// Whether the tags of a state are kept.
+    pub(crate) fn has_tags(&self) -> bool {
+        match self {
+            Stores::Events { .. } => false,
+            Stores::State(store) => store.capabilities().tags,
+        }
+    }
+
+    /// What a write is for them.
+    pub(crate) fn write_operation(&self) -> Operation {
+        match self {
+            Stores::Events { .. } => Operation::WriteMessages,
+            Stores::State(_) => Operation::UpsertState,
+        }
+    }
+}
+
+fn unsupported(operation: Operation, message: &str) -> StorageError {
+    StorageError::new(StorageErrorKind::Unsupported, operation)
+        .not_stored()
+        .with_message(message)
+}
+
+/// Shows the plugin ids only.
+impl fmt::Debug for Stores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stores::Events {
+                journal,
+                snapshot_store,
+            } => {
+                let snapshots = snapshot_store.as_ref();
+                f.debug_struct("Events")
+                    .field("journal", &journal.settings().plugin_id)
+                    .field(
+                        "snapshot_store",
+                        &snapshots.map(|s| &s.settings().plugin_id),
+                    )
+                    .finish()
+            }
+            Stores::State(store) => f
+                .debug_tuple("State")
+                .field(&store.settings().plugin_id)
+                .finish(),
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What an actor guarantees whose current state is stored, on the memory plugin behind the real store actor.
+
+mod deleting;
+mod failures;
+mod memo;
+mod persisting;
+mod recovery;
+mod schema_evolution;
+mod scripted_states;
+mod slow_reads;
+mod state_world;
+mod turns;

@@ -1,0 +1,183 @@
+//! What older programs stored is read, and what is stored need not look like what the actor works with.
+
+use actix::{Actor, Handler, Message};
+use actix_persistence_persistent_actor::{
+    DecodeError, DurableState, PersistError, PersistentContext, Reply, State, StoredState,
+};
+use actix_persistence_storage_api::{Payload, PersistenceId};
+use serde::{Deserialize, Serialize};
+
+use super::state_world::StateWorld;
+use crate::tally::{Log, chain};
+use crate::world::run;
+
+/// Since version 3 it has paragraphs; since version 2 it may have a subtitle.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
+struct Post {
+    title: String,
+    paragraphs: Vec<String>,
+}
+
+/// How a post is stored: nobody but the store sees it.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    t: String,
+    #[serde(default)]
+    p: Vec<String>,
+}
+
+impl From<Stored> for Post {
+    fn from(stored: Stored) -> Self {
+        Self {
+            title: stored.t,
+            paragraphs: stored.p,
+        }
+    }
+}
+
+impl From<Post> for Stored {
+    fn from(post: Post) -> Self {
+        Self {
+            t: post.title,
+            p: post.paragraphs,
+        }
+    }
+}
+
+/// What version 1 stored.
+#[derive(Deserialize)]
+struct Post1 {
+    title: String,
+    text: String,
+}
+
+impl State for Post {
+    const MANIFEST: &'static str = "test.post";
+    const VERSION: u32 = 3;
+
+    fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
+        if stored.version() > 1 {
+            return stored.decode();
+        }
+        let Post1 { title, text } = stored.decode()?;
+        if title.is_empty() {
+            return Err(stored.refuse("a post of version 1 has no title"));
+        }
+        let paragraphs = text.lines().map(str::to_owned).collect();
+        Ok(Post { title, paragraphs })
+    }
+}
+
+struct BlogPost {
+    log: Log,
+    post: Option<Post>,
+}
+
+impl Actor for BlogPost {
+    type Context = PersistentContext<Self>;
+}
+
+impl DurableState for BlogPost {
+    type State = Post;
+
+    fn persistence_id(&self) -> PersistenceId {
+        PersistenceId::of("BlogPost", "1")
+    }
+
+    fn on_state(&mut self, state: Option<&Post>) {
+        self.post = state.cloned();
+    }
+
+    fn on_recovery_failure(&mut self, error: &actix_persistence_persistent_actor::RecoveryError) {
+        self.log.add(chain(error));
+    }
+}
+
+#[derive(Message)]
+#[rtype(result = "Result<Option<Post>, PersistError>")]
+struct Retitle(&'static str);
+
+impl Handler<Retitle> for BlogPost {
+    type Result = Reply<Retitle>;
+
+    fn handle(&mut self, Retitle(title): Retitle, ctx: &mut Self::Context) -> Self::Result {
+        let before = self.post.clone();
+        let paragraphs = before.clone().map_or(Vec::new(), |post| post.paragraphs);
+        let title = title.to_owned();
+        ctx.persist(Post { title, paragraphs })
+            .reply(|_| Ok(before))
+    }
+}
+
+/// A world in which this is stored, as JSON.
+async fn with(manifest: &str, json: &'static str) -> StateWorld {
+    let world = StateWorld::new();
+    let id = PersistenceId::of("BlogPost", "1");
+    world.store(&id, Payload::new(2, manifest, json)).await;
+    world
+}
+
+/// What the actor had recovered.
+async fn recovered(world: &StateWorld) -> Post {
+    let factory = || BlogPost {
+        log: Log::default(),
+        post: None,
+    };
+    let blog = world.start(factory).unwrap();
+    blog.send(Retitle("new")).await.unwrap().unwrap().unwrap()
+}
+
+fn post(title: &str, paragraphs: &[&str]) -> Post {
+    Post {
+        title: title.to_owned(),
+        paragraphs: paragraphs.iter().map(|&text| text.to_owned()).collect(),
+    }
+}
+
+#[test]
+fn a_state_of_an_older_version_is_read_as_its_type_says() {
+    run(|| async {
+        let world = with("test.post:v1", r#"{"title":"old","text":"a\nb"}"#).await;
+        assert_eq!(recovered(&world).await, post("old", &["a", "b"]));
+    });
+}
+
+#[test]
+fn fields_that_an_older_version_lacks_have_their_defaults() {
+    run(|| async {
+        let world = with("test.post:v2", r#"{"t":"old"}"#).await;
+        assert_eq!(recovered(&world).await, post("old", &[]));
+    });
+}
+
+#[test]
+fn what_is_stored_is_the_type_that_the_state_is_turned_into() {
+    run(|| async {
+        let world = with("test.post:v3", r#"{"t":"old","p":["a"]}"#).await;
+        assert_eq!(recovered(&world).await, post("old", &["a"]));
+        let id = PersistenceId::of("BlogPost", "1");
+        let stored = world.stored(&id).await;
+        let payload = stored.state.unwrap().payload;
+        assert_eq!((stored.revision, &*payload.manifest), (2, "test.post:v3"));
+        let stored: Stored = rmp_serde::from_slice(&payload.bytes).unwrap();
+        assert_eq!((stored.t.as_str(), stored.p), ("new", vec!["a".to_owned()]));
+    });
+}
+
+#[test]
+fn what_the_type_refuses_fails_the_recovery_with_its_reason() {
+    run(|| async {
+        let world = with("test.post:v1", r#"{"title":"","text":""}"#).await;
+        let log = Log::default();
+        let made = log.clone();
+        let blog = world.start(move || BlogPost {
+            log: made.clone(),
+            post: None,
+        });
+        blog.unwrap().send(Retitle("new")).await.unwrap_err();
+        let expected = "could not decode the state of \"BlogPost|1\" at revision 1, stored by serializer 2 \
+                        as \"test.post:v1\": the type refuses it: a post of version 1 has no title";
+        assert_eq!(log.take(), [expected]);
+    });
+}
