@@ -56,6 +56,7 @@ pub(crate) enum Capability {
     Metadata,
     Tags,
     Reset,
+    Queries,
 }
 
 /// Makes a [`Case`] of an async function and the clauses that it proves.
@@ -111,6 +112,7 @@ impl Capability {
             Capability::Metadata => "metadata",
             Capability::Tags => "tags",
             Capability::Reset => "reset",
+            Capability::Queries => "queries",
         }
     }
 }

@@ -75,7 +75,7 @@ impl Kit {
         self
     }
 
-    /// Adds `durable_state_store_spec` on the state stores of a fixture.
+    /// Adds `durable_state_store_spec` and `state_queries_spec` on the state stores of a fixture.
     #[must_use]
     pub fn state_store(mut self, prefix: &str, fixture: impl StateStoreFixture) -> Self {
         let expected_ignored = fixture.expected_ignored();

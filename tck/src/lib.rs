@@ -11,6 +11,7 @@ mod journal_serialization_spec;
 mod journal_spec;
 mod snapshot_store_serialization_spec;
 mod snapshot_store_spec;
+mod state_queries_spec;
 
 mod bytes_like_random;
 mod failure;
@@ -18,6 +19,7 @@ mod journal_steps;
 mod my_payload;
 mod odd_texts;
 mod parallel;
+mod query_steps;
 mod snapshot_steps;
 mod state_steps;
 mod subject;

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use crate::case::{Capability, Spec};
 use crate::failure::Failure;
 use crate::{BoxError, durable_state_store_spec, journal_serialization_spec, journal_spec};
-use crate::{snapshot_store_serialization_spec, snapshot_store_spec};
+use crate::{snapshot_store_serialization_spec, snapshot_store_spec, state_queries_spec};
 
 /// A kind of store that the kit has specs for.
 #[async_trait]
@@ -85,6 +85,7 @@ impl UnderTest for dyn Journal {
             Capability::Metadata => declared.metadata,
             Capability::Tags => declared.tags,
             Capability::Reset => declared.reset,
+            Capability::Queries => false,
         }
     }
 }
@@ -103,14 +104,18 @@ impl UnderTest for dyn SnapshotStore {
     fn declares(&self, capability: Capability) -> bool {
         match capability {
             Capability::Metadata => self.capabilities().metadata,
-            Capability::AtomicBatches | Capability::Tags | Capability::Reset => false,
+            Capability::AtomicBatches
+            | Capability::Tags
+            | Capability::Reset
+            | Capability::Queries => false,
         }
     }
 }
 
 #[async_trait]
 impl UnderTest for dyn StateStore {
-    const SPECS: &'static [Spec<Self>] = &[durable_state_store_spec::SPEC];
+    const SPECS: &'static [Spec<Self>] =
+        &[durable_state_store_spec::SPEC, state_queries_spec::SPEC];
 
     async fn make_ready(&self) -> Result<(), StorageError> {
         self.initialize().await
@@ -119,6 +124,7 @@ impl UnderTest for dyn StateStore {
     fn declares(&self, capability: Capability) -> bool {
         match capability {
             Capability::Tags => self.capabilities().tags,
+            Capability::Queries => self.queries().is_some(),
             Capability::AtomicBatches | Capability::Metadata | Capability::Reset => false,
         }
     }

@@ -1,19 +1,28 @@
 //! The state store.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
     CurrentState, Operation, PersistenceId, Revision, RevisionConflict, StateCapabilities,
-    StateRecord, StateStore, StateUpdate, StorageError, Timestamp,
+    StateQueries, StateRecord, StateStore, StateUpdate, StorageError, Timestamp,
 };
 use async_trait::async_trait;
 
-type ById = HashMap<PersistenceId, Entry>;
+mod queries;
 
 /// Every state of a storage behind the one lock of its state stores.
-pub(crate) type States = Mutex<ById>;
+pub(crate) type States = Mutex<StoredStates>;
+
+/// What is stored, and in which order it changed.
+#[derive(Default)]
+pub(crate) struct StoredStates {
+    by_id: BTreeMap<PersistenceId, Entry>,
+    /// Every id by the number of its last change.
+    by_ordering: BTreeMap<i64, PersistenceId>,
+    last_ordering: i64,
+}
 
 /// A state store in memory, with every capability but those that need SQL, and no limits.
 ///
@@ -28,6 +37,8 @@ pub(crate) struct Entry {
     current: CurrentState,
     /// Of the state or the tombstone.
     timestamp: Timestamp,
+    /// The number of this change: one more than that of the change before, of whichever id.
+    ordering: i64,
 }
 
 impl MemoryStateStore {
@@ -40,7 +51,7 @@ impl MemoryStateStore {
         Self { states }
     }
 
-    fn lock(&self) -> MutexGuard<'_, ById> {
+    fn lock(&self) -> MutexGuard<'_, StoredStates> {
         self.states
             .lock()
             .expect("nothing panics while it holds the lock")
@@ -55,7 +66,7 @@ impl MemoryStateStore {
         make: impl FnOnce(Timestamp) -> CurrentState,
     ) -> Result<(), StorageError> {
         let mut states = self.lock();
-        let before = states.get(&persistence_id);
+        let before = states.by_id.get(&persistence_id);
         let found = before.map_or(0, |entry| entry.current.revision);
         let Some(expected) = revision.checked_sub(1) else {
             return Err(StorageError::revision_0(operation, persistence_id));
@@ -70,8 +81,31 @@ impl MemoryStateStore {
         }
         let timestamp = timestamp_after(before.map(|entry| entry.timestamp));
         let current = make(timestamp);
-        states.insert(persistence_id, Entry { current, timestamp });
+        states.put(persistence_id, current, timestamp);
         Ok(())
+    }
+}
+
+impl StoredStates {
+    fn put(&mut self, persistence_id: PersistenceId, current: CurrentState, timestamp: Timestamp) {
+        self.last_ordering += 1;
+        let entry = Entry {
+            current,
+            timestamp,
+            ordering: self.last_ordering,
+        };
+        self.remove(&persistence_id);
+        self.by_ordering
+            .insert(entry.ordering, persistence_id.clone());
+        self.by_id.insert(persistence_id, entry);
+    }
+
+    fn remove(&mut self, persistence_id: &PersistenceId) -> bool {
+        let Some(entry) = self.by_id.remove(persistence_id) else {
+            return false;
+        };
+        self.by_ordering.remove(&entry.ordering);
+        true
     }
 }
 
@@ -96,7 +130,7 @@ impl StateStore for MemoryStateStore {
 
     async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
         let states = self.lock();
-        let entry = states.get(persistence_id);
+        let entry = states.by_id.get(persistence_id);
         Ok(entry.map_or(CurrentState::NEVER_SEEN, |entry| entry.current.clone()))
     }
 
@@ -131,11 +165,15 @@ impl StateStore for MemoryStateStore {
     }
 
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
-        Ok(self.lock().remove(persistence_id).is_some())
+        Ok(self.lock().remove(persistence_id))
     }
 
     fn capabilities(&self) -> StateCapabilities {
         StateCapabilities::default().with_tags()
+    }
+
+    fn queries(&self) -> Option<&dyn StateQueries> {
+        Some(self)
     }
 }
 

@@ -15,6 +15,15 @@ use crate::{CurrentState, PersistenceId, StateOffset, StorageError, Timestamp};
 pub trait StateQueries: Send + Sync {
     /// Gives ids that have a state, in the order of their bytes.
     ///
+    /// # Contract
+    /// - **D-IDS-1**: gives each id once, in the order of their bytes, and as many as there are up to `limit`: fewer are
+    ///   the last page, and 0 gives none.
+    /// - **D-IDS-2**: gives ids above `after` only, whether or not there is that id.
+    /// - **D-IDS-3**: with an entity type gives the ids of this type only, compared byte by byte; the type of an id
+    ///   without `|` is empty.
+    /// - **D-IDS-4**: gives deleted ids when they are asked for only.
+    /// - **D-IDS-5**: never gives an id that was only read, or was deleted for good.
+    ///
     /// # Errors
     /// What the database says.
     ///
@@ -26,6 +35,29 @@ pub trait StateQueries: Send + Sync {
     ) -> Result<Vec<PersistenceId>, StorageError>;
 
     /// Gives the states that changed since an offset, deletes among them, for one entity type and a range of slices.
+    ///
+    /// What several ids went through comes in an order that a store chooses, and a page may leave out what was stored
+    /// while others were still writing: it comes later.
+    ///
+    /// # Contract
+    /// - **D-CHANGES-1**: gives each id whose last change is behind the offset once, with revision, state, tags and
+    ///   timestamp of that change; states between are not given.
+    /// - **D-CHANGES-2**: gives a delete as a tombstone with its revision and the time of the delete.
+    /// - **D-CHANGES-3**: gives ids of this entity type only, compared byte by byte; the type of an id without `|` is
+    ///   empty.
+    /// - **D-CHANGES-4**: gives ids of these slices only, both ends included.
+    /// - **D-CHANGES-5**: never gives more than `limit`, and 0 gives none; a page without changes has the offset that was
+    ///   given.
+    /// - **D-CHANGES-6**: reading on from the offset of a page gives what follows on the page, and from the offset of a
+    ///   change what follows on that change: nothing again, unless it changed again.
+    /// - **D-CHANGES-7**: never skips a change, however many write at the same time and in whatever order they end:
+    ///   whoever reads on gets the last change of every id. When a page says that there is no more, everything was given
+    ///   that was stored before something that was given.
+    /// - **D-CHANGES-8**: `more` tells whether the next page would have changes now.
+    /// - **D-CHANGES-9**: gives the changes of an id, over all pages, by rising revisions; they start again behind a delete
+    ///   for good.
+    /// - **D-CHANGES-10**: never gives an id that was deleted for good.
+    /// - **D-CHANGES-11**: an offset stays good after the store was opened again, and from its text.
     ///
     /// # Errors
     /// What the database says; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read.
@@ -39,11 +71,11 @@ pub trait StateQueries: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PersistenceIdsQuery {
-    /// Those of one entity type, by its text as it is; none for all ids.
+    /// Those of one entity type, by its text as it is, empty for ids without `|`; none for all ids.
     pub entity_type: Option<Arc<str>>,
     /// Only ids above this one, byte by byte: the last one of the page before.
     pub after: Option<PersistenceId>,
-    /// The most ids of a page.
+    /// The most ids of a page; 0 gives none.
     pub limit: usize,
     /// Whether deleted ones are among them, of which a tombstone is left.
     pub tombstones: bool,
@@ -92,7 +124,7 @@ pub struct StateChangesQuery {
     pub slices: RangeInclusive<u16>,
     /// Where to go on.
     pub after: StateOffset,
-    /// The most changes of a page.
+    /// The most changes of a page; 0 gives none.
     pub limit: usize,
 }
 
@@ -155,7 +187,7 @@ pub struct ChangedState {
     pub current: CurrentState,
     /// When it changed, by the clock of the store.
     pub timestamp: Timestamp,
-    /// Where to go on behind this change.
+    /// Where to go on behind this change, and behind those before it in the page.
     pub offset: StateOffset,
 }
 

@@ -103,7 +103,7 @@ pub trait StateStore: Any + Send + Sync {
         StateCapabilities::default()
     }
 
-    /// How to query many states; none if this store cannot.
+    /// How to query many states; none if this store cannot, over its whole life.
     fn queries(&self) -> Option<&dyn StateQueries> {
         None
     }

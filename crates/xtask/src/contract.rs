@@ -8,10 +8,11 @@ use crate::tidy::Tree;
 pub(crate) const PAGE: &str = "docs/storage-contract.md";
 
 /// The files whose doc comments hold the clauses, with the name of each contract.
-const SOURCES: [(&str, &str); 3] = [
+const SOURCES: [(&str, &str); 4] = [
     ("Journal", "crates/storage-api/src/journal.rs"),
     ("Snapshot store", "crates/storage-api/src/snapshot_store.rs"),
     ("State store", "crates/storage-api/src/state_store.rs"),
+    ("State queries", "crates/storage-api/src/state_queries.rs"),
 ];
 
 const INTRO: &str = "\
@@ -205,6 +206,8 @@ More of it.
 ## Snapshot store
 
 ## State store
+
+## State queries
 ";
         assert_eq!(page.strip_prefix(INTRO), Some(expected));
     }

@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use super::*;
 
 /// Where the clauses stand; the repository's text, so that a new clause without a case cannot land.
-const CONTRACT: [&str; 3] = [
+const CONTRACT: [&str; 4] = [
     include_str!("../../../crates/storage-api/src/journal.rs"),
     include_str!("../../../crates/storage-api/src/snapshot_store.rs"),
     include_str!("../../../crates/storage-api/src/state_store.rs"),
+    include_str!("../../../crates/storage-api/src/state_queries.rs"),
 ];
 
 /// The clauses, written as `/// - **J-WRITE-1**: ...`.

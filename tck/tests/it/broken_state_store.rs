@@ -4,14 +4,18 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryStateStore, MemoryStorage};
 use actix_persistence_storage_api::{
-    CurrentState, PersistenceId, Revision, StateCapabilities, StateStore, StateUpdate, StorageError,
+    CurrentState, PersistenceId, PersistenceIdsQuery, Revision, StateCapabilities,
+    StateChangesPage, StateChangesQuery, StateQueries, StateStore, StateUpdate, StorageError,
 };
-use actix_persistence_tck::{BoxError, Kit, StateStoreFixture};
+use actix_persistence_tck::{BoxError, Kit, StateStoreFixture, cases};
 use async_trait::async_trait;
 
 /// What is done instead of the right thing, as for journals.
 #[async_trait]
 pub(crate) trait StateDefect: Clone + Default + Send + Sync + 'static {
+    /// Whether the defect is one of queries; the others have none.
+    const QUERIES: bool = false;
+
     async fn initialize(&self, inner: &MemoryStateStore) -> Result<(), StorageError> {
         inner.initialize().await
     }
@@ -47,6 +51,22 @@ pub(crate) trait StateDefect: Clone + Default + Send + Sync + 'static {
         id: &PersistenceId,
     ) -> Result<bool, StorageError> {
         inner.hard_delete(id).await
+    }
+
+    async fn persistence_ids(
+        &self,
+        inner: &MemoryStateStore,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        inner.current_persistence_ids(query).await
+    }
+
+    async fn changes(
+        &self,
+        inner: &MemoryStateStore,
+        query: StateChangesQuery,
+    ) -> Result<StateChangesPage, StorageError> {
+        inner.changes(query).await
     }
 
     fn capabilities(&self, declared: StateCapabilities) -> StateCapabilities {
@@ -91,6 +111,14 @@ impl<D: StateDefect> StateStoreFixture for Broken<D> {
             defect: defect.clone(),
         }))
     }
+
+    fn expected_ignored(&self) -> Vec<String> {
+        let ignored = cases().into_iter().filter(|case| match case.needs {
+            Some("queries") => !D::QUERIES,
+            _ => false,
+        });
+        ignored.map(|case| case.name).collect()
+    }
 }
 
 struct BrokenStateStore<D> {
@@ -122,5 +150,23 @@ impl<D: StateDefect> StateStore for BrokenStateStore<D> {
 
     fn capabilities(&self) -> StateCapabilities {
         self.defect.capabilities(self.inner.capabilities())
+    }
+
+    fn queries(&self) -> Option<&dyn StateQueries> {
+        D::QUERIES.then_some(self as &dyn StateQueries)
+    }
+}
+
+#[async_trait]
+impl<D: StateDefect> StateQueries for BrokenStateStore<D> {
+    async fn current_persistence_ids(
+        &self,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        self.defect.persistence_ids(&self.inner, query).await
+    }
+
+    async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError> {
+        self.defect.changes(&self.inner, query).await
     }
 }

@@ -1,11 +1,15 @@
 //! Ways for a state store to break the contract.
 
+mod changes;
 mod deleting;
+mod ids;
 mod keeping;
 mod restarting;
 mod revisions;
 
+pub(crate) use changes::*;
 pub(crate) use deleting::*;
+pub(crate) use ids::*;
 pub(crate) use keeping::*;
 pub(crate) use restarting::*;
 pub(crate) use revisions::*;
@@ -67,6 +71,38 @@ macro_rules! defect {
                 $inner: &MemoryStateStore,
                 $id: &PersistenceId,
             ) -> Result<bool, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, persistence_ids($inner:ident, $query:pat_param) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl StateDefect for $name {
+            const QUERIES: bool = true;
+
+            async fn persistence_ids(
+                &self,
+                $inner: &MemoryStateStore,
+                $query: PersistenceIdsQuery,
+            ) -> Result<Vec<PersistenceId>, StorageError> $body
+        }
+    };
+    ($(#[$doc:meta])* $name:ident, changes($inner:ident, $query:pat_param) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl StateDefect for $name {
+            const QUERIES: bool = true;
+
+            async fn changes(
+                &self,
+                $inner: &MemoryStateStore,
+                $query: StateChangesQuery,
+            ) -> Result<StateChangesPage, StorageError> $body
         }
     };
 }

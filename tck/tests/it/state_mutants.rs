@@ -2,7 +2,9 @@
 
 use crate::mutant::Mutant;
 
+mod changes;
 mod deleting;
+mod ids;
 mod keeping;
 mod restarting;
 mod revisions;
@@ -13,4 +15,6 @@ pub(crate) const MUTANTS: &[&[Mutant]] = &[
     deleting::MUTANTS,
     keeping::MUTANTS,
     restarting::MUTANTS,
+    ids::MUTANTS,
+    changes::MUTANTS,
 ];

@@ -1,0 +1,70 @@
+//! The queries over the states.
+
+use std::ops::Bound::{Excluded, Unbounded};
+
+use actix_persistence_storage_api::{
+    ChangedState, PersistenceId, PersistenceIdsQuery, StateChangesPage, StateChangesQuery,
+    StateOffset, StatePosition, StateQueries, StorageError,
+};
+use async_trait::async_trait;
+
+use super::{MemoryStateStore, StoredStates};
+
+/// The one sequence of changes; its numbers are given behind the lock, so nothing is ever added before the last.
+const SEQUENCE: u16 = 0;
+
+#[async_trait]
+impl StateQueries for MemoryStateStore {
+    async fn current_persistence_ids(
+        &self,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        let states = self.lock();
+        let after = query.after.map_or(Unbounded, Excluded);
+        let ids = states
+            .by_id
+            .range((after, Unbounded))
+            .filter(|(_, entry)| query.tombstones || entry.current.state.is_some())
+            .map(|(id, _)| id)
+            .filter(|id| {
+                let wanted = query.entity_type.as_deref();
+                wanted.is_none_or(|wanted| id.entity_type() == wanted)
+            });
+        Ok(ids.take(query.limit).cloned().collect())
+    }
+
+    async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError> {
+        let states = self.lock();
+        let mut rest = states.changes_of(&query);
+        let mut offset = query.after.clone();
+        let changes = rest.by_ref().take(query.limit);
+        let changes = changes.map(|(ordering, id)| states.changed(ordering, id, &mut offset));
+        let changes = changes.collect();
+        let more = rest.next().is_some();
+        Ok(StateChangesPage::new(changes, offset, more))
+    }
+}
+
+impl StoredStates {
+    /// The ids that a query asks for, in the order of their last changes.
+    fn changes_of(&self, query: &StateChangesQuery) -> impl Iterator<Item = (i64, &PersistenceId)> {
+        let after = query.after.position(SEQUENCE);
+        let after = after.map_or(Unbounded, |position| Excluded(position.ordering));
+        self.by_ordering
+            .range((after, Unbounded))
+            .map(|(ordering, id)| (*ordering, id))
+            .filter(|(_, id)| *id.entity_type() == *query.entity_type)
+            .filter(|(_, id)| query.slices.contains(&id.slice()))
+    }
+
+    fn changed(&self, ordering: i64, id: &PersistenceId, offset: &mut StateOffset) -> ChangedState {
+        let entry = &self.by_id[id];
+        offset.advance(SEQUENCE, StatePosition::new(ordering, id.clone()));
+        ChangedState::new(
+            id.clone(),
+            entry.current.clone(),
+            entry.timestamp,
+            offset.clone(),
+        )
+    }
+}

@@ -1,0 +1,159 @@
+//! The steps of which the cases for queries over states are made.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use actix_persistence_storage_api::{
+    ChangedState, PersistenceId, PersistenceIdsQuery, Revision, StateChangesPage,
+    StateChangesQuery, StateQueries, StateStore,
+};
+
+use crate::failure::{CaseResult, Failure, expect, expect_eq};
+
+/// The entity type of ids that a case makes itself.
+pub(crate) const ENTITY_TYPE: &str = "Tck";
+
+/// The queries of a store that has them.
+pub(crate) fn queries(store: &dyn StateStore) -> Result<&dyn StateQueries, Failure> {
+    store
+        .queries()
+        .ok_or_else(|| Failure::new("expected queries, as when the store was opened before"))
+}
+
+/// The id `Tck|<number>`; a case has a place of its own, so others may use it, too.
+pub(crate) fn tck_id(number: usize) -> PersistenceId {
+    PersistenceId::of(ENTITY_TYPE, &number.to_string())
+}
+
+/// All changes of [`ENTITY_TYPE`], in pages of so many.
+pub(crate) fn of_tck(limit: usize) -> StateChangesQuery {
+    StateChangesQuery::new(ENTITY_TYPE, limit)
+}
+
+/// Reads every page of ids.
+pub(crate) async fn read_ids(
+    store: &dyn StateStore,
+    mut query: PersistenceIdsQuery,
+) -> Result<Vec<PersistenceId>, Failure> {
+    let mut ids: Vec<PersistenceId> = Vec::new();
+    loop {
+        let page = queries(store)?
+            .current_persistence_ids(query.clone())
+            .await?;
+        expect(page.len() <= query.limit, "no more ids than the limit")?;
+        let whole = page.len() == query.limit;
+        for id in page {
+            let above = ids.last().or(query.after.as_ref());
+            let above = above.is_none_or(|before| before.as_str() < id.as_str());
+            expect(
+                above,
+                format!("ids by rising bytes, found {id:?} behind {ids:?}"),
+            )?;
+            ids.push(id);
+        }
+        if !whole {
+            return Ok(ids);
+        }
+        query.after = ids.last().cloned();
+    }
+}
+
+/// Reads pages of changes and checks what is true of all of them.
+pub(crate) struct Reader {
+    pub(crate) query: StateChangesQuery,
+    /// Everything that was given, in order.
+    pub(crate) given: Vec<ChangedState>,
+    revisions: BTreeMap<PersistenceId, Revision>,
+    said_more: bool,
+}
+
+impl Reader {
+    pub(crate) fn new(query: StateChangesQuery) -> Self {
+        Self {
+            query,
+            given: Vec::new(),
+            revisions: BTreeMap::new(),
+            said_more: false,
+        }
+    }
+
+    /// Reads the next page.
+    pub(crate) async fn read(
+        &mut self,
+        store: &dyn StateStore,
+    ) -> Result<StateChangesPage, Failure> {
+        let page = queries(store)?.changes(self.query.clone()).await?;
+        let number = page.changes.len();
+        expect(
+            number <= self.query.limit,
+            format!("at most {} changes, found {number}", self.query.limit),
+        )?;
+        let kept = number > 0 || page.offset == self.query.after;
+        expect(kept, "a page without changes to keep the offset")?;
+        expect(
+            number > 0 || !self.said_more,
+            "changes after a page that said that there are more",
+        )?;
+        for change in &page.changes {
+            let (id, revision) = (&change.persistence_id, change.current.revision);
+            let before = self.revisions.insert(id.clone(), revision);
+            expect(
+                before.is_none_or(|before| before < revision),
+                format!("a rising revision of {id:?}, found {revision} after {before:?}"),
+            )?;
+        }
+        self.given.extend(page.changes.iter().cloned());
+        self.query.after = page.offset.clone();
+        self.said_more = page.more;
+        Ok(page)
+    }
+
+    /// Reads on until this was given and there is no more.
+    ///
+    /// Changes may be held back for a while, by whatever else is written on the same server; but what was stored before
+    /// this one must be there by then.
+    pub(crate) async fn read_until(
+        &mut self,
+        store: &dyn StateStore,
+        (id, revision): &(PersistenceId, Revision),
+    ) -> CaseResult {
+        loop {
+            let page = self.read(store).await?;
+            let given = self.revisions.get(id);
+            if !page.more && given.is_some_and(|given| given >= revision) {
+                return Ok(());
+            }
+            if page.changes.is_empty() {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
+    }
+
+    /// The revision of each id that was given last.
+    pub(crate) fn revisions(&self) -> Vec<(PersistenceId, Revision)> {
+        let revisions = self.revisions.iter();
+        revisions
+            .map(|(id, revision)| (id.clone(), *revision))
+            .collect()
+    }
+}
+
+/// Reads all changes, and expects these ids at these revisions, each once; gives them as they came.
+///
+/// The last of them was stored last.
+pub(crate) async fn expect_changes(
+    store: &dyn StateStore,
+    query: StateChangesQuery,
+    expected: &[(PersistenceId, Revision)],
+) -> Result<Vec<ChangedState>, Failure> {
+    let mut reader = Reader::new(query);
+    match expected.last() {
+        Some(last) => reader.read_until(store, last).await?,
+        None => drop(reader.read(store).await?),
+    }
+    let mut expected = expected.to_vec();
+    expected.sort();
+    expect_eq("changed ids", reader.revisions(), expected)?;
+    expect_eq("changes", reader.given.len(), reader.revisions.len())?;
+    Ok(reader.given)
+}

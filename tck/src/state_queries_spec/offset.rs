@@ -1,0 +1,107 @@
+//! Where a reader goes on.
+
+use actix_persistence_storage_api::{StateOffset, StateStore};
+
+use crate::case::{Capability, Case, case};
+use crate::failure::{CaseResult, expect_eq};
+use crate::parallel::poll_and_drop;
+use crate::query_steps::{Reader, expect_changes, of_tck, queries, tck_id};
+use crate::state_steps::{state, store_up_to};
+use crate::subject::Subject;
+
+pub(super) const CASES: &[Case<dyn StateStore>] = &[
+    case!(go_on_behind_each_change_of_a_page, ["D-CHANGES-6"]).needing(Capability::Queries),
+    case!(
+        give_again_what_changed_again,
+        ["D-CHANGES-6", "D-CHANGES-9"]
+    )
+    .needing(Capability::Queries),
+    case!(
+        go_on_from_the_text_of_an_offset_over_a_restart,
+        ["D-CHANGES-11"]
+    )
+    .needing(Capability::Queries),
+    case!(answer_after_many_dropped_queries, ["D-CHANGES-1"]).needing(Capability::Queries),
+];
+
+async fn go_on_behind_each_change_of_a_page(subject: Subject<dyn StateStore>) -> CaseResult {
+    let store = subject.store();
+    let expected: Vec<_> = (0..10).map(|number| (tck_id(number), 1)).collect();
+    for (id, _) in &expected {
+        store_up_to(store, id, 1).await?;
+    }
+    for limit in [4, 100] {
+        let given = expect_changes(store, of_tck(limit), &expected).await?;
+        for (place, change) in given.iter().enumerate() {
+            let rest: Vec<_> = given[place + 1..]
+                .iter()
+                .map(|change| (change.persistence_id.clone(), 1))
+                .collect();
+            let query = of_tck(3).after(change.offset.clone());
+            expect_changes(store, query, &rest).await?;
+        }
+        let mut reader = Reader::new(of_tck(limit));
+        reader.read_until(store, &expected[9]).await?;
+        let last = given.last().map(|change| &change.offset);
+        expect_eq("offset of the last page", Some(&reader.query.after), last)?;
+    }
+    Ok(())
+}
+
+async fn give_again_what_changed_again(subject: Subject<dyn StateStore>) -> CaseResult {
+    let store = subject.store();
+    let first: Vec<_> = (0..5).map(|number| (tck_id(number), 1)).collect();
+    for (id, _) in &first {
+        store_up_to(store, id, 1).await?;
+    }
+    let mut reader = Reader::new(of_tck(2));
+    reader.read_until(store, &first[4]).await?;
+    let after = reader.query.after;
+    store.upsert(state(&tck_id(3), 2)).await?;
+    store.delete(&tck_id(0), 2).await?;
+    store.upsert(state(&tck_id(3), 3)).await?;
+    let again = [(tck_id(0), 2), (tck_id(3), 3)];
+    expect_changes(store, of_tck(1).after(after), &again).await?;
+    let rest = [1, 2, 4].map(|number| (tck_id(number), 1));
+    let all = [&rest[..], &again[..]].concat();
+    expect_changes(store, of_tck(1), &all).await.map(drop)
+}
+
+async fn go_on_from_the_text_of_an_offset_over_a_restart(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    let expected: Vec<_> = (0..10).map(|number| (tck_id(number), 1)).collect();
+    for (id, _) in &expected {
+        store_up_to(subject.store(), id, 1).await?;
+    }
+    let given = expect_changes(subject.store(), of_tck(100), &expected).await?;
+    let text = given[3].offset.to_string();
+    let subject = subject.restart().await?;
+    store_up_to(subject.store(), &tck_id(10), 1).await?;
+    let mut rest: Vec<_> = given[4..]
+        .iter()
+        .map(|change| (change.persistence_id.clone(), 1))
+        .collect();
+    rest.push((tck_id(10), 1));
+    let offset: StateOffset = text.parse()?;
+    for store in [subject.share(), subject.another().await?] {
+        let query = of_tck(3).after(offset.clone());
+        expect_changes(&*store, query, &rest).await?;
+    }
+    Ok(())
+}
+
+async fn answer_after_many_dropped_queries(subject: Subject<dyn StateStore>) -> CaseResult {
+    let id = tck_id(1);
+    store_up_to(subject.store(), &id, 2).await?;
+    // More often than any pool has connections.
+    for turn in 0..40 {
+        for polls in [0, 1, 2, 3, 5, 8] {
+            let queries = queries(subject.store())?;
+            poll_and_drop(queries.changes(of_tck(10)), polls + turn % 3).await;
+        }
+    }
+    expect_changes(subject.store(), of_tck(10), &[(id, 2)])
+        .await
+        .map(drop)
+}
