@@ -94,13 +94,20 @@ impl Connector for MysqlConnector {
         let (one, two) = (&self.options, &other.options);
         let limits = |options: &MysqlOptions| {
             let store = &options.store;
-            (store.max_event_bytes, store.max_snapshot_bytes)
+            [
+                ("max-event-bytes", store.max_event_bytes),
+                ("max-snapshot-bytes", store.max_snapshot_bytes),
+                ("max-state-bytes", store.max_state_bytes),
+            ]
         };
         self.place
             .difference(&other.place)
             .or_else(|| one.server.difference(&two.server))
             .or_else(|| (one.durability != two.durability).then_some("durability"))
-            .or_else(|| (limits(one).0 != limits(two).0).then_some("max-event-bytes"))
-            .or_else(|| (limits(one).1 != limits(two).1).then_some("max-snapshot-bytes"))
+            .or_else(|| {
+                let mut limits = limits(one).into_iter().zip(limits(two));
+                let other = limits.find(|(one, two)| one != two);
+                other.map(|((key, _), _)| key)
+            })
     }
 }

@@ -2,7 +2,7 @@
 
 use actix_persistence_sql::{
     Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, ResultOf, RoleTexts,
-    RowOf, SnapshotStatements, VersionTexts,
+    RowOf, SnapshotStatements, StateStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
@@ -38,6 +38,8 @@ impl Dialect for Mysql {
     const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
     const MORE_JOURNAL_TABLES: &'static [&'static str] = schema::MORE_JOURNAL_TABLES;
     const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
+    const STATE_STEPS: &'static [&'static str] = schema::STATE_STORE;
+    const MORE_STATE_TABLES: &'static [&'static str] = schema::MORE_STATE_TABLES;
     const ROLES: Option<RoleTexts> = Some(schema::ROLES);
 
     fn lanes(options: &MysqlOptions) -> usize {
@@ -55,10 +57,10 @@ impl Dialect for Mysql {
     fn names(options: &MysqlOptions) -> Result<Names, InvalidOption> {
         let events = options.event_table()?;
         let numbers = options.ordering_table()?;
-        Ok(Names::new('`', None)
+        let names = Names::new('`', None)
             .plain("event_index", &events.index("numbered"))
-            .table("ordering_table", &numbers)
-            .text("payload_type", options.payload_column.sql_type()))
+            .table("ordering_table", &numbers);
+        Ok(options.payload_column.add_to(names))
     }
 
     fn meaning(error: &dyn DatabaseError) -> Meaning {
@@ -75,6 +77,10 @@ impl Dialect for Mysql {
 
     fn snapshot_statements(names: &Names) -> SnapshotStatements {
         queries::snapshot_statements(names)
+    }
+
+    fn state_statements(names: &Names) -> StateStatements {
+        queries::state_statements(names)
     }
 
     fn journal_queries(names: &Names) -> JournalQueries {

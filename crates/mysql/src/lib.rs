@@ -11,7 +11,7 @@ mod error;
 mod queries;
 mod schema;
 
-use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore};
+use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateStore};
 
 pub use actix_persistence_sql::{InvalidOption, Secret, ServerOptions, StoreOptions, TlsMode};
 pub use connection::MysqlConnector;
@@ -28,6 +28,11 @@ pub type MysqlJournal = SqlJournal<Mysql>;
 ///
 /// Keeps any number of snapshots of an id.
 pub type MysqlSnapshotStore = SqlSnapshotStore<Mysql>;
+
+/// A state store in a database of MySQL or MariaDB, which may be that of a journal.
+///
+/// Several state stores, in one process or many, may use one table: the revision decides who may write.
+pub type MysqlStateStore = SqlStateStore<Mysql>;
 
 /// Makes stores in databases of MySQL or MariaDB, each from a section with the keys of [`MysqlOptions`]; clones are the
 /// same plugin.

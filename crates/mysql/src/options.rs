@@ -1,7 +1,8 @@
 //! The settings of a store on MySQL or MariaDB.
 
 use actix_persistence_sql::{
-    InvalidOption, ServerKind, ServerOptions, Settings, StoreOptions, TableName, refuses_no_json,
+    InvalidOption, Names, ServerKind, ServerOptions, Settings, StoreOptions, TableName,
+    refuses_no_json,
 };
 use actix_persistence_storage_api::SectionReader;
 
@@ -13,7 +14,8 @@ pub(crate) const KIND: ServerKind = ServerKind {
     port: 3306,
 };
 
-/// What [`MysqlJournal`](crate::MysqlJournal) and [`MysqlSnapshotStore`](crate::MysqlSnapshotStore) need to know.
+/// What [`MysqlJournal`](crate::MysqlJournal), [`MysqlSnapshotStore`](crate::MysqlSnapshotStore) and
+/// [`MysqlStateStore`](crate::MysqlStateStore) need to know.
 ///
 /// Every field is a key of the config section, spelt with `-`; those of [`ServerOptions`] and [`StoreOptions`] stand in
 /// the same section.
@@ -26,7 +28,7 @@ pub struct MysqlOptions {
     pub store: StoreOptions,
     /// `durability`: what a commit must have reached. Default [`Durability::Disk`].
     pub durability: Durability,
-    /// `payload-column`: how the tables keep events and snapshots; fixed when they are made.
+    /// `payload-column`: how the tables keep events, snapshots and states; fixed when they are made.
     /// Default [`PayloadColumn::Bytes`].
     pub payload_column: PayloadColumn,
 }
@@ -63,8 +65,8 @@ pub enum PayloadColumn {
     Bytes,
     /// `json`: as text that the table checks to be JSON, for people and tools that query it.
     ///
-    /// The bytes come back as they were written, which the type `JSON` of MySQL would not promise. Events and snapshots
-    /// that are no JSON are rejected, so the application must use a serializer that writes it.
+    /// The bytes come back as they were written, which the type `JSON` of MySQL would not promise. Events, snapshots
+    /// and states that are no JSON are rejected, so the application must use a serializer that writes it.
     Json,
 }
 
@@ -82,14 +84,18 @@ impl PayloadColumn {
         }
     }
 
-    /// The column without its name.
-    pub(crate) fn sql_type(self) -> &'static str {
-        match self {
-            PayloadColumn::Bytes => "LONGBLOB NOT NULL",
-            PayloadColumn::Json => {
-                "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL CHECK (JSON_VALID(payload))"
-            }
-        }
+    /// The column without its name, where there is always a payload, and where there may be none.
+    pub(crate) fn add_to(self, names: Names) -> Names {
+        let [always, or_null] = match self {
+            PayloadColumn::Bytes => ["LONGBLOB NOT NULL", "LONGBLOB"],
+            PayloadColumn::Json => [
+                "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL CHECK (JSON_VALID(payload))",
+                "LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin CHECK (JSON_VALID(payload))",
+            ],
+        };
+        names
+            .text("payload_type", always)
+            .text("payload_type_or_null", or_null)
     }
 }
 
@@ -154,6 +160,7 @@ impl MysqlOptions {
             ("tag-table", &store.tag_table),
             ("metadata-table", &store.metadata_table),
             ("snapshot-table", &store.snapshot_table),
+            ("state-table", &store.state_table),
         ];
         let twin = tables
             .into_iter()

@@ -6,12 +6,14 @@
 mod journal_queries;
 mod rows;
 mod snapshot_queries;
+mod state_queries;
 
 pub use journal_queries::JournalQueries;
 pub(crate) use journal_queries::PARTITIONS;
 pub(crate) use journal_queries::journal_statements;
 pub(crate) use rows::{LARGEST, RowsStatement, chunk_sizes};
 pub(crate) use snapshot_queries::snapshot_statements;
+pub(crate) use state_queries::state_statements;
 
 /// The isolation level is that of the session.
 pub(crate) const BEGIN: &str = "START TRANSACTION";
@@ -54,7 +56,7 @@ pub(crate) const MAX_ALLOWED_PACKET: &str = "SELECT CAST(@@max_allowed_packet AS
 pub(crate) const LOCK_SCHEMA: &str = "\
 SELECT CAST(GET_LOCK(CONCAT('actix_persistence.', MD5(DATABASE())), 30) AS SIGNED)";
 
-/// Holds a row for the journal, and one for the snapshot store, of each set of table names in the database.
+/// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the database.
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
 CREATE TABLE IF NOT EXISTS {version_table} (
     table_name   VARCHAR(64)  NOT NULL PRIMARY KEY,
@@ -95,6 +97,17 @@ pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
      FROM {snapshot_table} WHERE 1 = 0",
     "UPDATE {snapshot_table} SET timestamp = timestamp WHERE 1 = 0",
     "DELETE FROM {snapshot_table} WHERE 1 = 0",
+];
+
+/// The same of a table of states.
+pub(crate) const TRY_STATE_STORE: &[&str] = &[
+    "INSERT INTO {state_table} (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id,
+         manifest, payload)
+     SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, payload
+     FROM {state_table} WHERE 1 = 0",
+    "UPDATE {state_table} SET revision = revision WHERE 1 = 0",
+    "UPDATE {state_ordering_table} SET newest = newest WHERE 1 = 0",
+    "DELETE FROM {state_table} WHERE 1 = 0",
 ];
 
 /// How many tables keep payloads in another way. `{table}` stands for a name in quotes.

@@ -6,11 +6,15 @@ use sqlx::{Executor, MySqlConnection};
 
 use crate::queries::{
     CREATE_VERSION_TABLE, LOCK_SCHEMA, OTHER_PAYLOADS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS,
-    TRY_JOURNAL, TRY_SNAPSHOT_STORE,
+    TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
 pub(crate) const SNAPSHOT_STORE: &[&str] = &[include_str!("../migrations/0001_snapshot_store.sql")];
+pub(crate) const STATE_STORE: &[&str] = &[include_str!("../migrations/0001_state_store.sql")];
+
+/// Numbers the changes of states.
+pub(crate) const MORE_STATE_TABLES: &[&str] = &["ordering"];
 
 /// Numbers events.
 pub(crate) const MORE_JOURNAL_TABLES: &[&str] = &["ordering"];
@@ -52,6 +56,8 @@ pub(crate) async fn check_writable(
 ) -> Result<(), Fault> {
     let (table, statements) = if names.has("event_table") {
         ("{event_table}", TRY_JOURNAL)
+    } else if names.has("state_table") {
+        ("{state_table}", TRY_STATE_STORE)
     } else {
         ("{snapshot_table}", TRY_SNAPSHOT_STORE)
     };

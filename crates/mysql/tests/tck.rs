@@ -9,10 +9,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
-use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore};
+use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore};
-use actix_persistence_tck::{BoxError, JournalFixture, Kit, SnapshotStoreFixture};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_tck::{
+    BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
+};
 use async_trait::async_trait;
 
 use database::{Place, TestDatabase};
@@ -49,6 +51,19 @@ impl SnapshotStoreFixture for Direct {
 
     async fn open(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
         Ok(Arc::new(MysqlSnapshotStore::new(self.options(place))?))
+    }
+}
+
+#[async_trait]
+impl StateStoreFixture for Direct {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        self.0.next_place()
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
+        Ok(Arc::new(MysqlStateStore::new(self.options(place))?))
     }
 }
 
@@ -128,6 +143,23 @@ impl SnapshotStoreFixture for Application {
     }
 }
 
+#[async_trait]
+impl StateStoreFixture for Application {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        let place = self.0.0.next_place();
+        let owner = MysqlStateStore::new(self.0.options(&place)).unwrap();
+        owner.initialize().await.unwrap();
+        self.0.0.grant(&place).await;
+        place
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
+        Ok(Arc::new(MysqlStateStore::new(self.options(place))?))
+    }
+}
+
 fn main() -> ExitCode {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = Arc::new(runtime.block_on(TestDatabase::create()));
@@ -139,5 +171,7 @@ fn main() -> ExitCode {
         .snapshot_store("", direct())
         .snapshot_store("proxied", Proxied(direct()))
         .snapshot_store("application", Application(direct()))
+        .state_store("", direct())
+        .state_store("application", Application(direct()))
         .run()
 }

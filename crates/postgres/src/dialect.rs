@@ -4,7 +4,7 @@ use std::error::Error;
 
 use actix_persistence_sql::{
     Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, ResultOf, RoleTexts,
-    RowOf, SnapshotStatements, TableName, VersionTexts,
+    RowOf, SnapshotStatements, StateStatements, TableName, VersionTexts,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
@@ -36,10 +36,12 @@ impl Dialect for Postgres {
     const ROLLBACK: &'static str = queries::ROLLBACK;
     const KEYS_ARE_BYTES: bool = false;
     const TEXTS_HOLD_NUL: bool = false;
+    const TRANSACTIONS_SURVIVE_ERRORS: bool = false;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
     const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
     const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
+    const STATE_STEPS: &'static [&'static str] = schema::STATE_STORE;
 
     const ROLES: Option<RoleTexts> = Some(schema::ROLES);
 
@@ -77,6 +79,10 @@ impl Dialect for Postgres {
 
     fn snapshot_statements(names: &Names) -> SnapshotStatements {
         queries::snapshot_statements(names)
+    }
+
+    fn state_statements(names: &Names) -> StateStatements {
+        queries::state_statements(names)
     }
 
     fn journal_queries(names: &Names) -> PostgresQueries {

@@ -11,7 +11,7 @@ mod error;
 mod queries;
 mod schema;
 
-use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore};
+use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateStore};
 
 pub use actix_persistence_sql::{InvalidOption, Secret, ServerOptions, StoreOptions, TlsMode};
 pub use connection::PostgresConnector;
@@ -24,6 +24,9 @@ pub type PostgresJournal = SqlJournal<Postgres>;
 
 /// A snapshot store in a PostgreSQL database.
 pub type PostgresSnapshotStore = SqlSnapshotStore<Postgres>;
+
+/// A state store in a PostgreSQL database.
+pub type PostgresStateStore = SqlStateStore<Postgres>;
 
 /// Makes stores in PostgreSQL databases, each from a section with the keys of [`PostgresOptions`].
 ///

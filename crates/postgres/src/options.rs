@@ -17,8 +17,8 @@ pub(crate) const KIND: ServerKind = ServerKind {
     port: 5432,
 };
 
-/// What [`PostgresJournal`](crate::PostgresJournal) and [`PostgresSnapshotStore`](crate::PostgresSnapshotStore) need to
-/// know.
+/// What [`PostgresJournal`](crate::PostgresJournal), [`PostgresSnapshotStore`](crate::PostgresSnapshotStore) and
+/// [`PostgresStateStore`](crate::PostgresStateStore) need to know.
 ///
 /// Every field is a key of the config section, spelt with `-`; those of [`ServerOptions`] and [`StoreOptions`] stand in
 /// the same section.
@@ -33,7 +33,7 @@ pub struct PostgresOptions {
     pub schema: String,
     /// `synchronous-commit`: what a commit waits for. Default [`SynchronousCommit::Server`].
     pub synchronous_commit: SynchronousCommit,
-    /// `payload-column`: how the tables keep events and snapshots; fixed when they are made.
+    /// `payload-column`: how the tables keep events, snapshots and states; fixed when they are made.
     /// Default [`PayloadColumn::Bytes`].
     pub payload_column: PayloadColumn,
     /// `pool`: the name of a pool of the application, instead of `url` and the like.
@@ -93,7 +93,7 @@ pub enum PayloadColumn {
     Bytes,
     /// `json`: as text of the type `json`, for people and tools that query it.
     ///
-    /// The bytes come back as they were written. Events and snapshots that are no JSON are rejected, so the
+    /// The bytes come back as they were written. Events, snapshots and states that are no JSON are rejected, so the
     /// application must use a serializer that writes it.
     Json,
 }

@@ -4,10 +4,12 @@
 
 mod journal_queries;
 mod snapshot_queries;
+mod state_queries;
 
 pub use journal_queries::PostgresQueries;
 pub(crate) use journal_queries::{journal_statements, queries};
 pub(crate) use snapshot_queries::snapshot_statements;
+pub(crate) use state_queries::state_statements;
 
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 pub(crate) const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
@@ -48,7 +50,7 @@ pub(crate) const CREATE_SCHEMA: &str = "CREATE SCHEMA {schema}";
 /// Ends with the transaction. The number means this crate's tables and nothing else.
 pub(crate) const LOCK_SCHEMA: &str = "SELECT pg_advisory_xact_lock(4703186298134021477)";
 
-/// Holds a row for the journal, and one for the snapshot store, of each set of table names in the schema.
+/// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the schema.
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
 CREATE TABLE IF NOT EXISTS {version_table} (
     table_name   TEXT COLLATE \"C\" NOT NULL PRIMARY KEY,
@@ -103,6 +105,30 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
         WHERE attrelid = '{snapshot_table}'::regclass AND attname = 'payload'),
        NULL::bigint, 0::bigint";
 
+/// The same of a table of states, with numbers of transactions: the newest of each entity type is found by the index, and
+/// without it nobody reads by them.
+pub(crate) const CHECK_STATE_STORE: &str = "\
+SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
+        FROM (VALUES ('{state_table}', 'SELECT'), ('{state_table}', 'INSERT'), ('{state_table}', 'UPDATE'),
+                     ('{state_table}', 'DELETE')) AS p (name, privilege)
+        WHERE NOT has_table_privilege(p.name, p.privilege)),
+       (SELECT format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
+        WHERE attrelid = '{state_table}'::regclass AND attname = 'payload'),
+       CASE WHEN to_regclass('{schema}.{state_index}') IS NOT NULL THEN (
+           WITH RECURSIVE newest AS (
+               (SELECT entity_type, ordering FROM {state_table} ORDER BY entity_type DESC, ordering DESC LIMIT 1)
+               UNION ALL
+               SELECT found.entity_type, found.ordering
+               FROM newest CROSS JOIN LATERAL (
+                   SELECT s.entity_type, s.ordering FROM {state_table} AS s WHERE s.entity_type < newest.entity_type
+                   ORDER BY s.entity_type DESC, s.ordering DESC LIMIT 1) AS found
+           )
+           SELECT max(ordering) FROM newest) END,
+       pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
+
 /// What makes `ordering` fit after a dump was restored where transactions have lower numbers; `{lower_by}` is theirs.
 pub(crate) const LOWER_ORDERING: &str = "\
 UPDATE {event_table} SET ordering = ordering - {lower_by}; UPDATE {tag_table} SET ordering = ordering - {lower_by}";
+/// The same for states.
+pub(crate) const LOWER_STATE_ORDERING: &str =
+    "UPDATE {state_table} SET ordering = ordering - {lower_by}";

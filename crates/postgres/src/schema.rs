@@ -5,13 +5,14 @@ use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{PgConnection, Row};
 
 use crate::queries::{
-    CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CREATE_SCHEMA, CREATE_VERSION_TABLE, LOCK_SCHEMA,
-    LOWER_ORDERING, OWNER_BEFORE, READ_VERSIONS, SCHEMA_EXISTS, SELECT_VERSION, SET_VERSION,
-    TABLE_EXISTS, USE_TABLE,
+    CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, CREATE_SCHEMA, CREATE_VERSION_TABLE,
+    LOCK_SCHEMA, LOWER_ORDERING, LOWER_STATE_ORDERING, OWNER_BEFORE, READ_VERSIONS, SCHEMA_EXISTS,
+    SELECT_VERSION, SET_VERSION, TABLE_EXISTS, USE_TABLE,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
 pub(crate) const SNAPSHOT_STORE: &[&str] = &[include_str!("../migrations/0001_snapshot_store.sql")];
+pub(crate) const STATE_STORE: &[&str] = &[include_str!("../migrations/0001_state_store.sql")];
 
 pub(crate) const VERSIONS: VersionTexts = VersionTexts {
     create: CREATE_VERSION_TABLE,
@@ -46,10 +47,12 @@ pub(crate) async fn check_writable(
     connection: &mut PgConnection,
     names: &Names,
 ) -> Result<(), Fault> {
-    let sql = if names.has("event_table") {
-        CHECK_JOURNAL
+    let (sql, lower_ordering) = if names.has("event_table") {
+        (CHECK_JOURNAL, LOWER_ORDERING)
+    } else if names.has("state_table") {
+        (CHECK_STATE_STORE, LOWER_STATE_ORDERING)
     } else {
-        CHECK_SNAPSHOT_STORE
+        (CHECK_SNAPSHOT_STORE, "")
     };
     let row = sqlx::query(names.fill(sql)).fetch_one(connection).await?;
     if let Some(missing) = row.try_get::<Option<String>, _>(0)? {
@@ -59,7 +62,7 @@ pub(crate) async fn check_writable(
         ));
     }
     check_payload_type(row.try_get(1)?, names)?;
-    check_ordering(row.try_get(2)?, row.try_get(3)?, names)
+    check_ordering(row.try_get(2)?, row.try_get(3)?, names, lower_ordering)
 }
 
 fn check_payload_type(found: Option<String>, names: &Names) -> Result<(), Fault> {
@@ -74,19 +77,24 @@ fn check_payload_type(found: Option<String>, names: &Names) -> Result<(), Fault>
     )))
 }
 
-/// Fails where new events would come before old ones, and queries would wait for old ones for a long time.
+/// Fails where what is new would come before what is old, and queries would wait for the old for a long time.
 ///
 /// That is so after a dump was restored into a cluster whose transactions have lower numbers.
-fn check_ordering(newest: Option<i64>, reached: i64, names: &Names) -> Result<(), Fault> {
+fn check_ordering(
+    newest: Option<i64>,
+    reached: i64,
+    names: &Names,
+    lower_ordering: &str,
+) -> Result<(), Fault> {
     let lower_by = match newest {
         Some(newest) if newest >= reached => newest - reached + 1,
         _ => return Ok(()),
     };
     let names = names.clone().text("lower_by", &lower_by.to_string());
     Err(Fault::mismatch(format!(
-        "the events have numbers of transactions that this server has not reached, as after a dump of another server was \
+        "the rows have numbers of transactions that this server has not reached, as after a dump of another server was \
          restored; make sure that nothing writes, then run: {}; and lower by {lower_by} where queries of yours go on, too",
-        names.fill(LOWER_ORDERING).as_str()
+        names.fill(lower_ordering).as_str()
     )))
 }
 

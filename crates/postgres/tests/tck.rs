@@ -9,10 +9,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
-use actix_persistence_postgres::{PostgresJournal, PostgresOptions, PostgresSnapshotStore};
+use actix_persistence_postgres::{
+    PostgresJournal, PostgresOptions, PostgresSnapshotStore, PostgresStateStore,
+};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore};
-use actix_persistence_tck::{BoxError, JournalFixture, Kit, SnapshotStoreFixture};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_tck::{
+    BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
+};
 use async_trait::async_trait;
 
 use database::{TestDatabase, execute};
@@ -49,6 +53,19 @@ impl SnapshotStoreFixture for Direct {
 
     async fn open(&self, schema: &String) -> Result<Arc<dyn SnapshotStore>, BoxError> {
         Ok(Arc::new(PostgresSnapshotStore::new(self.options(schema))?))
+    }
+}
+
+#[async_trait]
+impl StateStoreFixture for Direct {
+    type Store = String;
+
+    async fn create(&self) -> String {
+        self.0.next_schema()
+    }
+
+    async fn open(&self, schema: &String) -> Result<Arc<dyn StateStore>, BoxError> {
+        Ok(Arc::new(PostgresStateStore::new(self.options(schema))?))
     }
 }
 
@@ -95,6 +112,23 @@ impl SnapshotStoreFixture for Application {
     }
 }
 
+#[async_trait]
+impl StateStoreFixture for Application {
+    type Store = String;
+
+    async fn create(&self) -> String {
+        let schema = self.0.0.next_schema();
+        let store = PostgresStateStore::new(self.0.options(&schema)).unwrap();
+        let script = store.schema_sql(Some(&self.0.0.roles())).unwrap();
+        execute(&mut self.0.0.connect().await, script).await;
+        schema
+    }
+
+    async fn open(&self, schema: &String) -> Result<Arc<dyn StateStore>, BoxError> {
+        Ok(Arc::new(PostgresStateStore::new(self.options(schema))?))
+    }
+}
+
 /// Through the actors.
 struct Proxied(Application);
 
@@ -137,5 +171,7 @@ fn main() -> ExitCode {
         .journal("proxied", Proxied(Application(direct())))
         .snapshot_store("", direct())
         .snapshot_store("proxied", Proxied(Application(direct())))
+        .state_store("", direct())
+        .state_store("application", Application(direct()))
         .run()
 }

@@ -11,7 +11,7 @@ use sqlx::error::DatabaseError;
 
 use crate::{
     Connector, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, Portable, Settings,
-    SnapshotStatements,
+    SnapshotStatements, StateStatements,
 };
 
 /// The connection of a dialect, as its driver has it.
@@ -60,6 +60,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Whether texts may hold NUL.
     const TEXTS_HOLD_NUL: bool = true;
 
+    /// Whether a transaction can go on after a statement of it that failed.
+    const TRANSACTIONS_SURVIVE_ERRORS: bool = true;
+
     /// Makes and finds the table of versions.
     const VERSIONS: VersionTexts;
     /// The steps of the journal's schema: the first makes version 1, each further one the next of the one before.
@@ -72,10 +75,15 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// The steps of the snapshot store's schema.
     const SNAPSHOT_STEPS: &'static [&'static str];
 
+    /// The steps of the schema of a table of states.
+    const STATE_STEPS: &'static [&'static str];
+    /// The tables beside one of states, by what follows on its name.
+    const MORE_STATE_TABLES: &'static [&'static str] = &[];
+
     /// How accounts get their rights; none if the database knows no accounts.
     const ROLES: Option<RoleTexts>;
 
-    /// Why there is no place for the bytes of an event or a snapshot, and what to change; none if there is.
+    /// Why there is no place for the bytes of an event, a snapshot or a state, and what to change; none if there is.
     fn refuses(_options: &Self::Options, _bytes: &[u8]) -> Option<String> {
         None
     }
@@ -105,6 +113,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// The same of the snapshot store.
     fn snapshot_statements(names: &Names) -> SnapshotStatements;
+
+    /// The same of a table of states.
+    fn state_statements(names: &Names) -> StateStatements;
 
     /// The statements of the journal that only this database has.
     fn journal_queries(names: &Names) -> Self::JournalQueries;

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::{fmt, io};
 
 use actix_persistence_storage_api::{Effect, Operation, StorageError, StorageErrorKind};
-use sqlx::error::DatabaseError;
+use sqlx::error::{DatabaseError, ErrorKind};
 
 use crate::Dialect;
 
@@ -177,6 +177,12 @@ impl Fault {
         }
     }
 
+    /// Whether a row is there already that has to be the only one of its kind.
+    pub(crate) fn is_unique_violation(&self) -> bool {
+        self.reported()
+            .is_some_and(DatabaseError::is_unique_violation)
+    }
+
     /// What is certain about a statement that commits by itself, or a commit, that ended with this.
     pub(crate) fn effect<D: Dialect>(&self) -> Effect {
         match self {
@@ -219,6 +225,10 @@ impl From<sqlx::Error> for Fault {
 pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) -> StorageError {
     let (kind, message, source) = match fault {
         // The driver's wrapper repeats the cause in its own text.
+        Fault::Driver(sqlx::Error::Database(error)) if is_rule_of_others(operation, &*error) => {
+            let kind = StorageErrorKind::Extension;
+            (kind, RULE_OF_OTHERS.into(), Some(D::source(error)))
+        }
         Fault::Driver(sqlx::Error::Database(error)) => {
             let Meaning { kind, message, .. } = D::meaning(&*error);
             (kind, message, Some(D::source(error)))
@@ -248,6 +258,18 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
     }
 }
 
+/// Whether a state breaks a rule of the table: those of our own columns hold for whatever is stored, and a second row of an
+/// id is found before.
+fn is_rule_of_others(operation: Operation, error: &dyn DatabaseError) -> bool {
+    let is_of_state = matches!(
+        operation,
+        Operation::UpsertState | Operation::DeleteState | Operation::HardDeleteState
+    );
+    is_of_state && !matches!(error.kind(), ErrorKind::Other)
+}
+
+const RULE_OF_OTHERS: &str = "a column or a rule that was added to the table does not take it; see which values must be \
+    there, or must be the only ones of their kind";
 const NOT_SECURE: &str = "no secure connection could be made; check the keys that begin with 'tls'";
 const UNREACHABLE: &str =
     "no server can be reached there; see whether it runs, and check host and port";

@@ -3,6 +3,7 @@
 mod journal;
 mod plugin;
 mod snapshot_store;
+mod state_store;
 
 mod connection;
 mod connector;
@@ -46,6 +47,7 @@ pub use server::{
 };
 pub use session::{refuses_type, transact};
 pub use snapshot_store::SqlSnapshotStore;
-pub use statements::{JournalStatements, SnapshotStatements};
+pub use state_store::SqlStateStore;
+pub use statements::{JournalStatements, NumberingStatements, SnapshotStatements, StateStatements};
 pub use table_name::TableName;
 pub use values::{Values, to_bound, to_integer};

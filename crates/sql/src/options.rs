@@ -6,9 +6,10 @@ use std::ops::RangeInclusive;
 use actix_persistence_storage_api::{ConfigErrors, Section, SectionReader};
 
 use crate::TableName;
+use crate::state_store::ORDERING;
 
 const MEBIBYTE: usize = 1024 * 1024;
-/// No event and no snapshot is ever larger.
+/// No event, no snapshot and no state is ever larger.
 const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
 
 /// What a database's options must tell.
@@ -94,10 +95,19 @@ pub struct StoreOptions {
     pub metadata_table: String,
     /// `snapshot-table`: the snapshots. Default `snapshot`.
     pub snapshot_table: String,
+    /// `state-table`: the durable states. Default `durable_state`.
+    pub state_table: String,
     /// `max-event-bytes`: the largest payload, and the largest metadata, of an event; at most 64 MiB. Default 1 MiB.
     pub max_event_bytes: usize,
     /// `max-snapshot-bytes`: the same for a snapshot. Default 15 MiB.
     pub max_snapshot_bytes: usize,
+    /// `max-state-bytes`: the same for a durable state. Default 15 MiB.
+    pub max_state_bytes: usize,
+    /// `assert-single-writer`: whether a state is stored only at the revision that follows on the stored one.
+    ///
+    /// Without it any revision replaces whatever is stored, also a higher one, and a second writer of an id goes unnoticed:
+    /// for tools that bring states from elsewhere, never for actors. Default `true`.
+    pub assert_single_writer: bool,
     /// `max-group-events`: how many events the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,
     /// `max-group-bytes`: how many payload bytes. Default 8 MiB.
@@ -120,8 +130,11 @@ impl Default for StoreOptions {
             tag_table: "event_tag".to_owned(),
             metadata_table: "journal_metadata".to_owned(),
             snapshot_table: "snapshot".to_owned(),
+            state_table: "durable_state".to_owned(),
             max_event_bytes: MEBIBYTE,
             max_snapshot_bytes: 15 * MEBIBYTE,
+            max_state_bytes: 15 * MEBIBYTE,
+            assert_single_writer: true,
             max_group_events: 1_000,
             max_group_bytes: 8 * MEBIBYTE,
             max_page_events: 10_000,
@@ -163,6 +176,13 @@ impl StoreOptions {
         self
     }
 
+    /// Sets the name of the state store's table.
+    #[must_use]
+    pub fn with_state_table(mut self, states: &str) -> Self {
+        self.state_table = states.to_owned();
+        self
+    }
+
     /// Sets the largest event.
     #[must_use]
     pub fn with_max_event_bytes(mut self, bytes: usize) -> Self {
@@ -174,6 +194,20 @@ impl StoreOptions {
     #[must_use]
     pub fn with_max_snapshot_bytes(mut self, bytes: usize) -> Self {
         self.max_snapshot_bytes = bytes;
+        self
+    }
+
+    /// Sets the largest durable state.
+    #[must_use]
+    pub fn with_max_state_bytes(mut self, bytes: usize) -> Self {
+        self.max_state_bytes = bytes;
+        self
+    }
+
+    /// Sets whether a state is stored only at the revision that follows.
+    #[must_use]
+    pub fn with_assert_single_writer(mut self, assert_single_writer: bool) -> Self {
+        self.assert_single_writer = assert_single_writer;
         self
     }
 
@@ -209,12 +243,16 @@ impl StoreOptions {
             tag_table: reader.string_or("tag-table", &default.tag_table),
             metadata_table: reader.string_or("metadata-table", &default.metadata_table),
             snapshot_table: reader.string_or("snapshot-table", &default.snapshot_table),
+            state_table: reader.string_or("state-table", &default.state_table),
             max_event_bytes: read_bytes(reader, "max-event-bytes", default.max_event_bytes),
             max_snapshot_bytes: read_bytes(
                 reader,
                 "max-snapshot-bytes",
                 default.max_snapshot_bytes,
             ),
+            max_state_bytes: read_bytes(reader, "max-state-bytes", default.max_state_bytes),
+            assert_single_writer: reader
+                .boolean_or("assert-single-writer", default.assert_single_writer),
             max_group_events: read_count(
                 reader,
                 "max-group-events",
@@ -244,6 +282,7 @@ impl StoreOptions {
         for (key, bytes) in [
             ("max-event-bytes", self.max_event_bytes),
             ("max-snapshot-bytes", self.max_snapshot_bytes),
+            ("max-state-bytes", self.max_state_bytes),
         ] {
             let fits = (1..=MAX_PAYLOAD_BYTES).contains(&bytes);
             check(key, within(fits, "must be from 1 byte to 64MiB"));
@@ -266,6 +305,11 @@ impl StoreOptions {
             if let Some((other, _)) = twin {
                 check(key, Err(format!("must not be the same as '{other}'")));
             }
+            if name.eq_ignore_ascii_case(&format!("{}_{ORDERING}", self.state_table)) {
+                let message =
+                    "must not be that of 'state-table' with '_ordering', which numbers states";
+                check(key, Err(message.to_owned()));
+            }
         }
         mistakes
     }
@@ -284,12 +328,18 @@ impl StoreOptions {
         TableName::parse(&self.snapshot_table).map_err(InvalidOption::of("snapshot-table"))
     }
 
-    fn tables(&self) -> [(&'static str, &str); 4] {
+    /// The table of the state store.
+    pub(crate) fn state_table(&self) -> Result<TableName, InvalidOption> {
+        TableName::parse(&self.state_table).map_err(InvalidOption::of("state-table"))
+    }
+
+    fn tables(&self) -> [(&'static str, &str); 5] {
         [
             ("event-table", &self.event_table),
             ("tag-table", &self.tag_table),
             ("metadata-table", &self.metadata_table),
             ("snapshot-table", &self.snapshot_table),
+            ("state-table", &self.state_table),
         ]
     }
 }
@@ -302,6 +352,8 @@ impl fmt::Debug for StoreOptions {
             .field("tables", &self.tables().map(|(_, name)| name))
             .field("max_event_bytes", &self.max_event_bytes)
             .field("max_snapshot_bytes", &self.max_snapshot_bytes)
+            .field("max_state_bytes", &self.max_state_bytes)
+            .field("assert_single_writer", &self.assert_single_writer)
             .field("max_group_events", &self.max_group_events)
             .field("max_group_bytes", &self.max_group_bytes)
             .field("max_page_events", &self.max_page_events)

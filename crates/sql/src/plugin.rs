@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use actix_persistence_storage_api::{
-    ConfigError, ConfigErrors, Journal, Plugin, Roles, Section, SnapshotStore,
+    ConfigError, ConfigErrors, Journal, Plugin, Roles, Section, SnapshotStore, StateExtensions,
+    StateStore,
 };
 
 use crate::connection::Connections;
-use crate::{Connector, Dialect, InvalidOption, Settings, SqlJournal, SqlSnapshotStore};
+use crate::{
+    Connector, Dialect, InvalidOption, Settings, SqlJournal, SqlSnapshotStore, SqlStateStore,
+};
 
 /// What sections of a plugin may name.
 type ResourcesOf<D> = <<D as Dialect>::Options as Settings>::Resources;
@@ -124,6 +127,18 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
         Ok(Arc::new(store))
     }
 
+    fn state_store(
+        &self,
+        section: &Section,
+        extensions: &StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
+        check_extensions(section, extensions)?;
+        let (options, connections) = self.read(section)?;
+        let store = SqlStateStore::<D>::on(connections, options)
+            .map_err(|invalid| rejected(section, invalid))?;
+        Ok(Arc::new(store))
+    }
+
     fn journal_schema(
         &self,
         section: &Section,
@@ -149,6 +164,29 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
         sql.map(Some)
             .map_err(|message| without_key(section, message))
     }
+
+    fn state_store_schema(
+        &self,
+        section: &Section,
+        extensions: &StateExtensions,
+        roles: Option<&Roles>,
+    ) -> Result<Option<String>, ConfigErrors> {
+        check_extensions(section, extensions)?;
+        let options = D::Options::of_section(section, &self.resources)?;
+        let store =
+            SqlStateStore::<D>::new(options).map_err(|invalid| rejected(section, invalid))?;
+        let sql = store.schema_sql(roles);
+        sql.map(Some)
+            .map_err(|message| without_key(section, message))
+    }
+}
+
+fn check_extensions(section: &Section, extensions: &StateExtensions) -> Result<(), ConfigErrors> {
+    if extensions.is_empty() {
+        return Ok(());
+    }
+    let message = "has additional columns, a table by entity type, a change handler or change events, which this plugin has not";
+    Err(ConfigErrors::of_section(section, message))
 }
 
 fn without_key(section: &Section, message: String) -> ConfigErrors {

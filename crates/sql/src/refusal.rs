@@ -1,6 +1,6 @@
 //! What a database has no place for, found before it is asked.
 
-use actix_persistence_storage_api::{EventRecord, Payload, SnapshotMetadata};
+use actix_persistence_storage_api::{EventRecord, Payload, SnapshotMetadata, StateUpdate};
 use serde::de::IgnoredAny;
 
 use crate::Dialect;
@@ -30,6 +30,13 @@ pub(crate) fn of_snapshot<D: Dialect>(
         .into_iter()
         .chain(of_metadata(metadata.metadata.as_ref()));
     text::<D>(texts).or_else(|| D::refuses(options, &payload.bytes))
+}
+
+/// Why a state cannot be stored, if so.
+pub(crate) fn of_state<D: Dialect>(options: &D::Options, update: &StateUpdate) -> Option<String> {
+    let own = [("the manifest", &*update.payload.manifest)];
+    let tags = update.tags.iter().map(|tag| ("a tag", &**tag));
+    text::<D>(own.into_iter().chain(tags)).or_else(|| D::refuses(options, &update.payload.bytes))
 }
 
 fn of_metadata(metadata: Option<&Payload>) -> impl Iterator<Item = (&'static str, &str)> {

@@ -13,7 +13,7 @@ use crate::{
 
 /// The tables of one kind of store, and the steps that make them.
 ///
-/// Journal and snapshot store have versions of their own, one for each set of names: a database may hold several.
+/// Journal, snapshot store and state store have versions of their own, one for each set of names: a database may hold several.
 #[derive(Debug)]
 pub struct Component<D: Dialect> {
     /// What it is, as the version table says.
@@ -64,6 +64,13 @@ impl<D: Dialect> Component<D> {
             D::SNAPSHOT_STEPS,
             names,
         ))
+    }
+
+    /// The table `{state_table}`, and what belongs to it.
+    pub(crate) fn state_table(names: Names, table: &TableName) -> Self {
+        let more = D::MORE_STATE_TABLES.iter().map(|more| table.index(more));
+        let tables = std::iter::once(table.clone()).chain(more).collect();
+        Self::new("state store", tables, D::STATE_STEPS, names)
     }
 
     /// These tables, of which the first names them all, made by these steps.

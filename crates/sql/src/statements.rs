@@ -29,6 +29,43 @@ pub struct JournalStatements {
     pub reset_numbers: SqlStr,
 }
 
+/// The statements of a table of states.
+///
+/// Values are named in the order given here, each once.
+#[derive(Clone, Debug)]
+pub struct StateStatements {
+    /// The state of one id. Values: id. Gives: revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest,
+    /// payload or NULL; no row for an id never seen.
+    pub load: SqlStr,
+    /// The revision of one id, as it is now. Values: id. Gives no row for an id never seen.
+    pub revision: SqlStr,
+    /// Stores the first row of an id. Where there is one, it changes nothing, or fails.
+    /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL.
+    pub insert: SqlStr,
+    /// Replaces the row of an id that has a revision, at a timestamp behind that of the row.
+    /// Values: as for `insert` from the revision on; id, the revision before.
+    pub update: SqlStr,
+    /// The same at any revision. Values: the same without the revision before.
+    pub overwrite: SqlStr,
+    /// Removes the row of an id. Values: id.
+    pub remove: SqlStr,
+    /// What gives rows their place in the order of commits, where the other statements do not.
+    pub numbering: Option<NumberingStatements>,
+}
+
+/// Counters that are raised within the transaction that stores a row.
+///
+/// See docs/adr/0005-commit-order.md.
+#[derive(Clone, Debug)]
+pub struct NumberingStatements {
+    /// How many there are: a row is of that whose number is the rest of its slice.
+    pub partitions: u16,
+    /// Raises one by 1, and holds it until the commit. Values: its number.
+    pub raise: SqlStr,
+    /// Gives the row of an id the number that was just reached. Values: id.
+    pub set: SqlStr,
+}
+
 /// The statements of a snapshot store.
 ///
 /// Values are named in the order given here, each once.

@@ -58,6 +58,11 @@ impl<D: Dialect> Values<D> {
         D::Database::add_bytes(&mut self.0, Some(value.into()));
     }
 
+    /// Adds NULL in the place of bytes.
+    pub fn no_blob(&mut self) {
+        D::Database::add_bytes(&mut self.0, None);
+    }
+
     /// Adds serializer, manifest and bytes of metadata, or NULL three times.
     pub fn metadata(&mut self, metadata: Option<Payload>) {
         match metadata {

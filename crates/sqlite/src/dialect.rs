@@ -2,7 +2,7 @@
 
 use actix_persistence_sql::{
     ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
-    ResultOf, RoleTexts, RowOf, SnapshotStatements, VersionTexts,
+    ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
@@ -37,6 +37,8 @@ impl Dialect for Sqlite {
     const VERSIONS: VersionTexts = schema::VERSIONS;
     const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
     const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
+    const STATE_STEPS: &'static [&'static str] = schema::STATE_STORE;
+    const MORE_STATE_TABLES: &'static [&'static str] = schema::MORE_STATE_TABLES;
 
     const ROLES: Option<RoleTexts> = None;
 
@@ -63,6 +65,10 @@ impl Dialect for Sqlite {
 
     fn snapshot_statements(names: &Names) -> SnapshotStatements {
         queries::snapshot_statements(names)
+    }
+
+    fn state_statements(names: &Names) -> StateStatements {
+        queries::state_statements(names)
     }
 
     fn journal_queries(names: &Names) -> JournalQueries {

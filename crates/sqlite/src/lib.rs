@@ -11,7 +11,7 @@ mod error;
 mod queries;
 mod schema;
 
-use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore};
+use actix_persistence_sql::{SqlJournal, SqlPlugin, SqlSnapshotStore, SqlStateStore};
 
 pub use actix_persistence_sql::{InvalidOption, StoreOptions};
 pub use connection::SqliteConnector;
@@ -28,6 +28,11 @@ pub type SqliteJournal = SqlJournal<Sqlite>;
 ///
 /// Keeps any number of snapshots of an id.
 pub type SqliteSnapshotStore = SqlSnapshotStore<Sqlite>;
+
+/// A state store in one SQLite file, which may be that of a journal.
+///
+/// Several state stores, in one process or many, may use one table: the revision decides who may write.
+pub type SqliteStateStore = SqlStateStore<Sqlite>;
 
 /// Makes stores in SQLite files, each from a section with the keys of [`SqliteOptions`]; clones are the same plugin.
 ///

@@ -14,7 +14,8 @@ pub(crate) use location::{Location, Mode};
 /// SQLite counts the milliseconds of the busy time-out in 32 bits; nobody wants more than this.
 const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// What [`SqliteJournal`](crate::SqliteJournal) and [`SqliteSnapshotStore`](crate::SqliteSnapshotStore) need to know.
+/// What [`SqliteJournal`](crate::SqliteJournal), [`SqliteSnapshotStore`](crate::SqliteSnapshotStore) and
+/// [`SqliteStateStore`](crate::SqliteStateStore) need to know.
 ///
 /// Every field has a default and is a key of the config section, spelt with `-`.
 /// A store uses its own tables only; naming the others does no harm.

@@ -3,12 +3,14 @@
 mod journal_queries;
 mod rows;
 mod snapshot_queries;
+mod state_queries;
 
 pub(crate) use journal_queries::{
     EVENTS_IN_A_ROW, JournalQueries, LARGE_PAYLOAD_BYTES, journal_statements,
 };
 pub(crate) use rows::{RowsStatement, chunk_sizes};
 pub(crate) use snapshot_queries::snapshot_statements;
+pub(crate) use state_queries::state_statements;
 
 /// Takes the write lock at once: a transaction that reads first could no longer wait for it.
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
@@ -26,7 +28,7 @@ pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 
-/// Holds a row for the journal, and one for the snapshot store, of each set of table names in the file.
+/// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the file.
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
     CREATE TABLE IF NOT EXISTS {version_table} (
         table_name   TEXT    NOT NULL PRIMARY KEY COLLATE NOCASE,

@@ -9,6 +9,10 @@ use crate::queries::{
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
 pub(crate) const SNAPSHOT_STORE: &[&str] = &[include_str!("../migrations/0001_snapshot_store.sql")];
+pub(crate) const STATE_STORE: &[&str] = &[include_str!("../migrations/0001_state_store.sql")];
+
+/// Numbers the changes of states.
+pub(crate) const MORE_STATE_TABLES: &[&str] = &["ordering"];
 
 pub(crate) const VERSIONS: VersionTexts = VersionTexts {
     create: CREATE_VERSION_TABLE,

@@ -6,9 +6,13 @@ use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
-use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, SqliteSnapshotStore};
-use actix_persistence_storage_api::{Journal, SnapshotStore};
-use actix_persistence_tck::{BoxError, JournalFixture, Kit, SnapshotStoreFixture};
+use actix_persistence_sqlite::{
+    SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
+};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_tck::{
+    BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
+};
 use async_trait::async_trait;
 use tempfile::TempDir;
 
@@ -51,6 +55,19 @@ impl SnapshotStoreFixture for Direct {
     }
 }
 
+#[async_trait]
+impl StateStoreFixture for Direct {
+    type Store = TempDir;
+
+    async fn create(&self) -> TempDir {
+        directory()
+    }
+
+    async fn open(&self, directory: &TempDir) -> Result<Arc<dyn StateStore>, BoxError> {
+        Ok(Arc::new(SqliteStateStore::new(options(directory.path()))?))
+    }
+}
+
 struct Proxied;
 
 #[async_trait]
@@ -88,6 +105,7 @@ fn main() -> ExitCode {
         .journal("", Direct)
         .journal("proxied", Proxied)
         .snapshot_store("", Direct)
+        .state_store("", Direct)
         .snapshot_store("proxied", Proxied)
         .run()
 }

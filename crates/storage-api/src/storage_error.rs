@@ -46,7 +46,8 @@ pub enum StorageErrorKind {
     AccessDenied,
     /// The store never does this, as its capabilities tell.
     Unsupported,
-    /// Code of the application within the store said no: an additional column or a change handler; its error is the source.
+    /// What the application added to the store said no: an additional column, a change handler, or a rule of the table, such as
+    /// a column that must not be NULL. Its error is the source.
     Extension,
     /// Anything else the database says.
     Backend,

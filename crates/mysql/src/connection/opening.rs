@@ -148,6 +148,7 @@ impl Server {
         for (key, bytes) in [
             ("max-event-bytes", store.max_event_bytes),
             ("max-snapshot-bytes", store.max_snapshot_bytes),
+            ("max-state-bytes", store.max_state_bytes),
         ] {
             let needed = bytes.saturating_add(PACKET_BESIDE);
             if !i64::try_from(needed).is_ok_and(|needed| needed <= limit) {

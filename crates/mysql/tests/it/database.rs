@@ -144,7 +144,7 @@ impl TestDatabase {
     }
 }
 
-/// Tables of one journal and one snapshot store.
+/// Tables of one journal, one snapshot store and one state store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place(usize);
 
@@ -158,6 +158,7 @@ impl Place {
         store
             .with_journal_tables(&table("event"), &table("tag"), &table("metadata"))
             .with_snapshot_table(&table("snapshot"))
+            .with_state_table(&table("state"))
     }
 }
 

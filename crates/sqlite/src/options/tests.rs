@@ -34,8 +34,11 @@ fn every_key_is_read() {
         .with("tag-table", "t")
         .with("metadata-table", "m")
         .with("snapshot-table", "s")
+        .with("state-table", "d")
         .with("max-event-bytes", "2MiB")
         .with("max-snapshot-bytes", 77)
+        .with("max-state-bytes", 78)
+        .with("assert-single-writer", false)
         .with("max-group-events", 5)
         .with("max-group-bytes", "1KiB")
         .with("max-page-events", 6)
@@ -51,8 +54,11 @@ fn every_key_is_read() {
                 .with_auto_initialize(false)
                 .with_journal_tables("e", "t", "m")
                 .with_snapshot_table("s")
+                .with_state_table("d")
                 .with_max_event_bytes(2 * 1024 * 1024)
                 .with_max_snapshot_bytes(77)
+                .with_max_state_bytes(78)
+                .with_assert_single_writer(false)
                 .with_max_group(5, 1024)
                 .with_max_page(6, 2048)
                 .with_delete_chunk_events(7)
@@ -68,6 +74,8 @@ fn reports_every_mistake_under_its_key() {
         .with("event-table", "x\"; DROP TABLE y; --")
         .with("tag-table", "twin")
         .with("metadata-table", "Twin")
+        .with("snapshot-table", "State_Ordering")
+        .with("state-table", "state")
         .with("max-event-bytes", "65MiB")
         .with("max-page-bytes", 0)
         .with("evnt-table", "x");
@@ -77,6 +85,7 @@ fn reports_every_mistake_under_its_key() {
         "'persistence.journal.a.busy-timeout' must be at most 1h",
         "'persistence.journal.a.event-table' must be",
         "'persistence.journal.a.metadata-table' must not be the same as 'tag-table'",
+        "'persistence.journal.a.snapshot-table' must not be that of 'state-table' with '_ordering'",
         "'persistence.journal.a.max-event-bytes' must be from 1 byte to 64MiB",
         "'persistence.journal.a.max-page-bytes' must be at least 1",
         "did you mean 'event-table'?",

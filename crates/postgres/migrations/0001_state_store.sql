@@ -1,0 +1,24 @@
+-- Version 1 of a table of states. The names in braces are settings, checked before they are put in.
+-- Ids are compared byte by byte, whatever the database sorts by.
+
+-- `ordering` is the number of the transaction that made the last change: queries read up to the oldest one that is still
+-- under way, in the order of (ordering, persistence_id), and so never miss one that commits late.
+-- See docs/adr/0005-commit-order.md.
+CREATE TABLE {state_table} (
+    persistence_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
+    revision       BIGINT           NOT NULL,
+    ordering       BIGINT           NOT NULL DEFAULT (pg_current_xact_id()::text::bigint),
+    timestamp      BIGINT           NOT NULL, -- microseconds since 1970, UTC
+    serializer_id  BIGINT           NOT NULL,
+    slice          SMALLINT         NOT NULL,
+    deleted        BOOLEAN          NOT NULL, -- a tombstone, which keeps the revision
+    entity_type    TEXT COLLATE "C" NOT NULL
+        GENERATED ALWAYS AS (left(persistence_id, greatest(strpos(persistence_id, '|') - 1, 0))) STORED,
+    manifest       TEXT             NOT NULL,
+    tags           JSONB            NOT NULL, -- an array of texts
+    payload        {payload_type},            -- NULL in a tombstone
+    CHECK ((payload IS NULL) = deleted)
+);
+
+-- Only for queries by slices: whoever has none may drop it, and writes are faster.
+CREATE INDEX {state_index} ON {state_table} (entity_type, ordering, slice);

@@ -1,0 +1,42 @@
+//! The statements of a table of states.
+
+use actix_persistence_sql::{Names, StateStatements};
+
+const LOAD: &str = "\
+SELECT e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id, e.manifest, {payload_read}
+FROM {state_table} AS e WHERE e.persistence_id = $1::text";
+
+const REVISION: &str = "\
+SELECT revision FROM {state_table} WHERE persistence_id = $1::text";
+
+const INSERT: &str = "\
+INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload)
+SELECT $1::text, $2::bigint::smallint, $3::bigint, $4::bigint <> 0, $5::bigint, $6::text::jsonb, $7::bigint, $8::text,
+       {payload_written}
+FROM (SELECT $9::bytea AS payload) AS n
+ON CONFLICT (persistence_id) DO NOTHING";
+
+const REPLACE: &str = "\
+UPDATE {state_table} AS s SET revision = $1::bigint, deleted = $2::bigint <> 0,
+    timestamp = GREATEST($3::bigint, s.timestamp + 1), tags = $4::text::jsonb, serializer_id = $5::bigint,
+    manifest = $6::text, payload = {payload_written}, ordering = pg_current_xact_id()::text::bigint
+FROM (SELECT $7::bytea AS payload) AS n
+WHERE s.persistence_id = $8::text";
+
+const AT_REVISION: &str = " AND s.revision = $9::bigint";
+
+const REMOVE: &str = "\
+DELETE FROM {state_table} WHERE persistence_id = $1::text";
+
+/// The statements of one table, with its name in them.
+pub(crate) fn state_statements(names: &Names) -> StateStatements {
+    StateStatements {
+        load: names.fill(LOAD),
+        revision: names.fill(REVISION),
+        insert: names.fill(INSERT),
+        update: names.fill(&[REPLACE, AT_REVISION].concat()),
+        overwrite: names.fill(REPLACE),
+        remove: names.fill(REMOVE),
+        numbering: None,
+    }
+}

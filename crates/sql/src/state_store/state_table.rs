@@ -1,0 +1,35 @@
+//! A table of states.
+
+use std::sync::Arc;
+
+use crate::schema::Component;
+use crate::{Dialect, InvalidOption, StateStatements, TableName};
+
+/// A table of states with what belongs to it: its statements, its versions, and what numbers its rows.
+///
+/// All of them have the same columns and the same versions, whatever their name.
+#[derive(Debug)]
+pub(super) struct StateTable<D: Dialect> {
+    pub(super) statements: Arc<StateStatements>,
+    pub(super) component: Arc<Component<D>>,
+}
+
+impl<D: Dialect> StateTable<D> {
+    /// The table with this name.
+    ///
+    /// # Errors
+    /// If a setting cannot be used.
+    pub(super) fn new(options: &D::Options, table: &TableName) -> Result<Self, InvalidOption> {
+        let names = D::names(options)?
+            .plain("state_index", &table.index("changed"))
+            .table("state_table", table)
+            .table("state_ordering_table", &table.index(ORDERING));
+        Ok(Self {
+            statements: Arc::new(D::state_statements(&names)),
+            component: Arc::new(Component::state_table(names, table)),
+        })
+    }
+}
+
+/// What follows on the name of a table of states where another one numbers its rows.
+pub(crate) const ORDERING: &str = "ordering";

@@ -1,0 +1,50 @@
+//! The statements of a table of states.
+
+use actix_persistence_sql::{Names, NumberingStatements, StateStatements};
+
+/// The statements of one table, with its name in them.
+pub(crate) fn state_statements(names: &Names) -> StateStatements {
+    StateStatements {
+        load: names.fill(LOAD),
+        revision: names.fill(REVISION),
+        insert: names.fill(INSERT),
+        update: names.fill(&[REPLACE, AT_REVISION].concat()),
+        overwrite: names.fill(REPLACE),
+        remove: names.fill(REMOVE),
+        numbering: Some(NumberingStatements {
+            partitions: 1,
+            raise: names.fill(RAISE),
+            set: names.fill(SET),
+        }),
+    }
+}
+
+const LOAD: &str = "\
+SELECT revision, deleted, timestamp, tags, serializer_id, manifest, payload
+FROM {state_table} WHERE persistence_id = ?1";
+
+const REVISION: &str = "\
+SELECT revision FROM {state_table} WHERE persistence_id = ?1";
+
+const INSERT: &str = "\
+INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
+    ordering)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0)
+ON CONFLICT (persistence_id) DO NOTHING";
+
+const REPLACE: &str = "\
+UPDATE {state_table} SET revision = ?1, deleted = ?2, timestamp = max(?3, timestamp + 1), tags = ?4, serializer_id = ?5,
+    manifest = ?6, payload = ?7
+WHERE persistence_id = ?8";
+
+const AT_REVISION: &str = " AND revision = ?9";
+
+const REMOVE: &str = "\
+DELETE FROM {state_table} WHERE persistence_id = ?1";
+
+const RAISE: &str = "\
+UPDATE {state_ordering_table} SET newest = newest + 1 WHERE partition_nr = ?1";
+
+const SET: &str = "\
+UPDATE {state_table} SET ordering = (SELECT newest FROM {state_ordering_table} WHERE partition_nr = 0)
+WHERE persistence_id = ?1";
