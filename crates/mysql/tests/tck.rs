@@ -11,6 +11,7 @@ use std::sync::Arc;
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
+use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use actix_persistence_tck::{
     BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
@@ -99,6 +100,21 @@ impl SnapshotStoreFixture for Proxied {
     }
 }
 
+#[async_trait]
+impl StateStoreFixture for Proxied {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        StateStoreFixture::create(&self.0).await
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
+        let store = StateStoreFixture::open(&self.0, place).await?;
+        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
 /// The tables are made by their owner beforehand.
 struct Application(Direct);
 
@@ -172,6 +188,7 @@ fn main() -> ExitCode {
         .snapshot_store("proxied", Proxied(direct()))
         .snapshot_store("application", Application(direct()))
         .state_store("", direct())
+        .state_store("proxied", Proxied(direct()))
         .state_store("application", Application(direct()))
         .run()
 }

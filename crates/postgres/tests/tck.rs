@@ -13,6 +13,7 @@ use actix_persistence_postgres::{
     PostgresJournal, PostgresOptions, PostgresSnapshotStore, PostgresStateStore,
 };
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
+use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use actix_persistence_tck::{
     BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
@@ -162,6 +163,21 @@ impl SnapshotStoreFixture for Proxied {
     }
 }
 
+#[async_trait]
+impl StateStoreFixture for Proxied {
+    type Store = String;
+
+    async fn create(&self) -> String {
+        StateStoreFixture::create(&self.0).await
+    }
+
+    async fn open(&self, schema: &String) -> Result<Arc<dyn StateStore>, BoxError> {
+        let store = StateStoreFixture::open(&self.0, schema).await?;
+        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
 fn main() -> ExitCode {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = Arc::new(runtime.block_on(TestDatabase::create()));
@@ -172,6 +188,6 @@ fn main() -> ExitCode {
         .snapshot_store("", direct())
         .snapshot_store("proxied", Proxied(Application(direct())))
         .state_store("", direct())
-        .state_store("application", Application(direct()))
+        .state_store("proxied", Proxied(Application(direct())))
         .run()
 }

@@ -9,6 +9,7 @@ use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_sqlite::{
     SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
 };
+use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use actix_persistence_tck::{
     BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
@@ -100,6 +101,21 @@ impl SnapshotStoreFixture for Proxied {
     }
 }
 
+#[async_trait]
+impl StateStoreFixture for Proxied {
+    type Store = TempDir;
+
+    async fn create(&self) -> TempDir {
+        directory()
+    }
+
+    async fn open(&self, directory: &TempDir) -> Result<Arc<dyn StateStore>, BoxError> {
+        let store = StateStoreFixture::open(&Direct, directory).await?;
+        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
 fn main() -> ExitCode {
     Kit::new()
         .journal("", Direct)
@@ -107,5 +123,6 @@ fn main() -> ExitCode {
         .snapshot_store("", Direct)
         .state_store("", Direct)
         .snapshot_store("proxied", Proxied)
+        .state_store("proxied", Proxied)
         .run()
 }
