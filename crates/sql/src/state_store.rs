@@ -1,6 +1,9 @@
 //! The state store.
 
+mod changes;
+mod ids;
 mod load;
+mod queries;
 mod state_row;
 mod state_table;
 mod write;
@@ -10,7 +13,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     CurrentState, Operation, PersistenceId, Revision, RevisionConflict, Roles, StateCapabilities,
-    StateStore, StateUpdate, StorageError, StorageErrorKind,
+    StateQueries, StateStore, StateUpdate, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -77,8 +80,18 @@ impl<D: Dialect> SqlStateStore<D> {
     }
 
     /// Where the states of an id are.
-    fn table_of(&self, _persistence_id: &PersistenceId) -> &StateTable<D> {
+    fn table_of(&self, persistence_id: &PersistenceId) -> &StateTable<D> {
+        self.table_of_type(persistence_id.entity_type())
+    }
+
+    /// Where the states of an entity type are.
+    fn table_of_type(&self, _entity_type: &str) -> &StateTable<D> {
         &self.table
+    }
+
+    /// Where states are.
+    fn tables(&self) -> impl Iterator<Item = &StateTable<D>> {
+        std::iter::once(&self.table)
     }
 
     /// Which revisions a write may replace.
@@ -226,6 +239,10 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         StateCapabilities::default()
             .with_tags()
             .with_max_state_bytes(self.options.store().max_state_bytes)
+    }
+
+    fn queries(&self) -> Option<&dyn StateQueries> {
+        Some(self)
     }
 }
 

@@ -49,6 +49,18 @@ pub struct StateStatements {
     pub overwrite: SqlStr,
     /// Removes the row of an id. Values: id.
     pub remove: SqlStr,
+    /// Ids in the order of their bytes. Values: the lowest, the one before, the one behind, 1 for deleted ones, too, the
+    /// most.
+    pub ids: SqlStr,
+    /// The same of those without an entity type.
+    pub ids_without_type: SqlStr,
+    /// The rows of an entity type by their last change, below which nothing is added any more, in the order of each
+    /// partition; all of them as of one moment.
+    /// Values: entity type, number of the last change that was read, its id, first and last slice, the most.
+    /// Where there is a numbering, no id, because no number is given twice; all of it for each partition, and the most of
+    /// all of them.
+    /// Gives: id, number; the rest as `load`.
+    pub changes: SqlStr,
     /// What gives rows their place in the order of commits, where the other statements do not.
     pub numbering: Option<NumberingStatements>,
 }

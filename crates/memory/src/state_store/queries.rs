@@ -40,7 +40,7 @@ impl StateQueries for MemoryStateStore {
         let changes = rest.by_ref().take(query.limit);
         let changes = changes.map(|(ordering, id)| states.changed(ordering, id, &mut offset));
         let changes = changes.collect();
-        let more = rest.next().is_some();
+        let more = query.limit > 0 && rest.next().is_some();
         Ok(StateChangesPage::new(changes, offset, more))
     }
 }

@@ -13,6 +13,9 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
         overwrite: names.fill(REPLACE),
         remove: names.fill(REMOVE),
+        ids: names.fill(&[IDS, ONE_PAGE].concat()),
+        ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        changes: names.fill(&changes()),
         numbering: Some(NumberingStatements {
             partitions: PARTITIONS as u16,
             raise: names.fill(RAISE),
@@ -44,6 +47,38 @@ const AT_REVISION: &str = " AND revision = ?";
 
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?";
+
+const IDS: &str = "\
+SELECT persistence_id FROM {state_table}
+WHERE persistence_id >= ? AND persistence_id > ? AND persistence_id < ? AND (deleted = 0 OR ? = 1)";
+
+const WITHOUT_TYPE: &str = " AND entity_type = ''";
+
+const ONE_PAGE: &str = " ORDER BY persistence_id LIMIT ?";
+
+/// The keys of every partition come from the index; those of a page are taken from each in turns, so that none waits for
+/// another, and only their rows are read.
+fn changes() -> String {
+    let keys = (0..PARTITIONS)
+        .map(|partition| CHANGES_OF_PARTITION.replace("{partition}", &partition.to_string()));
+    let keys: Vec<_> = keys.collect();
+    CHANGES.replace("{keys}", &keys.join("\n    UNION ALL\n"))
+}
+
+const CHANGES_OF_PARTITION: &str = "\
+    (SELECT persistence_id, partition_nr, ordering FROM {state_table}
+     WHERE entity_type = ? AND partition_nr = {partition} AND ordering > ? AND slice BETWEEN ? AND ?
+     ORDER BY ordering LIMIT ?)";
+
+const CHANGES: &str = "\
+SELECT s.persistence_id, s.ordering, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id,
+    s.manifest, s.payload
+FROM (SELECT persistence_id, partition_nr, ROW_NUMBER() OVER (PARTITION BY partition_nr ORDER BY ordering) AS place
+    FROM (
+{keys}
+    ) AS keys_of_partitions) AS k
+JOIN {state_table} AS s ON s.persistence_id = k.persistence_id
+ORDER BY k.place, k.partition_nr LIMIT ?";
 
 const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID(newest + 1) WHERE partition_nr = ?";

@@ -28,6 +28,27 @@ const AT_REVISION: &str = " AND s.revision = $9::bigint";
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = $1::text";
 
+const IDS: &str = "\
+SELECT e.persistence_id FROM {state_table} AS e
+WHERE e.persistence_id >= $1::text AND e.persistence_id > $2::text AND e.persistence_id < $3::text
+  AND (NOT e.deleted OR $4::bigint = 1)";
+
+const WITHOUT_TYPE: &str = " AND e.entity_type = ''";
+
+const ONE_PAGE: &str = " ORDER BY e.persistence_id LIMIT $5::bigint";
+
+/// What a transaction below the oldest one under way has stored is visible and complete; nothing will ever be added there.
+/// See docs/adr/0005-commit-order.md.
+const CHANGES: &str = "\
+SELECT e.persistence_id, e.ordering, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
+       e.manifest, {payload_read}
+FROM {state_table} AS e
+WHERE e.entity_type = $1::text AND (e.ordering, e.persistence_id) > ($2::bigint, $3::text)
+  AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+  AND e.slice BETWEEN $4::bigint AND $5::bigint
+ORDER BY e.ordering, e.persistence_id
+LIMIT $6::bigint";
+
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     StateStatements {
@@ -37,6 +58,9 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
         overwrite: names.fill(REPLACE),
         remove: names.fill(REMOVE),
+        ids: names.fill(&[IDS, ONE_PAGE].concat()),
+        ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        changes: names.fill(CHANGES),
         numbering: None,
     }
 }

@@ -11,6 +11,9 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
         overwrite: names.fill(REPLACE),
         remove: names.fill(REMOVE),
+        ids: names.fill(&[IDS, ONE_PAGE].concat()),
+        ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        changes: names.fill(CHANGES),
         numbering: Some(NumberingStatements {
             partitions: 1,
             raise: names.fill(RAISE),
@@ -41,6 +44,21 @@ const AT_REVISION: &str = " AND revision = ?9";
 
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?1";
+
+const IDS: &str = "\
+SELECT persistence_id FROM {state_table}
+WHERE persistence_id >= ?1 AND persistence_id > ?2 AND persistence_id < ?3 AND (deleted = 0 OR ?4 = 1)";
+
+const WITHOUT_TYPE: &str = " AND entity_type = ''";
+
+const ONE_PAGE: &str = " ORDER BY persistence_id LIMIT ?5";
+
+/// There is one partition, so the most of it is the most of all.
+const CHANGES: &str = "\
+SELECT persistence_id, ordering, revision, deleted, timestamp, tags, serializer_id, manifest, payload
+FROM {state_table}
+WHERE entity_type = ?1 AND ordering > ?2 AND slice BETWEEN ?3 AND ?4
+ORDER BY ordering LIMIT min(?5, ?6)";
 
 const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = newest + 1 WHERE partition_nr = ?1";

@@ -1,0 +1,67 @@
+//! The queries over the states.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    Operation, PersistenceId, PersistenceIdsQuery, StateChangesPage, StateChangesQuery,
+    StateQueries, StorageError,
+};
+use async_trait::async_trait;
+
+use super::SqlStateStore;
+use super::changes::read_changes;
+use super::ids::{IdRange, read_ids};
+use super::state_table::StateTable;
+use crate::Dialect;
+
+#[async_trait]
+impl<D: Dialect> StateQueries for SqlStateStore<D> {
+    async fn current_persistence_ids(
+        &self,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        if query.limit == 0 {
+            return Ok(Vec::new());
+        }
+        let range = IdRange::of(&query);
+        if let Some(entity_type) = &query.entity_type {
+            return self.ids_in(self.table_of_type(entity_type), &range).await;
+        }
+        // A page of each table holds every id that the page of all of them can have.
+        let mut ids = Vec::new();
+        for table in self.tables() {
+            ids.extend(self.ids_in(table, &range).await?);
+        }
+        ids.sort_unstable();
+        ids.dedup();
+        ids.truncate(query.limit);
+        Ok(ids)
+    }
+
+    async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError> {
+        if query.limit == 0 {
+            return Ok(StateChangesPage::new(Vec::new(), query.after, false));
+        }
+        let statements = Arc::clone(&self.table_of_type(&query.entity_type).statements);
+        self.connections
+            .read(Operation::StateChanges, move |connection| {
+                Box::pin(async move { read_changes::<D>(connection, &statements, &query).await })
+            })
+            .await
+    }
+}
+
+impl<D: Dialect> SqlStateStore<D> {
+    async fn ids_in(
+        &self,
+        table: &StateTable<D>,
+        range: &IdRange,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        let (sql, values) = (range.sql(&table.statements), range.values::<D>());
+        self.connections
+            .read(Operation::CurrentPersistenceIds, move |connection| {
+                Box::pin(read_ids::<D>(connection, sql, values))
+            })
+            .await
+    }
+}
