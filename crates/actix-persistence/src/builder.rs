@@ -1,24 +1,22 @@
 //! Opens the stores of an application.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{
-    BackOffSettings, DeadLetters, LiveIds, OverflowReplies, OverflowStrategy, PublishedEvents,
-    StashPolicy,
+    BackOffSettings, DeadLetters, OverflowReplies, OverflowStrategy, PublishedEvents, StashPolicy,
 };
-use actix_persistence_snapshot_actor::SnapshotHandle;
-use actix_persistence_storage_api::{Journal, Plugin, Roles, SnapshotStore};
+use actix_persistence_storage_api::{
+    AdditionalColumn, ChangeHandler, Journal, Plugin, Roles, SnapshotStore, StateStore,
+};
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::{self, Runtime};
 
-use crate::config::{
-    JournalSection, OverflowChoices, PluginKind, Resolution, Settings, SnapshotSection,
-};
+use crate::config::{NamedCode, PluginKind, Resolution, Settings};
 use crate::current;
 use crate::made_stores::MadeStores;
-use crate::persistence::{JournalEntry, Shared, SnapshotEntry};
+use crate::persistence::Shared;
+use crate::store_entries::{NewStores, StoreEntries};
 use crate::{Config, OpenError, Persistence, StoreSchema};
 
 /// The threads that do the stores' work; more would only make smaller groups.
@@ -31,7 +29,8 @@ pub struct Builder {
     plugins: Vec<Arc<dyn Plugin>>,
     made: MadeStores,
     made_ids: Vec<(&'static str, String)>,
-    overflow: OverflowChoices,
+    /// What the config may name.
+    code: NamedCode,
     back_off: Option<BackOffSettings>,
     stash_policy: Option<StashPolicy>,
     /// Numbers by the path of their key, which replace those of the config.
@@ -53,7 +52,7 @@ impl Builder {
             ],
             made: MadeStores::default(),
             made_ids: Vec::new(),
-            overflow: OverflowChoices::default(),
+            code: NamedCode::default(),
             back_off: None,
             stash_policy: None,
             numbers: Vec::new(),
@@ -90,6 +89,33 @@ impl Builder {
         self
     }
 
+    /// Adds a state store that the program made itself, as [`journal`](Self::journal).
+    pub fn state_store(mut self, plugin_id: &str, store: Arc<dyn StateStore>) -> Self {
+        let path = format!("persistence.state.{plugin_id}");
+        self.made.add_state_store(path, store);
+        self.made_ids.push(("state", plugin_id.to_owned()));
+        self
+    }
+
+    /// Lets the section `additional-columns` of a state store choose a column by this name, which need not be that of
+    /// the column.
+    pub fn additional_column(
+        mut self,
+        name: &str,
+        column: impl AdditionalColumn + 'static,
+    ) -> Self {
+        let columns = &mut self.code.columns;
+        columns.insert(name.to_owned(), Arc::new(column));
+        self
+    }
+
+    /// Lets the section `change-handler` of a state store choose a handler by this name.
+    pub fn change_handler(mut self, name: &str, handler: impl ChangeHandler + 'static) -> Self {
+        let handlers = &mut self.code.change_handlers;
+        handlers.insert(name.to_owned(), Arc::new(handler));
+        self
+    }
+
     /// When a failed actor is built again, for actors that do not say otherwise: what the section
     /// `persistence.back-off` says, which it replaces.
     pub fn back_off(mut self, settings: BackOffSettings) -> Self {
@@ -104,7 +130,7 @@ impl Builder {
         self
     }
 
-    /// How many actors recover from one journal at once, from 1, as the setting
+    /// How many actors recover from one journal or state store at once, from 1, as the setting
     /// `persistence.max-concurrent-recoveries`, which it replaces.
     pub fn max_concurrent_recoveries(mut self, actors: u32) -> Self {
         let key = "persistence.max-concurrent-recoveries";
@@ -114,7 +140,7 @@ impl Builder {
 
     /// The answers for the setting `persistence.internal-stash.overflow = "reply"`.
     pub fn overflow_replies(mut self, replies: OverflowReplies) -> Self {
-        self.overflow.replies = replies;
+        self.code.overflow.replies = replies;
         self
     }
 
@@ -124,9 +150,8 @@ impl Builder {
         name: &str,
         strategy: impl OverflowStrategy + 'static,
     ) -> Self {
-        self.overflow
-            .strategies
-            .insert(name.to_owned(), Arc::new(strategy));
+        let strategies = &mut self.code.overflow.strategies;
+        strategies.insert(name.to_owned(), Arc::new(strategy));
         self
     }
 
@@ -155,19 +180,8 @@ impl Builder {
     /// When dropped, what was opened is closed again.
     pub async fn open(self) -> Result<Persistence, OpenError> {
         let persistence = Persistence(Arc::new(self.start()?));
-        for (plugin_id, entry) in &persistence.0.journals {
-            let attempt = entry.handle.first_attempt().await;
-            attempt.map_err(|source| OpenError::Journal {
-                plugin_id: plugin_id.clone(),
-                source,
-            })?;
-        }
-        for (plugin_id, entry) in &persistence.0.snapshot_stores {
-            let attempt = entry.handle.first_attempt().await;
-            attempt.map_err(|source| OpenError::SnapshotStore {
-                plugin_id: plugin_id.clone(),
-                source,
-            })?;
+        for store in persistence.0.stores.all() {
+            store.first_attempt().await?;
         }
         current::install(&persistence);
         Ok(persistence)
@@ -201,26 +215,29 @@ impl Builder {
                 Err(errors) => mistakes.add_from_plugin(section, errors),
             }
         }
+        for section in &settings.state_stores {
+            let plugin = builder.plugin_of(section.kind);
+            let extensions = &section.settings.extensions;
+            match plugin.state_store_schema(&section.section, extensions, roles) {
+                Ok(sql) => schemas.push(StoreSchema::new("state store", &section.plugin_id, sql)),
+                Err(errors) => mistakes.add_from_plugin(section, errors),
+            }
+        }
         mistakes.check()?;
         Ok(schemas)
     }
 
     fn start(self) -> Result<Shared, OpenError> {
         let builder = self.complete();
-        let (settings, journals, snapshot_stores) = builder.make_stores()?;
+        let (settings, stores) = builder.make_stores()?;
 
         let runtime = new_runtime().map_err(OpenError::Threads)?;
         let thread = StoreThread::start("persistence-actors").map_err(OpenError::Threads)?;
         Ok(Shared {
-            journals: start_journals(&settings.journals, journals, &runtime, &thread),
-            snapshot_stores: start_snapshot_stores(
-                &settings.snapshot_stores,
-                snapshot_stores,
-                &runtime,
-                &thread,
-            ),
+            stores: StoreEntries::start(&settings, stores, runtime.handle(), &thread),
             default_journal: settings.default_journal,
             default_snapshot_store: settings.default_snapshot_store,
+            default_state_store: settings.default_state_store,
             back_off: builder.back_off.unwrap_or(settings.back_off),
             stash_policy: builder.stash_policy.unwrap_or(settings.stash_policy),
             published_events: PublishedEvents::new(settings.notifications.published_events),
@@ -249,40 +266,38 @@ impl Builder {
             .iter()
             .map(|plugin| PluginKind::from(&**plugin))
             .collect();
-        self.config.resolve(&kinds, &self.overflow)
+        self.config.resolve(&kinds, &self.code)
     }
 
     /// Lets the plugins make the stores, and reports the mistakes of all sections together.
-    #[expect(
-        clippy::type_complexity,
-        reason = "three results of one step, taken apart at once"
-    )]
-    fn make_stores(
-        &self,
-    ) -> Result<(Settings, Vec<Arc<dyn Journal>>, Vec<Arc<dyn SnapshotStore>>), OpenError> {
+    fn make_stores(&self) -> Result<(Settings, NewStores), OpenError> {
         let Resolution {
             settings,
             mut mistakes,
         } = self.resolve();
-        let mut journals = Vec::new();
+        let mut stores = NewStores::default();
         for section in &settings.journals {
             match self.plugin_of(section.kind).journal(&section.section) {
-                Ok(journal) => journals.push(journal),
+                Ok(journal) => stores.journals.push(journal),
                 Err(errors) => mistakes.add_from_plugin(section, errors),
             }
         }
-        let mut snapshot_stores = Vec::new();
         for section in &settings.snapshot_stores {
-            match self
-                .plugin_of(section.kind)
-                .snapshot_store(&section.section)
-            {
-                Ok(store) => snapshot_stores.push(store),
+            let plugin = self.plugin_of(section.kind);
+            match plugin.snapshot_store(&section.section) {
+                Ok(store) => stores.snapshot_stores.push(store),
+                Err(errors) => mistakes.add_from_plugin(section, errors),
+            }
+        }
+        for section in &settings.state_stores {
+            let plugin = self.plugin_of(section.kind);
+            match plugin.state_store(&section.section, &section.settings.extensions) {
+                Ok(store) => stores.state_stores.push(store),
                 Err(errors) => mistakes.add_from_plugin(section, errors),
             }
         }
         mistakes.check()?;
-        Ok((settings, journals, snapshot_stores))
+        Ok((settings, stores))
     }
 
     fn plugin_of(&self, kind: &str) -> &dyn Plugin {
@@ -297,41 +312,4 @@ fn new_runtime() -> std::io::Result<Runtime> {
         .thread_name("persistence-io")
         .enable_all()
         .build()
-}
-
-fn start_journals(
-    sections: &[JournalSection],
-    journals: Vec<Arc<dyn Journal>>,
-    runtime: &Runtime,
-    thread: &StoreThread,
-) -> BTreeMap<String, JournalEntry> {
-    let entry = |(section, journal): (&JournalSection, _)| {
-        let settings = section.settings.clone();
-        let entry = JournalEntry {
-            handle: JournalHandle::start(journal, settings, runtime.handle().clone(), thread),
-            serializer: section.serializer,
-            live_ids: LiveIds::default(),
-            effective_config: section.effective_toml(),
-        };
-        (section.plugin_id.clone(), entry)
-    };
-    sections.iter().zip(journals).map(entry).collect()
-}
-
-fn start_snapshot_stores(
-    sections: &[SnapshotSection],
-    stores: Vec<Arc<dyn SnapshotStore>>,
-    runtime: &Runtime,
-    thread: &StoreThread,
-) -> BTreeMap<String, SnapshotEntry> {
-    let entry = |(section, store): (&SnapshotSection, _)| {
-        let settings = section.settings.clone();
-        let entry = SnapshotEntry {
-            handle: SnapshotHandle::start(store, settings, runtime.handle().clone(), thread),
-            serializer: section.serializer,
-            effective_config: section.effective_toml(),
-        };
-        (section.plugin_id.clone(), entry)
-    };
-    sections.iter().zip(stores).map(entry).collect()
 }

@@ -11,6 +11,7 @@ mod inherited;
 mod load_error;
 mod masked;
 mod mistakes;
+mod named_code;
 mod notifications;
 mod resolve;
 mod settings;
@@ -30,16 +31,17 @@ use actix_persistence_storage_api::{ConfigError, Item, Origin, Section, Value};
 use crate::made_stores::MadeStores;
 
 pub use load_error::ConfigLoadError;
+pub(crate) use named_code::NamedCode;
 pub(crate) use resolve::{PluginKind, Resolution};
 pub(crate) use settings::Settings;
 pub(crate) use stash::OverflowChoices;
-pub(crate) use store_section::{JournalSection, SnapshotSection};
+pub(crate) use store_section::{JournalSection, SnapshotSection, StateSection};
 
 use document::Document;
 use mistakes::Mistakes;
 use store_section::StoreSection;
 
-/// Which journals and snapshot stores there are, and how they and the actors behave.
+/// Which journals, snapshot stores and state stores there are, and how they and the actors behave.
 ///
 /// A tree of keys, each with the place where it was written.
 /// What the keys mean is checked when persistence is opened, all of them at once.

@@ -15,9 +15,13 @@ mod config;
 mod open_error;
 
 mod current;
+mod environments;
 mod made_stores;
+mod opened_store;
+mod plugin_id;
 #[cfg(feature = "sqlite")]
 mod sqlite_url;
+mod store_entries;
 
 pub use builder::Builder;
 pub use persistence::Persistence;
@@ -29,14 +33,14 @@ pub use config::{Config, ConfigLoadError};
 pub use open_error::OpenError;
 
 pub use actix_persistence_persistent_actor::{
-    BackOffSettings, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DeadLetter, DeadLetterCause,
-    DecodeError, DeleteMessagesError, EncodeError, Event, FromPersistError, FullStash,
-    HARD_PAYLOAD_LIMIT, LoadSnapshotError, LoadedSnapshot, Missed, NoSnapshot, Overflow,
-    OverflowReplies, OverflowStrategy, Persist, PersistError, PersistFuture, PersistentActor,
-    PersistentContext, PublishedEvent, Recovery, RecoveryError, RejectionCause, ReplayIssue,
-    ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError, Serializer, Snapshot,
-    SnapshotOffer, StartError, StashPolicy, StoreResponse, Subscription, UnfinishedActor,
-    UnfinishedWork, UserStash,
+    BackOffSettings, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DeadLetter,
+    DeadLetterCause, DecodeError, DeleteMessagesError, DurableState, EncodeError, Event,
+    FromPersistError, FullStash, HARD_PAYLOAD_LIMIT, LoadSnapshotError, LoadedSnapshot, Missed,
+    NoSnapshot, Overflow, OverflowReplies, OverflowStrategy, Persist, PersistError, PersistFuture,
+    PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError, RejectionCause,
+    ReplayIssue, ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError, Serializer,
+    Snapshot, SnapshotOffer, StartError, StashPolicy, State, StoreResponse, StoredState,
+    Subscription, UnfinishedActor, UnfinishedWork, UserStash,
 };
 
 pub use actix_persistence_storage_api as storage_api;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ConfigError, ConfigErrors, Journal, Plugin, Section, SnapshotStore,
+    ConfigError, ConfigErrors, Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
 };
 
 /// Gives out the stores that [`Builder`](crate::Builder) was handed, by the path of their section.
@@ -12,6 +12,7 @@ use actix_persistence_storage_api::{
 pub(crate) struct MadeStores {
     journals: HashMap<String, Arc<dyn Journal>>,
     snapshot_stores: HashMap<String, Arc<dyn SnapshotStore>>,
+    state_stores: HashMap<String, Arc<dyn StateStore>>,
 }
 
 impl MadeStores {
@@ -24,6 +25,10 @@ impl MadeStores {
 
     pub(crate) fn add_snapshot_store(&mut self, path: String, store: Arc<dyn SnapshotStore>) {
         self.snapshot_stores.insert(path, store);
+    }
+
+    pub(crate) fn add_state_store(&mut self, path: String, store: Arc<dyn StateStore>) {
+        self.state_stores.insert(path, store);
     }
 }
 
@@ -43,7 +48,23 @@ impl Plugin for MadeStores {
         let store = self.snapshot_stores.get(section.path());
         store.cloned().ok_or_else(|| not_made(section))
     }
+
+    fn state_store(
+        &self,
+        section: &Section,
+        extensions: &StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
+        section.reader().finish()?;
+        if !extensions.is_empty() {
+            return Err(ConfigErrors::of_section(section, BOUND_WHEN_MADE));
+        }
+        let store = self.state_stores.get(section.path());
+        store.cloned().ok_or_else(|| not_made(section))
+    }
 }
+
+const BOUND_WHEN_MADE: &str = "is of kind 'code', so that its columns, tables, change handlers and change events \
+    are up to the program that made it; leave them out of the config";
 
 fn not_made(section: &Section) -> ConfigErrors {
     let path = section.path();

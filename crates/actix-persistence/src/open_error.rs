@@ -32,6 +32,14 @@ pub enum OpenError {
         /// What it says.
         source: StorageError,
     },
+    /// A state store cannot be used.
+    #[error("could not open the state store '{plugin_id}'")]
+    StateStore {
+        /// Its plugin id.
+        plugin_id: String,
+        /// What it says.
+        source: StorageError,
+    },
     /// The threads for the stores could not be started.
     #[error("could not start the threads of the stores")]
     Threads(#[source] io::Error),

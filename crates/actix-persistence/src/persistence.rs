@@ -1,24 +1,24 @@
 //! The handle that applications hold.
 
 use std::any::Any;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use actix::{Addr, ArbiterHandle};
-use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{
-    BackOffSettings, DeadLetters, Environment, LiveIds, PersistentActor, PublishedEvents,
-    Serializer, StartError, StashPolicy, start, start_in,
+    BackOffSettings, DeadLetters, Environment, PersistentActor, PluginIds, PublishedEvents,
+    StartError, StashPolicy, start, start_in,
 };
-use actix_persistence_snapshot_actor::SnapshotHandle;
-use actix_persistence_storage_api::StorageError;
+use actix_persistence_storage_api::{StateStore, StorageError};
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::Runtime;
 
 use crate::builder::Builder;
 use crate::current;
+use crate::plugin_id::{JOURNAL_PREFIX, SNAPSHOT_PREFIX, STATE_PREFIX, short_id};
+use crate::store_entries::StoreEntries;
 use crate::{Config, OpenError};
 
 /// The stores of an application and the way to start its persistent actors.
@@ -29,36 +29,20 @@ use crate::{Config, OpenError};
 pub struct Persistence(pub(crate) Arc<Shared>);
 
 pub(crate) struct Shared {
-    pub(crate) journals: BTreeMap<String, JournalEntry>,
-    pub(crate) snapshot_stores: BTreeMap<String, SnapshotEntry>,
+    pub(crate) stores: StoreEntries,
     pub(crate) default_journal: Option<String>,
     pub(crate) default_snapshot_store: Option<String>,
+    pub(crate) default_state_store: Option<String>,
     pub(crate) back_off: BackOffSettings,
     pub(crate) stash_policy: StashPolicy,
     pub(crate) published_events: PublishedEvents,
     pub(crate) dead_letters: DeadLetters,
-    /// One environment per pair of plugin ids in use.
+    /// One environment for the plugin ids of each kind of actor in use, none of them left to a default.
     pub(crate) environments: Mutex<HashMap<PluginIds, Arc<Environment>>>,
     /// Where the store actors live.
     pub(crate) _thread: StoreThread,
     /// Where the stores do their work; `None` only while it is being dropped.
     pub(crate) runtime: Option<Runtime>,
-}
-
-/// The plugin ids of a journal and of a snapshot store, if there is one.
-pub(crate) type PluginIds = (String, Option<String>);
-
-pub(crate) struct JournalEntry {
-    pub(crate) handle: JournalHandle,
-    pub(crate) serializer: Serializer,
-    pub(crate) live_ids: LiveIds,
-    pub(crate) effective_config: String,
-}
-
-pub(crate) struct SnapshotEntry {
-    pub(crate) handle: SnapshotHandle,
-    pub(crate) serializer: Serializer,
-    pub(crate) effective_config: String,
 }
 
 impl Persistence {
@@ -89,7 +73,7 @@ impl Persistence {
         Self::builder().config(config).open().await
     }
 
-    /// Keeps events and snapshots in one SQLite file, which is created if it does not exist; relative to the working
+    /// Keeps events, snapshots and states in one SQLite file, which is created if it does not exist; relative to the working
     /// directory.
     ///
     /// # Errors
@@ -100,17 +84,18 @@ impl Persistence {
     #[cfg(feature = "sqlite")]
     pub async fn sqlite(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let url = crate::sqlite_url::of(path.as_ref())?;
-        let config = ["journal", "snapshot-store"]
-            .iter()
-            .fold(Config::new(), |config, store| {
-                config
-                    .with(&format!("persistence.{store}.plugin"), "sqlite")
-                    .with(&format!("persistence.{store}.sqlite.url"), url.as_str())
-            });
+        let config =
+            ["journal", "snapshot-store", "state"]
+                .iter()
+                .fold(Config::new(), |config, store| {
+                    config
+                        .with(&format!("persistence.{store}.plugin"), "sqlite")
+                        .with(&format!("persistence.{store}.sqlite.url"), url.as_str())
+                });
         Self::open(config).await
     }
 
-    /// Keeps events and snapshots in memory, for tests: they end with the last clone.
+    /// Keeps events, snapshots and states in memory, for tests: they end with the last clone.
     ///
     /// # Errors
     /// [`OpenError::Threads`] if the system has no more threads.
@@ -119,6 +104,7 @@ impl Persistence {
         Self::builder()
             .journal("memory", Arc::new(storage.journal()))
             .snapshot_store("memory", Arc::new(storage.snapshot_store()))
+            .state_store("memory", Arc::new(storage.state_store()))
             .open()
             .await
     }
@@ -151,7 +137,7 @@ impl Persistence {
     {
         let chooser = self.clone();
         start(self.kept_by(factory), move |actor| {
-            chooser.environment_of(actor)
+            chooser.environment(PluginIds::of(actor))
         })
     }
 
@@ -176,7 +162,7 @@ impl Persistence {
     {
         let chooser = self.clone();
         start_in(arbiter, self.kept_by(factory), move |actor| {
-            chooser.environment_of(actor)
+            chooser.environment(PluginIds::of(actor))
         })
         .await
     }
@@ -198,11 +184,8 @@ impl Persistence {
     /// # Cancel safety
     /// Has no effect that could be lost.
     pub async fn ready(&self) -> Result<(), StorageError> {
-        for entry in self.0.journals.values() {
-            entry.handle.ready().await?;
-        }
-        for entry in self.0.snapshot_stores.values() {
-            entry.handle.ready().await?;
+        for store in self.0.stores.all() {
+            store.ready().await?;
         }
         Ok(())
     }
@@ -213,11 +196,8 @@ impl Persistence {
     /// # Cancel safety
     /// Has no effect that could be lost.
     pub async fn drained(&self) {
-        for entry in self.0.journals.values() {
-            entry.handle.drained().await;
-        }
-        for entry in self.0.snapshot_stores.values() {
-            entry.handle.drained().await;
+        for store in self.0.stores.all() {
+            store.drained().await;
         }
     }
 
@@ -229,19 +209,33 @@ impl Persistence {
 
     /// The settings of a journal as they are in force, with where each was written and without secrets: TOML.
     pub fn journal_config(&self, plugin_id: &str) -> Option<&str> {
-        let entry = self.0.journals.get(short_id(plugin_id, JOURNAL_PREFIX))?;
+        let entry = self
+            .0
+            .stores
+            .journals
+            .get(short_id(plugin_id, JOURNAL_PREFIX))?;
         Some(&entry.effective_config)
     }
 
     /// The settings of a snapshot store, as [`journal_config`](Self::journal_config).
     pub fn snapshot_store_config(&self, plugin_id: &str) -> Option<&str> {
         let id = short_id(plugin_id, SNAPSHOT_PREFIX);
-        Some(&self.0.snapshot_stores.get(id)?.effective_config)
+        Some(&self.0.stores.snapshot_stores.get(id)?.effective_config)
+    }
+
+    /// The settings of a state store, as [`journal_config`](Self::journal_config).
+    pub fn state_store_config(&self, plugin_id: &str) -> Option<&str> {
+        let id = short_id(plugin_id, STATE_PREFIX);
+        Some(&self.0.stores.state_stores.get(id)?.effective_config)
     }
 
     /// The journal behind a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn journal<J: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<J>> {
-        let entry = self.0.journals.get(short_id(plugin_id, JOURNAL_PREFIX))?;
+        let entry = self
+            .0
+            .stores
+            .journals
+            .get(short_id(plugin_id, JOURNAL_PREFIX))?;
         let journal: Arc<dyn Any + Send + Sync> = Arc::clone(entry.handle.journal()) as _;
         journal.downcast().ok()
     }
@@ -249,92 +243,28 @@ impl Persistence {
     /// The snapshot store behind a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn snapshot_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         let id = short_id(plugin_id, SNAPSHOT_PREFIX);
-        let store = self.0.snapshot_stores.get(id)?.handle.store();
+        let store = self.0.stores.snapshot_stores.get(id)?.handle.store();
         let store: Arc<dyn Any + Send + Sync> = Arc::clone(store) as _;
         store.downcast().ok()
     }
 
-    pub(crate) fn environment_of<A: PersistentActor>(
-        &self,
-        actor: &A,
-    ) -> Result<Arc<Environment>, StartError> {
-        self.environment(actor.journal_plugin_id(), actor.snapshot_plugin_id())
+    /// The state store behind a plugin id, for commands of its own; `None` if there is none, or of another type.
+    pub fn state_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
+        let id = short_id(plugin_id, STATE_PREFIX);
+        let store = self.0.stores.state_stores.get(id)?.handle.store();
+        let store: Arc<dyn Any + Send + Sync> = Arc::clone(store) as _;
+        store.downcast().ok()
     }
 
-    /// The stores for a pair of plugin ids; `None` stands for the default one.
-    pub(crate) fn environment(
-        &self,
-        journal: Option<String>,
-        snapshot_store: Option<String>,
-    ) -> Result<Arc<Environment>, StartError> {
-        let shared = &*self.0;
-        let (journal_id, journal) = find(
-            "journal",
-            JOURNAL_PREFIX,
-            &shared.journals,
-            journal.or_else(|| shared.default_journal.clone()),
-        )?
-        .ok_or(StartError::NoDefaultJournal)?;
-        let snapshot_store = find(
-            "snapshot store",
-            SNAPSHOT_PREFIX,
-            &shared.snapshot_stores,
-            snapshot_store.or_else(|| shared.default_snapshot_store.clone()),
-        )?;
-        let key = (
-            journal_id.to_owned(),
-            snapshot_store.map(|(id, _)| id.to_owned()),
-        );
-        let mut environments = shared
-            .environments
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let environment = environments.entry(key).or_insert_with(|| {
-            let handle = snapshot_store.map(|(_, entry)| entry.handle.clone());
-            let mut environment = Environment::new(journal.handle.clone(), handle);
-            environment.event_serializer = journal.serializer;
-            if let Some((_, entry)) = snapshot_store {
-                environment.snapshot_serializer = entry.serializer;
-            }
-            environment.back_off = shared.back_off.clone();
-            environment.stash_policy = shared.stash_policy.clone();
-            environment.published_events = shared.published_events.clone();
-            environment.dead_letters = shared.dead_letters.clone();
-            environment.live_ids = journal.live_ids.clone();
-            Arc::new(environment)
-        });
-        Ok(Arc::clone(environment))
-    }
-}
-
-const JOURNAL_PREFIX: &str = "persistence.journal.";
-const SNAPSHOT_PREFIX: &str = "persistence.snapshot-store.";
-
-/// A plugin id may be given as the path of its section too.
-fn short_id<'a>(plugin_id: &'a str, prefix: &str) -> &'a str {
-    plugin_id.strip_prefix(prefix).unwrap_or(plugin_id)
-}
-
-fn find<'a, T>(
-    store: &'static str,
-    prefix: &str,
-    known: &'a BTreeMap<String, T>,
-    plugin_id: Option<String>,
-) -> Result<Option<(&'a str, &'a T)>, StartError> {
-    let Some(plugin_id) = plugin_id else {
-        return Ok(None);
-    };
-    match known.get_key_value(short_id(&plugin_id, prefix)) {
-        Some((id, entry)) => Ok(Some((id, entry))),
-        None => Err(unknown(store, &plugin_id, known)),
-    }
-}
-
-fn unknown<T>(store: &'static str, plugin_id: &str, known: &BTreeMap<String, T>) -> StartError {
-    StartError::UnknownPlugin {
-        store,
-        plugin_id: plugin_id.to_owned(),
-        known: known.keys().cloned().collect(),
+    /// The state store behind a plugin id, or the default one for `None`: for queries over many states, and SQL.
+    ///
+    /// States of live actors are not to be changed through it.
+    ///
+    /// # Errors
+    /// If there is none: [`StartError::UnknownPlugin`] or [`StartError::NoDefaultStateStore`].
+    pub fn states(&self, plugin_id: Option<&str>) -> Result<Arc<dyn StateStore>, StartError> {
+        let (_, entry) = self.0.state_entry(plugin_id.map(str::to_owned))?;
+        Ok(Arc::clone(entry.handle.store()))
     }
 }
 
@@ -350,8 +280,9 @@ impl Drop for Shared {
 impl fmt::Debug for Persistence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Persistence")
-            .field("journals", &self.0.journals.keys())
-            .field("snapshot_stores", &self.0.snapshot_stores.keys())
+            .field("journals", &self.0.stores.journals.keys())
+            .field("snapshot_stores", &self.0.stores.snapshot_stores.keys())
+            .field("state_stores", &self.0.stores.state_stores.keys())
             .finish_non_exhaustive()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_persistent_actor::{
-    Event, PersistentActor, RecoveryError, StartError, replay_actor, replay_events,
+    Event, PersistentActor, PluginIds, RecoveryError, StartError, replay_actor, replay_events,
 };
 use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId, ReplayRange, SequenceNr};
 
@@ -15,7 +15,7 @@ use crate::Persistence;
 pub struct Replayed<A> {
     /// The actor; it was never started.
     pub actor: A,
-    /// The number of the last event in its state; 0 if nothing was ever stored.
+    /// The number of the last event in its state, or the revision of that; 0 if nothing was ever stored.
     pub sequence_nr: SequenceNr,
 }
 
@@ -31,7 +31,7 @@ pub enum ReplayError {
         /// Which rule it breaks.
         source: InvalidPersistenceId,
     },
-    /// No such journal or snapshot store.
+    /// No such store.
     #[error(transparent)]
     UnknownPlugin(StartError),
     /// The stream cannot be brought back.
@@ -40,7 +40,8 @@ pub enum ReplayError {
 }
 
 impl Persistence {
-    /// Brings the state of an actor back without starting it: from its snapshot and the events after it.
+    /// Brings the state of an actor back without starting it: from its snapshot and the events after it, or from its
+    /// stored state, whose revision is the number then.
     ///
     /// Only reads: no other actor of the same id is disturbed, here or in another process.
     ///
@@ -52,7 +53,7 @@ impl Persistence {
     pub async fn replay<A: PersistentActor>(&self, actor: A) -> Result<Replayed<A>, ReplayError> {
         check(&actor.persistence_id())?;
         let environment = self
-            .environment_of(&actor)
+            .environment(PluginIds::of(&actor))
             .map_err(ReplayError::UnknownPlugin)?;
         let (actor, sequence_nr) = replay_actor(actor, environment).await?;
         Ok(Replayed { actor, sequence_nr })
@@ -73,8 +74,12 @@ impl Persistence {
         mut each: impl FnMut(SequenceNr, E),
     ) -> Result<(), ReplayError> {
         check(&persistence_id)?;
+        let default = PluginIds::Events {
+            journal: None,
+            snapshot_store: None,
+        };
         let environment = self
-            .environment(None, None)
+            .environment(default)
             .map_err(ReplayError::UnknownPlugin)?;
         let environment = Arc::as_ref(&environment);
         replay_events(

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use actix_persistence_persistent_actor::Drain;
+use actix_persistence_persistent_actor::{Drain, LiveIds};
 use tokio::time::sleep;
 
 use crate::stop_signals::StopSignals;
@@ -61,14 +61,13 @@ impl Persistence {
 
     /// Whether everything stops, or has stopped.
     pub fn is_stopping(&self) -> bool {
-        // All journals are told one right after the other; one is enough to know.
-        let mut journals = self.0.journals.values();
-        journals.any(|entry| entry.live_ids.is_draining())
+        // All are told one right after the other; one is enough to know.
+        self.0.stores.live_ids.iter().any(LiveIds::is_draining)
     }
 
     async fn stop_until(&self, given_up: impl Future<Output = ()>) -> StopReport {
-        let journals = self.0.journals.values();
-        let drains: Vec<Drain> = journals.map(|entry| entry.live_ids.drain()).collect();
+        let live_ids = self.0.stores.live_ids.iter();
+        let drains: Vec<Drain> = live_ids.map(LiveIds::drain).collect();
         let finished = async {
             for drain in &drains {
                 drain.finished().await;
@@ -109,16 +108,9 @@ impl Persistence {
 
     /// The stores that have not answered everything.
     fn busy_stores(&self) -> Vec<String> {
-        let shared = &*self.0;
-        let journals = shared.journals.iter();
-        let snapshot_stores = shared.snapshot_stores.iter();
-        let busy_journals = journals
-            .filter(|(_, entry)| is_pending(entry.handle.drained()))
-            .map(|(id, _)| format!("journal '{id}'"));
-        let busy_snapshot_stores = snapshot_stores
-            .filter(|(_, entry)| is_pending(entry.handle.drained()))
-            .map(|(id, _)| format!("snapshot store '{id}'"));
-        busy_journals.chain(busy_snapshot_stores).collect()
+        let stores = self.0.stores.all();
+        let busy = stores.filter(|store| is_pending(store.drained()));
+        busy.map(|store| store.to_string()).collect()
     }
 }
 

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreSchema {
-    /// `journal` or `snapshot store`.
+    /// `journal`, `snapshot store` or `state store`.
     pub sort: &'static str,
     /// Its plugin id.
     pub plugin_id: String,

@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{ConfigError, Item, Section, Untyped, Value};
 pub(super) enum Place {
     /// In `persistence`.
     Persistence,
-    /// In `persistence.journal` or `persistence.snapshot-store`.
+    /// In `persistence.journal`, `persistence.snapshot-store` or `persistence.state`.
     Stores,
     /// In the section of a plugin id, or in a fallback section.
     Store,
@@ -21,11 +21,10 @@ pub(super) enum Place {
 
 const THREADS: &str = "stores have threads of their own";
 const BREAKER: &str = "circuit-breaker";
-const NO_STATE: &str = "there are no stores of durable state";
 const ALL_OPENED: &str = "every store of the config is opened at the start";
 
 /// The keys without meaning, and what there is instead.
-const MEANINGLESS: [(Place, &str, &str); 24] = [
+const MEANINGLESS: [(Place, &str, &str); 22] = [
     (
         Place::Persistence,
         "internal-stash-overflow-strategy",
@@ -67,8 +66,6 @@ const MEANINGLESS: [(Place, &str, &str); 24] = [
         "typed",
         "'internal-stash' says how many messages wait",
     ),
-    (Place::Persistence, "state", NO_STATE),
-    (Place::Persistence, "state-plugin-fallback", NO_STATE),
     (Place::Persistence, "query", "there are no queries"),
     (Place::Stores, "auto-start-journals", ALL_OPENED),
     (Place::Stores, "auto-start-snapshot-stores", ALL_OPENED),

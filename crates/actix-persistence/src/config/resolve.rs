@@ -5,10 +5,14 @@ use actix_persistence_storage_api::{
 };
 
 use super::akka::{self, Place, take_meaningless};
+use super::named_code::NamedCode;
 use super::notifications::read_notification_capacities;
 use super::settings::{ForAllStores, positive_count, read_back_off};
-use super::stash::{OverflowChoices, read_stash_policy};
-use super::store_section::{StoreContext, StoreSection, StoreSettings, check_fallback, read_store};
+use super::stash::read_stash_policy;
+use super::store_section::{
+    StoreContext, StoreSection, StoreSettings, bind_change_event_journals, check_fallback,
+    read_store,
+};
 use super::unknown_name::unknown_name;
 use super::{Config, Mistakes, Settings};
 
@@ -44,8 +48,8 @@ pub(crate) struct Resolution {
 
 impl Config {
     /// Finds out what the keys mean, and logs a warning for each that is ignored.
-    pub(crate) fn resolve(&self, kinds: &[PluginKind], overflow: &OverflowChoices) -> Resolution {
-        let (resolution, warnings) = self.resolve_silently(kinds, overflow);
+    pub(crate) fn resolve(&self, kinds: &[PluginKind], code: &NamedCode) -> Resolution {
+        let (resolution, warnings) = self.resolve_silently(kinds, code);
         for warning in warnings {
             tracing::warn!("{warning}");
         }
@@ -55,7 +59,7 @@ impl Config {
     fn resolve_silently(
         &self,
         kinds: &[PluginKind],
-        overflow: &OverflowChoices,
+        code: &NamedCode,
     ) -> (Resolution, Vec<String>) {
         let mut mistakes = Mistakes::new(self.mistakes.clone());
         let mut warnings = self.warnings.clone();
@@ -66,8 +70,8 @@ impl Config {
         take_meaningless(Place::Persistence, &mut persistence, &mut warnings);
 
         let mut reader = persistence.reader();
-        let all = read_for_all_stores(&persistence, &mut reader);
-        let stash_policy = read_stash_policy(&mut reader, overflow);
+        let all = read_for_all_stores(&persistence, &mut reader, code);
+        let stash_policy = read_stash_policy(&mut reader, &code.overflow);
         let back_off = read_back_off(&mut reader);
         let notifications = read_notification_capacities(&mut reader);
         let mut stores = Stores {
@@ -78,6 +82,8 @@ impl Config {
         };
         let (journals, default_journal) = stores.read(&mut reader);
         let (snapshot_stores, default_snapshot_store) = stores.read(&mut reader);
+        let (mut state_stores, default_state_store) = stores.read(&mut reader);
+        bind_change_event_journals(&mut state_stores, &journals, &mut mistakes);
         mistakes.add(reader.finish());
         let settings = Settings {
             stash_policy,
@@ -85,16 +91,23 @@ impl Config {
             notifications,
             journals,
             snapshot_stores,
+            state_stores,
             default_journal,
             default_snapshot_store,
+            default_state_store,
         };
         (Resolution { settings, mistakes }, warnings)
     }
 }
 
-fn read_for_all_stores(persistence: &Section, reader: &mut SectionReader<'_>) -> ForAllStores {
+fn read_for_all_stores<'a>(
+    persistence: &Section,
+    reader: &mut SectionReader<'_>,
+    code: &'a NamedCode,
+) -> ForAllStores<'a> {
     const KEY: &str = "max-concurrent-recoveries";
     ForAllStores {
+        code,
         max_concurrent_recoveries: positive_count(reader, KEY, DEFAULT_MAX_CONCURRENT_RECOVERIES),
         max_concurrent_recoveries_origin: persistence.get(KEY).map(|item| item.origin.clone()),
     }
@@ -103,7 +116,7 @@ fn read_for_all_stores(persistence: &Section, reader: &mut SectionReader<'_>) ->
 /// Reads all stores of one sort.
 struct Stores<'a> {
     kinds: &'a [PluginKind],
-    all: &'a ForAllStores,
+    all: &'a ForAllStores<'a>,
     mistakes: &'a mut Mistakes,
     warnings: &'a mut Vec<String>,
 }

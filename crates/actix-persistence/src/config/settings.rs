@@ -4,8 +4,9 @@ use actix_persistence_persistent_actor::{BackOffSettings, StashPolicy};
 use actix_persistence_storage_api::{Origin, SectionReader};
 
 use super::durations::positive_duration;
+use super::named_code::NamedCode;
 use super::notifications::NotificationCapacities;
-use super::store_section::{JournalSection, SnapshotSection};
+use super::store_section::{JournalSection, SnapshotSection, StateSection};
 
 /// The config once its keys have been understood.
 #[derive(Debug)]
@@ -20,15 +21,21 @@ pub(crate) struct Settings {
     pub(crate) journals: Vec<JournalSection>,
     /// Every snapshot store, sorted by plugin id.
     pub(crate) snapshot_stores: Vec<SnapshotSection>,
+    /// Every state store, sorted by plugin id.
+    pub(crate) state_stores: Vec<StateSection>,
     /// The plugin id (short) of the journal for actors that name none.
     pub(crate) default_journal: Option<String>,
     /// The plugin id (short) of the snapshot store for actors that name none.
     pub(crate) default_snapshot_store: Option<String>,
+    /// The plugin id (short) of the state store for actors that name none.
+    pub(crate) default_state_store: Option<String>,
 }
 
 /// What holds for a store unless its own section says otherwise.
-pub(super) struct ForAllStores {
-    /// How many actors recover from a journal at once.
+pub(super) struct ForAllStores<'a> {
+    /// What sections may name.
+    pub(super) code: &'a NamedCode,
+    /// How many actors recover from a journal or a state store at once.
     pub(super) max_concurrent_recoveries: usize,
     /// Where that was written, if it was.
     pub(super) max_concurrent_recoveries_origin: Option<Origin>,

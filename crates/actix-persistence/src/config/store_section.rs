@@ -1,9 +1,12 @@
 //! One plugin id: what all stores of its sort share, and what is left for the plugin.
 
+mod change_event_journal;
 mod circuit_breaker;
 mod journal;
 mod replay_filter;
 mod snapshot_store;
+mod state_extensions;
+mod state_store;
 
 use std::fmt;
 
@@ -23,6 +26,11 @@ use crate::made_stores::MadeStores;
 pub(crate) type JournalSection = StoreSection<JournalSettings>;
 /// A snapshot store of the config.
 pub(crate) type SnapshotSection = StoreSection<SnapshotSettings>;
+/// A state store of the config.
+pub(crate) type StateSection = StoreSection<StateStoreSettings>;
+
+pub(super) use change_event_journal::bind_change_event_journals;
+pub(crate) use state_store::StateStoreSettings;
 
 /// One store of the config, with its fallback section merged in.
 ///
@@ -54,19 +62,19 @@ pub(super) trait StoreSettings: Sized {
     const KEYS: &'static [&'static str];
 
     /// Reads the keys; a wrong one gets its default.
-    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores) -> Self;
+    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores<'_>) -> Self;
 
     /// What reads as if it was not meant so, to be warned of.
     fn doubt(&self) -> Option<String>;
 
     /// The values that hold, as the config would say them, for keys that are not written.
-    fn shown(&self, section: Section, all: &ForAllStores) -> Section;
+    fn shown(&self, section: Section, all: &ForAllStores<'_>) -> Section;
 }
 
 /// What the sections of one sort of stores are read with.
 pub(super) struct StoreContext<'a> {
     pub(super) kinds: &'a [PluginKind],
-    pub(super) all: &'a ForAllStores,
+    pub(super) all: &'a ForAllStores<'a>,
     pub(super) fallback: &'a Section,
 }
 
@@ -119,7 +127,7 @@ pub(super) fn read_store<S: StoreSettings>(
 pub(super) fn check_fallback<S: StoreSettings>(
     fallback: &Section,
     kinds: &[PluginKind],
-    all: &ForAllStores,
+    all: &ForAllStores<'_>,
     mistakes: &mut Mistakes,
 ) {
     let common = take_common::<S>(&mut fallback.clone());

@@ -38,6 +38,14 @@ zzz = 1
 [persistence.snapshot-store.m]
 kind = "memory"
 zzz = 1
+[persistence.state]
+zzz = 1
+[persistence.state.s]
+kind = "sqlite"
+zzz = 1
+[persistence.state.m]
+kind = "memory"
+zzz = 1
 "#;
 
 /// The first column of the tables below these headings.
@@ -76,8 +84,9 @@ fn known(mistakes: &str, section: &str) -> BTreeSet<String> {
 async fn every_key_is_on_the_page_and_every_key_of_the_page_exists() {
     let config = Config::from_toml(UNKNOWN_EVERYWHERE, "app.toml").unwrap();
     let mistakes = Persistence::open(config).await.err().unwrap().to_string();
-    let stores = "Sections `persistence.journal` and `persistence.snapshot-store`";
-    let sections: [(&str, &[&str]); 13] = [
+    let stores =
+        "Sections `persistence.journal`, `persistence.snapshot-store` and `persistence.state`";
+    let sections: [(&str, &[&str]); 16] = [
         ("persistence", &["Section `persistence`"]),
         (
             "persistence.internal-stash",
@@ -110,6 +119,15 @@ async fn every_key_is_on_the_page_and_every_key_of_the_page_exists() {
         (
             "persistence.snapshot-store.m",
             &["Every snapshot store", "Kind `memory`"],
+        ),
+        ("persistence.state", &[stores]),
+        (
+            "persistence.state.s",
+            &["Every state store", "Every SQL database", "Kind `sqlite`"],
+        ),
+        (
+            "persistence.state.m",
+            &["Every state store", "Kind `memory`"],
         ),
         (
             "persistence.journal.s.circuit-breaker",
@@ -167,10 +185,12 @@ zzz = 1
 
 #[actix::test]
 async fn the_page_gives_the_defaults_that_hold() {
-    let config = Config::from_toml("[persistence.journal.memory]\n", "app.toml").unwrap();
+    let text = "[persistence.journal.memory]\n[persistence.state.memory]\n";
+    let config = Config::from_toml(text, "app.toml").unwrap();
     let persistence = Persistence::open(config).await.unwrap();
     let shown = persistence.journal_config("memory").unwrap();
-    let defaults = shown.lines().filter_map(|line| {
+    let states = persistence.state_store_config("memory").unwrap();
+    let defaults = shown.lines().chain(states.lines()).filter_map(|line| {
         let (key, value) = line.split_once(" = ")?;
         Some((key, value.strip_suffix("  # default")?.trim_matches('"')))
     });
@@ -192,5 +212,5 @@ async fn the_page_gives_the_defaults_that_hold() {
         );
         compared += 1;
     }
-    assert!(compared >= 14, "only {compared} defaults were compared");
+    assert!(compared >= 26, "only {compared} defaults were compared");
 }

@@ -4,6 +4,7 @@
 mod configuration_page;
 mod configured;
 mod counter;
+mod durable_states;
 mod handle;
 mod notifications;
 mod recovery_at_scale;

@@ -22,8 +22,11 @@ pub(super) fn take_over(section: &mut Section, warnings: &mut Vec<String>) -> Ve
     for (key, instead) in MEANINGLESS {
         take(section, key, instead, warnings);
     }
-    let table = if section.path().starts_with("persistence.snapshot-store.") {
+    let path = section.path();
+    let table = if path.starts_with("persistence.snapshot-store.") {
         "snapshot-table"
+    } else if path.starts_with("persistence.state.") {
+        "state-table"
     } else {
         "event-table"
     };

@@ -1,7 +1,7 @@
 //! The effective config as a user sees it.
 
 use crate::Config;
-use crate::config::{OverflowChoices, PluginKind};
+use crate::config::{NamedCode, PluginKind};
 
 const KINDS: [PluginKind; 1] = [PluginKind {
     name: "sqlite",
@@ -34,7 +34,7 @@ window-size = 20
             "persistence.journal.accounts.circuit-breaker.call-timeout",
             "1s",
         );
-    let resolution = config.resolve(&KINDS, &OverflowChoices::default());
+    let resolution = config.resolve(&KINDS, &NamedCode::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
     assert_eq!(
         resolution.settings.journals[0].effective_toml(),
@@ -87,7 +87,7 @@ max-failures = 3
 "#;
     let resolution = Config::from_toml(text, "app.toml")
         .unwrap()
-        .resolve(&KINDS, &OverflowChoices::default());
+        .resolve(&KINDS, &NamedCode::default());
     assert_eq!(
         resolution.settings.snapshot_stores[0].effective_toml(),
         r#"[persistence.snapshot-store.sqlite]
@@ -123,7 +123,7 @@ fn what_variables_say_is_shown_as_what_the_key_expects() {
         (format!("{journal}MAX_CONCURRENT_RECOVERIES"), "7"),
         (format!("{journal}URL"), "0042"),
     ]);
-    let resolution = config.resolve(&KINDS, &OverflowChoices::default());
+    let resolution = config.resolve(&KINDS, &NamedCode::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
     let shown = resolution.settings.journals[0].effective_toml();
     for line in [

@@ -3,6 +3,7 @@
 mod akka;
 mod errors;
 mod plugins;
+mod state_stores;
 
 use std::time::Duration;
 
@@ -33,7 +34,7 @@ fn config(text: &str) -> Config {
 
 /// The settings of a config without mistakes and warnings.
 fn settings(config: &Config) -> Settings {
-    let (resolution, warnings) = config.resolve_silently(&KINDS, &OverflowChoices::default());
+    let (resolution, warnings) = config.resolve_silently(&KINDS, &NamedCode::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
     assert_eq!(warnings, [""; 0]);
     resolution.settings
@@ -41,7 +42,7 @@ fn settings(config: &Config) -> Settings {
 
 /// What a user sees.
 fn mistakes(config: &Config) -> String {
-    let (resolution, _) = config.resolve_silently(&KINDS, &OverflowChoices::default());
+    let (resolution, _) = config.resolve_silently(&KINDS, &NamedCode::default());
     let errors = resolution.mistakes.check().unwrap_err();
     errors.to_string()
 }
@@ -367,7 +368,7 @@ fn keys_of_akka_without_meaning_get_one_warning_each() {
         [persistence.snapshot-store.memory]
         stream-dispatcher = "x"
     "#;
-    let (resolution, warnings) = config(text).resolve_silently(&KINDS, &OverflowChoices::default());
+    let (resolution, warnings) = config(text).resolve_silently(&KINDS, &NamedCode::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
     assert_eq!(
         warnings,

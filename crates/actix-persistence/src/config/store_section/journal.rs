@@ -21,7 +21,7 @@ impl StoreSettings for JournalSettings {
         replay_filter::KEY,
     ];
 
-    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores) -> Self {
+    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores<'_>) -> Self {
         let mut settings = JournalSettings::new(plugin_id);
         settings.initialize_timeout =
             positive_duration(reader, "initialize-timeout", settings.initialize_timeout);
@@ -61,7 +61,7 @@ impl StoreSettings for JournalSettings {
         })
     }
 
-    fn shown(&self, section: Section, all: &ForAllStores) -> Section {
+    fn shown(&self, section: Section, all: &ForAllStores<'_>) -> Section {
         let section = circuit_breaker::shown(&self.circuit_breaker, section);
         let mut section = replay_filter::shown(&self.replay_filter, section);
         for (key, duration) in [

@@ -19,7 +19,7 @@ impl StoreSettings for SnapshotSettings {
         circuit_breaker::KEY,
     ];
 
-    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, _: &ForAllStores) -> Self {
+    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, _: &ForAllStores<'_>) -> Self {
         let mut settings = SnapshotSettings::new(plugin_id);
         settings.initialize_timeout =
             positive_duration(reader, "initialize-timeout", settings.initialize_timeout);
@@ -38,7 +38,7 @@ impl StoreSettings for SnapshotSettings {
         None
     }
 
-    fn shown(&self, section: Section, _: &ForAllStores) -> Section {
+    fn shown(&self, section: Section, _: &ForAllStores<'_>) -> Section {
         let section = circuit_breaker::shown(&self.circuit_breaker, section);
         let section = default(
             section,

@@ -18,7 +18,8 @@ fn one_mistake_one_line() {
             "[persistence]\nmax_concurrent_recoveries = 5\n",
             "app.toml:2: unknown key 'persistence.max_concurrent_recoveries'; did you mean 'max-concurrent-recoveries'? \
              known keys: back-off, dead-letters, internal-stash, journal, journal-plugin-fallback, \
-             max-concurrent-recoveries, published-events, snapshot-store, snapshot-store-plugin-fallback",
+             max-concurrent-recoveries, published-events, snapshot-store, snapshot-store-plugin-fallback, \
+             state, state-plugin-fallback",
         ),
         (
             "[persistence.internal-stash]\noverflow = \"discard\"\n",
@@ -203,7 +204,7 @@ fn mistakes_in_code_are_reported_like_those_in_a_file() {
         mistakes(&code),
         "code: unknown key 'persistence.'; known keys: back-off, dead-letters, internal-stash, journal, \
          journal-plugin-fallback, max-concurrent-recoveries, published-events, snapshot-store, \
-         snapshot-store-plugin-fallback\n\
+         snapshot-store-plugin-fallback, state, state-plugin-fallback\n\
          code: 'persistence.journal.plugin' must be a string, not 5"
     );
 }
@@ -251,7 +252,7 @@ fn the_plugin_of_a_feature_that_is_missing_names_it_and_the_kind_of_the_builder_
         secret_keys: &[],
     });
     let text = "[persistence.journal.sqlite]\n[persistence.journal.a]\nkind = \"b\"\n";
-    let resolution = config(text).resolve(&kinds, &OverflowChoices::default());
+    let resolution = config(text).resolve(&kinds, &NamedCode::default());
     assert_eq!(
         resolution.mistakes.check().unwrap_err().to_string(),
         "app.toml:1: 'persistence.journal.sqlite.kind' is \"sqlite\", which needs the feature 'sqlite' of \

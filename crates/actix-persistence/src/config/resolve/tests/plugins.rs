@@ -11,7 +11,7 @@ fn read_as_plugin(section: &Section) -> Result<(), ConfigErrors> {
 }
 
 fn all_mistakes(text: &str) -> String {
-    let mut resolution = config(text).resolve(&KINDS, &OverflowChoices::default());
+    let mut resolution = config(text).resolve(&KINDS, &NamedCode::default());
     for journal in &resolution.settings.journals {
         if let Err(errors) = read_as_plugin(&journal.section) {
             resolution.mistakes.add_from_plugin(journal, errors);

@@ -1,0 +1,31 @@
+//! Code of the application that the config chooses by name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{AdditionalColumn, ChangeHandler};
+
+use super::OverflowChoices;
+
+/// What the application has registered with the builder for keys of the config to name.
+#[derive(Clone, Default)]
+pub(crate) struct NamedCode {
+    /// For `internal-stash.overflow`.
+    pub(crate) overflow: OverflowChoices,
+    /// For `additional-columns` of state stores.
+    pub(crate) columns: BTreeMap<String, Arc<dyn AdditionalColumn>>,
+    /// For `change-handler` of state stores.
+    pub(crate) change_handlers: BTreeMap<String, Arc<dyn ChangeHandler>>,
+}
+
+/// Shows names: code has no content to show.
+impl fmt::Debug for NamedCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("NamedCode")
+            .field("overflow", &self.overflow)
+            .field("columns", &self.columns.keys())
+            .field("change_handlers", &self.change_handlers.keys())
+            .finish()
+    }
+}

@@ -1,0 +1,184 @@
+//! Stores of durable states, and what they name.
+
+use std::sync::Arc;
+
+use actix_persistence_state_actor::StateSettings;
+use actix_persistence_storage_api::{
+    AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, Session, SqlValue, StateChange,
+};
+
+use super::*;
+
+struct Title(&'static str);
+
+impl AdditionalColumn for Title {
+    fn column_name(&self) -> &str {
+        self.0
+    }
+
+    fn bind(&self, _: &StateChange<'_>) -> Result<ColumnValue, ExtensionError> {
+        Ok(SqlValue::Null.into())
+    }
+}
+
+struct Counts;
+
+#[async_trait::async_trait]
+impl ChangeHandler for Counts {
+    async fn process(
+        &self,
+        _: &mut dyn Session,
+        _: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        Ok(())
+    }
+}
+
+/// What the program has registered.
+fn code() -> NamedCode {
+    let mut code = NamedCode::default();
+    for (name, column) in [("title", "title"), ("heading", "title"), ("author", "by")] {
+        code.columns
+            .insert(name.to_owned(), Arc::new(Title(column)));
+    }
+    code.change_handlers
+        .insert("counts".to_owned(), Arc::new(Counts));
+    code
+}
+
+fn resolve(text: &str) -> Resolution {
+    config(text).resolve_silently(&KINDS, &code()).0
+}
+
+fn mistakes_of(text: &str) -> String {
+    resolve(text).mistakes.check().unwrap_err().to_string()
+}
+
+#[test]
+fn a_state_store_has_settings_of_its_own_and_those_of_its_fallback() {
+    let text = r#"[persistence]
+max-concurrent-recoveries = 7
+[persistence.state]
+plugin = "akka.persistence.state.posts"
+[persistence.state.posts]
+kind = "sqlite"
+write-timeout = "5s"
+max-concurrent-calls = 3
+url = "sqlite://blog.db"
+[persistence.state.memory]
+max-concurrent-recoveries = 9
+[persistence.state-plugin-fallback]
+recovery-timeout = "6s"
+circuit-breaker.call-timeout = "2s"
+"#;
+    let settings = settings(&config(text));
+    assert_eq!(settings.default_state_store.as_deref(), Some("posts"));
+    let [memory, posts] = &settings.state_stores[..] else {
+        panic!("{:?}", settings.state_stores);
+    };
+    let mut expected = StateSettings::new("memory");
+    expected.recovery_timeout = Duration::from_secs(6);
+    expected.circuit_breaker.call_timeout = Duration::from_secs(2);
+    expected.max_concurrent_recoveries = 9;
+    assert_eq!(memory.settings.actor, expected);
+    assert!(memory.settings.extensions.is_empty());
+    expected.plugin_id = "posts".into();
+    expected.max_concurrent_recoveries = 7;
+    expected.write_timeout = Duration::from_secs(5);
+    expected.max_concurrent_calls = 3;
+    assert_eq!(posts.settings.actor, expected);
+    let left: Vec<_> = posts.section.iter().map(|(key, _)| key).collect();
+    assert_eq!(left, ["url"]);
+}
+
+#[test]
+fn columns_tables_and_handlers_are_bound_by_entity_type() {
+    let text = r#"[persistence.journal.events]
+kind = "sqlite"
+url = "sqlite://blog.db"
+lanes = 1
+[persistence.state.sqlite]
+change-event-journal = "persistence.journal.events"
+custom-table."a%|b" = "odd"
+[persistence.state.sqlite.additional-columns]
+BlogPost = ["title", "author"]
+"a%|b" = "title"
+[persistence.state-plugin-fallback.change-handler]
+BlogPost = "counts"
+"#;
+    let resolution = resolve(text);
+    assert_eq!(resolution.mistakes.check(), Ok(()));
+    let settings = &resolution.settings.state_stores[0].settings;
+    let types = &settings.extensions.entity_types;
+    let names: Vec<_> = types.keys().collect();
+    assert_eq!(names, ["BlogPost", "a%|b"]);
+    let columns = |entity_type: &str| -> Vec<_> {
+        let columns = types[entity_type].columns.iter();
+        columns.map(|column| column.column_name()).collect()
+    };
+    assert_eq!(columns("BlogPost"), ["title", "by"]);
+    assert_eq!(columns("a%|b"), ["title"]);
+    assert_eq!(types["a%|b"].table.as_deref(), Some("odd"));
+    assert_eq!(types["BlogPost"].table, None);
+    assert!(types["BlogPost"].change_handler.is_some());
+    assert!(types["a%|b"].change_handler.is_none());
+    assert_eq!(settings.change_event_journal.as_deref(), Some("events"));
+    let journal = settings.extensions.change_event_journal.as_ref().unwrap();
+    let keys: Vec<_> = journal.iter().map(|(key, _)| key).collect();
+    assert_eq!(keys, ["url"]);
+}
+
+#[test]
+fn what_nobody_registered_is_reported_where_it_stands() {
+    let text = r#"[persistence.journal.memory]
+[persistence.state.sqlite]
+change-event-journal = "events"
+additional-columns.Post = ["titel", "title", "heading"]
+change-handler.Post = "count"
+custom-table.Post = ""
+custom-table.Note = 5
+[persistence.state.other]
+kind = "sqlite"
+[persistence.state-plugin-fallback]
+change-event-journal = "memory"
+"#;
+    let state = "'persistence.state.sqlite";
+    let expected = [
+        format!(
+            "app.toml:3: {state}.change-event-journal' names the unknown journal \"events\"; known journals: memory"
+        ),
+        format!("app.toml:4: {state}.additional-columns.Post' names the unknown additional column \"titel\"; did you mean \"title\"? known additional columns: author, heading, title; register it with 'Builder::additional_column'"),
+        format!("app.toml:4: {state}.additional-columns.Post' names two columns 'title'; leave one of them out"),
+        format!("app.toml:5: {state}.change-handler.Post' names the unknown change handler \"count\"; did you mean \"counts\"? known change handlers: counts; register it with 'Builder::change_handler'"),
+        format!("app.toml:7: {state}.custom-table.Note' must be a string, not 5"),
+        format!("app.toml:6: {state}.custom-table.Post' must name a table"),
+        "app.toml:11: 'persistence.state-plugin-fallback.change-event-journal' names a journal of the kind \"memory\", but must name one in the database of the states".to_owned(),
+    ];
+    let found = mistakes_of(text);
+    let mut expected = expected.to_vec();
+    expected.sort_by_key(|line| line.split(':').nth(1).and_then(|n| n.parse::<u32>().ok()));
+    assert_eq!(found, expected.join("\n"));
+}
+
+#[test]
+fn an_unknown_key_of_a_state_store_comes_with_the_known_ones() {
+    let found = mistakes_of(
+        "[persistence.state]\nplugni = \"x\"\n[persistence.state.memory]\nsave-timeout = 1\n",
+    );
+    let mut resolution = resolve("[persistence.state.memory]\nsave-timeout = 1\n");
+    assert!(
+        found.contains("unknown key 'persistence.state.plugni'; did you mean 'plugin'?"),
+        "{found}"
+    );
+    let store = &resolution.settings.state_stores[0];
+    let errors = store.section.reader().finish().unwrap_err();
+    resolution.mistakes.add_from_plugin(store, errors);
+    let found = resolution.mistakes.check().unwrap_err().to_string();
+    assert_eq!(
+        found,
+        "app.toml:2: unknown key 'persistence.state.memory.save-timeout'; known keys: additional-columns, \
+         change-event-journal, change-handler, circuit-breaker, custom-table, initialize-timeout, kind, \
+         max-concurrent-calls, max-concurrent-recoveries, recovery-permit-timeout, recovery-timeout, serializer, \
+         write-timeout"
+    );
+}
