@@ -3,6 +3,7 @@
 mod deleting;
 mod failures;
 mod memo;
+mod model;
 mod persisting;
 mod recovery;
 mod schema_evolution;

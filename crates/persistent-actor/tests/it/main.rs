@@ -22,6 +22,7 @@ mod nesting;
 mod optional_snapshots;
 mod persist_async;
 mod persisting;
+mod programs;
 mod published_events;
 mod read_only;
 mod recovery;
