@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod late_writes;
+mod state_tables;
+pub mod states;
 mod writer;
 
 use std::sync::Arc;
@@ -8,6 +10,7 @@ use std::sync::Arc;
 use actix_persistence_storage_api::Journal;
 
 pub use late_writes::late_writes_are_refused;
+pub use state_tables::StateTables;
 
 /// Opens a journal on the database at this URL, with connections of its own; whoever calls it initialises it.
 pub type OpenJournal = dyn Fn(&str) -> Arc<dyn Journal>;

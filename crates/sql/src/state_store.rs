@@ -150,17 +150,17 @@ impl<D: Dialect> SqlStateStore<D> {
         id: PersistenceId,
         expected: Revision,
     ) -> StorageError {
-        match self.get(&id).await {
-            Ok(CurrentState { revision, .. }) if revision != expected => {
-                let found = revision;
-                let conflict = RevisionConflict { expected, found };
-                StorageError::of_revisions(operation, id, conflict)
-            }
-            _ => {
-                let message = format!("no revision is above {}", i64::MAX);
-                refused(StorageErrorKind::Unsupported, operation, id, message)
-            }
+        if self.rule() == Rule::TheOneBefore
+            && let Ok(CurrentState {
+                revision: found, ..
+            }) = self.get(&id).await
+            && found != expected
+        {
+            let conflict = RevisionConflict { expected, found };
+            return StorageError::of_revisions(operation, id, conflict);
         }
+        let message = format!("no revision is above {}", i64::MAX);
+        refused(StorageErrorKind::Unsupported, operation, id, message)
     }
 
     fn check(&self, update: &StateUpdate) -> Result<(), StorageError> {

@@ -15,5 +15,6 @@ mod place;
 mod refusals;
 mod rows;
 mod schema_versions;
+mod states;
 mod trouble;
 mod two_writers;

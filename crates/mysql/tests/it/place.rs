@@ -1,9 +1,9 @@
 //! A database of a test, with stores on it and a way around them.
 
-use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore};
+use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
 use actix_persistence_storage_api::{
     AtomicWrite, Epoch, EventRecord, Journal, PageLimit, Payload, PersistenceId, ReplayPage,
-    ReplayRange, SequenceNr, SnapshotStore, StorageError, StorageErrorKind, Timestamp,
+    ReplayRange, SequenceNr, SnapshotStore, StateStore, StorageError, StorageErrorKind, Timestamp,
     WriteOutcome, WriterId,
 };
 use sqlx::MySqlConnection;
@@ -39,6 +39,12 @@ impl Place {
 
     pub(crate) async fn snapshot_store(&self) -> MysqlSnapshotStore {
         let store = MysqlSnapshotStore::new(self.options()).unwrap();
+        store.initialize().await.unwrap();
+        store
+    }
+
+    pub(crate) async fn state_store_with(&self, options: MysqlOptions) -> MysqlStateStore {
+        let store = MysqlStateStore::new(options).unwrap();
         store.initialize().await.unwrap();
         store
     }

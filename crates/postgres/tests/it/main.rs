@@ -16,5 +16,6 @@ mod plugin;
 mod refusals;
 mod rows;
 mod schema_versions;
+mod states;
 mod trouble;
 mod two_writers;

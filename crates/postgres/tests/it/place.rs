@@ -1,9 +1,11 @@
 //! A database of a test, with stores on it and a way around them.
 
-use actix_persistence_postgres::{PostgresJournal, PostgresOptions, PostgresSnapshotStore};
+use actix_persistence_postgres::{
+    PostgresJournal, PostgresOptions, PostgresSnapshotStore, PostgresStateStore,
+};
 use actix_persistence_storage_api::{
     AtomicWrite, Epoch, EventRecord, Journal, PageLimit, Payload, PersistenceId, ReplayPage,
-    ReplayRange, SequenceNr, SnapshotStore, StorageError, StorageErrorKind, Timestamp,
+    ReplayRange, SequenceNr, SnapshotStore, StateStore, StorageError, StorageErrorKind, Timestamp,
     WriteOutcome, WriterId,
 };
 use sqlx::PgConnection;
@@ -39,6 +41,12 @@ impl Place {
 
     pub(crate) async fn snapshot_store(&self) -> PostgresSnapshotStore {
         let store = PostgresSnapshotStore::new(self.options()).unwrap();
+        store.initialize().await.unwrap();
+        store
+    }
+
+    pub(crate) async fn state_store_with(&self, options: PostgresOptions) -> PostgresStateStore {
+        let store = PostgresStateStore::new(options).unwrap();
         store.initialize().await.unwrap();
         store
     }

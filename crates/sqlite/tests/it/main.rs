@@ -46,4 +46,5 @@ mod plugin;
 mod rows;
 mod same_file;
 mod schema_versions;
+mod states;
 mod two_writers;

@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, SqliteSnapshotStore};
+use actix_persistence_sqlite::{
+    SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
+};
 use actix_persistence_storage_api::{
     AtomicWrite, Epoch, EventRecord, Journal, PageLimit, Payload, PersistenceId, ReplayPage,
-    ReplayRange, SequenceNr, SnapshotStore, StorageError, StorageErrorKind, Timestamp,
+    ReplayRange, SequenceNr, SnapshotStore, StateStore, StorageError, StorageErrorKind, Timestamp,
     WriteOutcome, WriterId,
 };
 use sqlx::sqlite::SqliteConnectOptions;
@@ -42,6 +44,12 @@ impl Place {
 
     pub(crate) async fn snapshot_store(&self) -> SqliteSnapshotStore {
         let store = SqliteSnapshotStore::new(self.options()).unwrap();
+        store.initialize().await.unwrap();
+        store
+    }
+
+    pub(crate) async fn state_store_with(&self, options: SqliteOptions) -> SqliteStateStore {
+        let store = SqliteStateStore::new(options).unwrap();
         store.initialize().await.unwrap();
         store
     }

@@ -1,0 +1,29 @@
+//! What the tests of state stores need of a database.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::StateStore;
+use async_trait::async_trait;
+
+/// The tables of state stores on a database of a test's own, and a way around the stores.
+#[async_trait]
+pub trait StateTables: Send + Sync {
+    /// A store with connections of its own, as in another process; initialised.
+    async fn open(&self) -> Arc<dyn StateStore>;
+
+    /// The same without `assert-single-writer`.
+    async fn open_for_any_revision(&self) -> Arc<dyn StateStore>;
+
+    /// Runs a statement around the stores; gives what the database says against it.
+    async fn try_run(&self, sql: &str) -> Result<(), String>;
+
+    /// Reads a number around the stores.
+    async fn number(&self, sql: &str) -> i64;
+
+    /// Runs a statement that the database must take.
+    async fn run(&self, sql: &str) {
+        if let Err(error) = self.try_run(sql).await {
+            panic!("{sql}: {error}");
+        }
+    }
+}

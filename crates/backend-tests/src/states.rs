@@ -1,0 +1,57 @@
+//! What a state store proves on every SQL database.
+
+mod any_revision;
+mod contention;
+mod rows;
+mod rules_of_others;
+mod times_and_numbers;
+
+use actix_persistence_storage_api::{
+    Payload, PersistenceId, Revision, RevisionConflict, StateStore, StateUpdate, StorageError,
+    Timestamp,
+};
+
+pub use any_revision::any_revision_replaces_any;
+pub use contention::many_writers_store_each_revision_once;
+pub use rows::{
+    a_damaged_state_is_corrupt_and_named, a_lost_column_is_an_error_and_no_state,
+    a_tombstone_keeps_its_revision_and_nothing_else, rows_say_which_slice_and_type_they_belong_to,
+    states_of_version_1_are_read_and_go_on, texts_come_back_whatever_they_hold,
+    the_tables_refuse_what_cannot_be_read_back,
+};
+pub use rules_of_others::a_rule_of_an_added_column_is_no_conflict;
+pub use times_and_numbers::{
+    no_number_of_a_change_is_used_again, no_timestamp_goes_back_with_the_clock,
+};
+
+fn id(name: &str) -> PersistenceId {
+    PersistenceId::of("Test", name)
+}
+
+/// A state whose payload is its revision, as JSON.
+fn state(name: &str, revision: Revision) -> StateUpdate {
+    let payload = Payload::new(2, "test.state:v1", revision.to_string().into_bytes());
+    StateUpdate::new(id(name), revision, payload)
+}
+
+async fn store(store: &dyn StateStore, update: StateUpdate) {
+    store.upsert(update).await.expect("the state can be stored");
+}
+
+async fn revision_of(store: &dyn StateStore, name: &str) -> Revision {
+    let current = store.get(&id(name)).await;
+    current.expect("the state can be read").revision
+}
+
+async fn timestamp_of(store: &dyn StateStore, name: &str) -> Timestamp {
+    let current = store.get(&id(name)).await.expect("the state can be read");
+    current.state.expect("there is a state").timestamp
+}
+
+/// Checks that a write lost against another revision, and changed nothing.
+fn assert_conflict(result: Result<(), StorageError>, expected: Revision, found: Revision) {
+    let error = result.expect_err("the revision is not the next one");
+    assert!(error.is_certainly_not_stored(), "{error:?}");
+    let conflict = RevisionConflict { expected, found };
+    assert_eq!(error.revision_conflict(), Some(&conflict), "{error:?}");
+}

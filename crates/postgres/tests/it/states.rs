@@ -1,0 +1,226 @@
+//! Durable states: what the plugin promises beyond the conformance kit.
+
+use std::sync::Arc;
+
+use actix_persistence_backend_tests::{StateTables, states};
+use actix_persistence_postgres::{PayloadColumn, PostgresStateStore};
+use actix_persistence_storage_api::{Payload, StateStore, StateUpdate, StorageErrorKind};
+use async_trait::async_trait;
+use sqlx::AssertSqlSafe;
+
+use crate::place::{Place, assert_error, id};
+
+/// Written by the first version, and never again: what it holds must be readable for ever.
+const VERSION_1: &str = include_str!("fixtures/state_store_version_1.sql");
+
+#[async_trait]
+impl StateTables for Place {
+    async fn open(&self) -> Arc<dyn StateStore> {
+        Arc::new(self.state_store_with(self.options()).await)
+    }
+
+    async fn open_for_any_revision(&self) -> Arc<dyn StateStore> {
+        let options = self
+            .options()
+            .with_store(|store| store.with_assert_single_writer(false));
+        Arc::new(self.state_store_with(options).await)
+    }
+
+    async fn try_run(&self, sql: &str) -> Result<(), String> {
+        let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
+        let done = sql.execute(&mut self.connection().await).await;
+        done.map(drop).map_err(|error| error.to_string())
+    }
+
+    async fn number(&self, sql: &str) -> i64 {
+        sqlx::query_scalar(AssertSqlSafe(sql.to_owned()))
+            .fetch_one(&mut self.connection().await)
+            .await
+            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+}
+
+fn state(name: &str, revision: u64) -> StateUpdate {
+    StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))
+}
+
+#[tokio::test]
+async fn rows_say_which_slice_and_type_they_belong_to() {
+    states::rows_say_which_slice_and_type_they_belong_to(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn a_tombstone_keeps_its_revision_and_nothing_else() {
+    states::a_tombstone_keeps_its_revision_and_nothing_else(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn texts_come_back_whatever_they_hold() {
+    states::texts_come_back_whatever_they_hold(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn the_tables_refuse_what_cannot_be_read_back() {
+    states::the_tables_refuse_what_cannot_be_read_back(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn a_damaged_state_is_corrupt_and_named() {
+    states::a_damaged_state_is_corrupt_and_named(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn a_lost_column_is_an_error_and_no_state() {
+    states::a_lost_column_is_an_error_and_no_state(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn no_timestamp_goes_back_with_the_clock() {
+    states::no_timestamp_goes_back_with_the_clock(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn no_number_of_a_change_is_used_again() {
+    states::no_number_of_a_change_is_used_again(&Place::new().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_writers_store_each_revision_once() {
+    states::many_writers_store_each_revision_once(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn without_assert_single_writer_any_revision_replaces_any() {
+    states::any_revision_replaces_any(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn a_rule_of_an_added_column_is_no_conflict() {
+    states::a_rule_of_an_added_column_is_no_conflict(&Place::new().await).await;
+}
+
+#[tokio::test]
+async fn a_table_of_version_1_opens_and_goes_on() {
+    let place = Place::new().await;
+    place.run(VERSION_1).await;
+    let options = place
+        .options()
+        .with_store(|store| store.with_auto_initialize(false));
+    states::states_of_version_1_are_read_and_go_on(&place.state_store_with(options).await).await;
+}
+
+#[tokio::test]
+async fn the_printed_statements_make_the_tables_that_a_store_expects() {
+    let place = Place::new().await;
+    let options = place
+        .options()
+        .with_store(|store| store.with_auto_initialize(false));
+    let sql = PostgresStateStore::new(options.clone())
+        .unwrap()
+        .schema_sql(None);
+    place.run(sql.unwrap()).await;
+    let store = place.state_store_with(options).await;
+    store.upsert(state("a", 1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_state_above_the_limit_is_refused_and_says_which_key() {
+    let place = Place::new().await;
+    let options = place
+        .options()
+        .with_store(|store| store.with_max_state_bytes(10));
+    let store = place.state_store_with(options).await;
+    let of_bytes = |bytes: usize| {
+        let payload = Payload::new(1, "m", vec![1; bytes]);
+        StateUpdate::new(id("a"), 1, payload)
+    };
+    let error = store.upsert(of_bytes(11)).await.unwrap_err();
+    assert_error(&error, StorageErrorKind::TooLarge, "'max-state-bytes'");
+    store.upsert(of_bytes(10)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_column_of_json_keeps_json_as_it_was_written_and_refuses_the_rest() {
+    let place = Place::new().await;
+    let options = place.options().with_payload_column(PayloadColumn::Json);
+    let store = place.state_store_with(options).await;
+    let of_text = |revision, text: &str| {
+        let payload = Payload::new(2, "m", text.as_bytes().to_vec());
+        StateUpdate::new(id("a"), revision, payload)
+    };
+    let written = " {\"b\": 1, \"a\" : [1.0, \"\u{1f980}\"]}\n";
+    store.upsert(of_text(1, written)).await.unwrap();
+    let state = store.get(&id("a")).await.unwrap().state.unwrap();
+    assert_eq!(&*state.payload.bytes, written.as_bytes());
+    let error = store.upsert(of_text(2, "{")).await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Unsupported, "'payload-column");
+    store.delete(&id("a"), 2).await.unwrap();
+    store.upsert(of_text(3, "null")).await.unwrap();
+
+    let bytes = PostgresStateStore::new(place.options()).unwrap();
+    let error = bytes.initialize().await.unwrap_err();
+    assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
+}
+
+#[tokio::test]
+async fn nul_in_a_tag_or_a_manifest_is_refused() {
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    let mut with_manifest = state("a", 1);
+    with_manifest.payload.manifest = "a\0b".into();
+    for update in [with_manifest, state("a", 1).with_tags(["good", "a\0b"])] {
+        let error = store.upsert(update).await.unwrap_err();
+        assert_error(&error, StorageErrorKind::Unsupported, "holds NUL");
+        assert!(error.is_certainly_not_stored());
+    }
+    assert_eq!(store.get(&id("a")).await.unwrap().revision, 0);
+}
+
+#[tokio::test]
+async fn a_missing_privilege_is_found_at_the_start_and_named() {
+    let place = Place::new().await;
+    let owner = PostgresStateStore::new(place.options()).unwrap();
+    let script = owner.schema_sql(Some(&place.database.roles())).unwrap();
+    place.run(script).await;
+    let application = place.database.application_options();
+    place.state_store_with(application.clone()).await;
+    let role = place.database.roles().application;
+    place
+        .run(format!("REVOKE UPDATE ON durable_state FROM {role}"))
+        .await;
+    let error = PostgresStateStore::new(application).unwrap();
+    let error = error.initialize().await.unwrap_err();
+    assert_error(
+        &error,
+        StorageErrorKind::AccessDenied,
+        "UPDATE on \"public\".\"durable_state\"",
+    );
+}
+
+#[tokio::test]
+async fn a_dump_of_a_server_that_was_further_on_is_refused_with_what_to_run() {
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    for (revision, name) in [(1, "a"), (1, "b"), (2, "a")] {
+        store.upsert(state(name, revision)).await.unwrap();
+    }
+    place
+        .run("UPDATE durable_state SET ordering = ordering + 1000000000")
+        .await;
+    let again = PostgresStateStore::new(place.options()).unwrap();
+    let error = again.initialize().await.unwrap_err();
+    assert_error(
+        &error,
+        StorageErrorKind::SchemaMismatch,
+        "UPDATE \"public\".\"durable_state\" SET ordering = ordering - ",
+    );
+    let text = error.to_string();
+    let (_, statement) = text.split_once("then run: ").unwrap();
+    place.run(statement.split(';').next().unwrap()).await;
+    again.initialize().await.unwrap();
+    // Without the index nobody reads by these numbers.
+    place
+        .run("UPDATE durable_state SET ordering = ordering + 1000000000; DROP INDEX durable_state_changed")
+        .await;
+    again.initialize().await.unwrap();
+}

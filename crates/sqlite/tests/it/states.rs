@@ -1,0 +1,176 @@
+//! Durable states: what the plugin promises beyond the conformance kit.
+
+use std::sync::Arc;
+
+use actix_persistence_backend_tests::{StateTables, states};
+use actix_persistence_sqlite::{SqliteOptions, SqliteStateStore};
+use actix_persistence_storage_api::{Payload, StateStore, StateUpdate, StorageErrorKind};
+use async_trait::async_trait;
+use sqlx::AssertSqlSafe;
+
+use crate::place::{Place, assert_error, id};
+
+/// Written by the first version, and never again: what it holds must be readable for ever.
+const VERSION_1: &str = include_str!("fixtures/state_store_version_1.sql");
+
+#[async_trait]
+impl StateTables for Place {
+    async fn open(&self) -> Arc<dyn StateStore> {
+        Arc::new(self.state_store_with(self.options()).await)
+    }
+
+    async fn open_for_any_revision(&self) -> Arc<dyn StateStore> {
+        let options = self
+            .options()
+            .with_store(|store| store.with_assert_single_writer(false));
+        Arc::new(self.state_store_with(options).await)
+    }
+
+    async fn try_run(&self, sql: &str) -> Result<(), String> {
+        let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
+        let done = sql.execute(&mut self.connection().await).await;
+        done.map(drop).map_err(|error| error.to_string())
+    }
+
+    async fn number(&self, sql: &str) -> i64 {
+        sqlx::query_scalar(AssertSqlSafe(sql.to_owned()))
+            .fetch_one(&mut self.connection().await)
+            .await
+            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+}
+
+fn state(name: &str, revision: u64) -> StateUpdate {
+    StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))
+}
+
+#[tokio::test]
+async fn rows_say_which_slice_and_type_they_belong_to() {
+    states::rows_say_which_slice_and_type_they_belong_to(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn a_tombstone_keeps_its_revision_and_nothing_else() {
+    states::a_tombstone_keeps_its_revision_and_nothing_else(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn texts_come_back_whatever_they_hold() {
+    states::texts_come_back_whatever_they_hold(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn the_tables_refuse_what_cannot_be_read_back() {
+    states::the_tables_refuse_what_cannot_be_read_back(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn a_damaged_state_is_corrupt_and_named() {
+    states::a_damaged_state_is_corrupt_and_named(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn a_lost_column_is_an_error_and_no_state() {
+    states::a_lost_column_is_an_error_and_no_state(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn no_timestamp_goes_back_with_the_clock() {
+    states::no_timestamp_goes_back_with_the_clock(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn no_number_of_a_change_is_used_again() {
+    states::no_number_of_a_change_is_used_again(&Place::new()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_writers_store_each_revision_once() {
+    states::many_writers_store_each_revision_once(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn without_assert_single_writer_any_revision_replaces_any() {
+    states::any_revision_replaces_any(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn a_rule_of_an_added_column_is_no_conflict() {
+    states::a_rule_of_an_added_column_is_no_conflict(&Place::new()).await;
+}
+
+#[tokio::test]
+async fn a_table_of_version_1_opens_and_goes_on() {
+    let place = Place::new();
+    place.run(VERSION_1).await;
+    let options = place
+        .options()
+        .with_store(|store| store.with_auto_initialize(false));
+    states::states_of_version_1_are_read_and_go_on(&place.state_store_with(options).await).await;
+    // Above every number that was given before, also to rows that are gone.
+    let newest = "SELECT max(ordering) FROM durable_state";
+    assert_eq!(place.number(newest).await, 102);
+}
+
+#[tokio::test]
+async fn the_printed_statements_make_the_tables_that_a_store_expects() {
+    let place = Place::new();
+    let options = place
+        .options()
+        .with_store(|store| store.with_auto_initialize(false));
+    let sql = SqliteStateStore::new(options.clone())
+        .unwrap()
+        .schema_sql(None);
+    place.run(AssertSqlSafe(sql.unwrap())).await;
+    let store = place.state_store_with(options).await;
+    store.upsert(state("a", 1)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_state_above_the_limit_is_refused_and_says_which_key() {
+    let place = Place::new();
+    let options = place
+        .options()
+        .with_store(|store| store.with_max_state_bytes(10));
+    let store = place.state_store_with(options).await;
+    let of_bytes = |bytes: usize| {
+        let payload = Payload::new(1, "m", vec![1; bytes]);
+        StateUpdate::new(id("a"), 1, payload)
+    };
+    let error = store.upsert(of_bytes(11)).await.unwrap_err();
+    assert_error(&error, StorageErrorKind::TooLarge, "'max-state-bytes'");
+    store.upsert(of_bytes(10)).await.unwrap();
+}
+
+#[tokio::test]
+async fn nul_in_a_tag_or_a_manifest_comes_back() {
+    let place = Place::new();
+    let store = place.state_store_with(place.options()).await;
+    let mut update = state("a", 1).with_tags(["a\0b"]);
+    update.payload.manifest = "m\0".into();
+    store.upsert(update.clone()).await.unwrap();
+    let found = store.get(&id("a")).await.unwrap().state.unwrap();
+    assert_eq!((found.tags, found.payload), (update.tags, update.payload));
+}
+
+#[tokio::test]
+async fn a_file_that_can_only_be_read_is_refused_at_the_start() {
+    let place = Place::new();
+    place.state_store_with(place.options()).await;
+    let mut options = place.options();
+    options.url = format!("{}?mode=ro", SqliteOptions::url_of(&place.path).unwrap());
+    let store = SqliteStateStore::new(options).unwrap();
+    let error = store.initialize().await.unwrap_err();
+    assert_error(&error, StorageErrorKind::AccessDenied, "read-only");
+}
+
+#[tokio::test]
+async fn a_counter_that_is_gone_is_an_error_and_nothing_is_stored() {
+    let place = Place::new();
+    let store = place.state_store_with(place.options()).await;
+    place.run("DELETE FROM durable_state_ordering").await;
+    let error = store.upsert(state("a", 1)).await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Corrupt, "lacks a row");
+    assert!(error.is_certainly_not_stored());
+    assert_eq!(store.get(&id("a")).await.unwrap().revision, 0);
+}
