@@ -36,7 +36,8 @@ impl Shared {
         find("state store", STATE_PREFIX, known, plugin_id)?.ok_or(StartError::NoDefaultStateStore)
     }
 
-    fn journal_entry(
+    /// A journal, in the same way.
+    pub(crate) fn journal_entry(
         &self,
         plugin_id: Option<String>,
     ) -> Result<(&str, &JournalEntry), StartError> {
@@ -45,7 +46,8 @@ impl Shared {
         find("journal", JOURNAL_PREFIX, known, plugin_id)?.ok_or(StartError::NoDefaultJournal)
     }
 
-    fn snapshot_entry(
+    /// A snapshot store, in the same way; there may be no default one.
+    pub(crate) fn snapshot_entry(
         &self,
         plugin_id: Option<String>,
     ) -> Result<Option<(&str, &SnapshotEntry)>, StartError> {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod builder;
+mod cleanup;
 mod notifications;
 mod persistence;
 mod replay;
@@ -24,6 +25,7 @@ mod sqlite_url;
 mod store_entries;
 
 pub use builder::Builder;
+pub use cleanup::CleanupStores;
 pub use persistence::Persistence;
 pub use replay::{ReplayError, Replayed};
 pub use stop_report::StopReport;
@@ -32,6 +34,9 @@ pub use store_schema::StoreSchema;
 pub use config::{Config, ConfigLoadError};
 pub use open_error::OpenError;
 
+pub use actix_persistence_cleanup::{
+    Batch, BatchError, BatchReport, Cleanup, CleanupError, Numbers, Preview, Progress, Task,
+};
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DeadLetter,
     DeadLetterCause, DecodeError, DeleteMessagesError, DurableState, EncodeError, Event,

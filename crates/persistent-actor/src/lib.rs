@@ -68,7 +68,7 @@ pub use user_stash::UserStash;
 
 pub use drain::Drain;
 pub use environment::{BackOffSettings, Environment};
-pub use live_ids::LiveIds;
+pub use live_ids::{LiveIds, ReservedId};
 pub use plugin_ids::PluginIds;
 pub use read_only::{replay_actor, replay_events};
 pub use start::{StartError, start, start_in};

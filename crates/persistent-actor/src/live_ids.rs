@@ -18,6 +18,8 @@ pub struct LiveIds(Arc<Mutex<Registry>>);
 #[derive(Debug, Default)]
 struct Registry {
     live: HashMap<PersistenceId, Live>,
+    /// Ids that must not become live, with how often each is reserved.
+    reserved: HashMap<PersistenceId, usize>,
     /// Set when everything stops; nothing becomes live any more.
     drain: Option<Drain>,
 }
@@ -31,6 +33,14 @@ struct Live {
     signal: Arc<DrainSignal>,
     /// Closed when the actor is gone.
     gone: watch::Receiver<()>,
+}
+
+/// Keeps an id from becoming live until dropped.
+#[derive(Debug)]
+#[must_use = "the id is free again when this is dropped"]
+pub struct ReservedId {
+    ids: LiveIds,
+    persistence_id: PersistenceId,
 }
 
 /// Keeps an id live until dropped.
@@ -48,7 +58,8 @@ impl LiveIds {
     /// Makes the id live.
     ///
     /// # Errors
-    /// [`StartError::AlreadyRunning`] if it is, and not stopping; [`StartError::Stopping`] if everything stops.
+    /// [`StartError::AlreadyRunning`] if it is, and not stopping; [`StartError::Reserved`] if it is reserved;
+    /// [`StartError::Stopping`] if everything stops.
     pub(crate) fn register(
         &self,
         persistence_id: &PersistenceId,
@@ -64,6 +75,9 @@ impl LiveIds {
         let mut registry = self.lock();
         if registry.drain.is_some() {
             return Err(StartError::Stopping);
+        }
+        if registry.reserved.contains_key(persistence_id) {
+            return Err(StartError::Reserved(persistence_id.clone()));
         }
         let (generation, predecessor) = match registry.live.entry(persistence_id.clone()) {
             Entry::Occupied(live) if !live.get().stopping => {
@@ -85,6 +99,26 @@ impl LiveIds {
             predecessor,
             signal,
             _gone: sender,
+        })
+    }
+
+    /// Keeps an id from becoming live while its data is changed behind the back of actors; several may do so at once.
+    ///
+    /// # Errors
+    /// [`StartError::AlreadyRunning`] if it is live, also if it is stopping; [`StartError::Stopping`] if everything
+    /// stops.
+    pub fn reserve(&self, persistence_id: &PersistenceId) -> Result<ReservedId, StartError> {
+        let mut registry = self.lock();
+        if registry.drain.is_some() {
+            return Err(StartError::Stopping);
+        }
+        if registry.live.contains_key(persistence_id) {
+            return Err(StartError::AlreadyRunning(persistence_id.clone()));
+        }
+        *registry.reserved.entry(persistence_id.clone()).or_default() += 1;
+        Ok(ReservedId {
+            ids: self.clone(),
+            persistence_id: persistence_id.clone(),
         })
     }
 
@@ -168,6 +202,19 @@ impl Drop for Registration {
     }
 }
 
+impl Drop for ReservedId {
+    fn drop(&mut self) {
+        let mut registry = self.ids.lock();
+        if let Entry::Occupied(mut reserved) = registry.reserved.entry(self.persistence_id.clone())
+        {
+            *reserved.get_mut() -= 1;
+            if *reserved.get() == 0 {
+                reserved.remove();
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
@@ -186,6 +233,24 @@ mod tests {
         assert!(ids.register(&PersistenceId::of("T", "2")).is_ok());
         drop(first);
         assert!(ids.register(&id()).is_ok());
+    }
+
+    #[test]
+    fn an_id_is_reserved_as_often_as_wanted_and_never_while_it_is_live() {
+        let ids = LiveIds::default();
+        let first = ids.reserve(&id()).unwrap();
+        let second = ids.reserve(&id()).unwrap();
+        drop(first);
+        let refused = ids.register(&id()).map(drop);
+        assert_eq!(refused, Err(StartError::Reserved(id())));
+        drop(second);
+        let live = ids.register(&id()).unwrap();
+        let running = Err(StartError::AlreadyRunning(id()));
+        assert_eq!(ids.reserve(&id()).map(drop), running);
+        live.stopping();
+        assert_eq!(ids.reserve(&id()).map(drop), running);
+        drop(live);
+        assert!(ids.reserve(&id()).is_ok());
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub enum StartError {
     /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too.
     #[error("an actor with the persistence id {0:?} is already running")]
     AlreadyRunning(PersistenceId),
+    /// What is stored of the id is being cleaned up; it can be started when that has ended.
+    #[error("the data of the persistence id {0:?} is being cleaned up, start it when that is done")]
+    Reserved(PersistenceId),
     /// Its id cannot be stored.
     #[error("{persistence_id:?} is no valid persistence id")]
     InvalidPersistenceId {

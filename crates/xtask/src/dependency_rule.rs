@@ -27,7 +27,7 @@ enum Family {
     Tokio,
 }
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     Rule {
         crates: &["storage-api"],
         ours: Some(&[]),
@@ -81,6 +81,18 @@ const RULES: [Rule; 11] = [
             "journal-actor",
             "snapshot-actor",
             "state-actor",
+        ]),
+        forbidden: &[Family::Sqlx],
+    },
+    Rule {
+        crates: &["cleanup"],
+        ours: Some(&[
+            "storage-api",
+            "store-actor",
+            "journal-actor",
+            "snapshot-actor",
+            "state-actor",
+            "persistent-actor",
         ]),
         forbidden: &[Family::Sqlx],
     },

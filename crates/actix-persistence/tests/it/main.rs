@@ -1,11 +1,13 @@
 //! The facade as an application uses it.
 #![allow(clippy::unwrap_used)]
 
+mod cleanup;
 mod configuration_page;
 mod configured;
 mod counter;
 mod durable_states;
 mod handle;
+mod held_journal;
 mod notifications;
 mod recovery_at_scale;
 mod recovery_settings;

@@ -1,0 +1,76 @@
+//! Cleaning up what actors stored.
+
+use actix_persistence_cleanup::Cleanup;
+use actix_persistence_persistent_actor::StartError;
+
+use crate::Persistence;
+
+/// The plugin ids of the stores to be cleaned up; `None` stands for the configured default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CleanupStores {
+    /// The journal.
+    pub journal: Option<String>,
+    /// The snapshot store, which holds the snapshots of the journal's ids.
+    pub snapshot_store: Option<String>,
+    /// The store of durable states.
+    pub state_store: Option<String>,
+}
+
+impl CleanupStores {
+    /// The same with this journal.
+    #[must_use]
+    pub fn with_journal(mut self, plugin_id: impl Into<String>) -> Self {
+        self.journal = Some(plugin_id.into());
+        self
+    }
+
+    /// The same with this snapshot store.
+    #[must_use]
+    pub fn with_snapshot_store(mut self, plugin_id: impl Into<String>) -> Self {
+        self.snapshot_store = Some(plugin_id.into());
+        self
+    }
+
+    /// The same with this state store.
+    #[must_use]
+    pub fn with_state_store(mut self, plugin_id: impl Into<String>) -> Self {
+        self.state_store = Some(plugin_id.into());
+        self
+    }
+}
+
+impl Persistence {
+    /// Deletes what actors stored, in the default stores; refuses ids whose actor is running.
+    pub fn cleanup(&self) -> Cleanup {
+        self.cleanup_of(&CleanupStores::default())
+            .expect("the default stores are those of sections that there are")
+    }
+
+    /// As [`cleanup`](Self::cleanup), in these stores.
+    ///
+    /// # Errors
+    /// [`StartError::UnknownPlugin`].
+    pub fn cleanup_of(&self, stores: &CleanupStores) -> Result<Cleanup, StartError> {
+        let shared = &*self.0;
+        let mut cleanup = Cleanup::new();
+        match shared.journal_entry(stores.journal.clone()) {
+            Ok((_, entry)) => {
+                cleanup = cleanup.with_journal(entry.handle.clone(), entry.live_ids.clone());
+            }
+            Err(StartError::NoDefaultJournal) => {}
+            Err(unknown) => return Err(unknown),
+        }
+        if let Some((_, entry)) = shared.snapshot_entry(stores.snapshot_store.clone())? {
+            cleanup = cleanup.with_snapshot_store(entry.handle.clone());
+        }
+        match shared.state_entry(stores.state_store.clone()) {
+            Ok((_, entry)) => {
+                cleanup = cleanup.with_state_store(entry.handle.clone(), entry.live_ids.clone());
+            }
+            Err(StartError::NoDefaultStateStore) => {}
+            Err(unknown) => return Err(unknown),
+        }
+        Ok(cleanup)
+    }
+}

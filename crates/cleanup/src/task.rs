@@ -1,0 +1,39 @@
+//! What can be done with an id.
+
+use actix_persistence_storage_api::{SequenceNr, SnapshotCriteria, Timestamp};
+
+/// Something to do with an id, or with each of many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Task {
+    /// [`Cleanup::delete_events_to`](crate::Cleanup::delete_events_to).
+    DeleteEventsTo(SequenceNr),
+    /// [`Cleanup::delete_events_before`](crate::Cleanup::delete_events_before).
+    DeleteEventsBefore(Timestamp),
+    /// [`Cleanup::delete_all_events`](crate::Cleanup::delete_all_events).
+    DeleteAllEvents(Numbers),
+    /// [`Cleanup::delete_snapshots`](crate::Cleanup::delete_snapshots).
+    DeleteSnapshots(SnapshotCriteria),
+    /// [`Cleanup::cleanup_before_snapshot`](crate::Cleanup::cleanup_before_snapshot).
+    CleanupBeforeSnapshot,
+    /// [`Cleanup::delete_all`](crate::Cleanup::delete_all).
+    DeleteAll(Numbers),
+    /// [`Cleanup::delete_state`](crate::Cleanup::delete_state).
+    DeleteState(Numbers),
+}
+
+/// What becomes of the sequence numbers, or revisions, of an id whose data is deleted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// They go on where they were, so that whoever has seen the id before can tell old from new.
+    Keep,
+    /// They start again at 1: for ids of which nobody outside remembers a number.
+    Reset,
+}
+
+impl Task {
+    /// Whether an actor of the id may be running meanwhile.
+    pub fn allows_running_actors(&self) -> bool {
+        matches!(self, Task::CleanupBeforeSnapshot)
+    }
+}
