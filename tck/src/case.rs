@@ -57,6 +57,7 @@ pub(crate) enum Capability {
     Tags,
     Reset,
     Queries,
+    SqlSession,
 }
 
 /// Makes a [`Case`] of an async function and the clauses that it proves.
@@ -113,6 +114,7 @@ impl Capability {
             Capability::Tags => "tags",
             Capability::Reset => "reset",
             Capability::Queries => "queries",
+            Capability::SqlSession => "sql_session",
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
 use async_trait::async_trait;
 
 /// Why a fixture could not open a store.
@@ -74,6 +74,25 @@ pub trait StateStoreFixture: Send + Sync + 'static {
     /// # Errors
     /// Any error makes the case fail.
     async fn open(&self, store: &Self::Store) -> Result<Arc<dyn StateStore>, BoxError>;
+
+    /// Opens the state store in a place with what an application adds to it; needed where it declares `sql_session`.
+    ///
+    /// It must have the rights to make the tables of entity types, and to change them: cases add columns.
+    ///
+    /// # Errors
+    /// Any error makes the case fail.
+    async fn open_with(
+        &self,
+        _store: &Self::Store,
+        _extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        Err("the fixture opens no state store with extensions".into())
+    }
+
+    /// How a statement of an application names a table in a place, where its name alone does not do.
+    fn qualified(&self, _store: &Self::Store, table: &str) -> String {
+        table.to_owned()
+    }
 
     /// The cases that must show as ignored because of capabilities that are off.
     fn expected_ignored(&self) -> Vec<String> {

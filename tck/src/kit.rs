@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
 use async_trait::async_trait;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -182,6 +182,17 @@ struct StateStorePlace<F: StateStoreFixture> {
 impl<F: StateStoreFixture> Place<dyn StateStore> for StateStorePlace<F> {
     async fn open(&self) -> Result<Arc<dyn StateStore>, BoxError> {
         self.fixture.open(&self.store).await
+    }
+
+    async fn open_with(
+        &self,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        self.fixture.open_with(&self.store, extensions).await
+    }
+
+    fn qualified(&self, table: &str) -> String {
+        self.fixture.qualified(&self.store, table)
     }
 }
 

@@ -6,6 +6,7 @@ mod kit;
 mod case;
 mod not_there_yet;
 
+mod durable_state_extensions_spec;
 mod durable_state_store_spec;
 mod journal_serialization_spec;
 mod journal_spec;
@@ -14,6 +15,7 @@ mod snapshot_store_spec;
 mod state_queries_spec;
 
 mod bytes_like_random;
+mod extension_steps;
 mod failure;
 mod journal_steps;
 mod my_payload;

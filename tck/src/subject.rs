@@ -2,12 +2,15 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore, StorageError};
+use actix_persistence_storage_api::{
+    Journal, SnapshotStore, StateExtensions, StateStore, StorageError,
+};
 use async_trait::async_trait;
 
 use crate::case::{Capability, Spec};
 use crate::failure::Failure;
-use crate::{BoxError, durable_state_store_spec, journal_serialization_spec, journal_spec};
+use crate::{BoxError, durable_state_extensions_spec, durable_state_store_spec};
+use crate::{journal_serialization_spec, journal_spec};
 use crate::{snapshot_store_serialization_spec, snapshot_store_spec, state_queries_spec};
 
 /// A kind of store that the kit has specs for.
@@ -26,6 +29,16 @@ pub(crate) trait UnderTest: Send + Sync + 'static {
 #[async_trait]
 pub(crate) trait Place<S: ?Sized>: Send + Sync {
     async fn open(&self) -> Result<Arc<S>, BoxError>;
+
+    /// Opens a state store with what an application adds to it.
+    async fn open_with(&self, _extensions: StateExtensions) -> Result<Arc<S>, BoxError> {
+        Err("only state stores have extensions".into())
+    }
+
+    /// How a statement names a table of the place.
+    fn qualified(&self, table: &str) -> String {
+        table.to_owned()
+    }
 }
 
 /// A store, opened and initialised.
@@ -59,6 +72,16 @@ impl<S: UnderTest + ?Sized> Subject<S> {
         Ok(self.place.open().await?)
     }
 
+    /// Another instance on the same place, with what an application adds to it; not initialised yet.
+    pub(crate) async fn open_with(&self, extensions: StateExtensions) -> Result<Arc<S>, Failure> {
+        Ok(self.place.open_with(extensions).await?)
+    }
+
+    /// How a statement names a table of the place.
+    pub(crate) fn qualified(&self, table: &str) -> String {
+        self.place.qualified(table)
+    }
+
     /// The store itself.
     pub(crate) fn store(&self) -> &S {
         &self.store
@@ -85,7 +108,7 @@ impl UnderTest for dyn Journal {
             Capability::Metadata => declared.metadata,
             Capability::Tags => declared.tags,
             Capability::Reset => declared.reset,
-            Capability::Queries => false,
+            Capability::Queries | Capability::SqlSession => false,
         }
     }
 }
@@ -107,15 +130,19 @@ impl UnderTest for dyn SnapshotStore {
             Capability::AtomicBatches
             | Capability::Tags
             | Capability::Reset
-            | Capability::Queries => false,
+            | Capability::Queries
+            | Capability::SqlSession => false,
         }
     }
 }
 
 #[async_trait]
 impl UnderTest for dyn StateStore {
-    const SPECS: &'static [Spec<Self>] =
-        &[durable_state_store_spec::SPEC, state_queries_spec::SPEC];
+    const SPECS: &'static [Spec<Self>] = &[
+        durable_state_store_spec::SPEC,
+        durable_state_extensions_spec::SPEC,
+        state_queries_spec::SPEC,
+    ];
 
     async fn make_ready(&self) -> Result<(), StorageError> {
         self.initialize().await
@@ -125,6 +152,7 @@ impl UnderTest for dyn StateStore {
         match capability {
             Capability::Tags => self.capabilities().tags,
             Capability::Queries => self.queries().is_some(),
+            Capability::SqlSession => self.capabilities().sql_session,
             Capability::AtomicBatches | Capability::Metadata | Capability::Reset => false,
         }
     }

@@ -129,6 +129,10 @@ impl Dialect for Mysql {
         session::placeholders(sql, values)
     }
 
+    fn placeholder(position: usize) -> String {
+        session::placeholder(position)
+    }
+
     fn add_value(arguments: &mut MySqlArguments, value: SqlValue) {
         session::add_value(arguments, value);
     }

@@ -73,6 +73,10 @@ pub(crate) const TABLE_EXISTS: &str = "\
 SELECT COUNT(*) FROM information_schema.tables
 WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINARY)";
 
+pub(crate) const COLUMNS: &str = "\
+SELECT CAST(column_name AS CHAR), CAST(column_type AS CHAR) FROM information_schema.columns
+WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINARY)";
+
 /// Changes nothing, but fails where a user may not do what the journal does, or nobody may.
 pub(crate) const TRY_JOURNAL: &[&str] = &[
     "INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,

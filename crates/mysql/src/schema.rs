@@ -5,8 +5,8 @@ use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Executor, MySqlConnection};
 
 use crate::queries::{
-    CREATE_VERSION_TABLE, LOCK_SCHEMA, OTHER_PAYLOADS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS,
-    TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
+    COLUMNS, CREATE_VERSION_TABLE, LOCK_SCHEMA, OTHER_PAYLOADS, SELECT_VERSION, SET_VERSION,
+    TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
@@ -33,6 +33,7 @@ pub(crate) const VERSIONS: VersionTexts = VersionTexts {
     select: SELECT_VERSION,
     set: SET_VERSION,
     table_exists: TABLE_EXISTS,
+    columns: COLUMNS,
 };
 
 /// Waits until nobody else makes tables in this database; the lock ends with the connection.

@@ -11,6 +11,11 @@ use crate::Mysql;
 
 pub(crate) use placeholders::placeholders;
 
+/// Values come in the order of their placeholders.
+pub(crate) fn placeholder(_position: usize) -> String {
+    "?".to_owned()
+}
+
 pub(crate) fn add_value(arguments: &mut MySqlArguments, value: SqlValue) {
     let added = match value {
         SqlValue::Boolean(value) => arguments.add(i64::from(value)),

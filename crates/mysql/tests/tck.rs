@@ -7,12 +7,13 @@ mod database;
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
 use actix_persistence_tck::{
     BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
 };
@@ -66,6 +67,19 @@ impl StateStoreFixture for Direct {
     async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(Arc::new(MysqlStateStore::new(self.options(place))?))
     }
+
+    async fn open_with(
+        &self,
+        place: &Place,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        // Cases wait for it.
+        let soon = Duration::from_millis(500);
+        let options = self.options(place);
+        let options = options.with_store(|store| store.with_handler_timeout(soon));
+        let store = MysqlStateStore::with_extensions(options, &extensions)?;
+        Ok(Arc::new(store))
+    }
 }
 
 struct Proxied(Direct);
@@ -110,6 +124,16 @@ impl StateStoreFixture for Proxied {
 
     async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
         let store = StateStoreFixture::open(&self.0, place).await?;
+        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+
+    async fn open_with(
+        &self,
+        place: &Place,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        let store = self.0.open_with(place, extensions).await?;
         let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
         Ok(Arc::new(proxy))
     }
@@ -173,6 +197,15 @@ impl StateStoreFixture for Application {
 
     async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(Arc::new(MysqlStateStore::new(self.options(place))?))
+    }
+
+    /// Cases change tables, which only their owner may.
+    async fn open_with(
+        &self,
+        place: &Place,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        self.0.open_with(place, extensions).await
     }
 }
 

@@ -131,6 +131,14 @@ impl Dialect for Postgres {
         session::placeholders(sql, values)
     }
 
+    fn placeholder(position: usize) -> String {
+        session::placeholder(position)
+    }
+
+    fn cast(placeholder: &str, value: &SqlValue, type_name: &str) -> String {
+        session::cast(placeholder, value, type_name)
+    }
+
     fn add_value(arguments: &mut PgArguments, value: SqlValue) {
         session::add_value(arguments, value);
     }

@@ -69,6 +69,13 @@ pub(crate) const TABLE_EXISTS: &str = "\
 SELECT count(*) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = {schema_text} AND c.relname = $1::text";
 
+/// Types without their length: a cast to a length cuts off what does not fit, where storing fails.
+pub(crate) const COLUMNS: &str = "\
+SELECT a.attname::text, pg_catalog.format_type(a.atttypid, NULL)
+FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
+    JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
+WHERE n.nspname = {schema_text} AND c.relname = $1::text AND a.attnum > 0 AND NOT a.attisdropped";
+
 /// What a person runs who may make schemas and act for the owner.
 pub(crate) const OWNER_BEFORE: &str = "\
 CREATE SCHEMA IF NOT EXISTS {schema};

@@ -5,9 +5,9 @@ use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{PgConnection, Row};
 
 use crate::queries::{
-    CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, CREATE_SCHEMA, CREATE_VERSION_TABLE,
-    LOCK_SCHEMA, LOWER_ORDERING, LOWER_STATE_ORDERING, OWNER_BEFORE, READ_VERSIONS, SCHEMA_EXISTS,
-    SELECT_VERSION, SET_VERSION, TABLE_EXISTS, USE_TABLE,
+    CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS, CREATE_SCHEMA,
+    CREATE_VERSION_TABLE, LOCK_SCHEMA, LOWER_ORDERING, LOWER_STATE_ORDERING, OWNER_BEFORE,
+    READ_VERSIONS, SCHEMA_EXISTS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, USE_TABLE,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
@@ -19,6 +19,7 @@ pub(crate) const VERSIONS: VersionTexts = VersionTexts {
     select: SELECT_VERSION,
     set: SET_VERSION,
     table_exists: TABLE_EXISTS,
+    columns: COLUMNS,
 };
 
 pub(crate) const ROLES: RoleTexts = RoleTexts {

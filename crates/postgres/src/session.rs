@@ -31,6 +31,22 @@ fn letter(value: &SqlValue) -> char {
     }
 }
 
+pub(crate) fn placeholder(position: usize) -> String {
+    format!("${position}")
+}
+
+/// Says which type the value has, so that the column may have another one.
+pub(crate) fn cast(placeholder: &str, value: &SqlValue, type_name: &str) -> String {
+    let given = match value {
+        SqlValue::Boolean(_) => "boolean",
+        SqlValue::Integer(_) => "bigint",
+        SqlValue::Float(_) => "double precision",
+        SqlValue::Bytes(_) => "bytea",
+        _ => "text",
+    };
+    format!("{placeholder}::{given}::{type_name}")
+}
+
 pub(crate) fn add_value(arguments: &mut PgArguments, value: SqlValue) {
     let added = match value {
         SqlValue::Boolean(value) => arguments.add(value),

@@ -7,6 +7,7 @@ mod database;
 
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_postgres::{
@@ -14,7 +15,7 @@ use actix_persistence_postgres::{
 };
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
 use actix_persistence_tck::{
     BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
 };
@@ -67,6 +68,23 @@ impl StateStoreFixture for Direct {
 
     async fn open(&self, schema: &String) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(Arc::new(PostgresStateStore::new(self.options(schema))?))
+    }
+
+    async fn open_with(
+        &self,
+        schema: &String,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        // Cases wait for it.
+        let soon = Duration::from_millis(500);
+        let options = self.options(schema);
+        let options = options.with_store(|store| store.with_handler_timeout(soon));
+        let store = PostgresStateStore::with_extensions(options, &extensions)?;
+        Ok(Arc::new(store))
+    }
+
+    fn qualified(&self, schema: &String, table: &str) -> String {
+        format!("\"{schema}\".\"{table}\"")
     }
 }
 
@@ -128,6 +146,19 @@ impl StateStoreFixture for Application {
     async fn open(&self, schema: &String) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(Arc::new(PostgresStateStore::new(self.options(schema))?))
     }
+
+    /// Cases change tables, which only their owner may.
+    async fn open_with(
+        &self,
+        schema: &String,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        self.0.open_with(schema, extensions).await
+    }
+
+    fn qualified(&self, schema: &String, table: &str) -> String {
+        self.0.qualified(schema, table)
+    }
 }
 
 /// Through the actors.
@@ -175,6 +206,20 @@ impl StateStoreFixture for Proxied {
         let store = StateStoreFixture::open(&self.0, schema).await?;
         let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
         Ok(Arc::new(proxy))
+    }
+
+    async fn open_with(
+        &self,
+        schema: &String,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        let store = self.0.open_with(schema, extensions).await?;
+        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+
+    fn qualified(&self, schema: &String, table: &str) -> String {
+        self.0.qualified(schema, table)
     }
 }
 

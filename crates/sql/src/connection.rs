@@ -143,7 +143,32 @@ impl<C: Connector> Connections<C> {
         I: Clone + Send + 'static,
         T: Send + 'static,
     {
-        let call = self.call(&self.writers);
+        self.transaction_within(operation, Duration::ZERO, input, work)
+            .await
+    }
+
+    /// As [`transaction`](Self::transaction), for work that may take so much longer than the store's own.
+    ///
+    /// # Errors
+    /// If the database does not answer, or refuses.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn transaction_within<I, T>(
+        &self,
+        operation: Operation,
+        more_time: Duration,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        let call = self.call(&self.writers).with_more_time(more_time);
         detached(operation, async move {
             let mut attempts = Attempts::new::<C>(input);
             loop {
@@ -156,7 +181,7 @@ impl<C: Connector> Connections<C> {
         .await
     }
 
-    /// As [`transaction`](Self::transaction), for work that cannot be repeated.
+    /// As [`transaction_within`](Self::transaction_within), for work that cannot be repeated.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -166,9 +191,10 @@ impl<C: Connector> Connections<C> {
     pub async fn transaction_once<T: Send + 'static>(
         &self,
         operation: Operation,
+        more_time: Duration,
         work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>) -> Work<'c, T> + Send + 'static,
     ) -> Result<T, StorageError> {
-        let call = self.call(&self.writers);
+        let call = self.call(&self.writers).with_more_time(more_time);
         detached(operation, async move {
             let result = call
                 .transaction((), |connection, ()| work(connection))
@@ -270,6 +296,11 @@ struct Call<C: Connector> {
 }
 
 impl<C: Connector> Call<C> {
+    fn with_more_time(mut self, more_time: Duration) -> Self {
+        self.time_limit = self.time_limit.map(|limit| limit + more_time);
+        self
+    }
+
     async fn transaction<I, T>(
         &self,
         input: I,

@@ -169,6 +169,14 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// What is wrong with the placeholders.
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String>;
 
+    /// What stands in a statement for its value of this number, from 1 on.
+    fn placeholder(position: usize) -> String;
+
+    /// The same for a value of the application that goes into a column of this type.
+    fn cast(placeholder: &str, _value: &SqlValue, _type_name: &str) -> String {
+        placeholder.to_owned()
+    }
+
     /// Adds a value of the application to those of a statement.
     fn add_value(arguments: &mut <Self::Database as Database>::Arguments, value: SqlValue);
 
@@ -193,6 +201,8 @@ pub struct VersionTexts {
     pub set: &'static str,
     /// Whether there is such a table. Values: name. Gives: 1 or 0.
     pub table_exists: &'static str,
+    /// The columns of a table. Values: name. Gives: name, type.
+    pub columns: &'static str,
 }
 
 /// The texts that give the tables to their owner and their use to the application: `{owner}` and `{application}`.

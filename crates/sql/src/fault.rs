@@ -137,7 +137,13 @@ impl Fault {
                 error,
                 again,
                 ends_connection,
-            } => *again || *ends_connection || error.kind() != StorageErrorKind::Backend,
+            } => {
+                let is_out_of_reach = matches!(
+                    error.kind(),
+                    StorageErrorKind::Unavailable | StorageErrorKind::Timeout
+                );
+                *again || *ends_connection || is_out_of_reach
+            }
             _ => true,
         }
     }

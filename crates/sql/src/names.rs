@@ -79,7 +79,8 @@ impl Names {
         safe(filled)
     }
 
-    fn quoted(&self, name: &TableName) -> String {
+    /// A name as statements have it.
+    pub fn quoted(&self, name: &TableName) -> String {
         format!("{0}{1}{0}", self.quote, name.as_str())
     }
 }

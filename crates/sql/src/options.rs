@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::ops::RangeInclusive;
+use std::time::Duration;
 
 use actix_persistence_storage_api::{ConfigErrors, Section, SectionReader};
 
@@ -108,6 +109,11 @@ pub struct StoreOptions {
     /// Without it any revision replaces whatever is stored, also a higher one, and a second writer of an id goes unnoticed:
     /// for tools that bring states from elsewhere, never for actors. Default `true`.
     pub assert_single_writer: bool,
+    /// `handler-timeout`: how long a change handler, or a transaction of the application, may take. Default 3 s.
+    ///
+    /// For so long it holds the state that changes; on SQLite every other writer waits, too. Keep it well below the
+    /// `call-timeout` of the store.
+    pub handler_timeout: Duration,
     /// `max-group-events`: how many events the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,
     /// `max-group-bytes`: how many payload bytes. Default 8 MiB.
@@ -135,6 +141,7 @@ impl Default for StoreOptions {
             max_snapshot_bytes: 15 * MEBIBYTE,
             max_state_bytes: 15 * MEBIBYTE,
             assert_single_writer: true,
+            handler_timeout: Duration::from_secs(3),
             max_group_events: 1_000,
             max_group_bytes: 8 * MEBIBYTE,
             max_page_events: 10_000,
@@ -211,6 +218,13 @@ impl StoreOptions {
         self
     }
 
+    /// Sets how long a change handler may take.
+    #[must_use]
+    pub fn with_handler_timeout(mut self, limit: Duration) -> Self {
+        self.handler_timeout = limit;
+        self
+    }
+
     /// Caps what the journal actor puts into one transaction.
     #[must_use]
     pub fn with_max_group(mut self, events: usize, bytes: usize) -> Self {
@@ -253,6 +267,7 @@ impl StoreOptions {
             max_state_bytes: read_bytes(reader, "max-state-bytes", default.max_state_bytes),
             assert_single_writer: reader
                 .boolean_or("assert-single-writer", default.assert_single_writer),
+            handler_timeout: reader.duration_or("handler-timeout", default.handler_timeout),
             max_group_events: read_count(
                 reader,
                 "max-group-events",
@@ -333,6 +348,14 @@ impl StoreOptions {
         TableName::parse(&self.state_table).map_err(InvalidOption::of("state-table"))
     }
 
+    /// The setting that gives this name to something else than states.
+    pub(crate) fn other_use_of(&self, name: &TableName) -> Option<&'static str> {
+        let tables = self.tables();
+        let mut others = tables.iter().filter(|(key, _)| *key != "state-table");
+        let same = others.find(|(_, other)| other.eq_ignore_ascii_case(name.as_str()));
+        same.map(|(key, _)| *key)
+    }
+
     fn tables(&self) -> [(&'static str, &str); 5] {
         [
             ("event-table", &self.event_table),
@@ -354,6 +377,7 @@ impl fmt::Debug for StoreOptions {
             .field("max_snapshot_bytes", &self.max_snapshot_bytes)
             .field("max_state_bytes", &self.max_state_bytes)
             .field("assert_single_writer", &self.assert_single_writer)
+            .field("handler_timeout", &self.handler_timeout)
             .field("max_group_events", &self.max_group_events)
             .field("max_group_bytes", &self.max_group_bytes)
             .field("max_page_events", &self.max_page_events)

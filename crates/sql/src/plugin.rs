@@ -134,7 +134,7 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
     ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
         check_extensions(section, extensions)?;
         let (options, connections) = self.read(section)?;
-        let store = SqlStateStore::<D>::on(connections, options)
+        let store = SqlStateStore::<D>::on(connections, options, extensions)
             .map_err(|invalid| rejected(section, invalid))?;
         Ok(Arc::new(store))
     }
@@ -173,8 +173,8 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
     ) -> Result<Option<String>, ConfigErrors> {
         check_extensions(section, extensions)?;
         let options = D::Options::of_section(section, &self.resources)?;
-        let store =
-            SqlStateStore::<D>::new(options).map_err(|invalid| rejected(section, invalid))?;
+        let store = SqlStateStore::<D>::with_extensions(options, extensions)
+            .map_err(|invalid| rejected(section, invalid))?;
         let sql = store.schema_sql(roles);
         sql.map(Some)
             .map_err(|message| without_key(section, message))
@@ -182,10 +182,10 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
 }
 
 fn check_extensions(section: &Section, extensions: &StateExtensions) -> Result<(), ConfigErrors> {
-    if extensions.is_empty() {
+    if extensions.change_event_journal.is_none() {
         return Ok(());
     }
-    let message = "has additional columns, a table by entity type, a change handler or change events, which this plugin has not";
+    let message = "has change events, which this plugin has not";
     Err(ConfigErrors::of_section(section, message))
 }
 

@@ -115,10 +115,10 @@ pub async fn transact<C: Connector>(
 ) -> Result<(), StorageError> {
     const WHAT: &str = "what the application does there";
     connections
-        .transaction_once(Operation::Transact, move |connection| {
+        .transaction_once(Operation::Transact, limit, move |connection| {
             Box::pin(async move {
                 let mut session = SqlSession::<C::Dialect>::new(connection);
-                let result = guarded(WHAT, limit, work(&mut session)).await;
+                let result = guarded(WHAT, limit, work.run(&mut session)).await;
                 session.end(WHAT, result)
             })
         })

@@ -1,6 +1,9 @@
 //! The state store.
 
 mod changes;
+mod columns;
+mod entities;
+mod find;
 mod ids;
 mod load;
 mod queries;
@@ -12,8 +15,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    CurrentState, Operation, PersistenceId, Revision, RevisionConflict, Roles, StateCapabilities,
-    StateQueries, StateStore, StateUpdate, StorageError, StorageErrorKind,
+    CurrentState, Effect, FindStates, FoundState, Operation, PersistenceId, Revision,
+    RevisionConflict, Roles, SessionWork, SqlStates, StateCapabilities, StateChange,
+    StateExtensions, StateQueries, StateStore, StateUpdate, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -21,20 +25,21 @@ use crate::connection::Connections;
 use crate::refusal;
 use crate::turns::Turns;
 use crate::values::{Values, to_integer};
-use crate::{Dialect, InvalidOption, Settings};
+use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work, classify, transact};
 
 pub(crate) use state_table::ORDERING;
 
+use columns::Bound;
+use entities::{Entities, Entity};
 use state_row::{Content, StateRow};
-use state_table::StateTable;
-use write::{Rule, Written};
+use write::{Handling, Rule, Written};
 
 /// A state store in a table of an SQL database, which may be that of a journal and a snapshot store.
 ///
 /// Several state stores, in one process or many, may use the same table: the revision decides who may write.
 pub struct SqlStateStore<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
-    table: StateTable<D>,
+    entities: Entities<D>,
     turns: Turns,
     options: D::Options,
 }
@@ -47,19 +52,31 @@ impl<D: Dialect> SqlStateStore<D> {
     /// # Errors
     /// If a setting cannot be used.
     pub fn new(options: D::Options) -> Result<Self, InvalidOption> {
+        Self::with_extensions(options, &StateExtensions::default())
+    }
+
+    /// The same with what an application adds to it.
+    ///
+    /// # Errors
+    /// If a setting or an extension cannot be used.
+    pub fn with_extensions(
+        options: D::Options,
+        extensions: &StateExtensions,
+    ) -> Result<Self, InvalidOption> {
         options.validate()?;
         let connections = Connections::new(D::connector(&options)?);
-        Self::on(Arc::new(connections), options)
+        Self::on(Arc::new(connections), options, extensions)
     }
 
     /// A state store with these connections.
     pub(crate) fn on(
         connections: Arc<Connections<D::Connector>>,
         options: D::Options,
+        extensions: &StateExtensions,
     ) -> Result<Self, InvalidOption> {
         Ok(Self {
             connections,
-            table: StateTable::new(&options, &options.store().state_table()?)?,
+            entities: Entities::new(&options, extensions)?,
             turns: Turns::new(),
             options,
         })
@@ -76,22 +93,54 @@ impl<D: Dialect> SqlStateStore<D> {
     /// # Errors
     /// If the database knows no roles, or one of these cannot be used.
     pub fn schema_sql(&self, roles: Option<&Roles>) -> Result<String, String> {
-        self.table.component.script(roles)
+        let tables = self.entities.tables().iter();
+        let scripts = tables.map(|table| table.component.script(roles));
+        Ok(scripts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
-    /// Where the states of an id are.
-    fn table_of(&self, persistence_id: &PersistenceId) -> &StateTable<D> {
-        self.table_of_type(persistence_id.entity_type())
+    /// What becomes of the application's columns.
+    fn bind(
+        &self,
+        entity: &Entity<D>,
+        operation: Operation,
+        id: &PersistenceId,
+        revision: Revision,
+        content: &Content,
+    ) -> Result<Bound, StorageError> {
+        if entity.columns.is_empty() {
+            return Ok(Bound {
+                statements: Arc::clone(&entity.table.statements),
+                values: Vec::new(),
+            });
+        }
+        let change = StateChange::new(id, revision, content.kind());
+        entity.columns.bind(&change).map_err(|fault| {
+            classify::<D>(operation, Effect::NotStored, fault).with_persistence_id(id.clone())
+        })
     }
 
-    /// Where the states of an entity type are.
-    fn table_of_type(&self, _entity_type: &str) -> &StateTable<D> {
-        &self.table
+    fn handling(&self, entity: &Entity<D>) -> Option<Handling> {
+        entity.handler.as_ref().map(|handler| Handling {
+            handler: handler.clone(),
+            limit: self.options.store().handler_timeout,
+        })
     }
 
-    /// Where states are.
-    fn tables(&self) -> impl Iterator<Item = &StateTable<D>> {
-        std::iter::once(&self.table)
+    /// Looks for the columns of the application.
+    async fn check_columns(&self) -> Result<(), StorageError> {
+        for entity in self.entities.with_columns() {
+            let entity = Arc::clone(entity);
+            self.connections
+                .read(Operation::Initialize, move |connection| {
+                    Box::pin(async move {
+                        let table = &entity.table;
+                        let found = table.columns(connection).await?;
+                        entity.columns.check(table.name.as_str(), &found)
+                    })
+                })
+                .await?;
+        }
+        Ok(())
     }
 
     /// Which revisions a write may replace.
@@ -118,22 +167,32 @@ impl<D: Dialect> SqlStateStore<D> {
             return Err(self.beyond(operation, persistence_id, expected).await);
         };
         let id = persistence_id.clone();
+        let entity = self.entities.of(&id);
+        let bound = self.bind(entity, operation, &id, revision, &content)?;
         let turn = self.turns.take([&id].into_iter()).await;
-        let row = StateRow::new(persistence_id, number, content);
-        let statements = Arc::clone(&self.table_of(&id).statements);
+        let row = StateRow::new(persistence_id, number, content, bound.values);
         let rule = self.rule();
-        let written = self
-            .connections
-            .write(operation, row, move |connection, row| {
-                // Until the work is dropped, which is when it has ended.
-                let _ = &turn;
-                let statements = Arc::clone(&statements);
-                Box::pin(async move {
-                    write::write_state::<D>(connection, &statements, &row, rule).await
-                })
+        let handling = self.handling(entity);
+        let more_time = handling.as_ref().map(|handling| handling.limit);
+        let work = work_on::<D, _, _, _>(move |connection, row| {
+            // Until the work is dropped, which is when it has ended.
+            let _ = &turn;
+            let (statements, handling) = (Arc::clone(&bound.statements), handling.clone());
+            Box::pin(async move {
+                let handling = handling.as_ref();
+                write::write_state::<D>(connection, &statements, &row, rule, handling).await
             })
-            .await
-            .map_err(|error| error.with_persistence_id(id.clone()))?;
+        });
+        let connections = &self.connections;
+        let written = match more_time {
+            Some(more) => {
+                connections
+                    .transaction_within(operation, more, row, work)
+                    .await
+            }
+            None => connections.write(operation, row, work).await,
+        };
+        let written = written.map_err(|error| error.with_persistence_id(id.clone()))?;
         match written {
             Written::Stored => Ok(()),
             Written::Conflict { found } => {
@@ -185,14 +244,24 @@ impl<D: Dialect> SqlStateStore<D> {
 #[async_trait]
 impl<D: Dialect> StateStore for SqlStateStore<D> {
     async fn initialize(&self) -> Result<(), StorageError> {
-        let component = Arc::clone(&self.table.component);
-        self.connections
-            .initialize(component, self.options.store().auto_initialize)
-            .await
+        let auto_initialize = self.options.store().auto_initialize;
+        for table in self.entities.tables() {
+            let component = Arc::clone(&table.component);
+            self.connections
+                .initialize(component, auto_initialize)
+                .await?;
+        }
+        self.check_columns().await
     }
 
     async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
-        let sql = self.table_of(persistence_id).statements.load.clone();
+        let sql = self
+            .entities
+            .of(persistence_id)
+            .table
+            .statements
+            .load
+            .clone();
         let mut values = Values::<D>::with_capacity(1);
         values.id(persistence_id);
         self.connections
@@ -205,7 +274,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
 
     async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
         self.check(&update)?;
-        let content = Content::live(update.payload, &update.tags);
+        let content = Content::live(update.payload, update.tags);
         let (id, revision) = (update.persistence_id, update.revision);
         self.write(Operation::UpsertState, id, revision, content)
             .await
@@ -223,27 +292,70 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
 
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
         let turn = self.turns.take([persistence_id].into_iter()).await;
-        let sql = self.table_of(persistence_id).statements.remove.clone();
-        let id = persistence_id.clone();
-        self.connections
-            .write(Operation::HardDeleteState, id, move |connection, id| {
-                let _ = &turn;
-                let sql = sql.clone();
-                Box::pin(async move { write::remove::<D>(connection, sql, &id).await })
+        let entity = self.entities.of(persistence_id);
+        let statements = Arc::clone(&entity.table.statements);
+        let handling = self.handling(entity);
+        let more_time = handling.as_ref().map(|handling| handling.limit);
+        let work = work_on::<D, _, _, _>(move |connection, id| {
+            let _ = &turn;
+            let (statements, handling) = (Arc::clone(&statements), handling.clone());
+            Box::pin(async move {
+                write::remove::<D>(connection, &statements, &id, handling.as_ref()).await
             })
-            .await
-            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+        });
+        let (operation, id) = (Operation::HardDeleteState, persistence_id.clone());
+        let connections = &self.connections;
+        let removed = match more_time {
+            Some(more) => {
+                connections
+                    .transaction_within(operation, more, id, work)
+                    .await
+            }
+            None => connections.write(operation, id, work).await,
+        };
+        removed.map_err(|error| error.with_persistence_id(persistence_id.clone()))
+    }
+
+    fn sql(&self) -> Option<&dyn SqlStates> {
+        Some(self)
     }
 
     fn capabilities(&self) -> StateCapabilities {
         StateCapabilities::default()
             .with_tags()
+            .with_sql_session()
             .with_max_state_bytes(self.options.store().max_state_bytes)
     }
 
     fn queries(&self) -> Option<&dyn StateQueries> {
         Some(self)
     }
+}
+
+#[async_trait]
+impl<D: Dialect> SqlStates for SqlStateStore<D> {
+    async fn find(&self, query: FindStates) -> Result<Vec<FoundState>, StorageError> {
+        let entity = self.entities.of_type(&query.entity_type);
+        let template = entity.table.statements.find.clone();
+        self.connections
+            .read(Operation::FindStates, move |connection| {
+                Box::pin(async move { find::find::<D>(connection, &template, query).await })
+            })
+            .await
+    }
+
+    async fn transact(&self, work: SessionWork) -> Result<(), StorageError> {
+        let limit = self.options.store().handler_timeout;
+        transact(&self.connections, limit, work).await
+    }
+}
+
+/// Says for which lifetimes a closure is meant.
+fn work_on<D: Dialect, I, T, F>(work: F) -> F
+where
+    F: for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T>,
+{
+    work
 }
 
 impl<D: Dialect> fmt::Debug for SqlStateStore<D> {

@@ -31,7 +31,9 @@ pub struct JournalStatements {
 
 /// The statements of a table of states.
 ///
-/// Values are named in the order given here, each once.
+/// Values are named in the order given here, each once. The names hold, for columns of the application, `{more_columns}`
+/// and `{more_values}` for what is inserted, `{more_set}` for what is changed, and the placeholders of what comes after
+/// their values: `{id_at}` and `{before_at}`.
 #[derive(Clone, Debug)]
 pub struct StateStatements {
     /// The state of one id. Values: id. Gives: revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest,
@@ -40,7 +42,8 @@ pub struct StateStatements {
     /// The revision of one id, as it is now. Values: id. Gives no row for an id never seen.
     pub revision: SqlStr,
     /// Stores the first row of an id. Where there is one, it changes nothing, or fails.
-    /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL.
+    /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL; those of
+    /// the application's columns.
     pub insert: SqlStr,
     /// Replaces the row of an id that has a revision, at a timestamp behind that of the row.
     /// Values: as for `insert` from the revision on; id, the revision before.
@@ -61,6 +64,10 @@ pub struct StateStatements {
     /// all of them.
     /// Gives: id, number; the rest as `load`.
     pub changes: SqlStr,
+    /// The states of an entity type for which `/*condition*/` holds, behind an id, in the order of bytes; no tombstones.
+    /// Its values are `$type_at`, `$after_at` and `$limit_at`, also where placeholders are others.
+    /// Gives: id; the rest as `load`.
+    pub find: SqlStr,
     /// What gives rows their place in the order of commits, where the other statements do not.
     pub numbering: Option<NumberingStatements>,
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Payload, PersistenceId, WriterId};
+use actix_persistence_storage_api::{Payload, PersistenceId, SqlValue, WriterId};
 use bytes::Bytes;
 use sqlx::{Arguments, Database};
 
@@ -56,6 +56,11 @@ impl<D: Dialect> Values<D> {
     /// Adds bytes; without copying them, if nobody else holds them and the driver takes them as they are.
     pub fn blob(&mut self, value: Bytes) {
         D::Database::add_bytes(&mut self.0, Some(value.into()));
+    }
+
+    /// Adds a value of the application.
+    pub fn value(&mut self, value: SqlValue) {
+        D::add_value(&mut self.0, value);
     }
 
     /// Adds NULL in the place of bytes.

@@ -118,6 +118,10 @@ impl Dialect for Sqlite {
         session::placeholders(sql, values)
     }
 
+    fn placeholder(position: usize) -> String {
+        session::placeholder(position)
+    }
+
     fn add_value(arguments: &mut SqliteArguments, value: SqlValue) {
         session::add_value(arguments, value);
     }

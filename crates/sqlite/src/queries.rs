@@ -46,3 +46,5 @@ pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";
 pub(crate) const TABLE_EXISTS: &str = "\
     SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE)";
+
+pub(crate) const COLUMNS: &str = "SELECT name, type FROM pragma_table_xinfo(?1)";

@@ -4,7 +4,7 @@ use actix_persistence_sql::{Fault, VersionTexts};
 use sqlx::SqliteConnection;
 
 use crate::queries::{
-    CREATE_VERSION_TABLE, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_WRITING,
+    COLUMNS, CREATE_VERSION_TABLE, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_WRITING,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
@@ -19,6 +19,7 @@ pub(crate) const VERSIONS: VersionTexts = VersionTexts {
     select: SELECT_VERSION,
     set: SET_VERSION,
     table_exists: TABLE_EXISTS,
+    columns: COLUMNS,
 };
 
 /// SQLite tells at the first write whether the file is read-only.

@@ -15,6 +15,10 @@ pub(crate) fn placeholders(
     Ok((sql.to_owned(), values))
 }
 
+pub(crate) fn placeholder(position: usize) -> String {
+    format!("?{position}")
+}
+
 pub(crate) fn add_value(arguments: &mut SqliteArguments, value: SqlValue) {
     let added = match value {
         SqlValue::Boolean(value) => arguments.add(i64::from(value)),

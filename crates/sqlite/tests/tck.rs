@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
@@ -10,7 +11,7 @@ use actix_persistence_sqlite::{
     SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
 };
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
 use actix_persistence_tck::{
     BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
 };
@@ -67,6 +68,20 @@ impl StateStoreFixture for Direct {
     async fn open(&self, directory: &TempDir) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(Arc::new(SqliteStateStore::new(options(directory.path()))?))
     }
+
+    async fn open_with(
+        &self,
+        directory: &TempDir,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        let mut options = options(directory.path());
+        // Cases wait for it.
+        options.store = options
+            .store
+            .with_handler_timeout(Duration::from_millis(500));
+        let store = SqliteStateStore::with_extensions(options, &extensions)?;
+        Ok(Arc::new(store))
+    }
 }
 
 struct Proxied;
@@ -111,6 +126,16 @@ impl StateStoreFixture for Proxied {
 
     async fn open(&self, directory: &TempDir) -> Result<Arc<dyn StateStore>, BoxError> {
         let store = StateStoreFixture::open(&Direct, directory).await?;
+        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+
+    async fn open_with(
+        &self,
+        directory: &TempDir,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        let store = Direct.open_with(directory, extensions).await?;
         let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
         Ok(Arc::new(proxy))
     }

@@ -14,8 +14,14 @@ pub trait AdditionalColumn: Send + Sync {
 
     /// The value that stands beside the state after this change.
     ///
-    /// Called for every write and for every delete that leaves a tombstone, so that no value outlives its state; Akka's
-    /// is not called for deletes.
+    /// # Contract
+    /// - **D-COLUMN-1**: a store calls it for every write, and stores its value with the state; [`ColumnValue::Keep`] keeps
+    ///   what is there, or the default in a new row.
+    /// - **D-COLUMN-2**: a store calls it for every delete that leaves a tombstone, too, so that no value outlives its state;
+    ///   Akka's is not called for those.
+    /// - **D-COLUMN-3**: if it fails, the change is refused as [`Extension`](crate::StorageErrorKind::Extension) and nothing
+    ///   is stored.
+    /// - **D-COLUMN-4**: a store whose table lacks the column fails to initialise, and says so.
     ///
     /// # Errors
     /// Whatever it says: the change is not stored, and its actor learns why.

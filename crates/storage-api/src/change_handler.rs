@@ -14,7 +14,14 @@ use crate::{ExtensionError, Session, StateChange};
 pub trait ChangeHandler: Send + Sync {
     /// Takes note of a change whose revision was found right.
     ///
-    /// Called for writes, deletes, and for hard deletes that removed something.
+    /// # Contract
+    /// - **D-HANDLER-1**: a store calls it for every write and delete of its entity type, after the state was written and in
+    ///   the same transaction; for a hard delete only if that removed something.
+    /// - **D-HANDLER-2**: what it did and the change are stored together or not at all: after an error, a panic, the time
+    ///   limit, or a statement that failed nothing is stored, and the change is refused as
+    ///   [`Extension`](crate::StorageErrorKind::Extension) with the error as source.
+    /// - **D-HANDLER-3**: a store never calls it for a change whose revision is refused.
+    /// - **D-HANDLER-4**: a store calls it for one change of an id at a time.
     ///
     /// # Errors
     /// Whatever it says: everything is rolled back, the change is not stored, and its actor learns why. A panic, and

@@ -44,6 +44,10 @@ pub trait Session: Send {
 
     /// Runs a statement that gives no rows; gives how many rows it changed, or found to change.
     ///
+    /// # Contract
+    /// - **D-EXECUTE-1**: sees what the store and earlier statements changed in the same transaction.
+    /// - **D-EXECUTE-2**: gives the number of rows.
+    ///
     /// # Errors
     /// What the database says.
     ///
@@ -52,6 +56,11 @@ pub trait Session: Send {
     async fn execute_sql(&mut self, sql: Sql, values: Vec<SqlValue>) -> Result<u64, StorageError>;
 
     /// Runs a statement for its rows, all of which are held in memory.
+    ///
+    /// # Contract
+    /// - **D-SELECT-1**: integers, floats, texts, bytes and NULL come back as they were given, where the columns have such
+    ///   types; a text may come as the bytes of its UTF-8.
+    /// - **D-SELECT-2**: values belong to `$1`, `$2` and so on by their number, however often and in which order those stand.
     ///
     /// # Errors
     /// What the database says; also if a column has a type that no [`SqlValue`] is.

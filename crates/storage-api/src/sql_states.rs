@@ -1,5 +1,6 @@
 //! The contract of stores whose states can be found by SQL.
 
+use std::fmt;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -13,6 +14,11 @@ use crate::{CurrentState, ExtensionError, PersistenceId, Session, Sql, SqlValue,
 pub trait SqlStates: Send + Sync {
     /// Gives the states of an entity type for which a condition holds, in the order of the bytes of their ids.
     ///
+    /// # Contract
+    /// - **D-FIND-1**: gives every state of the entity type for which the condition holds, and no tombstone.
+    /// - **D-FIND-2**: gives no more than the limit, behind the id that is given.
+    /// - **D-FIND-3**: the condition stands alone: an `OR` in it does not reach other states.
+    ///
     /// # Errors
     /// What the database says, of the condition, too; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be
     /// read.
@@ -22,6 +28,10 @@ pub trait SqlStates: Send + Sync {
     async fn find(&self, query: FindStates) -> Result<Vec<FoundState>, StorageError>;
 
     /// Runs code in a transaction of its own, which is committed if that succeeds.
+    ///
+    /// # Contract
+    /// - **D-TRANSACT-1**: what the code did is stored when it succeeds, and not at all otherwise.
+    /// - **D-TRANSACT-2**: after a statement that failed nothing is stored, also if the code goes on and succeeds.
     ///
     /// # Errors
     /// [`Extension`](crate::StorageErrorKind::Extension) if the code says so, panics, or takes longer than a
@@ -34,7 +44,42 @@ pub trait SqlStates: Send + Sync {
 }
 
 /// Code that runs once in a transaction.
-pub type SessionWork = Box<dyn for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send>;
+///
+/// ```
+/// use actix_persistence_storage_api::SessionWork;
+///
+/// let author = "ada".to_owned();
+/// let work = SessionWork::new(move |session| {
+///     Box::pin(async move {
+///         session.execute("DELETE FROM drafts WHERE author = $1", [author.into()]).await?;
+///         Ok(())
+///     })
+/// });
+/// # drop(work);
+/// ```
+pub struct SessionWork(Box<Run>);
+
+type Run = dyn for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send;
+
+impl SessionWork {
+    /// This code. Given as a closure right here, it gets the types it needs.
+    pub fn new(
+        work: impl for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send + 'static,
+    ) -> Self {
+        Self(Box::new(work))
+    }
+
+    /// Begins to run it; for stores.
+    pub fn run<'s>(self, session: &'s mut dyn Session) -> SessionFuture<'s> {
+        (self.0)(session)
+    }
+}
+
+impl fmt::Debug for SessionWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SessionWork").finish_non_exhaustive()
+    }
+}
 
 /// What such code gives.
 pub type SessionFuture<'s> = Pin<Box<dyn Future<Output = Result<(), ExtensionError>> + Send + 's>>;

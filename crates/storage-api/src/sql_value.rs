@@ -104,6 +104,7 @@ read! {
     i64, "an integer", SqlValue::Integer(value) => value;
     f64, "a float", SqlValue::Float(value) => value, SqlValue::Integer(value) => value as f64;
     Bytes, "bytes", SqlValue::Bytes(value) => value;
+    Vec<u8>, "bytes", SqlValue::Bytes(value) => value.into();
 }
 
 /// Bytes that are UTF-8 are a text, too: MySQL gives texts with a binary collation as bytes.

@@ -8,11 +8,21 @@ use crate::tidy::Tree;
 pub(crate) const PAGE: &str = "docs/storage-contract.md";
 
 /// The files whose doc comments hold the clauses, with the name of each contract.
-const SOURCES: [(&str, &str); 4] = [
+const SOURCES: [(&str, &str); 8] = [
     ("Journal", "crates/storage-api/src/journal.rs"),
     ("Snapshot store", "crates/storage-api/src/snapshot_store.rs"),
     ("State store", "crates/storage-api/src/state_store.rs"),
     ("State queries", "crates/storage-api/src/state_queries.rs"),
+    (
+        "Additional columns",
+        "crates/storage-api/src/additional_column.rs",
+    ),
+    (
+        "Change handlers",
+        "crates/storage-api/src/change_handler.rs",
+    ),
+    ("Sessions", "crates/storage-api/src/session.rs"),
+    ("SQL over states", "crates/storage-api/src/sql_states.rs"),
 ];
 
 const INTRO: &str = "\
@@ -208,6 +218,14 @@ More of it.
 ## State store
 
 ## State queries
+
+## Additional columns
+
+## Change handlers
+
+## Sessions
+
+## SQL over states
 ";
         assert_eq!(page.strip_prefix(INTRO), Some(expected));
     }

@@ -16,6 +16,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         ids: names.fill(&[IDS, ONE_PAGE].concat()),
         ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
         changes: names.fill(&changes()),
+        find: names.fill(FIND),
         numbering: Some(NumberingStatements {
             partitions: PARTITIONS as u16,
             raise: names.fill(RAISE),
@@ -35,15 +36,15 @@ SELECT revision FROM {state_table} WHERE persistence_id = ?";
 /// so this fails.
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
-    ordering)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0)";
+    ordering{more_columns})
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0{more_values})";
 
 const REPLACE: &str = "\
 UPDATE {state_table} SET revision = ?, deleted = ?, timestamp = GREATEST(?, timestamp + 1), tags = ?, serializer_id = ?,
-    manifest = ?, payload = ?
-WHERE persistence_id = ?";
+    manifest = ?, payload = ?{more_set}
+WHERE persistence_id = {id_at}";
 
-const AT_REVISION: &str = " AND revision = ?";
+const AT_REVISION: &str = " AND revision = {before_at}";
 
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?";
@@ -79,6 +80,13 @@ FROM (SELECT persistence_id, partition_nr, ROW_NUMBER() OVER (PARTITION BY parti
     ) AS keys_of_partitions) AS k
 JOIN {state_table} AS s ON s.persistence_id = k.persistence_id
 ORDER BY k.place, k.partition_nr LIMIT ?";
+
+const FIND: &str = "\
+SELECT persistence_id, revision, deleted, timestamp, CAST(tags AS CHAR), serializer_id, manifest, payload
+FROM {state_table}
+WHERE entity_type = CAST($type_at AS BINARY) AND persistence_id > CAST($after_at AS BINARY) AND deleted = 0
+  AND /*condition*/
+ORDER BY persistence_id LIMIT $limit_at";
 
 const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID(newest + 1) WHERE partition_nr = ?";

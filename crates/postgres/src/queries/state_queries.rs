@@ -10,20 +10,20 @@ const REVISION: &str = "\
 SELECT revision FROM {state_table} WHERE persistence_id = $1::text";
 
 const INSERT: &str = "\
-INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload)
+INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload{more_columns})
 SELECT $1::text, $2::bigint::smallint, $3::bigint, $4::bigint <> 0, $5::bigint, $6::text::jsonb, $7::bigint, $8::text,
-       {payload_written}
+       {payload_written}{more_values}
 FROM (SELECT $9::bytea AS payload) AS n
 ON CONFLICT (persistence_id) DO NOTHING";
 
 const REPLACE: &str = "\
 UPDATE {state_table} AS s SET revision = $1::bigint, deleted = $2::bigint <> 0,
     timestamp = GREATEST($3::bigint, s.timestamp + 1), tags = $4::text::jsonb, serializer_id = $5::bigint,
-    manifest = $6::text, payload = {payload_written}, ordering = pg_current_xact_id()::text::bigint
+    manifest = $6::text, payload = {payload_written}, ordering = pg_current_xact_id()::text::bigint{more_set}
 FROM (SELECT $7::bytea AS payload) AS n
-WHERE s.persistence_id = $8::text";
+WHERE s.persistence_id = {id_at}::text";
 
-const AT_REVISION: &str = " AND s.revision = $9::bigint";
+const AT_REVISION: &str = " AND s.revision = {before_at}::bigint";
 
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = $1::text";
@@ -49,6 +49,13 @@ WHERE e.entity_type = $1::text AND (e.ordering, e.persistence_id) > ($2::bigint,
 ORDER BY e.ordering, e.persistence_id
 LIMIT $6::bigint";
 
+const FIND: &str = "\
+SELECT e.persistence_id, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
+       e.manifest, {payload_read}
+FROM {state_table} AS e
+WHERE e.entity_type = $type_at::text AND e.persistence_id > $after_at::text AND NOT e.deleted AND /*condition*/
+ORDER BY e.persistence_id LIMIT $limit_at::bigint";
+
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     StateStatements {
@@ -61,6 +68,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         ids: names.fill(&[IDS, ONE_PAGE].concat()),
         ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
         changes: names.fill(CHANGES),
+        find: names.fill(FIND),
         numbering: None,
     }
 }

@@ -25,11 +25,13 @@ impl<D: Dialect> StateQueries for SqlStateStore<D> {
         }
         let range = IdRange::of(&query);
         if let Some(entity_type) = &query.entity_type {
-            return self.ids_in(self.table_of_type(entity_type), &range).await;
+            return self
+                .ids_in(&self.entities.of_type(entity_type).table, &range)
+                .await;
         }
         // A page of each table holds every id that the page of all of them can have.
         let mut ids = Vec::new();
-        for table in self.tables() {
+        for table in self.entities.tables() {
             ids.extend(self.ids_in(table, &range).await?);
         }
         ids.sort_unstable();
@@ -42,7 +44,7 @@ impl<D: Dialect> StateQueries for SqlStateStore<D> {
         if query.limit == 0 {
             return Ok(StateChangesPage::new(Vec::new(), query.after, false));
         }
-        let statements = Arc::clone(&self.table_of_type(&query.entity_type).statements);
+        let statements = Arc::clone(&self.entities.of_type(&query.entity_type).table.statements);
         self.connections
             .read(Operation::StateChanges, move |connection| {
                 Box::pin(async move { read_changes::<D>(connection, &statements, &query).await })

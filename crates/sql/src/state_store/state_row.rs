@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Payload, PersistenceId, Timestamp};
+use actix_persistence_storage_api::{ChangeKind, Payload, PersistenceId, SqlValue, Timestamp};
 
 use crate::{Dialect, Values};
 
@@ -13,7 +13,9 @@ pub(super) struct StateRow {
     pub(super) revision: i64,
     /// By the clock of this process; the row gets a later one if that was set back.
     pub(super) timestamp: Timestamp,
-    content: Content,
+    pub(super) content: Content,
+    /// Of the columns of the application, in the order of the statement.
+    columns: Vec<SqlValue>,
 }
 
 /// What is stored beside the revision.
@@ -21,45 +23,61 @@ pub(super) struct StateRow {
 pub(super) struct Content {
     /// None leaves a tombstone.
     payload: Option<Payload>,
-    /// A JSON array of texts.
-    tags: Arc<str>,
+    tags: Vec<Arc<str>>,
 }
 
 impl Content {
-    pub(super) fn live(payload: Payload, tags: &[Arc<str>]) -> Self {
-        let tags: Vec<&str> = tags.iter().map(|tag| &**tag).collect();
-        let tags = serde_json::to_string(&tags).expect("texts are always JSON");
-        Self {
-            payload: Some(payload),
-            tags: tags.into(),
-        }
+    pub(super) fn live(payload: Payload, tags: Vec<Arc<str>>) -> Self {
+        let payload = Some(payload);
+        Self { payload, tags }
     }
 
     pub(super) fn tombstone() -> Self {
         Self {
             payload: None,
-            tags: "[]".into(),
+            tags: Vec::new(),
         }
+    }
+
+    /// What it means for whoever keeps something beside states.
+    pub(super) fn kind(&self) -> ChangeKind<'_> {
+        let tags = &self.tags;
+        match &self.payload {
+            Some(payload) => ChangeKind::Updated { payload, tags },
+            None => ChangeKind::Deleted,
+        }
+    }
+
+    /// A JSON array.
+    fn tags_text(&self) -> String {
+        let tags: Vec<&str> = self.tags.iter().map(|tag| &**tag).collect();
+        serde_json::to_string(&tags).expect("texts are always JSON")
     }
 }
 
 impl StateRow {
-    pub(super) fn new(id: PersistenceId, revision: i64, content: Content) -> Self {
+    pub(super) fn new(
+        id: PersistenceId,
+        revision: i64,
+        content: Content,
+        columns: Vec<SqlValue>,
+    ) -> Self {
         Self {
             id,
             revision,
             timestamp: Timestamp::now(),
             content,
+            columns,
         }
     }
 
-    /// Revision, whether deleted, timestamp, tags, serializer, manifest and payload.
+    /// Revision, whether deleted, timestamp, tags, serializer, manifest, payload, and what the columns get.
     pub(super) fn add_to<D: Dialect>(&self, values: &mut Values<D>) {
-        let Content { payload, tags } = self.content.clone();
+        let payload = self.content.payload.clone();
         values.integer(self.revision);
         values.integer(i64::from(payload.is_none()));
         values.integer(self.timestamp.as_micros());
-        values.shared_text(tags);
+        values.text(&self.content.tags_text());
         match payload {
             Some(payload) => {
                 values.integer(i64::from(payload.serializer_id));
@@ -71,6 +89,9 @@ impl StateRow {
                 values.text("");
                 values.no_blob();
             }
+        }
+        for value in &self.columns {
+            values.value(value.clone());
         }
     }
 }

@@ -2,14 +2,23 @@
 
 use std::sync::Arc;
 
+use crate::row::get_text;
 use crate::schema::Component;
-use crate::{Dialect, InvalidOption, StateStatements, TableName};
+use crate::{
+    ConnectionOf, Dialect, Fault, InvalidOption, Names, Portable, StateStatements, TableName,
+    Values,
+};
+
+use super::columns::plain_statements;
 
 /// A table of states with what belongs to it: its statements, its versions, and what numbers its rows.
 ///
 /// All of them have the same columns and the same versions, whatever their name.
 #[derive(Debug)]
 pub(super) struct StateTable<D: Dialect> {
+    pub(super) name: TableName,
+    pub(super) names: Names,
+    /// Those that leave columns of the application as they are.
     pub(super) statements: Arc<StateStatements>,
     pub(super) component: Arc<Component<D>>,
 }
@@ -25,9 +34,25 @@ impl<D: Dialect> StateTable<D> {
             .table("state_table", table)
             .table("state_ordering_table", &table.index(ORDERING));
         Ok(Self {
-            statements: Arc::new(D::state_statements(&names)),
-            component: Arc::new(Component::state_table(names, table)),
+            statements: Arc::new(plain_statements::<D>(names.clone())),
+            component: Arc::new(Component::state_table(names.clone(), table)),
+            name: table.clone(),
+            names,
         })
+    }
+
+    /// The columns that the table has, with what the database calls their types.
+    pub(super) async fn columns(
+        &self,
+        connection: &mut ConnectionOf<D>,
+    ) -> Result<Vec<(String, String)>, Fault> {
+        let mut values = Values::<D>::with_capacity(1);
+        values.text(self.name.as_str());
+        let sql = self.names.fill(D::VERSIONS.columns);
+        let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+        rows.iter()
+            .map(|row| Ok((get_text::<D>(row, 0)?, get_text::<D>(row, 1)?)))
+            .collect()
     }
 }
 

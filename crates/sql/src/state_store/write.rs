@@ -1,12 +1,18 @@
 //! Storing a state at the revision that follows, in the transaction or the statement of the caller.
 
-use actix_persistence_storage_api::{PersistenceId, Revision, StorageErrorKind};
+use std::time::Duration;
+
+use actix_persistence_storage_api::{
+    ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
+};
 use sqlx::SqlStr;
 
 use crate::row::get_number;
+use crate::session::{SqlSession, guarded};
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
 
+use super::entities::Handler;
 use super::state_row::StateRow;
 
 /// Which stored revisions a write may replace.
@@ -30,29 +36,68 @@ pub(super) enum Written {
 /// How often a write is tried that finds nothing in its way after it failed: each time another one must have come between.
 const ATTEMPTS: usize = 10;
 
-/// Stores a row, and gives it its place in the order of commits.
+/// Stores a row, lets a handler take note of that, and gives the row its place in the order of commits.
 pub(super) async fn write_state<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
     row: &StateRow,
     rule: Rule,
+    handler: Option<&Handling>,
 ) -> Result<Written, Fault> {
     let written = write_row::<D>(connection, statements, row, rule).await?;
     if written == Written::Stored {
+        if let Some(handler) = handler {
+            let revision = u64::try_from(row.revision).expect("no revision is negative");
+            let change = StateChange::new(&row.id, revision, row.content.kind());
+            handler.run::<D>(connection, &change).await?;
+        }
         number::<D>(connection, statements, &row.id).await?;
     }
     Ok(written)
 }
 
-/// Removes the row of an id, and tells whether there was one.
+/// Removes the row of an id, lets a handler take note of that, and tells whether there was one.
 pub(super) async fn remove<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    sql: SqlStr,
+    statements: &StateStatements,
     id: &PersistenceId,
+    handler: Option<&Handling>,
 ) -> Result<bool, Fault> {
+    let revision = match handler {
+        Some(_) => find_revision::<D>(connection, statements, id).await?,
+        None => None,
+    };
     let mut values = Values::<D>::with_capacity(1);
     values.id(id);
-    Ok(execute::<D>(connection, sql, values).await? > 0)
+    let removed = execute::<D>(connection, statements.remove.clone(), values).await? > 0;
+    if let Some(handler) = handler.filter(|_| removed) {
+        let change = StateChange::new(id, revision.unwrap_or_default(), ChangeKind::Removed);
+        handler.run::<D>(connection, &change).await?;
+    }
+    Ok(removed)
+}
+
+/// A handler, and for how long it may run.
+#[derive(Clone, Debug)]
+pub(super) struct Handling {
+    pub(super) handler: Handler,
+    pub(super) limit: Duration,
+}
+
+impl Handling {
+    async fn run<D: Dialect>(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        change: &StateChange<'_>,
+    ) -> Result<(), Fault> {
+        let Handler { code, name } = &self.handler;
+        let mut session = SqlSession::<D>::new(connection);
+        let result = guarded(name, self.limit, async {
+            code.process(&mut session, change).await
+        });
+        let result = result.await;
+        session.end(name, result)
+    }
 }
 
 /// Stores a row without its place in the order of commits.

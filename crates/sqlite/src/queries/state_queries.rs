@@ -14,6 +14,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         ids: names.fill(&[IDS, ONE_PAGE].concat()),
         ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
         changes: names.fill(CHANGES),
+        find: names.fill(FIND),
         numbering: Some(NumberingStatements {
             partitions: 1,
             raise: names.fill(RAISE),
@@ -31,16 +32,16 @@ SELECT revision FROM {state_table} WHERE persistence_id = ?1";
 
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
-    ordering)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0)
+    ordering{more_columns})
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0{more_values})
 ON CONFLICT (persistence_id) DO NOTHING";
 
 const REPLACE: &str = "\
 UPDATE {state_table} SET revision = ?1, deleted = ?2, timestamp = max(?3, timestamp + 1), tags = ?4, serializer_id = ?5,
-    manifest = ?6, payload = ?7
-WHERE persistence_id = ?8";
+    manifest = ?6, payload = ?7{more_set}
+WHERE persistence_id = {id_at}";
 
-const AT_REVISION: &str = " AND revision = ?9";
+const AT_REVISION: &str = " AND revision = {before_at}";
 
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?1";
@@ -59,6 +60,12 @@ SELECT persistence_id, ordering, revision, deleted, timestamp, tags, serializer_
 FROM {state_table}
 WHERE entity_type = ?1 AND ordering > ?2 AND slice BETWEEN ?3 AND ?4
 ORDER BY ordering LIMIT min(?5, ?6)";
+
+const FIND: &str = "\
+SELECT persistence_id, revision, deleted, timestamp, tags, serializer_id, manifest, payload
+FROM {state_table}
+WHERE entity_type = $type_at AND persistence_id > $after_at AND deleted = 0 AND /*condition*/
+ORDER BY persistence_id LIMIT $limit_at";
 
 const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = newest + 1 WHERE partition_nr = ?1";

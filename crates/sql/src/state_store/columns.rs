@@ -1,0 +1,213 @@
+//! Columns of the application beside the states of one entity type.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use actix_persistence_storage_api::{
+    AdditionalColumn, ColumnValue, SqlValue, StateChange, StorageErrorKind,
+};
+
+use crate::session::text_of;
+use crate::{Dialect, Fault, InvalidOption, Names, StateStatements, TableName};
+
+/// The columns of an entity type, in the order in which they were given.
+pub(super) struct Columns<D: Dialect> {
+    columns: Vec<Column>,
+    /// What the database calls the types of the columns; known when the table was looked at.
+    types: OnceLock<Vec<Box<str>>>,
+    /// The names of the table.
+    names: Names,
+    /// By what is done with each column.
+    statements: Mutex<HashMap<Vec<Part>, Arc<StateStatements>>>,
+    dialect: std::marker::PhantomData<fn() -> D>,
+}
+
+struct Column {
+    name: TableName,
+    code: Arc<dyn AdditionalColumn>,
+}
+
+/// What is done with a column in a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    Kept,
+    Cleared,
+    /// Gets a value of this type.
+    Set(&'static str),
+}
+
+/// What becomes of the columns in one change.
+pub(super) struct Bound {
+    /// The statements that do it.
+    pub(super) statements: Arc<StateStatements>,
+    /// Their values, in order.
+    pub(super) values: Vec<SqlValue>,
+}
+
+impl<D: Dialect> Columns<D> {
+    /// # Errors
+    /// If a name is not that of a column, or there twice.
+    pub(super) fn new(
+        columns: &[Arc<dyn AdditionalColumn>],
+        names: Names,
+    ) -> Result<Self, InvalidOption> {
+        let mut named: Vec<Column> = Vec::with_capacity(columns.len());
+        for code in columns {
+            let name = TableName::parse(code.column_name());
+            let name = name.map_err(InvalidOption::of("additional-columns"))?;
+            let is_twin = |other: &Column| other.name.as_str().eq_ignore_ascii_case(name.as_str());
+            if named.iter().any(is_twin) {
+                let message = format!("have two columns '{}'", name.as_str());
+                return Err(InvalidOption::new("additional-columns", message));
+            }
+            let code = Arc::clone(code);
+            named.push(Column { name, code });
+        }
+        Ok(Self {
+            columns: named,
+            types: OnceLock::new(),
+            names,
+            statements: Mutex::default(),
+            dialect: std::marker::PhantomData,
+        })
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.columns.is_empty()
+    }
+
+    /// Takes note of the columns that the table has, with their types.
+    ///
+    /// # Errors
+    /// If it lacks one.
+    pub(super) fn check(&self, table: &str, found: &[(String, String)]) -> Result<(), Fault> {
+        let types = self.columns.iter().map(|column| {
+            let name = column.name.as_str();
+            let same = found.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+            let (_, type_name) = same.ok_or_else(|| {
+                Fault::mismatch(format!(
+                    "the table '{table}' has no column '{name}'; add it, or take it out of the additional columns"
+                ))
+            })?;
+            Ok(type_name.as_str().into())
+        });
+        let types = types.collect::<Result<_, Fault>>()?;
+        // An application may look again: types that changed meanwhile need a new start.
+        let _ = self.types.set(types);
+        Ok(())
+    }
+
+    /// Asks every column what becomes of it.
+    ///
+    /// # Errors
+    /// If one refuses or panics.
+    pub(super) fn bind(&self, change: &StateChange<'_>) -> Result<Bound, Fault> {
+        let mut parts = Vec::with_capacity(self.columns.len());
+        let mut values = Vec::new();
+        for column in &self.columns {
+            parts.push(match column.value(change)? {
+                ColumnValue::Keep => Part::Kept,
+                ColumnValue::Set(SqlValue::Null) => Part::Cleared,
+                ColumnValue::Set(value) => {
+                    let part = Part::Set(value.type_name());
+                    values.push(value);
+                    part
+                }
+            });
+        }
+        let statements = self.statements(parts, &values)?;
+        Ok(Bound { statements, values })
+    }
+
+    fn statements(
+        &self,
+        parts: Vec<Part>,
+        values: &[SqlValue],
+    ) -> Result<Arc<StateStatements>, Fault> {
+        let mut known = self
+            .statements
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(statements) = known.get(&parts) {
+            return Ok(Arc::clone(statements));
+        }
+        let types = self.types.get().ok_or_else(|| {
+            Fault::refused(StorageErrorKind::Unavailable, "it is not initialised yet")
+        })?;
+        let statements = Arc::new(self.make_statements(&parts, values, types));
+        known.insert(parts, Arc::clone(&statements));
+        Ok(statements)
+    }
+
+    fn make_statements(
+        &self,
+        parts: &[Part],
+        values: &[SqlValue],
+        types: &[Box<str>],
+    ) -> StateStatements {
+        let (mut columns, mut inserted, mut set) = (String::new(), String::new(), String::new());
+        let mut values = values.iter().enumerate();
+        for ((column, part), type_name) in self.columns.iter().zip(parts).zip(types) {
+            let [for_insert, for_update] = match part {
+                Part::Kept => continue,
+                Part::Cleared => ["NULL", "NULL"].map(str::to_owned),
+                Part::Set(_) => {
+                    let (position, value) = values.next().expect("every set column has a value");
+                    [OF_INSERT, OF_UPDATE].map(|before| {
+                        let placeholder = D::placeholder(before + position + 1);
+                        D::cast(&placeholder, value, type_name)
+                    })
+                }
+            };
+            let name = self.names.quoted(&column.name);
+            columns += &format!(", {name}");
+            inserted += &format!(", {for_insert}");
+            set += &format!(", {name} = {for_update}");
+        }
+        let count = parts
+            .iter()
+            .filter(|part| matches!(part, Part::Set(_)))
+            .count();
+        let names = self.names.clone();
+        statements_with::<D>(names, [&columns, &inserted, &set], count)
+    }
+}
+
+/// How many values of the store come before those of the columns.
+const OF_INSERT: usize = 9;
+const OF_UPDATE: usize = 7;
+
+/// The statements of a table without columns of the application.
+pub(super) fn plain_statements<D: Dialect>(names: Names) -> StateStatements {
+    statements_with::<D>(names, ["", "", ""], 0)
+}
+
+fn statements_with<D: Dialect>(names: Names, texts: [&str; 3], count: usize) -> StateStatements {
+    let [columns, inserted, set] = texts;
+    let names = names
+        .text("more_columns", columns)
+        .text("more_values", inserted)
+        .text("more_set", set)
+        .text("id_at", &D::placeholder(OF_UPDATE + count + 1))
+        .text("before_at", &D::placeholder(OF_UPDATE + count + 2));
+    D::state_statements(&names)
+}
+
+impl Column {
+    fn value(&self, change: &StateChange<'_>) -> Result<ColumnValue, Fault> {
+        let what = || format!("the additional column '{}'", self.name.as_str());
+        match catch_unwind(AssertUnwindSafe(|| self.code.bind(change))) {
+            Ok(Ok(value)) => Ok(value),
+            Ok(Err(error)) => Err(Fault::Refused {
+                kind: StorageErrorKind::Extension,
+                message: format!("{} refused", what()),
+                source: Some(error),
+            }),
+            Err(panic) => Err(Fault::refused(
+                StorageErrorKind::Extension,
+                format!("{} panicked: {}", what(), text_of(&*panic)),
+            )),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Where the states of each entity type are, and what belongs to them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    ChangeHandler, EntityExtensions, PersistenceId, StateExtensions,
+};
+
+use crate::{Dialect, InvalidOption, Settings, TableName};
+
+use super::columns::Columns;
+use super::state_table::StateTable;
+
+/// What a store knows of entity types.
+pub(super) struct Entities<D: Dialect> {
+    /// What every type has that has nothing of its own.
+    default: Arc<Entity<D>>,
+    by_type: HashMap<String, Arc<Entity<D>>>,
+    /// Every table once: that of the store, then the others by name.
+    tables: Vec<Arc<StateTable<D>>>,
+}
+
+/// What an entity type has.
+pub(super) struct Entity<D: Dialect> {
+    pub(super) table: Arc<StateTable<D>>,
+    pub(super) columns: Columns<D>,
+    pub(super) handler: Option<Handler>,
+}
+
+/// A handler and how messages call it.
+#[derive(Clone)]
+pub(super) struct Handler {
+    pub(super) code: Arc<dyn ChangeHandler>,
+    pub(super) name: Arc<str>,
+}
+
+impl<D: Dialect> Entities<D> {
+    /// # Errors
+    /// If a name cannot be used.
+    pub(super) fn new(
+        options: &D::Options,
+        extensions: &StateExtensions,
+    ) -> Result<Self, InvalidOption> {
+        let name = options.store().state_table()?;
+        let default = Arc::new(StateTable::new(options, &name)?);
+        let mut tables = BTreeMap::new();
+        let mut by_type = HashMap::new();
+        for (entity_type, extension) in &extensions.entity_types {
+            let table = match &extension.table {
+                None => Arc::clone(&default),
+                Some(text) => {
+                    let other = parse(options, entity_type, text)?;
+                    if other.as_str().eq_ignore_ascii_case(name.as_str()) {
+                        Arc::clone(&default)
+                    } else {
+                        let key = other.as_str().to_ascii_lowercase();
+                        let known = tables.get(&key).map(Arc::clone);
+                        let table = known
+                            .map_or_else(|| StateTable::new(options, &other).map(Arc::new), Ok)?;
+                        tables.insert(key, Arc::clone(&table));
+                        table
+                    }
+                }
+            };
+            let entity = Arc::new(Entity::new(table, entity_type, extension)?);
+            by_type.insert(entity_type.clone(), entity);
+        }
+        let nothing = EntityExtensions::default();
+        Ok(Self {
+            tables: std::iter::once(Arc::clone(&default))
+                .chain(tables.into_values())
+                .collect(),
+            default: Arc::new(Entity::new(default, "", &nothing)?),
+            by_type,
+        })
+    }
+
+    /// What the type of an id has.
+    pub(super) fn of(&self, persistence_id: &PersistenceId) -> &Arc<Entity<D>> {
+        self.of_type(persistence_id.entity_type())
+    }
+
+    /// What a type has.
+    pub(super) fn of_type(&self, entity_type: &str) -> &Arc<Entity<D>> {
+        self.by_type.get(entity_type).unwrap_or(&self.default)
+    }
+
+    /// Every table once.
+    pub(super) fn tables(&self) -> &[Arc<StateTable<D>>] {
+        &self.tables
+    }
+
+    /// Everything that has columns.
+    pub(super) fn with_columns(&self) -> impl Iterator<Item = &Arc<Entity<D>>> {
+        self.by_type
+            .values()
+            .filter(|entity| !entity.columns.is_empty())
+    }
+}
+
+impl<D: Dialect> Entity<D> {
+    fn new(
+        table: Arc<StateTable<D>>,
+        entity_type: &str,
+        extension: &EntityExtensions,
+    ) -> Result<Self, InvalidOption> {
+        let handler = extension.change_handler.as_ref().map(|code| Handler {
+            code: Arc::clone(code),
+            name: format!("the change handler of the entity type {entity_type:?}").into(),
+        });
+        Ok(Self {
+            columns: Columns::new(&extension.columns, table.names.clone())?,
+            table,
+            handler,
+        })
+    }
+}
+
+impl fmt::Debug for Handler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// A table for an entity type must not be one that the stores use for something else.
+fn parse<S: Settings>(
+    options: &S,
+    entity_type: &str,
+    text: &str,
+) -> Result<TableName, InvalidOption> {
+    const KEY: &str = "custom-tables";
+    let of_type =
+        |message: String| format!("of the entity type {entity_type:?}: '{text}' {message}");
+    let name =
+        TableName::parse(text).map_err(|message| InvalidOption::new(KEY, of_type(message)))?;
+    match options.store().other_use_of(&name) {
+        None => Ok(name),
+        Some(key) => {
+            let message = of_type(format!("must not be the same as '{key}'"));
+            Err(InvalidOption::new(KEY, message))
+        }
+    }
+}
