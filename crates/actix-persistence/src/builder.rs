@@ -188,12 +188,14 @@ impl Builder {
     }
 
     /// The statements that make what the stores of the config need, for a person who does it instead of
-    /// `auto-initialize`; with roles, also what those are allowed. Opens nothing.
+    /// `auto-initialize`; with roles, also what those are allowed. Opens nothing, and does without the columns and change
+    /// handlers that the config names: what they need is made by whoever wrote them.
     ///
     /// # Errors
     /// [`OpenError::Config`] with every mistake of the config; also if a database knows no roles.
     pub fn schema(self, roles: Option<&Roles>) -> Result<Vec<StoreSchema>, OpenError> {
-        let builder = self.complete();
+        let mut builder = self.complete();
+        builder.code.may_lack_extensions = true;
         let Resolution {
             settings,
             mut mistakes,

@@ -32,14 +32,14 @@ pub struct StateSettings {
     pub stash_capacity: usize,
     /// How many calls run side by side, each for another id; 0 counts as 1.
     ///
-    /// A call is a transaction of one id, and the store's own pool bounds them, too: enough for a store that merges
-    /// what comes at once, and so few that none uses up its call time-out in the queue of the pool.
+    /// Each is a transaction of its own, so that more than the connections of the store gain nothing, and those that wait
+    /// for one use up their time.
     pub max_concurrent_calls: usize,
 }
 
 impl StateSettings {
     /// The defaults: [`BreakerSettings::journal`], 30 s for everything but the permit with 2 minutes, 50 recoveries at
-    /// once, 10,000 requests held, 64 calls at once.
+    /// once, 10,000 requests held, 16 calls at once.
     pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
         Self {
             plugin_id: plugin_id.into(),
@@ -50,7 +50,7 @@ impl StateSettings {
             recovery_permit_timeout: Duration::from_secs(120),
             max_concurrent_recoveries: 50,
             stash_capacity: 10_000,
-            max_concurrent_calls: 64,
+            max_concurrent_calls: 16,
         }
     }
 }

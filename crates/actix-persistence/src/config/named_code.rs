@@ -17,6 +17,8 @@ pub(crate) struct NamedCode {
     pub(crate) columns: BTreeMap<String, Arc<dyn AdditionalColumn>>,
     /// For `change-handler` of state stores.
     pub(crate) change_handlers: BTreeMap<String, Arc<dyn ChangeHandler>>,
+    /// Whether columns and handlers that are not there are left out instead of reported: nothing is to be stored.
+    pub(crate) may_lack_extensions: bool,
 }
 
 /// Shows names: code has no content to show.

@@ -7,12 +7,15 @@ use actix::prelude::*;
 use actix_persistence::memory::{MemoryPlugin, MemoryStateStore, MemoryStorage};
 use actix_persistence::prelude::*;
 use actix_persistence::sqlite::SqliteStateStore;
-use actix_persistence::storage_api::StateStore;
-use actix_persistence::{Config, OpenError};
+use actix_persistence::storage_api::{Journal, Plugin, StateExtensions, StateStore};
+use actix_persistence::{Config, ConfigErrors, OpenError, Section};
 use serde::{Deserialize, Serialize};
+
+use crate::counter::Counter;
 
 /// A text on paper.
 struct Note {
+    entity_type: &'static str,
     name: &'static str,
     state_store: Option<String>,
     text: String,
@@ -29,6 +32,7 @@ impl State for Written {
 impl Note {
     fn named(name: &'static str) -> Self {
         Self {
+            entity_type: "Note",
             name,
             state_store: None,
             text: String::new(),
@@ -51,7 +55,7 @@ impl DurableState for Note {
     type State = Written;
 
     fn persistence_id(&self) -> PersistenceId {
-        PersistenceId::of("Note", self.name)
+        PersistenceId::of(self.entity_type, self.name)
     }
 
     fn state_plugin_id(&self) -> Option<String> {
@@ -195,21 +199,71 @@ async fn a_store_of_the_program_is_the_default_one() {
 
 #[actix::test]
 async fn everything_stops_with_its_states_stored() {
-    let persistence = Persistence::memory().await.unwrap();
+    // Without any journal.
+    let storage = MemoryStorage::new();
+    let builder = Persistence::builder().state_store("mine", Arc::new(storage.state_store()));
+    let persistence = builder.open().await.unwrap();
     let note = persistence.start(|| Note::named("1")).unwrap();
     let written = note.send(Write('a'));
     // It has to be in the mailbox before that is sealed.
-    let (written, report) = tokio::join!(
-        biased;
-        written,
-        persistence.stop(Duration::from_secs(60))
-    );
+    let stopped = persistence.stop(Duration::from_secs(60));
+    let (written, report) = tokio::join!(biased; written, stopped);
     assert_eq!(written.unwrap().unwrap(), "a");
-    assert!(report.is_complete(), "{report:?}");
-    assert_eq!(report.actors, 1);
+    assert_eq!(report.to_string(), "1 of 1 actors stopped");
     assert!(persistence.is_stopping());
     let refused = persistence.start(|| Note::named("2")).err();
     assert_eq!(refused, Some(StartError::Stopping));
+}
+
+/// Lets a journal in memory take the events of changes, which it does not get.
+struct Together(MemoryStorage);
+
+impl Plugin for Together {
+    fn name(&self) -> &'static str {
+        "together"
+    }
+
+    fn journal(&self, _: &Section) -> Result<Arc<dyn Journal>, ConfigErrors> {
+        Ok(Arc::new(self.0.journal()))
+    }
+
+    fn state_store(
+        &self,
+        _: &Section,
+        extensions: &StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
+        let journal = extensions.change_event_journal.as_ref().unwrap();
+        assert_eq!(journal.path(), "persistence.journal.together");
+        Ok(Arc::new(self.0.state_store()))
+    }
+}
+
+#[actix::test]
+async fn an_id_is_live_in_only_one_of_a_state_store_and_the_journal_of_its_changes() {
+    let config = Config::new()
+        .with("persistence.journal.plugin", "together")
+        .with("persistence.journal.together.kind", "together")
+        .with("persistence.state.plugin", "notes")
+        .with("persistence.state.notes.kind", "together")
+        .with("persistence.state.notes.change-event-journal", "together");
+    let plugin = Together(MemoryStorage::new());
+    let builder = Persistence::builder().plugin(plugin).config(config);
+    let persistence = builder.open().await.unwrap();
+    let counter = persistence.start(|| Counter::named("1")).unwrap();
+    let note = || Note {
+        entity_type: "Counter",
+        ..Note::named("1")
+    };
+    let refused = persistence.start(note).err().unwrap();
+    assert!(
+        matches!(refused, StartError::AlreadyRunning(_)),
+        "{refused}"
+    );
+    let note = persistence.start(|| Note::named("1")).unwrap();
+    assert_eq!(note.send(Write('a')).await.unwrap().unwrap(), "a");
+    assert!(counter.connected());
+    let report = persistence.stop(Duration::from_secs(60)).await;
+    assert_eq!(report.to_string(), "2 of 2 actors stopped");
 }
 
 #[actix::test]
@@ -232,6 +286,9 @@ fn the_schema_of_a_state_store_is_among_the_others() {
     let config = Config::new()
         .with("persistence.journal.sqlite.url", "sqlite://a.db")
         .with("persistence.state.sqlite.url", "sqlite://a.db")
+        // The program that prints it need not have that code.
+        .with("persistence.state.sqlite.additional-columns.Note", "title")
+        .with("persistence.state.sqlite.change-handler.Note", "counts")
         .with("persistence.state.memory.name", "x");
     let schemas = Persistence::builder().config(config).schema(None).unwrap();
     let schemas = schemas.iter().map(|schema| {

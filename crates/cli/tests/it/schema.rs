@@ -15,6 +15,11 @@ kind = "memory"
 [persistence.snapshot-store.accounts]
 kind = "sqlite"
 url = "sqlite://no/such/folder/bank.db"
+
+[persistence.state.posts]
+kind = "sqlite"
+url = "sqlite://no/such/folder/bank.db"
+additional-columns.Post = ["title"]
 "#;
 
 fn schema(config: &str, arguments: &[&str]) -> Output {
@@ -51,6 +56,8 @@ fn every_store_of_a_config_is_printed_and_nothing_is_opened() {
         "-- The journal 'scratch' needs nothing.",
         "-- The snapshot store 'accounts'.",
         "CREATE TABLE \"snapshot\"",
+        "-- The state store 'posts'.",
+        "CREATE TABLE \"durable_state\"",
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }

@@ -111,6 +111,45 @@ reset-timeout = "1m"  # default
 }
 
 #[test]
+fn what_a_state_store_names_is_shown_by_entity_type() {
+    let text = r#"[persistence.state.sqlite]
+url = "sqlite://me:hidden@blog.db"
+custom-table."Blog|Post" = "post"
+[persistence.state-plugin-fallback]
+change-event-journal = ""
+"#;
+    let config = Config::from_toml(text, "app.toml").unwrap();
+    let resolution = config.resolve(&KINDS, &NamedCode::default());
+    assert_eq!(resolution.mistakes.check(), Ok(()));
+    assert_eq!(
+        resolution.settings.state_stores[0].effective_toml(),
+        r#"[persistence.state.sqlite]
+change-event-journal = ""  # app.toml:5
+initialize-timeout = "30s"  # default
+kind = "sqlite"  # default
+max-concurrent-calls = 16  # default
+max-concurrent-recoveries = 50  # default
+recovery-permit-timeout = "2m"  # default
+recovery-timeout = "30s"  # default
+serializer = "messagepack"  # default
+url = "sqlite://me:***@blog.db"  # app.toml:2
+write-timeout = "30s"  # default
+
+[persistence.state.sqlite.circuit-breaker]
+call-timeout = "10s"  # default
+exponential-backoff = 1.0  # default
+max-failures = 10  # default
+max-reset-timeout = "36500d"  # default
+random-factor = 0.0  # default
+reset-timeout = "30s"  # default
+
+[persistence.state.sqlite.custom-table]
+"Blog|Post" = "post"  # app.toml:3
+"#
+    );
+}
+
+#[test]
 fn what_variables_say_is_shown_as_what_the_key_expects() {
     let config = Config::from_toml("[persistence.journal.sqlite]\n", "app.toml").unwrap();
     let journal = "ACTIX_PERSISTENCE__JOURNAL__SQLITE__";

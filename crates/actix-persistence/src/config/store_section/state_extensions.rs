@@ -39,7 +39,7 @@ pub(super) fn read(store: &mut SectionReader<'_>, code: &NamedCode) -> StateExte
             return;
         };
         let handler = code.change_handlers.get(&name).cloned();
-        if handler.is_none() {
+        if handler.is_none() && !code.may_lack_extensions {
             let known: Vec<_> = code.change_handlers.keys().map(String::as_str).collect();
             let message = unknown_name("change handler", &name, &known);
             reader.reject(
@@ -76,6 +76,9 @@ fn read_columns(
     let mut columns: Vec<Arc<dyn AdditionalColumn>> = Vec::new();
     for name in names {
         let Some(column) = code.columns.get(&name) else {
+            if code.may_lack_extensions {
+                continue;
+            }
             let known: Vec<_> = code.columns.keys().map(String::as_str).collect();
             let message = unknown_name("additional column", &name, &known);
             reader.reject(
