@@ -2,6 +2,7 @@
 
 mod builder;
 mod cleanup;
+mod find_states;
 mod notifications;
 mod persistence;
 mod replay;
@@ -26,6 +27,7 @@ mod store_entries;
 
 pub use builder::Builder;
 pub use cleanup::CleanupStores;
+pub use find_states::{FindStatesError, Found};
 pub use persistence::Persistence;
 pub use replay::{ReplayError, Replayed};
 pub use stop_report::StopReport;
@@ -45,14 +47,15 @@ pub use actix_persistence_persistent_actor::{
     PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError, RejectionCause,
     ReplayIssue, ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError, Serializer,
     Snapshot, SnapshotOffer, StartError, StashPolicy, State, StoreResponse, StoredState,
-    Subscription, UnfinishedActor, UnfinishedWork, UserStash,
+    Subscription, UnfinishedActor, UnfinishedWork, UserStash, decode_state,
 };
 
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{
-    ConfigError, ConfigErrors, InvalidPersistenceId, Origin, PersistenceId, Roles, Section,
-    SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError, StorageErrorKind, Timestamp,
-    Value,
+    AdditionalColumn, ChangeHandler, ChangeKind, ColumnValue, ConfigError, ConfigErrors,
+    ExtensionError, FindStates, InvalidPersistenceId, Origin, PersistenceId, Revision, Roles,
+    Section, SequenceNr, Session, SnapshotCriteria, SnapshotMetadata, Sql, SqlRow, SqlValue,
+    StateChange, StorageError, StorageErrorKind, Timestamp, Value,
 };
 
 pub use actix_persistence_memory as memory;

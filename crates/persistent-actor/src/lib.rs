@@ -63,7 +63,7 @@ pub use snapshot::{NoSnapshot, Snapshot, SnapshotOffer};
 pub use stash_policy::{FullStash, Overflow, OverflowReplies, OverflowStrategy, StashPolicy};
 pub use state::State;
 pub use store_response::{DeleteMessagesError, SaveSnapshotError, StoreResponse};
-pub use stored_state::StoredState;
+pub use stored_state::{StoredState, decode_state};
 pub use user_stash::UserStash;
 
 pub use drain::Drain;

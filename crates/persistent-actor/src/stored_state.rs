@@ -5,14 +5,25 @@ use std::fmt;
 use actix_persistence_storage_api::Payload;
 use serde::de::DeserializeOwned;
 
-use crate::DecodeError;
 use crate::serializer::{Manifest, decode_as};
+use crate::{DecodeError, HARD_PAYLOAD_LIMIT, State};
 
 /// What is stored of a state: bytes, and the version of the type they were encoded from.
 pub struct StoredState<'a> {
     payload: &'a Payload,
     version: u32,
     limit: usize,
+}
+
+/// Makes the state of what is stored, as at a recovery; for code beside actors, such as
+/// [columns](actix_persistence_storage_api::AdditionalColumn) and
+/// [change handlers](actix_persistence_storage_api::ChangeHandler).
+///
+/// # Errors
+/// [`DecodeError`] for another type, a higher version, and what cannot be decoded.
+pub fn decode_state<S: State>(payload: &Payload) -> Result<S, DecodeError> {
+    let manifest = Manifest::new(<S as State>::MANIFEST, <S as State>::VERSION);
+    StoredState::new(payload, &manifest, HARD_PAYLOAD_LIMIT).and_then(S::from_stored)
 }
 
 impl<'a> StoredState<'a> {

@@ -98,6 +98,26 @@ fn the_ledger_is_there_again_and_is_read_without_a_writer() {
     assert_eq!(second.len(), 6);
 }
 
+/// docs/guide/durable-state.md
+#[test]
+fn the_post_is_written_and_deleted_and_its_revisions_go_on_in_the_second_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_durable_state");
+    for before in [0, 3] {
+        let expected = [
+            format!("Untitled at revision {}", before + 1),
+            "1 paragraphs".to_owned(),
+            format!("Untitled at revision {}", before + 2),
+            "2 paragraphs".to_owned(),
+            format!("seen: Untitled at revision {}", before + 2),
+            format!("deleted at revision {}", before + 3),
+            "gone".to_owned(),
+            "there is none".to_owned(),
+        ];
+        assert_eq!(lines(program, folder.path(), &["blog.db"]), expected);
+    }
+}
+
 /// docs/guide/failures.md
 #[test]
 fn the_jar_breaks_and_is_there_again_without_the_shard() {

@@ -1,0 +1,120 @@
+//! Finding states by what stands beside them.
+
+use actix_persistence_persistent_actor::{DecodeError, StartError, State, decode_state};
+use actix_persistence_storage_api::{
+    FindStates, FoundState, Operation, PersistenceId, Revision, StorageError, StorageErrorKind,
+};
+
+use crate::Persistence;
+
+/// A state that was found, decoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Found<S> {
+    /// Whose.
+    pub persistence_id: PersistenceId,
+    /// Its revision.
+    pub revision: Revision,
+    /// The state.
+    pub state: S,
+}
+
+/// Why states could not be found.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FindStatesError {
+    /// No such state store.
+    #[error(transparent)]
+    UnknownPlugin(StartError),
+    /// The store failed, or has no SQL.
+    #[error("could not find states")]
+    Storage(#[from] StorageError),
+    /// A state that was found could not be decoded.
+    #[error("could not decode the state of {persistence_id:?} at revision {revision}")]
+    Decode {
+        /// Whose.
+        persistence_id: PersistenceId,
+        /// Its revision.
+        revision: Revision,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+}
+
+impl Persistence {
+    /// Gives a page of the states of an entity type for which a condition holds, in the order of the bytes of their
+    /// ids; from the default state store for `None`.
+    ///
+    /// The condition may be over any column of the table, those of the
+    /// [application](actix_persistence_storage_api::AdditionalColumn) among them. What is stored is read: an actor may
+    /// be about to change it.
+    ///
+    /// # Errors
+    /// [`FindStatesError`], also for a condition that the database does not understand, and for a store without SQL.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn find_states<S: State>(
+        &self,
+        plugin_id: Option<&str>,
+        query: FindStates,
+    ) -> Result<Vec<Found<S>>, FindStatesError> {
+        let found = self.find(plugin_id, query).await?;
+        found.into_iter().map(decoded).collect()
+    }
+
+    async fn find(
+        &self,
+        plugin_id: Option<&str>,
+        query: FindStates,
+    ) -> Result<Vec<FoundState>, FindStatesError> {
+        let store = self
+            .states(plugin_id)
+            .map_err(FindStatesError::UnknownPlugin)?;
+        let finding = async move {
+            let sql = store
+                .sql()
+                .ok_or_else(|| unsupported("this state store has no SQL, use one of a database"))?;
+            sql.find(query).await
+        };
+        let Some(runtime) = &self.0.runtime else {
+            return Err(unsupported("the persistence is being dropped").into());
+        };
+        // Connections belong to the runtime of the stores.
+        let found = runtime.spawn(finding).await;
+        Ok(found.unwrap_or_else(|ended| {
+            let error = StorageError::new(StorageErrorKind::Backend, Operation::GetState);
+            Err(error.with_source(ended))
+        })?)
+    }
+}
+
+fn unsupported(message: &str) -> StorageError {
+    StorageError::new(StorageErrorKind::Unsupported, Operation::GetState).with_message(message)
+}
+
+fn decoded<S: State>(found: FoundState) -> Result<Found<S>, FindStatesError> {
+    let (persistence_id, revision) = (found.persistence_id, found.current.revision);
+    let decoded = found
+        .current
+        .state
+        .map(|record| decode_state(&record.payload));
+    match decoded {
+        Some(Ok(state)) => Ok(Found {
+            persistence_id,
+            revision,
+            state,
+        }),
+        Some(Err(source)) => Err(FindStatesError::Decode {
+            persistence_id,
+            revision,
+            source,
+        }),
+        None => {
+            let error = StorageError::new(StorageErrorKind::Corrupt, Operation::GetState)
+                .with_persistence_id(persistence_id)
+                .with_message("a deleted state was found");
+            Err(error.into())
+        }
+    }
+}
