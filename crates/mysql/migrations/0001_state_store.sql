@@ -18,7 +18,7 @@ CREATE TABLE IF NOT EXISTS {state_table} (
     manifest       VARCHAR(255)   NOT NULL,
     payload        {payload_type_or_null},  -- NULL in a tombstone
     PRIMARY KEY (persistence_id),
-    -- Only for queries by slices: whoever has none may drop it, and writes are faster.
+    -- Only for queries of changes: whoever has none may drop it, which makes writes a little cheaper.
     KEY {state_index} (entity_type, partition_nr, ordering, slice),
     CHECK ((payload IS NULL) = deleted)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

@@ -18,7 +18,7 @@ CREATE TABLE {state_table} (
     CHECK ((payload IS NULL) = deleted)
 ) STRICT;
 
--- Only for queries by slices: whoever has none may drop it, and writes are faster.
+-- Only for queries of changes: whoever has none may drop it, which makes writes a little cheaper.
 CREATE INDEX {state_index} ON {state_table} (entity_type, ordering, slice);
 
 -- The newest number: raised with every change, so that none is used again after the newest row was removed.

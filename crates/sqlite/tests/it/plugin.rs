@@ -2,7 +2,7 @@
 
 use actix_persistence_sqlite::SqlitePlugin;
 use actix_persistence_storage_api::{
-    Origin, Payload, Plugin, Section, SnapshotMetadata, Timestamp, WriterId,
+    Origin, Payload, Plugin, Section, SnapshotMetadata, StateExtensions, Timestamp, WriterId,
 };
 use futures_util::future::join_all;
 
@@ -17,10 +17,14 @@ fn stores_on_one_file_share_their_connections_however_the_url_is_spelt() {
     let plugin = SqlitePlugin::new();
     let journal = plugin.journal(&section("journal.a", "sqlite://plugin.db"));
     let store = plugin.snapshot_store(&section("snapshot-store.a", "./plugin.db"));
+    let states = plugin.state_store(
+        &section("state.a", "sqlite:plugin.db"),
+        &StateExtensions::default(),
+    );
     assert_eq!(plugin.databases(), 1);
     let other = plugin.clone().journal(&section("journal.b", "other.db"));
     assert_eq!(plugin.databases(), 2);
-    drop((journal, store, other));
+    drop((journal, store, states, other));
     assert_eq!(plugin.databases(), 0);
 }
 
