@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{
     Timestamp,
 };
 
-pub use any_revision::any_revision_replaces_any;
+pub use any_revision::without_assert_single_writer_any_revision_replaces_any;
 pub use contention::many_writers_store_each_revision_once;
 pub use rows::{
     a_damaged_state_is_corrupt_and_named, a_lost_column_is_an_error_and_no_state,
@@ -23,6 +23,34 @@ pub use rules_of_others::a_rule_of_an_added_column_is_no_conflict;
 pub use times_and_numbers::{
     no_number_of_a_change_is_used_again, no_timestamp_goes_back_with_the_clock,
 };
+
+/// Makes a test of each function here; the expression makes tables of a test's own.
+#[macro_export]
+macro_rules! test_states {
+    ($tables:expr) => {
+        $crate::test_states! { $tables;
+            rows_say_which_slice_and_type_they_belong_to
+            a_tombstone_keeps_its_revision_and_nothing_else
+            texts_come_back_whatever_they_hold
+            the_tables_refuse_what_cannot_be_read_back
+            a_damaged_state_is_corrupt_and_named
+            a_lost_column_is_an_error_and_no_state
+            no_timestamp_goes_back_with_the_clock
+            no_number_of_a_change_is_used_again
+            many_writers_store_each_revision_once
+            without_assert_single_writer_any_revision_replaces_any
+            a_rule_of_an_added_column_is_no_conflict
+        }
+    };
+    ($tables:expr; $($test:ident)*) => {
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $test() {
+                $crate::states::$test(&$tables).await;
+            }
+        )*
+    };
+}
 
 fn id(name: &str) -> PersistenceId {
     PersistenceId::of("Test", name)

@@ -41,63 +41,10 @@ impl StateTables for Place {
     }
 }
 
+actix_persistence_backend_tests::test_states!(Place::new().await);
+
 fn state(name: &str, revision: u64) -> StateUpdate {
     StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))
-}
-
-#[tokio::test]
-async fn rows_say_which_slice_and_type_they_belong_to() {
-    states::rows_say_which_slice_and_type_they_belong_to(&Place::new().await).await;
-}
-
-#[tokio::test]
-async fn a_tombstone_keeps_its_revision_and_nothing_else() {
-    states::a_tombstone_keeps_its_revision_and_nothing_else(&Place::new().await).await;
-}
-
-#[tokio::test]
-async fn texts_come_back_whatever_they_hold() {
-    states::texts_come_back_whatever_they_hold(&Place::new().await).await;
-}
-
-#[tokio::test]
-async fn the_tables_refuse_what_cannot_be_read_back() {
-    states::the_tables_refuse_what_cannot_be_read_back(&Place::new().await).await;
-}
-
-#[tokio::test]
-async fn a_damaged_state_is_corrupt_and_named() {
-    states::a_damaged_state_is_corrupt_and_named(&Place::new().await).await;
-}
-
-#[tokio::test]
-async fn a_lost_column_is_an_error_and_no_state() {
-    states::a_lost_column_is_an_error_and_no_state(&Place::new().await).await;
-}
-
-#[tokio::test]
-async fn no_timestamp_goes_back_with_the_clock() {
-    states::no_timestamp_goes_back_with_the_clock(&Place::new().await).await;
-}
-
-#[tokio::test]
-async fn no_number_of_a_change_is_used_again() {
-    states::no_number_of_a_change_is_used_again(&Place::new().await).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn many_writers_store_each_revision_once() {
-    states::many_writers_store_each_revision_once(&Place::new().await).await;
-}
-
-#[tokio::test]
-async fn without_assert_single_writer_any_revision_replaces_any() {
-    states::any_revision_replaces_any(&Place::new().await).await;
-}
-
-#[tokio::test]
-async fn a_rule_of_an_added_column_is_no_conflict() {
-    states::a_rule_of_an_added_column_is_no_conflict(&Place::new().await).await;
 }
 
 #[tokio::test]
