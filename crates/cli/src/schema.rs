@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use actix_persistence::{Config, Persistence, Roles, StoreSchema};
+use actix_persistence::{Builder, Config, Roles, StoreSchema};
 use anyhow::Context;
 
 /// What `schema` takes.
@@ -20,13 +20,11 @@ pub(crate) struct Arguments {
     application: Option<String>,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> anyhow::Result<()> {
+pub(crate) fn run(builder: Builder, arguments: &Arguments) -> anyhow::Result<()> {
     let roles = arguments.owner.clone().zip(arguments.application.clone());
     let roles = roles.map(|(owner, application)| Roles { owner, application });
     let config = Config::from_file(&arguments.config)?.with_environment();
-    let schemas = Persistence::builder()
-        .config(config)
-        .schema(roles.as_ref())?;
+    let schemas = builder.config(config).schema(roles.as_ref())?;
     let text: String = schemas.iter().map(to_text).collect();
     let mut output = io::stdout().lock();
     output

@@ -2,4 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod bank;
+mod cleanup;
+mod interrupted;
 mod schema;

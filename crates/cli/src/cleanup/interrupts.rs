@@ -1,0 +1,82 @@
+//! Ctrl-C.
+
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::Context;
+use tokio::task::JoinHandle;
+
+use crate::outcome::INTERRUPTED;
+
+/// Takes Ctrl-C over for as long as it lives: the first one sets a flag, the second one ends the process.
+pub(super) struct Interrupts {
+    flag: InterruptFlag,
+    listener: JoinHandle<()>,
+}
+
+/// Whether Ctrl-C came.
+#[derive(Clone, Default)]
+pub(super) struct InterruptFlag(Arc<AtomicBool>);
+
+impl Interrupts {
+    pub(super) fn listen() -> anyhow::Result<Self> {
+        // From here on, not when the task is polled first.
+        let mut interrupts = Signals::new().context("could not listen for Ctrl-C")?;
+        let flag = InterruptFlag::default();
+        let set = flag.clone();
+        let listener = tokio::spawn(async move {
+            interrupts.next().await;
+            set.0.store(true, Ordering::Relaxed);
+            eprintln!("ending after the ids under way; Ctrl-C again ends at once");
+            interrupts.next().await;
+            process::exit(i32::from(INTERRUPTED));
+        });
+        Ok(Self { flag, listener })
+    }
+
+    pub(super) fn flag(&self) -> InterruptFlag {
+        self.flag.clone()
+    }
+}
+
+impl InterruptFlag {
+    pub(super) fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for Interrupts {
+    fn drop(&mut self) {
+        self.listener.abort();
+    }
+}
+
+#[cfg(unix)]
+struct Signals(tokio::signal::unix::Signal);
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self(signal(SignalKind::interrupt())?))
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}
+
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self(tokio::signal::windows::ctrl_c()?))
+    }
+
+    async fn next(&mut self) {
+        self.0.recv().await;
+    }
+}

@@ -1,0 +1,28 @@
+//! How a command ends when nothing has failed.
+
+use std::process::ExitCode;
+
+/// What the exit code tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Everything is done.
+    Done,
+    /// Nothing was done, because something was not said.
+    Refused,
+    /// Ctrl-C came before everything was done.
+    Interrupted,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        ExitCode::from(match outcome {
+            Outcome::Done => 0,
+            // As for wrong arguments.
+            Outcome::Refused => 2,
+            Outcome::Interrupted => INTERRUPTED,
+        })
+    }
+}
+
+/// As shells tell it of a program that SIGINT has ended.
+pub(crate) const INTERRUPTED: u8 = 130;
