@@ -10,6 +10,7 @@ mod stop;
 mod stop_report;
 mod stop_signals;
 mod store_schema;
+mod transact;
 
 pub mod prelude;
 
@@ -32,6 +33,7 @@ pub use persistence::Persistence;
 pub use replay::{ReplayError, Replayed};
 pub use stop_report::StopReport;
 pub use store_schema::StoreSchema;
+pub use transact::TransactError;
 
 pub use config::{Config, ConfigLoadError};
 pub use open_error::OpenError;

@@ -258,7 +258,8 @@ impl Persistence {
 
     /// The state store behind a plugin id, or the default one for `None`: for queries over many states, and SQL.
     ///
-    /// States of live actors are not to be changed through it.
+    /// Its calls are not to be awaited on an arbiter, which they would hold up, and skip the care that is taken for actors;
+    /// states of live actors are not to be changed through it.
     ///
     /// # Errors
     /// If there is none: [`StartError::UnknownPlugin`] or [`StartError::NoDefaultStateStore`].

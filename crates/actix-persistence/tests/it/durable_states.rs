@@ -3,84 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::prelude::*;
 use actix_persistence::memory::{MemoryPlugin, MemoryStateStore, MemoryStorage};
 use actix_persistence::prelude::*;
 use actix_persistence::sqlite::SqliteStateStore;
 use actix_persistence::storage_api::{Journal, Plugin, StateExtensions, StateStore};
 use actix_persistence::{Config, ConfigErrors, OpenError, Section};
-use serde::{Deserialize, Serialize};
 
 use crate::counter::Counter;
-
-/// A text on paper.
-struct Note {
-    entity_type: &'static str,
-    name: &'static str,
-    state_store: Option<String>,
-    text: String,
-}
-
-#[derive(Clone, Serialize, Deserialize)]
-struct Written(String);
-
-impl State for Written {
-    const MANIFEST: &'static str = "note";
-    const VERSION: u32 = 1;
-}
-
-impl Note {
-    fn named(name: &'static str) -> Self {
-        Self {
-            entity_type: "Note",
-            name,
-            state_store: None,
-            text: String::new(),
-        }
-    }
-
-    fn stored_in(plugin_id: &str) -> Self {
-        Self {
-            state_store: Some(plugin_id.to_owned()),
-            ..Self::named("1")
-        }
-    }
-}
-
-impl Actor for Note {
-    type Context = PersistentContext<Self>;
-}
-
-impl DurableState for Note {
-    type State = Written;
-
-    fn persistence_id(&self) -> PersistenceId {
-        PersistenceId::of(self.entity_type, self.name)
-    }
-
-    fn state_plugin_id(&self) -> Option<String> {
-        self.state_store.clone()
-    }
-
-    fn on_state(&mut self, state: Option<&Written>) {
-        self.text = state.map(|written| written.0.clone()).unwrap_or_default();
-    }
-}
-
-/// Writes one more letter; answers with the text.
-#[derive(Message)]
-#[rtype(result = "Result<String, PersistError>")]
-struct Write(char);
-
-impl Handler<Write> for Note {
-    type Result = Reply<Write>;
-
-    fn handle(&mut self, Write(letter): Write, ctx: &mut Self::Context) -> Self::Result {
-        let text = format!("{}{letter}", self.text);
-        ctx.persist(Written(text))
-            .reply(|note| Ok(note.text.clone()))
-    }
-}
+use crate::note::{Note, Write};
 
 async fn write(persistence: &Persistence, note: fn() -> Note, letter: char) -> String {
     let note = persistence.start(note).unwrap();

@@ -1,0 +1,149 @@
+//! What the config binds to entity types works.
+
+use std::path::Path;
+use std::sync::mpsc;
+
+use actix_persistence::prelude::*;
+use actix_persistence::storage_api::{
+    AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, FindStates, Session, SessionWork,
+    Sql, StateChange,
+};
+use actix_persistence::{Config, OpenError, StorageErrorKind, TransactError};
+use async_trait::async_trait;
+
+use crate::note::{Note, Write};
+
+/// How many bytes a state has.
+struct Length;
+
+impl AdditionalColumn for Length {
+    fn column_name(&self) -> &str {
+        "length"
+    }
+
+    fn bind(&self, change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError> {
+        let length = change.payload().map(|payload| payload.len() as i64);
+        Ok(length.into())
+    }
+}
+
+/// Counts changes, in a table of the application.
+struct Counts;
+
+#[async_trait]
+impl ChangeHandler for Counts {
+    async fn process(
+        &self,
+        session: &mut dyn Session,
+        _: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        session.execute("UPDATE counts SET n = n + 1", []).await?;
+        Ok(())
+    }
+}
+
+const CONFIG: &str = r#"
+[persistence.state]
+plugin = "notes"
+[persistence.state.notes]
+kind = "sqlite"
+[persistence.state.notes.additional-columns]
+Note = "length"
+[persistence.state-plugin-fallback.change-handler]
+Note = "counts"
+"#;
+
+async fn open(file: &Path) -> Result<Persistence, OpenError> {
+    let config = Config::from_toml(CONFIG, "app.toml").unwrap();
+    let config = config.with("persistence.state.notes.url", file.to_str().unwrap());
+    let builder = Persistence::builder()
+        .additional_column("length", Length)
+        .change_handler("counts", Counts);
+    builder.config(config).open().await
+}
+
+fn statements(all: &'static [&'static str]) -> SessionWork {
+    SessionWork::new(move |session| {
+        Box::pin(async move {
+            for sql in all {
+                session.execute(Sql::from(*sql), []).await?;
+            }
+            Ok(())
+        })
+    })
+}
+
+async fn make_tables(file: &Path) {
+    let persistence = Persistence::sqlite(file).await.unwrap();
+    persistence.ready().await.unwrap();
+    let work = statements(&[
+        "ALTER TABLE durable_state ADD COLUMN length INTEGER",
+        "CREATE TABLE counts (n BIGINT NOT NULL)",
+        "INSERT INTO counts VALUES (0)",
+    ]);
+    persistence.transact(None, work).await.unwrap();
+}
+
+#[actix::test]
+async fn columns_and_change_handlers_of_the_config_are_called_with_each_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.db");
+    make_tables(&file).await;
+    let persistence = open(&file).await.unwrap();
+    for name in ["1", "2"] {
+        let note = persistence.start(move || Note::named(name)).unwrap();
+        note.send(Write('a')).await.unwrap().unwrap();
+        note.send(Write('b')).await.unwrap().unwrap();
+    }
+    let states = persistence.states(None).unwrap();
+    let query = FindStates::new("Note", "length > $1", [2_i64.into()], 10);
+    let found = states.sql().unwrap().find(query).await.unwrap();
+    assert_eq!(found.len(), 2);
+
+    let (sender, count) = mpsc::channel();
+    let work = SessionWork::new(move |session| {
+        Box::pin(async move {
+            let row = session.select_one("SELECT n FROM counts", []).await?;
+            sender.send(row.map(|row| row.get::<i64>("n")))?;
+            Ok(())
+        })
+    });
+    persistence.transact(Some("notes"), work).await.unwrap();
+    assert_eq!(count.recv().unwrap(), Some(Ok(4)));
+}
+
+#[actix::test]
+async fn a_column_that_the_table_lacks_makes_opening_fail() {
+    let directory = tempfile::tempdir().unwrap();
+    let error = open(&directory.path().join("notes.db"))
+        .await
+        .err()
+        .unwrap();
+    let OpenError::StateStore { plugin_id, source } = error else {
+        panic!("{error}");
+    };
+    assert_eq!(plugin_id, "notes");
+    assert_eq!(source.kind(), StorageErrorKind::SchemaMismatch);
+    assert!(source.to_string().contains("length"), "{source}");
+}
+
+#[actix::test]
+async fn a_transaction_needs_a_state_store_with_sql_and_statements_that_work() {
+    let persistence = Persistence::memory().await.unwrap();
+    let refused = persistence.transact(None, statements(&[])).await;
+    let Err(TransactError::Storage(refused)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(refused.kind(), StorageErrorKind::Unsupported);
+    let refused = persistence.transact(Some("x"), statements(&[])).await;
+    assert!(matches!(refused, Err(TransactError::UnknownPlugin(_))));
+
+    let directory = tempfile::tempdir().unwrap();
+    let persistence = Persistence::sqlite(directory.path().join("notes.db"));
+    let persistence = persistence.await.unwrap();
+    let work = statements(&["CREATE TABLE counts (n BIGINT)", "SELECT x FROM nowhere"]);
+    assert!(persistence.transact(None, work).await.is_err());
+    // Nothing is left of it.
+    let work = statements(&["CREATE TABLE counts (n BIGINT)"]);
+    persistence.transact(None, work).await.unwrap();
+}
