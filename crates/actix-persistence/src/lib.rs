@@ -6,6 +6,7 @@ mod find_states;
 mod notifications;
 mod persistence;
 mod replay;
+mod state_queries;
 mod stop;
 mod stop_report;
 mod stop_signals;
@@ -31,6 +32,7 @@ pub use cleanup::CleanupStores;
 pub use find_states::{FindStatesError, Found};
 pub use persistence::Persistence;
 pub use replay::{ReplayError, Replayed};
+pub use state_queries::StateQueriesError;
 pub use stop_report::StopReport;
 pub use store_schema::StoreSchema;
 pub use transact::TransactError;
@@ -51,13 +53,17 @@ pub use actix_persistence_persistent_actor::{
     Snapshot, SnapshotOffer, StartError, StashPolicy, State, StoreResponse, StoredState,
     Subscription, UnfinishedActor, UnfinishedWork, UserStash, decode_state,
 };
+pub use actix_persistence_query::{
+    Changed, ChangesStream, Deleted, InvalidSliceRanges, NoQueries, PersistenceIdsStream,
+    QueryError, QuerySettings, StateQuery, Updated, slice_ranges,
+};
 
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{
     AdditionalColumn, ChangeHandler, ChangeKind, ColumnValue, ConfigError, ConfigErrors,
     ExtensionError, FindStates, InvalidPersistenceId, Origin, PersistenceId, Revision, Roles,
     Section, SequenceNr, Session, SnapshotCriteria, SnapshotMetadata, Sql, SqlRow, SqlValue,
-    StateChange, StorageError, StorageErrorKind, Timestamp, Value,
+    StateChange, StateOffset, StorageError, StorageErrorKind, Timestamp, Value,
 };
 
 pub use actix_persistence_memory as memory;

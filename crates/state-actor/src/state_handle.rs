@@ -12,6 +12,7 @@ use actix_persistence_store_actor::{
     OrderedFront, OrderedFrontSettings, RecoveryPermit, RecoveryPermits, Reply, StoreThread,
 };
 use tokio::runtime::Handle;
+use tokio::sync::watch;
 
 use crate::state_settings::StateSettings;
 
@@ -31,6 +32,7 @@ struct Inner {
     settings: StateSettings,
     capabilities: StateCapabilities,
     permits: RecoveryPermits,
+    stored: watch::Sender<()>,
 }
 
 impl StateHandle {
@@ -67,6 +69,7 @@ impl StateHandle {
                 store,
                 settings,
                 permits,
+                stored: watch::Sender::new(()),
             }),
         }
     }
@@ -169,6 +172,14 @@ impl StateHandle {
         &self.inner.store
     }
 
+    /// Is notified after each write or delete of this process that was stored: then it is worth while to look for changes.
+    ///
+    /// Others write, too, and a call that was answered as a time-out may be stored: so this is no replacement for looking
+    /// now and then.
+    pub fn stored(&self) -> watch::Receiver<()> {
+        self.inner.stored.subscribe()
+    }
+
     /// Waits for a moment in which no request is queued and no call is in flight.
     ///
     /// # Cancel safety
@@ -185,7 +196,14 @@ impl StateHandle {
     ) -> Reply<Result<T, StorageError>> {
         let limit = self.settings().write_timeout;
         let front = &self.inner.front;
-        front.ask(operation, persistence_id, limit, call)
+        let stored = self.inner.stored.clone();
+        front.ask(operation, persistence_id, limit, async move {
+            let result = call.await;
+            if result.is_ok() {
+                stored.send_replace(());
+            }
+            result
+        })
     }
 }
 

@@ -85,7 +85,7 @@ const RULES: [Rule; 12] = [
         forbidden: &[Family::Sqlx],
     },
     Rule {
-        crates: &["cleanup"],
+        crates: &["cleanup", "query"],
         ours: Some(&[
             "storage-api",
             "store-actor",

@@ -14,6 +14,7 @@ mod notifications;
 mod recovery_at_scale;
 mod recovery_settings;
 mod settings_from_code;
+mod state_queries;
 #[cfg(unix)]
 mod stop_signals;
 mod stopping;

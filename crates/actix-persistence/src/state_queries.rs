@@ -1,0 +1,74 @@
+//! Queries over durable states.
+
+use actix_persistence_persistent_actor::StartError;
+use actix_persistence_query::{NoQueries, QuerySettings, StateQuery};
+
+use crate::Persistence;
+
+/// Why the states of a store cannot be queried.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StateQueriesError {
+    /// No such state store, or no default one.
+    #[error(transparent)]
+    UnknownPlugin(StartError),
+    /// The store has none.
+    #[error(transparent)]
+    NoQueries(#[from] NoQueries),
+}
+
+impl Persistence {
+    /// Queries over the states of the store behind a plugin id, or the default one for `None`: its ids, and what changed
+    /// since an offset, as streams of typed states.
+    ///
+    /// Only reads. The stores stay open as long as the queries and their streams.
+    ///
+    /// ```
+    /// # use actix_persistence::prelude::*;
+    /// # use actix_persistence::{Changed, StateOffset};
+    /// # use futures_util::StreamExt;
+    /// # use serde::{Deserialize, Serialize};
+    /// # #[derive(Serialize, Deserialize)]
+    /// # struct Post { title: String }
+    /// # impl State for Post { const MANIFEST: &'static str = "blog.post"; const VERSION: u32 = 1; }
+    /// # async fn titles(persistence: Persistence) -> Result<(), Box<dyn std::error::Error>> {
+    /// let queries = persistence.state_queries(None)?;
+    /// let mut changes = queries.changes_by_slices::<Post>("Post", 0..=1023, StateOffset::start());
+    /// while let Some(change) = changes.next().await {
+    ///     match change? {
+    ///         Changed::Updated(post) => println!("{}: {}", post.persistence_id, post.state.title),
+    ///         Changed::Deleted(post) => println!("{} is gone", post.persistence_id),
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// If there is no such store, or it has no queries.
+    pub fn state_queries(&self, plugin_id: Option<&str>) -> Result<StateQuery, StateQueriesError> {
+        self.state_queries_with(plugin_id, QuerySettings::default())
+    }
+
+    /// As [`state_queries`](Self::state_queries) with other settings.
+    ///
+    /// # Errors
+    /// As [`state_queries`](Self::state_queries).
+    pub fn state_queries_with(
+        &self,
+        plugin_id: Option<&str>,
+        settings: QuerySettings,
+    ) -> Result<StateQuery, StateQueriesError> {
+        let (_, entry) = self
+            .0
+            .state_entry(plugin_id.map(str::to_owned))
+            .map_err(StateQueriesError::UnknownPlugin)?;
+        let runtime = self
+            .0
+            .runtime
+            .as_ref()
+            .expect("the runtime is there until the last handle is dropped");
+        let (handle, runtime) = (entry.handle.clone(), runtime.handle().clone());
+        Ok(StateQuery::new(handle, runtime, self.clone(), settings)?)
+    }
+}

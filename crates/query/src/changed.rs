@@ -1,0 +1,119 @@
+//! A change as a query gives it.
+
+use actix_persistence_persistent_actor::{State, decode_state};
+use actix_persistence_storage_api::{
+    ChangedState, PersistenceId, Revision, StateOffset, Timestamp,
+};
+
+use crate::QueryError;
+
+/// The state of an id after its last change; those between two looks are not given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Changed<S> {
+    /// There is a state.
+    Updated(Updated<S>),
+    /// The state was deleted.
+    Deleted(Deleted),
+}
+
+/// A state that was stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Updated<S> {
+    /// Whose.
+    pub persistence_id: PersistenceId,
+    /// Which revision of it.
+    pub revision: Revision,
+    /// The state.
+    pub state: S,
+    /// When it was stored, by the clock of the store.
+    pub timestamp: Timestamp,
+    /// Where to go on behind this change.
+    pub offset: StateOffset,
+}
+
+/// A state that was deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Deleted {
+    /// Whose.
+    pub persistence_id: PersistenceId,
+    /// The revision of the delete.
+    pub revision: Revision,
+    /// When it was deleted, by the clock of the store.
+    pub timestamp: Timestamp,
+    /// Where to go on behind this change.
+    pub offset: StateOffset,
+}
+
+impl<S> Changed<S> {
+    /// Whose state.
+    pub fn persistence_id(&self) -> &PersistenceId {
+        match self {
+            Changed::Updated(updated) => &updated.persistence_id,
+            Changed::Deleted(deleted) => &deleted.persistence_id,
+        }
+    }
+
+    /// The revision of the state or of its delete.
+    pub fn revision(&self) -> Revision {
+        match self {
+            Changed::Updated(updated) => updated.revision,
+            Changed::Deleted(deleted) => deleted.revision,
+        }
+    }
+
+    /// Where to go on behind this change.
+    pub fn offset(&self) -> &StateOffset {
+        match self {
+            Changed::Updated(updated) => &updated.offset,
+            Changed::Deleted(deleted) => &deleted.offset,
+        }
+    }
+
+    /// The state; none if it was deleted.
+    pub fn state(&self) -> Option<&S> {
+        match self {
+            Changed::Updated(updated) => Some(&updated.state),
+            Changed::Deleted(_) => None,
+        }
+    }
+}
+
+impl<S: State> Changed<S> {
+    pub(crate) fn decode(change: ChangedState) -> Result<Self, QueryError> {
+        let ChangedState {
+            persistence_id,
+            current,
+            timestamp,
+            offset,
+            ..
+        } = change;
+        let revision = current.revision;
+        let Some(record) = current.state else {
+            return Ok(Changed::Deleted(Deleted {
+                persistence_id,
+                revision,
+                timestamp,
+                offset,
+            }));
+        };
+        match decode_state(&record.payload) {
+            Ok(state) => Ok(Changed::Updated(Updated {
+                persistence_id,
+                revision,
+                state,
+                timestamp,
+                offset,
+            })),
+            Err(source) => Err(QueryError::Decode {
+                persistence_id,
+                revision,
+                serializer_id: record.payload.serializer_id,
+                manifest: record.payload.manifest.to_string(),
+                source,
+            }),
+        }
+    }
+}

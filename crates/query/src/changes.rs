@@ -1,0 +1,102 @@
+//! The stream of changes.
+
+use std::collections::VecDeque;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use actix_persistence_persistent_actor::State;
+use actix_persistence_storage_api::{
+    ChangedState, StateChangesPage, StateChangesQuery, StorageError,
+};
+
+use crate::live::Live;
+use crate::pages::Pages;
+use crate::{Changed, QueryError};
+
+/// How far changes were read.
+pub(crate) struct Changes<S> {
+    pages: Arc<Pages>,
+    query: StateChangesQuery,
+    read: VecDeque<ChangedState>,
+    /// Of a query that goes on behind the last change.
+    live: Option<Live>,
+    /// Whether another page is to be read before it ends, or waits.
+    more: bool,
+    ended: bool,
+    states: PhantomData<fn() -> S>,
+}
+
+impl<S: State> Changes<S> {
+    pub(crate) fn current(pages: Arc<Pages>, query: StateChangesQuery) -> Self {
+        Self {
+            pages,
+            query,
+            read: VecDeque::new(),
+            live: None,
+            more: true,
+            ended: false,
+            states: PhantomData,
+        }
+    }
+
+    pub(crate) fn live(pages: Arc<Pages>, query: StateChangesQuery) -> Self {
+        let live = Some(Live::new(&pages));
+        Self {
+            live,
+            ..Self::current(pages, query)
+        }
+    }
+
+    pub(crate) async fn next(&mut self) -> Option<Result<Changed<S>, QueryError>> {
+        while !self.ended {
+            if let Some(change) = self.read.pop_front() {
+                let decoded = Changed::decode(change);
+                self.ended = decoded.is_err();
+                return Some(decoded);
+            }
+            if !self.more {
+                let live = self.live.as_mut()?;
+                live.wait(&self.pages).await;
+                self.more = true;
+            }
+            if let Err(error) = self.read().await {
+                self.ended = true;
+                return Some(Err(error.into()));
+            }
+        }
+        None
+    }
+
+    /// Reads a page.
+    async fn read(&mut self) -> Result<(), StorageError> {
+        let page = self.read_or_wait().await?;
+        let StateChangesPage {
+            changes,
+            offset,
+            more,
+            ..
+        } = page;
+        if let Some(live) = &mut self.live {
+            live.has_read(!changes.is_empty());
+        }
+        self.read = changes.into();
+        self.query.after = offset;
+        self.more = more;
+        Ok(())
+    }
+
+    async fn read_or_wait(&mut self) -> Result<StateChangesPage, StorageError> {
+        loop {
+            if let Some(live) = &mut self.live {
+                live.about_to_read();
+            }
+            let page = self.pages.changes(self.query.clone()).await;
+            match (page, &mut self.live) {
+                (Err(error), Some(live)) if error.kind().is_curable_by_waiting() => {
+                    live.wait_after(&error, &self.pages).await;
+                }
+                (page, _) => return page,
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Why a query ended.
+
+use actix_persistence_persistent_actor::DecodeError;
+use actix_persistence_storage_api::{PersistenceId, Revision, StorageError};
+
+/// Why a stream ended before its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum QueryError {
+    /// The store cannot be read; of a live query, not even later.
+    #[error(transparent)]
+    Store(#[from] StorageError),
+    /// A state is none of this type; see [`State::from_stored`](actix_persistence_persistent_actor::State::from_stored).
+    #[error(
+        "the state of {persistence_id:?} at revision {revision} cannot be decoded \
+         (serializer {serializer_id}, manifest {manifest:?})"
+    )]
+    Decode {
+        /// Whose state.
+        persistence_id: PersistenceId,
+        /// Its revision.
+        revision: Revision,
+        /// How it was encoded.
+        serializer_id: u32,
+        /// As what it was stored.
+        manifest: String,
+        /// What is wrong with it.
+        source: DecodeError,
+    },
+}
+
+/// The state store cannot be queried.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the state store {plugin_id:?} has no queries; use a plugin that has them")]
+pub struct NoQueries {
+    /// Which one.
+    pub plugin_id: String,
+}

@@ -1,0 +1,147 @@
+//! What can be asked of a state store over all its ids.
+
+use std::any::Any;
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use actix_persistence_persistent_actor::State;
+use actix_persistence_state_actor::StateHandle;
+use actix_persistence_storage_api::{
+    PersistenceId, PersistenceIdsQuery, StateChangesQuery, StateOffset,
+};
+use futures_util::stream::unfold;
+use futures_util::{Stream, StreamExt};
+use tokio::runtime::Handle;
+
+use crate::changes::Changes;
+use crate::ids::Ids;
+use crate::pages::Pages;
+use crate::{Changed, NoQueries, QueryError, QuerySettings};
+
+/// Ids, until the last or an error.
+pub type PersistenceIdsStream =
+    Pin<Box<dyn Stream<Item = Result<PersistenceId, QueryError>> + Send>>;
+
+/// Changes; behind an error nothing comes any more.
+pub type ChangesStream<S> = Pin<Box<dyn Stream<Item = Result<Changed<S>, QueryError>> + Send>>;
+
+/// Queries over the states of one store; clones share it.
+///
+/// Its streams read the next page when they are pulled, on the runtime of the stores, and may be polled anywhere.
+/// They are `Unpin`. Dropping one ends it; a change that was not taken is given to whoever asks again from the offset
+/// before. Each keeps the stores open for as long as it lives.
+#[derive(Clone)]
+pub struct StateQuery {
+    pages: Arc<Pages>,
+}
+
+impl StateQuery {
+    /// Queries of the store behind this handle, on this runtime, which has a timer and lives as long as `keeper`.
+    ///
+    /// # Errors
+    /// If the store has no queries.
+    pub fn new(
+        handle: StateHandle,
+        runtime: Handle,
+        keeper: impl Any + Send + Sync,
+        settings: QuerySettings,
+    ) -> Result<Self, NoQueries> {
+        if handle.store().queries().is_none() {
+            let plugin_id = handle.settings().plugin_id.to_string();
+            return Err(NoQueries { plugin_id });
+        }
+        let pages = Pages::new(handle, runtime, Box::new(keeper), settings);
+        let pages = Arc::new(pages);
+        Ok(Self { pages })
+    }
+
+    /// Gives every id that has a state, in the order of their bytes.
+    ///
+    /// An id that gets its first state meanwhile may be given or not.
+    pub fn current_persistence_ids(&self) -> PersistenceIdsStream {
+        self.persistence_ids(PersistenceIdsQuery::new(self.page_size()))
+    }
+
+    /// Gives the ids of one entity type, by its text as it is; it is empty for ids without `|`.
+    pub fn current_persistence_ids_of(&self, entity_type: &str) -> PersistenceIdsStream {
+        self.persistence_ids(PersistenceIdsQuery::new(self.page_size()).of_entity_type(entity_type))
+    }
+
+    /// Gives the ids that a query of the store asks for, with deleted ones perhaps, in pages of its `limit`, 0 counts as 1.
+    pub fn persistence_ids(&self, mut query: PersistenceIdsQuery) -> PersistenceIdsStream {
+        query.limit = query.limit.max(1);
+        let ids = Ids::new(Arc::clone(&self.pages), query);
+        let ids = unfold(ids, |mut ids| async move {
+            ids.next().await.map(|id| (id, ids))
+        });
+        Box::pin(ids.fuse())
+    }
+
+    /// Gives each id of an entity type and of these slices, both ends included, that changed since the offset, once, with
+    /// the state it has now; and ends when there are no more.
+    ///
+    /// From [`StateOffset::start`] on these are all states, and what is left of deleted ones.
+    /// What is stored while it reads may be given or not; an id that changes again meanwhile may come again.
+    pub fn current_changes_by_slices<S: State>(
+        &self,
+        entity_type: &str,
+        slices: RangeInclusive<u16>,
+        offset: StateOffset,
+    ) -> ChangesStream<S> {
+        let query = self.changes_query(entity_type, slices, offset);
+        stream_of(Changes::current(Arc::clone(&self.pages), query))
+    }
+
+    /// As [`current_changes_by_slices`](Self::current_changes_by_slices), and goes on with what is stored from then on,
+    /// by anybody: never past a change, and those of one id by rising revisions.
+    ///
+    /// Of an id that changes faster than changes are taken, the last state is given, not those between.
+    /// Trouble that waiting may cure is logged and waited for; any other error is the last that is given.
+    pub fn changes_by_slices<S: State>(
+        &self,
+        entity_type: &str,
+        slices: RangeInclusive<u16>,
+        offset: StateOffset,
+    ) -> ChangesStream<S> {
+        let query = self.changes_query(entity_type, slices, offset);
+        stream_of(Changes::live(Arc::clone(&self.pages), query))
+    }
+
+    /// The settings it was made with.
+    pub fn settings(&self) -> &QuerySettings {
+        &self.pages.settings
+    }
+
+    fn page_size(&self) -> usize {
+        self.settings().page_size.max(1)
+    }
+
+    fn changes_query(
+        &self,
+        entity_type: &str,
+        slices: RangeInclusive<u16>,
+        offset: StateOffset,
+    ) -> StateChangesQuery {
+        StateChangesQuery::new(entity_type, self.page_size())
+            .of_slices(slices)
+            .after(offset)
+    }
+}
+
+/// Shows the settings only.
+impl fmt::Debug for StateQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StateQuery")
+            .field("settings", self.settings())
+            .finish_non_exhaustive()
+    }
+}
+
+fn stream_of<S: State>(changes: Changes<S>) -> ChangesStream<S> {
+    let changes = unfold(changes, |mut changes| async move {
+        changes.next().await.map(|change| (change, changes))
+    });
+    Box::pin(changes.fuse())
+}

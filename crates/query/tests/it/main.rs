@@ -1,0 +1,8 @@
+//! Streams over a store in memory that can be told to fail.
+#![allow(clippy::unwrap_used)]
+
+mod changes;
+mod fixture;
+mod ids;
+mod live;
+mod trouble;

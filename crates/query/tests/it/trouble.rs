@@ -1,0 +1,81 @@
+//! What a live query does when the database does not answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_query::{NoQueries, QueryError, QuerySettings, StateQuery};
+use actix_persistence_state_actor::{StateHandle, StateSettings};
+use actix_persistence_storage_api::{
+    CurrentState, PersistenceId, Revision, StateStore, StateUpdate, StorageError, StorageErrorKind,
+};
+use actix_persistence_store_actor::StoreThread;
+use async_trait::async_trait;
+use tokio::runtime::Handle;
+
+use crate::fixture::{Fixture, ends_with_error, id, take};
+
+#[test]
+fn trouble_that_waiting_cures_is_waited_for_and_nothing_is_lost() {
+    let settings = QuerySettings::default().max_back_off(Duration::from_millis(1));
+    let fixture = Fixture::with(settings.page_size(1));
+    fixture.run(async {
+        let mut stream = fixture.live_changes();
+        for number in 0..5 {
+            fixture.post(&id(number), 1).await;
+            let errors = [StorageErrorKind::Unavailable, StorageErrorKind::Timeout];
+            fixture.store.errors.lock().unwrap().extend(errors);
+            assert_eq!(take(&mut stream, 1).await, [(id(number), 1)]);
+        }
+        assert!(fixture.store.errors.lock().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn what_waiting_does_not_cure_ends_a_live_query() {
+    for kind in [StorageErrorKind::Corrupt, StorageErrorKind::AccessDenied] {
+        let fixture = Fixture::new();
+        fixture.run(async {
+            fixture.store.errors.lock().unwrap().push_back(kind);
+            match ends_with_error(&mut fixture.live_changes()).await {
+                QueryError::Store(error) => assert_eq!(error.kind(), kind),
+                other => panic!("{other:?}"),
+            }
+        });
+    }
+}
+
+/// Has no queries.
+struct Plain;
+
+#[async_trait]
+impl StateStore for Plain {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    async fn get(&self, _id: &PersistenceId) -> Result<CurrentState, StorageError> {
+        Ok(CurrentState::NEVER_SEEN)
+    }
+
+    async fn upsert(&self, _update: StateUpdate) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    async fn delete(&self, _id: &PersistenceId, _revision: Revision) -> Result<(), StorageError> {
+        Ok(())
+    }
+
+    async fn hard_delete(&self, _id: &PersistenceId) -> Result<bool, StorageError> {
+        Ok(false)
+    }
+}
+
+#[tokio::test]
+async fn a_store_without_queries_is_refused_when_they_are_asked_for() {
+    let thread = StoreThread::start("plain").unwrap();
+    let settings = StateSettings::new("plain");
+    let handle = StateHandle::start(Arc::new(Plain), settings, Handle::current(), &thread);
+    let refused = StateQuery::new(handle, Handle::current(), (), QuerySettings::default());
+    let plugin_id = "plain".to_owned();
+    assert_eq!(refused.err(), Some(NoQueries { plugin_id }));
+}
