@@ -46,7 +46,8 @@ async fn find_states_page_by_page(subject: Subject<dyn StateStore>) -> CaseResul
     }
     let mut pages = Vec::new();
     let mut query = FindStates::new(ENTITY_TYPE, "title = $1", ["s-1".into()], 3);
-    loop {
+    // One more than there are states, were a page never empty.
+    for _ in 0..=ids.len() {
         let page = sql(&*store)?.find(query.clone()).await?;
         let Some(last) = page.last() else { break };
         query = query.after(last.persistence_id.clone());
@@ -58,7 +59,7 @@ async fn find_states_page_by_page(subject: Subject<dyn StateStore>) -> CaseResul
     }
     let expected: Vec<Vec<PersistenceId>> = ids.chunks(3).map(<[_]>::to_vec).collect();
     expect_eq("pages", pages, expected)?;
-    query.limit = 0;
+    let query = FindStates::new(ENTITY_TYPE, "title = $1", ["s-1".into()], 0);
     expect_eq("a page of none", sql(&*store)?.find(query).await?.len(), 0)
 }
 

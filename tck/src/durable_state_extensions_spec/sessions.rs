@@ -40,7 +40,13 @@ async fn give_values_back_as_they_were_given(subject: Subject<dyn StateStore>) -
     });
     sql(&*store)?.transact(create).await?;
     let rows = [
-        [7_i64.into(), 0.5.into(), "text".into(), vec![0, 255].into()],
+        // More than a float can hold.
+        [
+            9_007_199_254_740_993_i64.into(),
+            0.5.into(),
+            "text".into(),
+            vec![0, 255].into(),
+        ],
         [
             i64::MIN.into(),
             (-1e300).into(),

@@ -115,6 +115,7 @@ impl<D: StateDefect> StateStoreFixture for Broken<D> {
     fn expected_ignored(&self) -> Vec<String> {
         let ignored = cases().into_iter().filter(|case| match case.needs {
             Some("queries") => !D::QUERIES,
+            Some("sql_session") => true,
             _ => false,
         });
         ignored.map(|case| case.name).collect()

@@ -1,10 +1,13 @@
 //! The kit against stores that break the contract, each in one way: a kit that passes them proves nothing.
 #![allow(clippy::unwrap_used)]
 
+mod broken_extensions;
 mod broken_journal;
 mod broken_snapshot_store;
 mod broken_state_store;
 mod coverage;
+mod extension_defects;
+mod extension_mutants;
 mod fixture_checks;
 mod journal_defects;
 mod journal_mutants;

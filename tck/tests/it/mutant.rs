@@ -7,8 +7,8 @@ use actix_persistence_tck::{CaseOutcome, Kit};
 
 /// One way to break the contract.
 ///
-/// Cases of `journal_spec`, `snapshot_store_spec`, `durable_state_store_spec` and `state_queries_spec` are named
-/// without their spec.
+/// Cases of `journal_spec`, `snapshot_store_spec`, `durable_state_store_spec`, `durable_state_extensions_spec` and
+/// `state_queries_spec` are named without their spec.
 pub(crate) struct Mutant {
     name: &'static str,
     kit: fn() -> Kit,
@@ -99,6 +99,7 @@ pub(crate) fn short(name: &str) -> &str {
     name.strip_prefix("journal_spec::")
         .or_else(|| name.strip_prefix("snapshot_store_spec::"))
         .or_else(|| name.strip_prefix("durable_state_store_spec::"))
+        .or_else(|| name.strip_prefix("durable_state_extensions_spec::"))
         .or_else(|| name.strip_prefix("state_queries_spec::"))
         .unwrap_or(name)
 }

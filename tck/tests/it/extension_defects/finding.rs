@@ -1,0 +1,94 @@
+//! Defects of finding states.
+
+use actix_persistence_storage_api::{FindStates, FoundState, Sql, StorageError};
+use async_trait::async_trait;
+
+use super::defect;
+use crate::broken_extensions::{Extended, ExtensionDefect};
+
+defect! {
+    /// Gives everything at once.
+    FindsWithoutLimit,
+    find(inner, mut query) {
+        query.limit = 1_000;
+        inner.sql().find(query).await
+    }
+}
+
+defect! {
+    /// Gives one state at least.
+    FindsOneAtLeast,
+    find(inner, mut query) {
+        query.limit = query.limit.max(1);
+        inner.sql().find(query).await
+    }
+}
+
+defect! {
+    /// Always gives the first page.
+    FindsTheFirstPage,
+    find(inner, mut query) {
+        query.after = None;
+        inner.sql().find(query).await
+    }
+}
+
+defect! {
+    /// Gives a page in no order that a next page could follow on.
+    FindsInAnyOrder,
+    find(inner, query) {
+        let mut page = inner.sql().find(query).await?;
+        page.reverse();
+        Ok(page)
+    }
+}
+
+defect! {
+    /// Sorts as a language does.
+    FindsInTheOrderOfALanguage,
+    find(inner, mut query) {
+        let limit = std::mem::replace(&mut query.limit, 1_000);
+        let after = query.after.take();
+        let mut page = inner.sql().find(query).await?;
+        page.sort_by_key(|state| state.persistence_id.as_str().to_lowercase());
+        if let Some(after) = after {
+            let last = page.iter().position(|state| state.persistence_id == after).unwrap();
+            page.drain(..=last);
+        }
+        page.truncate(limit);
+        Ok(page)
+    }
+}
+
+defect! {
+    /// Gives the revision and no state.
+    FindsNoStates,
+    find(inner, query) {
+        let mut page = inner.sql().find(query).await?;
+        for state in &mut page {
+            state.current.state = None;
+        }
+        Ok(page)
+    }
+}
+
+defect! {
+    /// Finds a state that is not there.
+    MissesTheFirst,
+    find(inner, query) {
+        let mut page = inner.sql().find(query).await?;
+        if !page.is_empty() {
+            page.remove(0);
+        }
+        Ok(page)
+    }
+}
+
+defect! {
+    /// Puts the condition behind others without brackets.
+    ForgetsTheBrackets,
+    find(inner, mut query) {
+        query.condition = Sql::assert_safe(query.condition.as_str().replace(" OR ", ") OR ("));
+        inner.sql().find(query).await
+    }
+}
