@@ -5,11 +5,15 @@ use std::collections::BTreeSet;
 use super::*;
 
 /// Where the clauses stand; the repository's text, so that a new clause without a case cannot land.
-const CONTRACT: [&str; 4] = [
+const CONTRACT: [&str; 8] = [
     include_str!("../../../crates/storage-api/src/journal.rs"),
     include_str!("../../../crates/storage-api/src/snapshot_store.rs"),
     include_str!("../../../crates/storage-api/src/state_store.rs"),
     include_str!("../../../crates/storage-api/src/state_queries.rs"),
+    include_str!("../../../crates/storage-api/src/sql_states.rs"),
+    include_str!("../../../crates/storage-api/src/session.rs"),
+    include_str!("../../../crates/storage-api/src/additional_column.rs"),
+    include_str!("../../../crates/storage-api/src/change_handler.rs"),
 ];
 
 /// The clauses, written as `/// - **J-WRITE-1**: ...`.
