@@ -1,6 +1,7 @@
 //! The programs of the guide, run as a reader would.
 #![allow(clippy::unwrap_used)]
 
+mod cleaning_up;
 mod program;
 mod published_events;
 mod short_programs;
