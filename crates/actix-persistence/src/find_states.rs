@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::Persistence;
+use crate::store_runtime::sql_of;
 
 /// A state that was found, decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,25 +73,11 @@ impl Persistence {
             .states(plugin_id)
             .map_err(FindStatesError::UnknownPlugin)?;
         let finding = async move {
-            let sql = store
-                .sql()
-                .ok_or_else(|| unsupported("this state store has no SQL, use one of a database"))?;
+            let sql = sql_of(&*store, Operation::FindStates)?;
             sql.find(query).await
         };
-        let Some(runtime) = &self.0.runtime else {
-            return Err(unsupported("the persistence is being dropped").into());
-        };
-        // Connections belong to the runtime of the stores.
-        let found = runtime.spawn(finding).await;
-        Ok(found.unwrap_or_else(|ended| {
-            let error = StorageError::new(StorageErrorKind::Backend, Operation::GetState);
-            Err(error.with_source(ended))
-        })?)
+        Ok(self.0.call(Operation::FindStates, finding).await?)
     }
-}
-
-fn unsupported(message: &str) -> StorageError {
-    StorageError::new(StorageErrorKind::Unsupported, Operation::GetState).with_message(message)
 }
 
 fn decoded<S: State>(found: FoundState) -> Result<Found<S>, FindStatesError> {
@@ -111,7 +98,7 @@ fn decoded<S: State>(found: FoundState) -> Result<Found<S>, FindStatesError> {
             source,
         }),
         None => {
-            let error = StorageError::new(StorageErrorKind::Corrupt, Operation::GetState)
+            let error = StorageError::new(StorageErrorKind::Corrupt, Operation::FindStates)
                 .with_persistence_id(persistence_id)
                 .with_message("a deleted state was found");
             Err(error.into())

@@ -26,6 +26,7 @@ mod plugin_id;
 #[cfg(feature = "sqlite")]
 mod sqlite_url;
 mod store_entries;
+mod store_runtime;
 
 pub use builder::Builder;
 pub use cleanup::CleanupStores;

@@ -4,6 +4,7 @@ use actix_persistence_persistent_actor::StartError;
 use actix_persistence_query::{NoQueries, QuerySettings, StateQuery};
 
 use crate::Persistence;
+use crate::store_entries::StateEntry;
 
 /// Why the states of a store cannot be queried.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +39,7 @@ impl Persistence {
     ///     match change? {
     ///         Changed::Updated(post) => println!("{}: {}", post.persistence_id, post.state.title),
     ///         Changed::Deleted(post) => println!("{} is gone", post.persistence_id),
+    ///         _ => {}
     ///     }
     /// }
     /// # Ok(())
@@ -47,10 +49,11 @@ impl Persistence {
     /// # Errors
     /// If there is no such store, or it has no queries.
     pub fn state_queries(&self, plugin_id: Option<&str>) -> Result<StateQuery, StateQueriesError> {
-        self.state_queries_with(plugin_id, QuerySettings::default())
+        let entry = self.queried_entry(plugin_id)?;
+        self.queries_of(entry, entry.query_settings.clone())
     }
 
-    /// As [`state_queries`](Self::state_queries) with other settings.
+    /// As [`state_queries`](Self::state_queries) with other settings than those of the section `query` of the store.
     ///
     /// # Errors
     /// As [`state_queries`](Self::state_queries).
@@ -59,16 +62,22 @@ impl Persistence {
         plugin_id: Option<&str>,
         settings: QuerySettings,
     ) -> Result<StateQuery, StateQueriesError> {
-        let (_, entry) = self
-            .0
-            .state_entry(plugin_id.map(str::to_owned))
-            .map_err(StateQueriesError::UnknownPlugin)?;
-        let runtime = self
-            .0
-            .runtime
-            .as_ref()
-            .expect("the runtime is there until the last handle is dropped");
-        let (handle, runtime) = (entry.handle.clone(), runtime.handle().clone());
+        let entry = self.queried_entry(plugin_id)?;
+        self.queries_of(entry, settings)
+    }
+
+    fn queried_entry(&self, plugin_id: Option<&str>) -> Result<&StateEntry, StateQueriesError> {
+        let entry = self.0.state_entry(plugin_id.map(str::to_owned));
+        let (_, entry) = entry.map_err(StateQueriesError::UnknownPlugin)?;
+        Ok(entry)
+    }
+
+    fn queries_of(
+        &self,
+        entry: &StateEntry,
+        settings: QuerySettings,
+    ) -> Result<StateQuery, StateQueriesError> {
+        let (handle, runtime) = (entry.handle.clone(), self.0.store_runtime().clone());
         Ok(StateQuery::new(handle, runtime, self.clone(), settings)?)
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{LiveIds, Serializer};
+use actix_persistence_query::QuerySettings;
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
@@ -41,6 +42,8 @@ pub(crate) struct StateEntry {
     pub(crate) serializer: Serializer,
     /// Those of the journal that gets events of its changes, if there is one: an id must not be in both.
     pub(crate) live_ids: LiveIds,
+    /// For queries that do not say.
+    pub(crate) query_settings: QuerySettings,
     pub(crate) effective_config: String,
 }
 
@@ -161,6 +164,7 @@ fn state_store(
         handle: StateHandle::start(store, settings, runtime.clone(), thread),
         serializer: section.serializer,
         live_ids,
+        query_settings: section.settings.query.clone(),
         effective_config: section.effective_toml(),
     };
     (section.plugin_id.clone(), entry)

@@ -1,11 +1,10 @@
 //! Statements of the application in the database of its states.
 
 use actix_persistence_persistent_actor::StartError;
-use actix_persistence_storage_api::{Operation, SessionWork, StorageError, StorageErrorKind};
-
-use tokio::task::JoinError;
+use actix_persistence_storage_api::{Operation, SessionWork, StorageError};
 
 use crate::Persistence;
+use crate::store_runtime::sql_of;
 
 /// Why a transaction was not committed.
 #[derive(Debug, thiserror::Error)]
@@ -52,28 +51,9 @@ impl Persistence {
     ) -> Result<(), TransactError> {
         let store = self.states(plugin_id)?;
         let transaction = async move {
-            match store.sql() {
-                Some(sql) => sql.transact(work).await,
-                None => Err(no_sql()),
-            }
+            let sql = sql_of(&*store, Operation::Transact)?;
+            sql.transact(work).await
         };
-        let runtime = self.0.runtime.as_ref();
-        let runtime = runtime.expect("there is one until the last handle is dropped");
-        Ok(runtime
-            .spawn(transaction)
-            .await
-            .unwrap_or_else(broken_off)?)
+        Ok(self.0.call(Operation::Transact, transaction).await?)
     }
-}
-
-fn no_sql() -> StorageError {
-    StorageError::new(StorageErrorKind::Unsupported, Operation::Transact)
-        .not_stored()
-        .with_message("the state store has no SQL; use one in a database")
-}
-
-/// A panic of the plugin: the transaction may be committed.
-fn broken_off(ended: JoinError) -> Result<(), StorageError> {
-    let error = StorageError::new(StorageErrorKind::Backend, Operation::Transact);
-    Err(error.with_source(ended))
 }

@@ -66,7 +66,11 @@ const MEANINGLESS: [(Place, &str, &str); 22] = [
         "typed",
         "'internal-stash' says how many messages wait",
     ),
-    (Place::Persistence, "query", "there are no queries"),
+    (
+        Place::Persistence,
+        "query",
+        "the section 'query' of a state store says how that is queried",
+    ),
     (Place::Stores, "auto-start-journals", ALL_OPENED),
     (Place::Stores, "auto-start-snapshot-stores", ALL_OPENED),
     (

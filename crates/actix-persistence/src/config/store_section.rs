@@ -3,6 +3,7 @@
 mod change_event_journal;
 mod circuit_breaker;
 mod journal;
+mod query;
 mod replay_filter;
 mod snapshot_store;
 mod state_extensions;

@@ -43,6 +43,8 @@ zzz = 1
 [persistence.state.s]
 kind = "sqlite"
 zzz = 1
+[persistence.state.s.query]
+zzz = 1
 [persistence.state.m]
 kind = "memory"
 zzz = 1
@@ -86,7 +88,7 @@ async fn every_key_is_on_the_page_and_every_key_of_the_page_exists() {
     let mistakes = Persistence::open(config).await.err().unwrap().to_string();
     let stores =
         "Sections `persistence.journal`, `persistence.snapshot-store` and `persistence.state`";
-    let sections: [(&str, &[&str]); 16] = [
+    let sections: [(&str, &[&str]); 17] = [
         ("persistence", &["Section `persistence`"]),
         (
             "persistence.internal-stash",
@@ -129,6 +131,7 @@ async fn every_key_is_on_the_page_and_every_key_of_the_page_exists() {
             "persistence.state.m",
             &["Every state store", "Kind `memory`"],
         ),
+        ("persistence.state.s.query", &["Section `query`"]),
         (
             "persistence.journal.s.circuit-breaker",
             &["Section `circuit-breaker`"],

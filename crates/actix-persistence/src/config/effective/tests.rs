@@ -145,6 +145,11 @@ reset-timeout = "30s"  # default
 
 [persistence.state.sqlite.custom-table]
 "Blog|Post" = "post"  # app.toml:3
+
+[persistence.state.sqlite.query]
+max-back-off = "30s"  # default
+page-size = 100  # default
+refresh-interval = "3s"  # default
 "#
     );
 }

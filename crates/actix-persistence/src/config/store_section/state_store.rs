@@ -1,18 +1,21 @@
 //! The keys that all state stores share.
 
+use actix_persistence_query::QuerySettings;
 use actix_persistence_state_actor::StateSettings;
 use actix_persistence_storage_api::{Item, Section, SectionReader, StateExtensions, Value};
 
 use super::super::durations::{positive_duration, shown_duration};
 use super::super::settings::{ForAllStores, positive_count};
 use super::{
-    StoreSettings, change_event_journal, circuit_breaker, default, default_origin, state_extensions,
+    StoreSettings, change_event_journal, circuit_breaker, default, default_origin, query,
+    state_extensions,
 };
 
-/// How the actor in front of a state store behaves, and what the store has beside its states.
+/// How the actor in front of a state store behaves, how it is queried, and what the store has beside its states.
 #[derive(Debug)]
 pub(crate) struct StateStoreSettings {
     pub(crate) actor: StateSettings,
+    pub(crate) query: QuerySettings,
     pub(crate) extensions: StateExtensions,
     /// The plugin id (short) of the journal that gets an event with every change.
     pub(crate) change_event_journal: Option<String>,
@@ -29,6 +32,7 @@ impl StoreSettings for StateStoreSettings {
         "max-concurrent-recoveries",
         "max-concurrent-calls",
         circuit_breaker::KEY,
+        query::KEY,
         state_extensions::COLUMNS,
         state_extensions::TABLE,
         state_extensions::HANDLER,
@@ -60,6 +64,7 @@ impl StoreSettings for StateStoreSettings {
         let journal = reader.string(change_event_journal::KEY);
         Self {
             actor,
+            query: query::read(reader),
             extensions: state_extensions::read(reader, all.code),
             change_event_journal: journal.filter(|plugin_id| !plugin_id.is_empty()),
         }
@@ -70,7 +75,8 @@ impl StoreSettings for StateStoreSettings {
     }
 
     fn shown(&self, section: Section, all: &ForAllStores<'_>) -> Section {
-        let mut section = circuit_breaker::shown(&self.actor.circuit_breaker, section);
+        let section = circuit_breaker::shown(&self.actor.circuit_breaker, section);
+        let mut section = query::shown(&self.query, section);
         for (key, duration) in [
             ("initialize-timeout", self.actor.initialize_timeout),
             ("recovery-timeout", self.actor.recovery_timeout),

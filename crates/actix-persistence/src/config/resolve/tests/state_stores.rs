@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use actix_persistence_query::QuerySettings;
 use actix_persistence_state_actor::StateSettings;
 use actix_persistence_storage_api::{
     AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, Session, SqlValue, StateChange,
@@ -70,6 +71,7 @@ max-concurrent-recoveries = 9
 [persistence.state-plugin-fallback]
 recovery-timeout = "6s"
 circuit-breaker.call-timeout = "2s"
+query.refresh-interval = "1s"
 "#;
     let settings = settings(&config(text));
     assert_eq!(settings.default_state_store.as_deref(), Some("posts"));
@@ -81,6 +83,8 @@ circuit-breaker.call-timeout = "2s"
     expected.circuit_breaker.call_timeout = Duration::from_secs(2);
     expected.max_concurrent_recoveries = 9;
     assert_eq!(memory.settings.actor, expected);
+    let queries = QuerySettings::default().refresh_interval(Duration::from_secs(1));
+    assert_eq!(memory.settings.query, queries);
     assert!(memory.settings.extensions.is_empty());
     expected.plugin_id = "posts".into();
     expected.max_concurrent_recoveries = 7;
@@ -178,7 +182,7 @@ fn an_unknown_key_of_a_state_store_comes_with_the_known_ones() {
         found,
         "app.toml:2: unknown key 'persistence.state.memory.save-timeout'; known keys: additional-columns, \
          change-event-journal, change-handler, circuit-breaker, custom-table, initialize-timeout, kind, \
-         max-concurrent-calls, max-concurrent-recoveries, recovery-permit-timeout, recovery-timeout, serializer, \
+         max-concurrent-calls, max-concurrent-recoveries, query, recovery-permit-timeout, recovery-timeout, serializer, \
          write-timeout"
     );
 }
