@@ -2,6 +2,7 @@
 
 mod any_revision;
 mod contention;
+mod ended_connections;
 mod rows;
 mod rules_of_others;
 mod times_and_numbers;
@@ -13,6 +14,7 @@ use actix_persistence_storage_api::{
 
 pub use any_revision::without_assert_single_writer_any_revision_replaces_any;
 pub use contention::many_writers_store_each_revision_once;
+pub use ended_connections::errors_say_what_is_certain_when_connections_end;
 pub use rows::{
     a_damaged_state_is_corrupt_and_named, a_lost_column_is_an_error_and_no_state,
     a_tombstone_keeps_its_revision_and_nothing_else, rows_say_which_slice_and_type_they_belong_to,
@@ -24,7 +26,7 @@ pub use times_and_numbers::{
     no_number_of_a_change_is_used_again, no_timestamp_goes_back_with_the_clock,
 };
 
-/// Makes a test of each function here; the expression makes tables of a test's own.
+/// Makes a test of each function here that needs nothing but tables; the expression makes tables of a test's own.
 #[macro_export]
 macro_rules! test_states {
     ($tables:expr) => {

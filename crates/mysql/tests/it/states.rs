@@ -151,3 +151,22 @@ async fn a_counter_that_is_gone_is_an_error_and_nothing_is_stored() {
     assert!(error.is_certainly_not_stored());
     assert_eq!(store.get(&id("a")).await.unwrap().revision, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_say_what_is_certain_when_the_server_ends_sessions() {
+    let place = Place::new().await;
+    states::errors_say_what_is_certain_when_connections_end(&place, || async {
+        let mut connection = place.connection().await;
+        let sessions = "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
+            WHERE db = DATABASE() AND id <> CONNECTION_ID()";
+        let sessions: Vec<i64> = sqlx::query_scalar(sessions)
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        for session in sessions {
+            // It may be gone by itself.
+            place.try_run(&format!("KILL {session}")).await.ok();
+        }
+    })
+    .await;
+}

@@ -171,3 +171,28 @@ async fn a_dump_of_a_server_that_was_further_on_is_refused_with_what_to_run() {
         .await;
     again.initialize().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn errors_say_what_is_certain_when_the_server_ends_sessions() {
+    let place = Place::new().await;
+    states::errors_say_what_is_certain_when_connections_end(&place, || {
+        place.run(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+             WHERE datname = current_database() AND pid <> pg_backend_pid()",
+        )
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_may_only_be_read_is_refused_at_the_start() {
+    let place = Place::new().await;
+    place.state_store_with(place.options()).await;
+    let name = place.database.name();
+    let sql = format!("ALTER DATABASE {name} SET default_transaction_read_only = on");
+    place.run(sql).await;
+    let store = PostgresStateStore::new(place.options()).unwrap();
+    let error = store.initialize().await.unwrap_err();
+    let says = "default_transaction_read_only is on";
+    assert_error(&error, StorageErrorKind::AccessDenied, says);
+}
