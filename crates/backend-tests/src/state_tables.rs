@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::StateStore;
+use actix_persistence_storage_api::{Journal, StateStore};
 use async_trait::async_trait;
 
 /// The tables of state stores on a database of a test's own, and a way around the stores.
@@ -13,6 +13,9 @@ pub trait StateTables: Send + Sync {
 
     /// The same without `assert-single-writer`.
     async fn open_for_any_revision(&self) -> Arc<dyn StateStore>;
+
+    /// A store and the journal that it tells of changes, of which another process may hold either; initialised.
+    async fn open_with_change_events(&self) -> (Arc<dyn StateStore>, Arc<dyn Journal>);
 
     /// Runs a statement around the stores; gives what the database says against it.
     async fn try_run(&self, sql: &str) -> Result<(), String>;

@@ -1,6 +1,7 @@
 //! What a state store proves on every SQL database.
 
 mod any_revision;
+mod change_events;
 mod contention;
 mod ended_connections;
 mod rows;
@@ -13,6 +14,10 @@ use actix_persistence_storage_api::{
 };
 
 pub use any_revision::without_assert_single_writer_any_revision_replaces_any;
+pub use change_events::{
+    an_event_that_is_too_large_stores_nothing, an_id_of_the_other_kind_is_refused,
+    changes_leave_their_events, changes_without_events_leave_the_journal_alone,
+};
 pub use contention::many_writers_store_each_revision_once;
 pub use ended_connections::errors_say_what_is_certain_when_connections_end;
 pub use rows::{
@@ -42,6 +47,10 @@ macro_rules! test_states {
             many_writers_store_each_revision_once
             without_assert_single_writer_any_revision_replaces_any
             a_rule_of_an_added_column_is_no_conflict
+            changes_leave_their_events
+            changes_without_events_leave_the_journal_alone
+            an_id_of_the_other_kind_is_refused
+            an_event_that_is_too_large_stores_nothing
         }
     };
     ($tables:expr; $($test:ident)*) => {

@@ -135,6 +135,10 @@ impl StateStore for MemoryStateStore {
     }
 
     async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
+        if update.change_event.is_some() {
+            let id = update.persistence_id;
+            return Err(StorageError::no_change_events(Operation::UpsertState, id));
+        }
         let StateUpdate {
             persistence_id,
             revision,

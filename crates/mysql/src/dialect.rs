@@ -1,8 +1,8 @@
 //! MySQL and MariaDB, as the code that all databases share sees them.
 
 use actix_persistence_sql::{
-    Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, ResultOf, RoleTexts,
-    RowOf, SnapshotStatements, StateStatements, VersionTexts,
+    ChangeEventTexts, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
+    ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
@@ -40,6 +40,7 @@ impl Dialect for Mysql {
     const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
     const STATE_STEPS: &'static [&'static str] = schema::STATE_STORE;
     const MORE_STATE_TABLES: &'static [&'static str] = schema::MORE_STATE_TABLES;
+    const CHANGE_EVENTS: ChangeEventTexts = schema::CHANGE_EVENTS;
     const ROLES: Option<RoleTexts> = Some(schema::ROLES);
 
     fn lanes(options: &MysqlOptions) -> usize {

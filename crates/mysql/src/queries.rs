@@ -10,7 +10,7 @@ mod state_queries;
 
 pub use journal_queries::JournalQueries;
 pub(crate) use journal_queries::PARTITIONS;
-pub(crate) use journal_queries::journal_statements;
+pub(crate) use journal_queries::{ADOPT, EPOCH_OF, journal_statements};
 pub(crate) use rows::{LARGEST, RowsStatement, chunk_sizes};
 pub(crate) use snapshot_queries::snapshot_statements;
 pub(crate) use state_queries::state_statements;

@@ -1,12 +1,12 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{Fault, Names, RoleTexts, VersionTexts};
+use actix_persistence_sql::{ChangeEventTexts, Fault, Names, RoleTexts, VersionTexts};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Executor, MySqlConnection};
 
 use crate::queries::{
-    COLUMNS, CREATE_VERSION_TABLE, LOCK_SCHEMA, OTHER_PAYLOADS, SELECT_VERSION, SET_VERSION,
-    TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
+    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, LOCK_SCHEMA, OTHER_PAYLOADS, SELECT_VERSION,
+    SET_VERSION, TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
@@ -26,6 +26,11 @@ pub(crate) const ROLES: RoleTexts = RoleTexts {
     before: None,
     use_table: "GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {application}",
     read_versions: "GRANT SELECT ON {version_table} TO {application}",
+};
+
+pub(crate) const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
+    adopt: ADOPT,
+    epoch_of: EPOCH_OF,
 };
 
 pub(crate) const VERSIONS: VersionTexts = VersionTexts {

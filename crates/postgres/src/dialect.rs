@@ -3,8 +3,8 @@
 use std::error::Error;
 
 use actix_persistence_sql::{
-    Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, ResultOf, RoleTexts,
-    RowOf, SnapshotStatements, StateStatements, TableName, VersionTexts,
+    ChangeEventTexts, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
+    ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, TableName, VersionTexts,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
@@ -43,6 +43,7 @@ impl Dialect for Postgres {
     const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
     const STATE_STEPS: &'static [&'static str] = schema::STATE_STORE;
 
+    const CHANGE_EVENTS: ChangeEventTexts = schema::CHANGE_EVENTS;
     const ROLES: Option<RoleTexts> = Some(schema::ROLES);
 
     fn lanes(options: &PostgresOptions) -> usize {

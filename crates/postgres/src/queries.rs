@@ -7,7 +7,7 @@ mod snapshot_queries;
 mod state_queries;
 
 pub use journal_queries::PostgresQueries;
-pub(crate) use journal_queries::{journal_statements, queries};
+pub(crate) use journal_queries::{ADOPT, EPOCH_OF, journal_statements, queries};
 pub(crate) use snapshot_queries::snapshot_statements;
 pub(crate) use state_queries::state_statements;
 

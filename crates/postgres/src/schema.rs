@@ -1,18 +1,24 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{Fault, Names, RoleTexts, VersionTexts};
+use actix_persistence_sql::{ChangeEventTexts, Fault, Names, RoleTexts, VersionTexts};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{PgConnection, Row};
 
 use crate::queries::{
-    CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS, CREATE_SCHEMA,
-    CREATE_VERSION_TABLE, LOCK_SCHEMA, LOWER_ORDERING, LOWER_STATE_ORDERING, OWNER_BEFORE,
-    READ_VERSIONS, SCHEMA_EXISTS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, USE_TABLE,
+    ADOPT, CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS, CREATE_SCHEMA,
+    CREATE_VERSION_TABLE, EPOCH_OF, LOCK_SCHEMA, LOWER_ORDERING, LOWER_STATE_ORDERING,
+    OWNER_BEFORE, READ_VERSIONS, SCHEMA_EXISTS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS,
+    USE_TABLE,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
 pub(crate) const SNAPSHOT_STORE: &[&str] = &[include_str!("../migrations/0001_snapshot_store.sql")];
 pub(crate) const STATE_STORE: &[&str] = &[include_str!("../migrations/0001_state_store.sql")];
+
+pub(crate) const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
+    adopt: ADOPT,
+    epoch_of: EPOCH_OF,
+};
 
 pub(crate) const VERSIONS: VersionTexts = VersionTexts {
     create: CREATE_VERSION_TABLE,

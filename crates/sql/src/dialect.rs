@@ -80,6 +80,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// The tables beside one of states, by what follows on its name.
     const MORE_STATE_TABLES: &'static [&'static str] = &[];
 
+    /// How a journal takes events that tell of changes of states.
+    const CHANGE_EVENTS: ChangeEventTexts;
+
     /// How accounts get their rights; none if the database knows no accounts.
     const ROLES: Option<RoleTexts>;
 
@@ -203,6 +206,16 @@ pub struct VersionTexts {
     pub table_exists: &'static str,
     /// The columns of a table. Values: name. Gives: name, type.
     pub columns: &'static str,
+}
+
+/// The texts about ids whose events tell of changes of states: in the table `{metadata_table}`, their epoch is negative.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangeEventTexts {
+    /// Makes the row of an id, or raises its highest number to the one to follow on; leaves rows with other epochs alone.
+    /// Values: id, highest number, epoch, writer.
+    pub adopt: &'static str,
+    /// Values: id. Gives: epoch; no row for an id that the journal does not know.
+    pub epoch_of: &'static str,
 }
 
 /// The texts that give the tables to their owner and their use to the application: `{owner}` and `{application}`.

@@ -22,7 +22,8 @@ use crate::schema::Component;
 use crate::turns::Turns;
 use crate::values::Values;
 use crate::{
-    ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Portable, Settings,
+    ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Names, Portable,
+    Settings,
 };
 
 use purger::Purger;
@@ -59,13 +60,7 @@ impl<D: Dialect> SqlJournal<D> {
         options: D::Options,
     ) -> Result<Self, InvalidOption> {
         let store = options.store();
-        let [events, tags, metadata] = store.journal_tables()?;
-        let names = D::names(&options)?
-            .plain("tag_index", &tags.index("ordering"))
-            .plain("unpurged_index", &metadata.index("unpurged"))
-            .table("event_table", &events)
-            .table("tag_table", &tags)
-            .table("metadata_table", &metadata);
+        let names = journal_names::<D>(&options)?;
         let statements = Arc::new(D::journal_statements(&names));
         let queries = Arc::new(D::journal_queries(&names));
         let component = Arc::new(Component::journal(names, store)?);
@@ -150,6 +145,20 @@ impl<D: Dialect> SqlJournal<D> {
         }
         positions
     }
+}
+
+/// What statements of a journal have in the place of names.
+///
+/// # Errors
+/// If a setting cannot be used.
+pub(crate) fn journal_names<D: Dialect>(options: &D::Options) -> Result<Names, InvalidOption> {
+    let [events, tags, metadata] = options.store().journal_tables()?;
+    Ok(D::names(options)?
+        .plain("tag_index", &tags.index("ordering"))
+        .plain("unpurged_index", &metadata.index("unpurged"))
+        .table("event_table", &events)
+        .table("tag_table", &tags)
+        .table("metadata_table", &metadata))
 }
 
 #[async_trait]

@@ -26,7 +26,9 @@ mod values;
 
 pub use connection::{Connections, Work};
 pub use connector::{Connector, Role};
-pub use dialect::{ConnectionOf, Dialect, ResultOf, RoleTexts, RowOf, VersionTexts};
+pub use dialect::{
+    ChangeEventTexts, ConnectionOf, Dialect, ResultOf, RoleTexts, RowOf, VersionTexts,
+};
 pub use fault::{Fault, Meaning, classify};
 pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;
@@ -37,8 +39,8 @@ pub use plugin::SqlPlugin;
 pub use portable::Portable;
 pub use refusal::refuses_no_json;
 pub use row::{
-    get_bytes, get_integer, get_key, get_number, get_optional_integer, get_payload, get_text,
-    get_writer, to_serializer_id,
+    get_bytes, get_epoch, get_integer, get_key, get_number, get_optional_integer, get_payload,
+    get_text, get_writer, to_serializer_id,
 };
 pub use schema::Component;
 pub use server::{

@@ -132,10 +132,15 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
         section: &Section,
         extensions: &StateExtensions,
     ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
-        check_extensions(section, extensions)?;
         let (options, connections) = self.read(section)?;
-        let store = SqlStateStore::<D>::on(connections, options, extensions)
+        let mut store = SqlStateStore::<D>::on(connections, options, extensions)
             .map_err(|invalid| rejected(section, invalid))?;
+        if let Some(journal) = &extensions.change_event_journal {
+            let options = D::Options::of_section(journal, &self.resources)?;
+            store = store
+                .with_change_event_journal(options)
+                .map_err(|invalid| rejected(section, invalid))?;
+        }
         Ok(Arc::new(store))
     }
 
@@ -171,7 +176,6 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
         extensions: &StateExtensions,
         roles: Option<&Roles>,
     ) -> Result<Option<String>, ConfigErrors> {
-        check_extensions(section, extensions)?;
         let options = D::Options::of_section(section, &self.resources)?;
         let store = SqlStateStore::<D>::with_extensions(options, extensions)
             .map_err(|invalid| rejected(section, invalid))?;
@@ -179,14 +183,6 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
         sql.map(Some)
             .map_err(|message| without_key(section, message))
     }
-}
-
-fn check_extensions(section: &Section, extensions: &StateExtensions) -> Result<(), ConfigErrors> {
-    if extensions.change_event_journal.is_none() {
-        return Ok(());
-    }
-    let message = "has change events, which this plugin has not";
-    Err(ConfigErrors::of_section(section, message))
 }
 
 fn without_key(section: &Section, message: String) -> ConfigErrors {

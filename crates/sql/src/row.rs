@@ -1,6 +1,6 @@
 //! Values on their way out of a row.
 
-use actix_persistence_storage_api::{Payload, SequenceNr, WriterId};
+use actix_persistence_storage_api::{Epoch, Payload, SequenceNr, StorageErrorKind, WriterId};
 use bytes::Bytes;
 
 use crate::{Dialect, Fault, Portable, RowOf};
@@ -22,6 +22,15 @@ pub fn get_optional_integer<D: Dialect>(
 pub fn get_number<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<SequenceNr, Fault> {
     let number = get_integer::<D>(row, column)?;
     u64::try_from(number).map_err(|_| Fault::corrupt(format!("a number is stored as {number}")))
+}
+
+/// Reads the epoch of an id that was taken over; negative ones are not for actors that store events.
+pub fn get_epoch<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<Epoch, Fault> {
+    let epoch = get_integer::<D>(row, column)?;
+    u64::try_from(epoch).map_err(|_| {
+        let message = "its events tell of the changes of a durable state; give the event-sourced actor another id";
+        Fault::refused(StorageErrorKind::Unsupported, message)
+    })
 }
 
 /// Reads a text; NULL is corrupt.

@@ -1,5 +1,6 @@
 //! The state store.
 
+mod change_events;
 mod changes;
 mod columns;
 mod entities;
@@ -15,7 +16,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    CurrentState, Effect, FindStates, FoundState, Operation, PersistenceId, Revision,
+    ChangeEvent, CurrentState, Effect, FindStates, FoundState, Operation, PersistenceId, Revision,
     RevisionConflict, Roles, SessionWork, SqlStates, StateCapabilities, StateChange,
     StateExtensions, StateQueries, StateStore, StateUpdate, StorageError, StorageErrorKind,
 };
@@ -29,10 +30,11 @@ use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work, classify, tran
 
 pub(crate) use state_table::ORDERING;
 
+use change_events::ChangeEvents;
 use columns::Bound;
 use entities::{Entities, Entity};
 use state_row::{Content, StateRow};
-use write::{Handling, Rule, Written};
+use write::{Accompaniment, Handling, Rule, Written};
 
 /// A state store in a table of an SQL database, which may be that of a journal and a snapshot store.
 ///
@@ -40,6 +42,8 @@ use write::{Handling, Rule, Written};
 pub struct SqlStateStore<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
     entities: Entities<D>,
+    /// The journal that is told of changes.
+    change_events: Option<Arc<ChangeEvents<D>>>,
     turns: Turns,
     options: D::Options,
 }
@@ -77,9 +81,26 @@ impl<D: Dialect> SqlStateStore<D> {
         Ok(Self {
             connections,
             entities: Entities::new(&options, extensions)?,
+            change_events: None,
             turns: Turns::new(),
             options,
         })
+    }
+
+    /// The same, telling the journal with these settings of changes that come with an event.
+    ///
+    /// # Errors
+    /// If one of them cannot be used, or the journal is in another database.
+    pub fn with_change_event_journal(mut self, journal: D::Options) -> Result<Self, InvalidOption> {
+        const KEY: &str = "change-event-journal";
+        let journal = ChangeEvents::new(journal)?;
+        if !journal.is_in(&self.connections) {
+            let message =
+                "must name a journal with the same 'url': events and states are stored together";
+            return Err(InvalidOption::new(KEY, message));
+        }
+        self.change_events = Some(Arc::new(journal));
+        Ok(self)
     }
 
     /// The settings it was made with.
@@ -117,6 +138,21 @@ impl<D: Dialect> SqlStateStore<D> {
         entity.columns.bind(&change).map_err(|fault| {
             classify::<D>(operation, Effect::NotStored, fault).with_persistence_id(id.clone())
         })
+    }
+
+    fn check_event(
+        &self,
+        operation: Operation,
+        id: &PersistenceId,
+        event: &ChangeEvent,
+    ) -> Result<(), StorageError> {
+        let Some(journal) = &self.change_events else {
+            return Err(StorageError::no_change_events(operation, id.clone()));
+        };
+        match journal.refusal(event) {
+            None => Ok(()),
+            Some((kind, message)) => Err(refused(kind, operation, id.clone(), message)),
+        }
     }
 
     fn handling(&self, entity: &Entity<D>) -> Option<Handling> {
@@ -159,7 +195,11 @@ impl<D: Dialect> SqlStateStore<D> {
         persistence_id: PersistenceId,
         revision: Revision,
         content: Content,
+        event: Option<ChangeEvent>,
     ) -> Result<(), StorageError> {
+        if let Some(event) = &event {
+            self.check_event(operation, &persistence_id, event)?;
+        }
         let Some(expected) = revision.checked_sub(1) else {
             return Err(StorageError::revision_0(operation, persistence_id));
         };
@@ -173,16 +213,27 @@ impl<D: Dialect> SqlStateStore<D> {
         let row = StateRow::new(persistence_id, number, content, bound.values);
         let rule = self.rule();
         let handling = self.handling(entity);
+        let is_accompanied = handling.is_some() || event.is_some();
         let more_time = handling.as_ref().map(|handling| handling.limit);
-        let work = work_on::<D, _, _, _>(move |connection, row| {
+        let more_time = is_accompanied.then(|| more_time.unwrap_or_default());
+        let journal = event
+            .is_some()
+            .then(|| self.change_events.clone())
+            .flatten();
+        let work = work_on::<D, _, _, _>(move |connection, (row, event): (StateRow, _)| {
             // Until the work is dropped, which is when it has ended.
             let _ = &turn;
             let (statements, handling) = (Arc::clone(&bound.statements), handling.clone());
+            let journal = journal.clone();
             Box::pin(async move {
-                let handling = handling.as_ref();
-                write::write_state::<D>(connection, &statements, &row, rule, handling).await
+                let with = Accompaniment {
+                    handling: handling.as_ref(),
+                    event: journal.as_deref().zip(Option::as_ref(&event)),
+                };
+                write::write_state::<D>(connection, &statements, &row, rule, with).await
             })
         });
+        let row = (row, event);
         let connections = &self.connections;
         let written = match more_time {
             Some(more) => {
@@ -251,6 +302,13 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
                 .initialize(component, auto_initialize)
                 .await?;
         }
+        if let Some(journal) = &self.change_events {
+            let component = Arc::clone(&journal.component);
+            let auto_initialize = journal.options.store().auto_initialize;
+            self.connections
+                .initialize(component, auto_initialize)
+                .await?;
+        }
         self.check_columns().await
     }
 
@@ -264,9 +322,15 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             .clone();
         let mut values = Values::<D>::with_capacity(1);
         values.id(persistence_id);
+        let (journal, id) = (self.change_events.clone(), persistence_id.clone());
         self.connections
             .read(Operation::GetState, move |connection| {
-                Box::pin(load::load::<D>(connection, sql, values))
+                Box::pin(async move {
+                    if let Some(journal) = journal {
+                        journal.check(connection, &id).await?;
+                    }
+                    load::load::<D>(connection, sql, values).await
+                })
             })
             .await
             .map_err(|error| error.with_persistence_id(persistence_id.clone()))
@@ -275,8 +339,8 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
     async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
         self.check(&update)?;
         let content = Content::live(update.payload, update.tags);
-        let (id, revision) = (update.persistence_id, update.revision);
-        self.write(Operation::UpsertState, id, revision, content)
+        let (id, revision, event) = (update.persistence_id, update.revision, update.change_event);
+        self.write(Operation::UpsertState, id, revision, content, event)
             .await
     }
 
@@ -286,7 +350,18 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         revision: Revision,
     ) -> Result<(), StorageError> {
         let (id, content) = (persistence_id.clone(), Content::tombstone());
-        self.write(Operation::DeleteState, id, revision, content)
+        self.write(Operation::DeleteState, id, revision, content, None)
+            .await
+    }
+
+    async fn delete_with_event(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+        event: ChangeEvent,
+    ) -> Result<(), StorageError> {
+        let (id, content) = (persistence_id.clone(), Content::tombstone());
+        self.write(Operation::DeleteState, id, revision, content, Some(event))
             .await
     }
 
@@ -321,7 +396,11 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
     }
 
     fn capabilities(&self) -> StateCapabilities {
-        StateCapabilities::default()
+        let capabilities = match self.change_events {
+            Some(_) => StateCapabilities::default().with_change_events(),
+            None => StateCapabilities::default(),
+        };
+        capabilities
             .with_tags()
             .with_sql_session()
             .with_max_state_bytes(self.options.store().max_state_bytes)

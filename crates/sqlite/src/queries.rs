@@ -6,7 +6,7 @@ mod snapshot_queries;
 mod state_queries;
 
 pub(crate) use journal_queries::{
-    EVENTS_IN_A_ROW, JournalQueries, LARGE_PAYLOAD_BYTES, journal_statements,
+    ADOPT, EPOCH_OF, EVENTS_IN_A_ROW, JournalQueries, LARGE_PAYLOAD_BYTES, journal_statements,
 };
 pub(crate) use rows::{RowsStatement, chunk_sizes};
 pub(crate) use snapshot_queries::snapshot_statements;

@@ -1,10 +1,11 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{Fault, VersionTexts};
+use actix_persistence_sql::{ChangeEventTexts, Fault, VersionTexts};
 use sqlx::SqliteConnection;
 
 use crate::queries::{
-    COLUMNS, CREATE_VERSION_TABLE, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_WRITING,
+    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, SELECT_VERSION, SET_VERSION, TABLE_EXISTS,
+    TRY_WRITING,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
@@ -13,6 +14,11 @@ pub(crate) const STATE_STORE: &[&str] = &[include_str!("../migrations/0001_state
 
 /// Numbers the changes of states.
 pub(crate) const MORE_STATE_TABLES: &[&str] = &["ordering"];
+
+pub(crate) const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
+    adopt: ADOPT,
+    epoch_of: EPOCH_OF,
+};
 
 pub(crate) const VERSIONS: VersionTexts = VersionTexts {
     create: CREATE_VERSION_TABLE,

@@ -5,8 +5,8 @@ use std::future::Future;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore, StateUpdate,
-    StorageError,
+    ChangeEvent, CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore,
+    StateUpdate, StorageError,
 };
 use actix_persistence_store_actor::{
     OrderedFront, OrderedFrontSettings, RecoveryPermit, RecoveryPermits, Reply, StoreThread,
@@ -106,6 +106,19 @@ impl StateHandle {
         let (store, id) = (self.store().clone(), persistence_id.clone());
         self.change(Operation::DeleteState, persistence_id, async move {
             store.delete(&id, revision).await
+        })
+    }
+
+    /// As [`delete`](Self::delete), with an event that tells of it.
+    pub fn delete_with_event(
+        &self,
+        persistence_id: PersistenceId,
+        revision: Revision,
+        event: ChangeEvent,
+    ) -> Reply<Result<(), StorageError>> {
+        let (store, id) = (self.store().clone(), persistence_id.clone());
+        self.change(Operation::DeleteState, persistence_id, async move {
+            store.delete_with_event(&id, revision, event).await
         })
     }
 

@@ -4,8 +4,8 @@ use std::io;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    CurrentState, PersistenceId, Revision, SqlStates, StateCapabilities, StateQueries, StateStore,
-    StateUpdate, StorageError,
+    ChangeEvent, CurrentState, PersistenceId, Revision, SqlStates, StateCapabilities, StateQueries,
+    StateStore, StateUpdate, StorageError,
 };
 use actix_persistence_store_actor::StoreThread;
 use async_trait::async_trait;
@@ -65,6 +65,16 @@ impl StateStore for StateStoreProxy {
         revision: Revision,
     ) -> Result<(), StorageError> {
         self.handle.delete(persistence_id.clone(), revision).await
+    }
+
+    async fn delete_with_event(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+        event: ChangeEvent,
+    ) -> Result<(), StorageError> {
+        let id = persistence_id.clone();
+        self.handle.delete_with_event(id, revision, event).await
     }
 
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {

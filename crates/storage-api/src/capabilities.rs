@@ -127,6 +127,8 @@ pub struct StateCapabilities {
     /// Has [additional columns](crate::AdditionalColumn), [change handlers](crate::ChangeHandler), tables by entity type,
     /// and [finds states by SQL](crate::SqlStates).
     pub sql_session: bool,
+    /// Stores [events](crate::ChangeEvent) with changes of states: it was told of a journal in the same database.
+    pub change_events: bool,
     /// The largest state the store takes, in bytes of payload.
     pub max_state_bytes: Option<usize>,
 }
@@ -143,6 +145,13 @@ impl StateCapabilities {
     #[must_use]
     pub fn with_sql_session(mut self) -> Self {
         self.sql_session = true;
+        self
+    }
+
+    /// Declares events with changes.
+    #[must_use]
+    pub fn with_change_events(mut self) -> Self {
+        self.change_events = true;
         self
     }
 

@@ -24,6 +24,7 @@ mod timestamp;
 mod writer_id;
 
 mod additional_column;
+mod change_event;
 mod change_handler;
 mod session;
 mod sql_states;
@@ -64,6 +65,7 @@ pub use timestamp::Timestamp;
 pub use writer_id::WriterId;
 
 pub use additional_column::{AdditionalColumn, ColumnValue};
+pub use change_event::ChangeEvent;
 pub use change_handler::ChangeHandler;
 pub use session::{ExtensionError, RowError, Session, Sql, SqlRow};
 pub use sql_states::{FindStates, FoundState, SessionFuture, SessionWork, SqlStates};

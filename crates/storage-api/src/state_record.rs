@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Payload, PersistenceId, Revision, Timestamp};
+use crate::{ChangeEvent, Payload, PersistenceId, Revision, Timestamp};
 
 /// A state to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,17 +16,27 @@ pub struct StateUpdate {
     pub payload: Payload,
     /// By what queries find it; no order, no duplicates. They replace those of the state before.
     pub tags: Vec<Arc<str>>,
+    /// What goes into the journal that the store tells of its changes.
+    pub change_event: Option<ChangeEvent>,
 }
 
 impl StateUpdate {
-    /// An update without tags.
+    /// An update without tags and event.
     pub fn new(persistence_id: PersistenceId, revision: Revision, payload: Payload) -> Self {
         Self {
             persistence_id,
             revision,
             payload,
             tags: Vec::new(),
+            change_event: None,
         }
+    }
+
+    /// The same update with an event that tells of it.
+    #[must_use]
+    pub fn with_change_event(mut self, event: ChangeEvent) -> Self {
+        self.change_event = Some(event);
+        self
     }
 
     /// The same update with these tags.

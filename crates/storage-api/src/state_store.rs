@@ -5,8 +5,8 @@ use std::any::Any;
 use async_trait::async_trait;
 
 use crate::{
-    CurrentState, PersistenceId, Revision, SqlStates, StateCapabilities, StateQueries, StateUpdate,
-    StorageError,
+    ChangeEvent, CurrentState, Operation, PersistenceId, Revision, SqlStates, StateCapabilities,
+    StateQueries, StateUpdate, StorageError,
 };
 
 /// Stores the current state of actors by persistence id, each under a revision that only rises.
@@ -83,6 +83,34 @@ pub trait StateStore: Any + Send + Sync {
         persistence_id: &PersistenceId,
         revision: Revision,
     ) -> Result<(), StorageError>;
+
+    /// As [`delete`](Self::delete), with an event that tells of it; [`upsert`](Self::upsert) takes one in its update.
+    ///
+    /// # Contract
+    /// - **D-EVENT-1**: a store that does not declare the capability `change_events` refuses every change with an event as
+    ///   unsupported, and nothing is stored.
+    ///
+    /// Where it is declared, state and event are stored together or not at all, the event with the revision as its sequence
+    /// number and as the highest one of the id. An id whose events come from elsewhere, from an event-sourced actor, is
+    /// refused, also by [`get`](Self::get); and the journal refuses the recovery of an id with events of changes.
+    ///
+    /// # Errors
+    /// As for [`delete`](Self::delete).
+    ///
+    /// # Cancel safety
+    /// As for [`delete`](Self::delete).
+    async fn delete_with_event(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+        _event: ChangeEvent,
+    ) -> Result<(), StorageError> {
+        let _ = revision;
+        Err(StorageError::no_change_events(
+            Operation::DeleteState,
+            persistence_id.clone(),
+        ))
+    }
 
     /// Removes every trace of an id; for tools, while nobody writes to it: its revisions start again at 1.
     ///

@@ -253,6 +253,16 @@ impl StorageError {
             .with_message("the first revision is 1")
     }
 
+    /// The refusal of a change with an event by a store that was told of no journal for it.
+    pub fn no_change_events(operation: Operation, persistence_id: PersistenceId) -> Self {
+        Self::new(StorageErrorKind::Unsupported, operation)
+            .not_stored()
+            .with_persistence_id(persistence_id)
+            .with_message(
+                "it stores no events with changes; set 'change-event-journal' in its section",
+            )
+    }
+
     /// The same error, certain that nothing is stored.
     #[must_use]
     pub fn not_stored(self) -> Self {

@@ -1,6 +1,8 @@
 //! Storing: at the revision that follows, durably, whole.
 
-use actix_persistence_storage_api::{Revision, StateStore, StorageErrorKind, Timestamp};
+use actix_persistence_storage_api::{
+    ChangeEvent, Revision, StateStore, StorageErrorKind, Timestamp, WriterId,
+};
 
 use crate::bytes_like_random::bytes_like_random;
 use crate::case::{Case, case};
@@ -22,6 +24,7 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
         ["D-UPSERT-1", "D-UPSERT-2"]
     )
     .of_spec("DurableStateStoreSpec"),
+    case!(refuse_changes_with_events_unless_declared, ["D-EVENT-1"]),
     case!(refuse_revision_0, ["D-UPSERT-2", "D-DELETE-2"]),
     case!(keep_states_over_a_restart, ["D-UPSERT-3"]),
     case!(show_a_state_to_every_instance, ["D-UPSERT-3"]),
@@ -141,5 +144,25 @@ async fn store_a_state_of_any_size_whole_or_refuse_it_as_too_large(
     update.payload.bytes = bytes_like_random(limit + 1).into();
     let error = refused(subject.store().upsert(update).await)?;
     expect_eq("kind", error.kind(), StorageErrorKind::TooLarge)?;
+    expect_state(subject.store(), &state(&id, 1)).await
+}
+
+async fn refuse_changes_with_events_unless_declared(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    if subject.store().capabilities().change_events {
+        return Ok(());
+    }
+    let id = fresh_id();
+    store_up_to(subject.store(), &id, 1).await?;
+    let event = ChangeEvent::new(text("changed"), WriterId::random());
+    let update = state(&id, 2).with_change_event(event.clone());
+    for result in [
+        subject.store().upsert(update).await,
+        subject.store().delete_with_event(&id, 2, event).await,
+    ] {
+        let error = refused(result)?;
+        expect_eq("kind", error.kind(), StorageErrorKind::Unsupported)?;
+    }
     expect_state(subject.store(), &state(&id, 1)).await
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use actix_persistence_sql::{Fault, Values, get_key, get_number};
+use actix_persistence_sql::{Fault, Values, get_epoch, get_key, get_number};
 use actix_persistence_storage_api::{Recovered, RecoveryRequest};
 use sqlx::MySqlConnection;
 
@@ -41,7 +41,7 @@ pub(crate) async fn recover(
             let recovered = Recovered {
                 highest_sequence_nr: get_number::<Mysql>(row, 1)?,
                 deleted_to: get_number::<Mysql>(row, 2)?,
-                epoch: get_number::<Mysql>(row, 3)?,
+                epoch: get_epoch::<Mysql>(row, 3)?,
             };
             by_id.insert(get_key::<Mysql>(row, 0)?, recovered);
         }

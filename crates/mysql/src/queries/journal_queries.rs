@@ -148,6 +148,17 @@ DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr <= ?";
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, ?) WHERE persistence_id = ?";
 
+/// An id whose events tell of changes of a state.
+pub(crate) const ADOPT: &str = "\
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+SELECT v.id, v.highest, v.highest, v.highest, v.epoch, v.writer
+FROM (SELECT ? AS id, ? AS highest, ? AS epoch, ? AS writer) AS v
+ON DUPLICATE KEY UPDATE
+    highest = IF({metadata_table}.epoch < 0, GREATEST({metadata_table}.highest, VALUES(highest)), {metadata_table}.highest),
+    epoch = IF({metadata_table}.epoch < 0, VALUES(epoch), {metadata_table}.epoch)";
+
+pub(crate) const EPOCH_OF: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ?";
+
 /// The epoch stays, so that no writer of before can go on.
 const RESET_NUMBERS: &str = "\
 UPDATE {metadata_table}

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use actix_persistence_sql::{Fault, get_key, get_number};
+use actix_persistence_sql::{Fault, get_epoch, get_key, get_number};
 use actix_persistence_storage_api::{PersistenceId, Recovered, RecoveryRequest};
 use sqlx::PgConnection;
 
@@ -36,7 +36,7 @@ pub(crate) async fn recover(
         let recovered = Recovered {
             highest_sequence_nr: get_number::<Postgres>(row, 1)?,
             deleted_to: get_number::<Postgres>(row, 2)?,
-            epoch: get_number::<Postgres>(row, 3)?,
+            epoch: get_epoch::<Postgres>(row, 3)?,
         };
         by_id.insert(get_key::<Postgres>(row, 0)?, recovered);
     }

@@ -124,6 +124,17 @@ DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr <= $2:
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, $1::bigint) WHERE persistence_id = $2::text";
 
+/// An id whose events tell of changes of a state.
+pub(crate) const ADOPT: &str = "\
+INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+VALUES ($1::text, $2::bigint, $2::bigint, $2::bigint, $3::bigint, $4::bytea)
+ON CONFLICT (persistence_id) DO UPDATE SET
+    highest = GREATEST(m.highest, EXCLUDED.highest), epoch = EXCLUDED.epoch
+WHERE m.epoch < 0";
+
+pub(crate) const EPOCH_OF: &str =
+    "SELECT epoch FROM {metadata_table} WHERE persistence_id = $1::text";
+
 /// The epoch stays, so that no writer of before can go on.
 const RESET_NUMBERS: &str = "\
 UPDATE {metadata_table}

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_persistence_backend_tests::{StateTables, states};
 use actix_persistence_postgres::{PayloadColumn, PostgresStateStore};
-use actix_persistence_storage_api::{Payload, StateStore, StateUpdate, StorageErrorKind};
+use actix_persistence_storage_api::{Journal, Payload, StateStore, StateUpdate, StorageErrorKind};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
 
@@ -24,6 +24,13 @@ impl StateTables for Place {
             .options()
             .with_store(|store| store.with_assert_single_writer(false));
         Arc::new(self.state_store_with(options).await)
+    }
+
+    async fn open_with_change_events(&self) -> (Arc<dyn StateStore>, Arc<dyn Journal>) {
+        let store = PostgresStateStore::new(self.options()).unwrap();
+        let store = store.with_change_event_journal(self.options()).unwrap();
+        store.initialize().await.unwrap();
+        (Arc::new(store), Arc::new(self.journal().await))
     }
 
     async fn try_run(&self, sql: &str) -> Result<(), String> {

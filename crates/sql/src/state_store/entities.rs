@@ -130,7 +130,7 @@ fn parse<S: Settings>(
     entity_type: &str,
     text: &str,
 ) -> Result<TableName, InvalidOption> {
-    const KEY: &str = "custom-tables";
+    const KEY: &str = "custom-table";
     let of_type =
         |message: String| format!("of the entity type {entity_type:?}: '{text}' {message}");
     let name =

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
+    ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
 };
 use sqlx::SqlStr;
 
@@ -12,6 +12,7 @@ use crate::session::{SqlSession, guarded};
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
 
+use super::change_events::ChangeEvents;
 use super::entities::Handler;
 use super::state_row::StateRow;
 
@@ -36,20 +37,33 @@ pub(super) enum Written {
 /// How often a write is tried that finds nothing in its way after it failed: each time another one must have come between.
 const ATTEMPTS: usize = 10;
 
-/// Stores a row, lets a handler take note of that, and gives the row its place in the order of commits.
+/// What comes with a change, in the transaction that stores it.
+pub(super) struct Accompaniment<'a, D: Dialect> {
+    pub(super) handling: Option<&'a Handling>,
+    pub(super) event: Option<(&'a ChangeEvents<D>, &'a ChangeEvent)>,
+}
+
+/// Stores a row, lets a handler take note of that, tells the journal, and gives the row its place in the order of commits.
+///
+/// The handler comes first, because what follows may hold locks that many wait for.
 pub(super) async fn write_state<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
     row: &StateRow,
     rule: Rule,
-    handler: Option<&Handling>,
+    with: Accompaniment<'_, D>,
 ) -> Result<Written, Fault> {
     let written = write_row::<D>(connection, statements, row, rule).await?;
     if written == Written::Stored {
-        if let Some(handler) = handler {
+        if let Some(handling) = with.handling {
             let revision = u64::try_from(row.revision).expect("no revision is negative");
             let change = StateChange::new(&row.id, revision, row.content.kind());
-            handler.run::<D>(connection, &change).await?;
+            handling.run::<D>(connection, &change).await?;
+        }
+        if let Some((journal, event)) = with.event {
+            journal
+                .store(connection, &row.id, row.revision, event)
+                .await?;
         }
         number::<D>(connection, statements, &row.id).await?;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use actix_persistence_sql::{Fault, Values, get_key, get_number};
+use actix_persistence_sql::{Fault, Values, get_epoch, get_key, get_number};
 use actix_persistence_storage_api::{Recovered, RecoveryRequest};
 use sqlx::SqliteConnection;
 
@@ -34,7 +34,7 @@ pub(crate) async fn recover(
             let recovered = Recovered {
                 highest_sequence_nr: get_number::<Sqlite>(row, 1)?,
                 deleted_to: get_number::<Sqlite>(row, 2)?,
-                epoch: get_number::<Sqlite>(row, 3)?,
+                epoch: get_epoch::<Sqlite>(row, 3)?,
             };
             by_id.insert(id, recovered);
         }

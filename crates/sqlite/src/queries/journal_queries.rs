@@ -127,6 +127,16 @@ DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2";
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = ?1 WHERE persistence_id = ?2";
 
+/// An id whose events tell of changes of a state.
+pub(crate) const ADOPT: &str = "\
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+VALUES (?1, ?2, ?2, ?2, ?3, ?4)
+ON CONFLICT (persistence_id) DO UPDATE SET
+    highest = max(highest, excluded.highest), epoch = excluded.epoch
+WHERE epoch < 0";
+
+pub(crate) const EPOCH_OF: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ?1";
+
 /// The epoch stays, so that no writer of before can go on.
 const RESET_NUMBERS: &str = "\
 UPDATE {metadata_table}

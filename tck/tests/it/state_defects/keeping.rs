@@ -28,6 +28,16 @@ defect! {
 }
 
 defect! {
+    /// Stores a state, and forgets the event that was to come with it.
+    ForgetsEvents,
+    upsert(inner, update) {
+        let mut update = update;
+        update.change_event = None;
+        inner.upsert(update).await
+    }
+}
+
+defect! {
     /// Cuts states at 64 KiB.
     CutsLargeStates,
     upsert(inner, update) {

@@ -16,6 +16,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "get_whole_states_while_another_stores",
     ]),
     Mutant::new(
+        "ForgetsEvents",
+        kit::<ForgetsEvents>,
+        &["refuse_changes_with_events_unless_declared"],
+    ),
+    Mutant::new(
         "CutsLargeStates",
         kit::<CutsLargeStates>,
         &[

@@ -1,0 +1,137 @@
+//! Events that tell of changes, in a journal of the same database.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    ChangeEvent, EventRecord, PersistenceId, SequenceNr, StorageErrorKind, Timestamp, WriterId,
+};
+use sqlx::SqlStr;
+
+use crate::connection::Connections;
+use crate::group::{EventRow, Group, Head};
+use crate::journal::journal_names;
+use crate::refusal;
+use crate::row::get_integer;
+use crate::schema::Component;
+use crate::values::Values;
+use crate::{ConnectionOf, Connector, Dialect, Fault, InvalidOption, Portable, Settings};
+
+/// The epoch of ids whose events tell of changes: below every epoch of an actor, however often somebody tries to take
+/// such an id over.
+const EPOCH: i64 = i64::MIN / 2;
+
+/// The journal that gets an event with every change.
+pub(super) struct ChangeEvents<D: Dialect> {
+    queries: Arc<D::JournalQueries>,
+    adopt: SqlStr,
+    epoch_of: SqlStr,
+    pub(super) component: Arc<Component<D>>,
+    pub(super) options: D::Options,
+}
+
+impl<D: Dialect> ChangeEvents<D> {
+    /// # Errors
+    /// If a setting of the journal cannot be used.
+    pub(super) fn new(options: D::Options) -> Result<Self, InvalidOption> {
+        let names = journal_names::<D>(&options)?;
+        Ok(Self {
+            queries: Arc::new(D::journal_queries(&names)),
+            adopt: names.fill(D::CHANGE_EVENTS.adopt),
+            epoch_of: names.fill(D::CHANGE_EVENTS.epoch_of),
+            component: Arc::new(Component::journal(names, options.store())?),
+            options,
+        })
+    }
+
+    /// Whether the journal is in the database of these connections.
+    pub(super) fn is_in(&self, connections: &Connections<D::Connector>) -> bool {
+        let place = D::connector(&self.options).map(|connector| connector.place());
+        place.is_ok_and(|place| place == connections.connector().place())
+    }
+
+    /// Why the journal cannot take an event, if so.
+    pub(super) fn refusal(&self, event: &ChangeEvent) -> Option<(StorageErrorKind, String)> {
+        let limit = self.options.store().max_event_bytes;
+        if event.payload.len() > limit {
+            let message = format!(
+                "the event with it has more than {limit} bytes; make it smaller or raise 'max-event-bytes' of the journal"
+            );
+            return Some((StorageErrorKind::TooLarge, message));
+        }
+        let message = refusal::of_event::<D>(&self.options, &to_record(1, event))?;
+        Some((StorageErrorKind::Unsupported, message))
+    }
+
+    /// Stores an event in the transaction of the caller, as the highest one of its id.
+    ///
+    /// # Errors
+    /// If the id has events that do not tell of changes, or later ones.
+    pub(super) async fn store(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        id: &PersistenceId,
+        revision: i64,
+        event: &ChangeEvent,
+    ) -> Result<(), Fault> {
+        let before = revision - 1;
+        let mut values = Values::<D>::with_capacity(4);
+        values.id(id);
+        values.integer(before);
+        values.integer(EPOCH);
+        values.writer(WriterId::NIL);
+        D::Database::execute(connection, self.adopt.clone(), values.into_arguments()).await?;
+        let sequence_nr = u64::try_from(revision).expect("no revision is negative");
+        let group = Group {
+            heads: vec![Head {
+                id: id.clone(),
+                epoch: EPOCH,
+                before,
+                last: revision,
+            }],
+            events: vec![EventRow {
+                id: id.clone(),
+                slice: id.slice(),
+                event: to_record(sequence_nr, event),
+            }],
+        };
+        let lost = D::append(connection, &self.queries, group).await?;
+        if lost.is_empty() {
+            Ok(())
+        } else {
+            Err(refused(id))
+        }
+    }
+
+    /// Fails if the id is that of an event-sourced actor.
+    pub(super) async fn check(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        id: &PersistenceId,
+    ) -> Result<(), Fault> {
+        let mut values = Values::<D>::with_capacity(1);
+        values.id(id);
+        let sql = self.epoch_of.clone();
+        let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+        match rows.first() {
+            Some(row) if get_integer::<D>(row, 0)? >= 0 => Err(refused(id)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn to_record(sequence_nr: SequenceNr, event: &ChangeEvent) -> EventRecord {
+    let payload = event.payload.clone();
+    let mut record = EventRecord::new(sequence_nr, Timestamp::now(), event.writer, payload);
+    record.tags.clone_from(&event.tags);
+    record.tags.sort_unstable();
+    record.tags.dedup();
+    record
+}
+
+fn refused(id: &PersistenceId) -> Fault {
+    let message = format!(
+        "the 'change-event-journal' has events of {id:?} that an event-sourced actor wrote, or that go beyond this revision; \
+         give the durable state another id, or reset the numbers of those events"
+    );
+    Fault::refused(StorageErrorKind::Unsupported, message)
+}

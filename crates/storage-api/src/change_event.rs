@@ -1,0 +1,38 @@
+//! An event that tells of the change of a state.
+
+use std::sync::Arc;
+
+use crate::{Payload, WriterId};
+
+/// What a change of a state leaves in a journal, in the transaction that stores the state, as `changeEvent` of Akka's R2DBC
+/// plugin.
+///
+/// It is stored under the id of the state; its sequence number is the revision. Changes without one leave gaps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ChangeEvent {
+    /// The encoded event.
+    pub payload: Payload,
+    /// By what queries find it; no order, no duplicates.
+    pub tags: Vec<Arc<str>>,
+    /// The incarnation that wrote it.
+    pub writer: WriterId,
+}
+
+impl ChangeEvent {
+    /// An event without tags.
+    pub fn new(payload: Payload, writer: WriterId) -> Self {
+        Self {
+            payload,
+            tags: Vec::new(),
+            writer,
+        }
+    }
+
+    /// The same with these tags.
+    #[must_use]
+    pub fn with_tags<T: Into<Arc<str>>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
+        self.tags = tags.into_iter().map(Into::into).collect();
+        self
+    }
+}
