@@ -282,7 +282,12 @@ impl<A: PersistentActor> PersistentContext<A> {
             (Some(hooks), [state]) => {
                 let tags = self.tags((hooks.tags)(state))?;
                 let payload = encode(state)?;
-                Ok(Encoded::State { payload, tags })
+                let event = None;
+                Ok(Encoded::State {
+                    payload,
+                    tags,
+                    event,
+                })
             }
             _ => {
                 self.check_batch(events.len())?;

@@ -81,6 +81,13 @@ impl Stores {
         }
     }
 
+    pub(crate) fn has_change_events(&self) -> bool {
+        match self {
+            Stores::Events { .. } => false,
+            Stores::State(store) => store.capabilities().change_events,
+        }
+    }
+
     /// What a write is for them.
     pub(crate) fn write_operation(&self) -> Operation {
         match self {

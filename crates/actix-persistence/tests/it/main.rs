@@ -1,6 +1,7 @@
 //! The facade as an application uses it.
 #![allow(clippy::unwrap_used)]
 
+mod change_events;
 mod cleanup;
 mod configuration_page;
 mod configured;

@@ -1,11 +1,12 @@
 //! What an actor may do whose current state is stored.
 
-use actix_persistence_storage_api::Revision;
+use actix_persistence_storage_api::{ChangeEvent, Operation, Revision, StorageError};
 
 use crate::context::encoded::Encoded;
 use crate::context::pending::Kind;
 use crate::context::persisted_events::PersistedEvents;
-use crate::{DurableState, Persist, PersistentContext, RejectionCause};
+use crate::serializer::Manifest;
+use crate::{DurableState, Event, HARD_PAYLOAD_LIMIT, Persist, PersistentContext, RejectionCause};
 
 impl<A: DurableState> PersistentContext<A> {
     /// Deletes the stored state, then calls [`on_state`](DurableState::on_state) with `None`, then runs what is attached
@@ -15,11 +16,55 @@ impl<A: DurableState> PersistentContext<A> {
     /// The delete has a revision of its own, which the store keeps: the actor goes on, and a state that it persists
     /// afterwards has the one after that. What was deleted may be deleted again.
     pub fn delete(&mut self) -> Persist<A> {
+        self.push_delete(|_| Ok(None))
+    }
+
+    /// As [`persist`](Self::persist), and stores an event with the state, together or not at all, in the journal that
+    /// the state store names as its `change-event-journal`: as Akka's `withChangeEventHandler`.
+    ///
+    /// The event has the revision as its sequence number, and the tags of the state. It is not given to the actor. What
+    /// cannot be encoded, is too large, or meets a store without such a journal is rejected.
+    pub fn persist_with_event<E: Event>(&mut self, state: A::State, event: &E) -> Persist<A> {
+        let states = vec![state];
+        let encoded = self.encode(&states).and_then(|mut encoded| {
+            if let Encoded::State {
+                event: place, tags, ..
+            } = &mut encoded
+            {
+                let event = self.change_event(event)?;
+                *place = Some(event.with_tags(tags.iter().cloned()));
+            }
+            Ok(encoded)
+        });
+        self.push(Kind::Stashing, states.into(), encoded)
+    }
+
+    /// As [`delete`](Self::delete), with an event as for [`persist_with_event`](Self::persist_with_event), without tags.
+    pub fn delete_with_event<E: Event>(&mut self, event: &E) -> Persist<A> {
+        self.push_delete(|ctx| ctx.change_event(event).map(Some))
+    }
+
+    fn push_delete(
+        &mut self,
+        event: impl FnOnce(&Self) -> Result<Option<ChangeEvent>, RejectionCause>,
+    ) -> Persist<A> {
         let encoded = match self.is_recovering() {
             true => Err(RejectionCause::DuringRecovery),
-            false => Ok(Encoded::Delete),
+            false => event(self).map(|event| Encoded::Delete { event }),
         };
         self.push(Kind::Stashing, PersistedEvents::Delete, encoded)
+    }
+
+    fn change_event<E: Event>(&self, event: &E) -> Result<ChangeEvent, RejectionCause> {
+        if !self.environment.stores.has_change_events() {
+            let id = self.persistence_id.clone();
+            return Err(StorageError::no_change_events(Operation::UpsertState, id).into());
+        }
+        let serializer = self.environment.event_serializer::<E>();
+        let manifest = Manifest::new(E::MANIFEST, E::VERSION);
+        // The journal, which knows its own limit, has the last word.
+        let payload = serializer.encode(event, &manifest, HARD_PAYLOAD_LIMIT)?;
+        Ok(ChangeEvent::new(payload, self.writer))
     }
 
     /// The revision of the state, or of the delete, that the actor has taken note of; 0 if nothing was ever stored.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Payload, PersistenceId, Revision, StateUpdate};
+use actix_persistence_storage_api::{ChangeEvent, Payload, PersistenceId, Revision, StateUpdate};
 
 /// The encoded form of one call; numbers are given when it is sent.
 pub(crate) enum Encoded {
@@ -12,9 +12,11 @@ pub(crate) enum Encoded {
     State {
         payload: Payload,
         tags: Vec<Arc<str>>,
+        /// Tells a journal of it.
+        event: Option<ChangeEvent>,
     },
     /// The delete of a state.
-    Delete,
+    Delete { event: Option<ChangeEvent> },
 }
 
 /// What is asked of a state store.
@@ -23,6 +25,8 @@ pub(crate) enum StateChange {
     Upsert(StateUpdate),
     /// To put a tombstone there.
     Delete(PersistenceId, Revision),
+    /// The same, and to tell a journal of it.
+    DeleteWithEvent(PersistenceId, Revision, ChangeEvent),
 }
 
 impl Encoded {
@@ -32,7 +36,7 @@ impl Encoded {
     pub(crate) fn len(&self) -> usize {
         match self {
             Encoded::Events(payloads) => payloads.len(),
-            Encoded::State { .. } | Encoded::Delete => 1,
+            Encoded::State { .. } | Encoded::Delete { .. } => 1,
         }
     }
 
@@ -46,7 +50,7 @@ impl Encoded {
         match self {
             Encoded::Events(payloads) => payloads,
             Encoded::State { payload, .. } => std::slice::from_ref(payload),
-            Encoded::Delete => &[],
+            Encoded::Delete { .. } => &[],
         }
     }
 
@@ -54,11 +58,20 @@ impl Encoded {
     pub(crate) fn as_change(&self, id: &PersistenceId, revision: Revision) -> Option<StateChange> {
         match self {
             Encoded::Events(_) => None,
-            Encoded::State { payload, tags } => {
+            Encoded::State {
+                payload,
+                tags,
+                event,
+            } => {
                 let update = StateUpdate::new(id.clone(), revision, payload.clone());
-                Some(StateChange::Upsert(update.with_tags(tags.iter().cloned())))
+                let mut update = update.with_tags(tags.iter().cloned());
+                update.change_event.clone_from(event);
+                Some(StateChange::Upsert(update))
             }
-            Encoded::Delete => Some(StateChange::Delete(id.clone(), revision)),
+            Encoded::Delete { event } => Some(match event {
+                None => StateChange::Delete(id.clone(), revision),
+                Some(event) => StateChange::DeleteWithEvent(id.clone(), revision, event.clone()),
+            }),
         }
     }
 }

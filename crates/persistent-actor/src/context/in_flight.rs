@@ -41,6 +41,9 @@ impl InFlight {
         InFlight::Change(match change {
             StateChange::Upsert(update) => store.upsert(update),
             StateChange::Delete(id, revision) => store.delete(id, revision),
+            StateChange::DeleteWithEvent(id, revision, event) => {
+                store.delete_with_event(id, revision, event)
+            }
         })
     }
 

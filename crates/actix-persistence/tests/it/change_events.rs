@@ -1,0 +1,112 @@
+//! Events that tell a journal of the changes of durable states.
+
+use actix::prelude::*;
+use actix_persistence::prelude::*;
+use actix_persistence::{Config, PersistError, RejectionCause};
+use serde::{Deserialize, Serialize};
+
+use crate::note::{Note, Written};
+
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+enum NoteEvent {
+    Replaced { bytes: usize },
+    Deleted,
+}
+
+impl Event for NoteEvent {
+    const MANIFEST: &'static str = "note.event";
+    const VERSION: u32 = 1;
+}
+
+/// Replaces the text and says so; deletes it if there is none.
+#[derive(Message)]
+#[rtype(result = "Result<u64, PersistError>")]
+struct Announce(Option<&'static str>);
+
+impl Handler<Announce> for Note {
+    type Result = Reply<Announce>;
+
+    fn handle(&mut self, Announce(text): Announce, ctx: &mut Self::Context) -> Self::Result {
+        let revision = ctx.revision() + 1;
+        let persist = match text {
+            Some(text) => {
+                let event = NoteEvent::Replaced { bytes: text.len() };
+                ctx.persist_with_event(Written(text.to_owned()), &event)
+            }
+            None => ctx.delete_with_event(&NoteEvent::Deleted),
+        };
+        persist.reply(move |_| Ok(revision))
+    }
+}
+
+const CONFIG: &str = r#"
+[persistence.journal]
+plugin = "events"
+[persistence.journal.events]
+kind = "sqlite"
+[persistence.state]
+plugin = "notes"
+[persistence.state.notes]
+kind = "sqlite"
+change-event-journal = "events"
+"#;
+
+fn config(journal: &str, states: &str) -> Config {
+    let config = Config::from_toml(CONFIG, "app.toml").unwrap();
+    config
+        .with("persistence.journal.events.url", journal)
+        .with("persistence.state.notes.url", states)
+}
+
+#[actix::test]
+async fn an_actor_tells_the_journal_of_its_changes() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.db");
+    let file = file.to_str().unwrap();
+    let persistence = Persistence::open(config(file, file)).await.unwrap();
+    let note = persistence.start(|| Note::named("1")).unwrap();
+    for (text, revision) in [(Some("one"), 1), (Some("three"), 2), (None, 3)] {
+        assert_eq!(note.send(Announce(text)).await.unwrap().unwrap(), revision);
+    }
+    let mut events = Vec::new();
+    let id = PersistenceId::of("Note", "1");
+    let read =
+        persistence.replay_events(id, |number, event: NoteEvent| events.push((number, event)));
+    read.await.unwrap();
+    let expected = [
+        (1, NoteEvent::Replaced { bytes: 3 }),
+        (2, NoteEvent::Replaced { bytes: 5 }),
+        (3, NoteEvent::Deleted),
+    ];
+    assert_eq!(events, expected);
+}
+
+#[actix::test]
+async fn a_journal_elsewhere_is_a_mistake_of_the_config() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let opened = Persistence::open(config(&file("events.db"), &file("notes.db"))).await;
+    let text = opened.err().unwrap().to_string();
+    assert!(
+        text.contains(
+            "'persistence.state.notes.change-event-journal' must name a journal with the same 'url'"
+        ),
+        "{text}"
+    );
+}
+
+#[actix::test]
+async fn without_a_journal_an_event_is_rejected_and_the_actor_goes_on() {
+    let persistence = Persistence::memory().await.unwrap();
+    let note = persistence.start(|| Note::named("1")).unwrap();
+    let refused = note.send(Announce(Some("one"))).await.unwrap();
+    let Err(PersistError::Rejected(RejectionCause::Storage(error))) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(
+        error.to_string().contains("'change-event-journal'"),
+        "{error}"
+    );
+    let stored = note.send(crate::note::Write('a')).await.unwrap();
+    assert_eq!(stored.unwrap(), "a");
+}
