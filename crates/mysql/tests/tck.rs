@@ -1,5 +1,5 @@
-//! The conformance kit on MySQL or MariaDB: directly, through the actors in front of the stores, and as a user who may
-//! use the tables but not change them.
+//! The conformance kit on MySQL or MariaDB: directly, as a user who makes the tables, and through the actors in front of
+//! the stores, as one that may use them but not change them.
 #![allow(clippy::unwrap_used)]
 
 #[path = "it/database.rs"]
@@ -82,63 +82,6 @@ impl StateStoreFixture for Direct {
     }
 }
 
-struct Proxied(Direct);
-
-#[async_trait]
-impl JournalFixture for Proxied {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        JournalFixture::create(&self.0).await
-    }
-
-    async fn open(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
-        let journal = JournalFixture::open(&self.0, place).await?;
-        let proxy = JournalProxy::spawn(journal, JournalSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-}
-
-#[async_trait]
-impl SnapshotStoreFixture for Proxied {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        SnapshotStoreFixture::create(&self.0).await
-    }
-
-    async fn open(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        let store = SnapshotStoreFixture::open(&self.0, place).await?;
-        let proxy = SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-}
-
-#[async_trait]
-impl StateStoreFixture for Proxied {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        StateStoreFixture::create(&self.0).await
-    }
-
-    async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
-        let store = StateStoreFixture::open(&self.0, place).await?;
-        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-
-    async fn open_with(
-        &self,
-        place: &Place,
-        extensions: StateExtensions,
-    ) -> Result<Arc<dyn StateStore>, BoxError> {
-        let store = self.0.open_with(place, extensions).await?;
-        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-}
-
 /// The tables are made by their owner beforehand.
 struct Application(Direct);
 
@@ -209,19 +152,74 @@ impl StateStoreFixture for Application {
     }
 }
 
+/// Through the actors.
+struct Proxied(Application);
+
+#[async_trait]
+impl JournalFixture for Proxied {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        JournalFixture::create(&self.0).await
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
+        let journal = JournalFixture::open(&self.0, place).await?;
+        let proxy = JournalProxy::spawn(journal, JournalSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
+#[async_trait]
+impl SnapshotStoreFixture for Proxied {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        SnapshotStoreFixture::create(&self.0).await
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        let store = SnapshotStoreFixture::open(&self.0, place).await?;
+        let proxy = SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
+#[async_trait]
+impl StateStoreFixture for Proxied {
+    type Store = Place;
+
+    async fn create(&self) -> Place {
+        StateStoreFixture::create(&self.0).await
+    }
+
+    async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
+        let store = StateStoreFixture::open(&self.0, place).await?;
+        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+
+    async fn open_with(
+        &self,
+        place: &Place,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        let store = self.0.open_with(place, extensions).await?;
+        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
+        Ok(Arc::new(proxy))
+    }
+}
+
 fn main() -> ExitCode {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = Arc::new(runtime.block_on(TestDatabase::create()));
     let direct = || Direct(Arc::clone(&database));
     Kit::new()
         .journal("", direct())
-        .journal("proxied", Proxied(direct()))
-        .journal("application", Application(direct()))
+        .journal("proxied", Proxied(Application(direct())))
         .snapshot_store("", direct())
-        .snapshot_store("proxied", Proxied(direct()))
-        .snapshot_store("application", Application(direct()))
+        .snapshot_store("proxied", Proxied(Application(direct())))
         .state_store("", direct())
-        .state_store("proxied", Proxied(direct()))
-        .state_store("application", Application(direct()))
+        .state_store("proxied", Proxied(Application(direct())))
         .run()
 }
