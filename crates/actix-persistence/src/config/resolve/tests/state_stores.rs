@@ -186,3 +186,33 @@ fn an_unknown_key_of_a_state_store_comes_with_the_known_ones() {
          write-timeout"
     );
 }
+
+#[cfg(feature = "hocon")]
+#[test]
+fn the_state_block_of_an_akka_config_is_read() {
+    let text = r#"
+akka.persistence {
+  state {
+    plugin = "akka.persistence.state.sqlite"
+    sqlite {
+      class = "akka.persistence.r2dbc.state.scaladsl.R2dbcDurableStateStoreProvider"
+      additional-columns { "Blog|Post" = ["title"] }
+      change-handler { "Blog|Post" = counts }
+    }
+  }
+  state-plugin-fallback.recovery-timeout = 10s
+}
+"#;
+    let config = Config::from_hocon(text, "application.conf").unwrap();
+    let (resolution, warnings) = config.resolve_silently(&KINDS, &code());
+    assert_eq!(resolution.mistakes.check(), Ok(()));
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("'kind' chooses the plugin"));
+    let settings = resolution.settings;
+    assert_eq!(settings.default_state_store.as_deref(), Some("sqlite"));
+    let store = &settings.state_stores[0].settings;
+    assert_eq!(store.actor.recovery_timeout, Duration::from_secs(10));
+    let post = &store.extensions.entity_types["Blog|Post"];
+    assert_eq!(post.columns.len(), 1);
+    assert!(post.change_handler.is_some());
+}
