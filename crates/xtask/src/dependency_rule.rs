@@ -97,7 +97,7 @@ const RULES: [Rule; 12] = [
         forbidden: &[Family::Sqlx],
     },
     Rule {
-        crates: &["actix-persistence", "cli", "bank-account", "guide", "xtask"],
+        crates: &["actix-persistence", "cli", "bank-account", "blog-post", "guide", "xtask"],
         ours: None,
         forbidden: &[],
     },
@@ -238,7 +238,7 @@ mod tests {
         let mut graph = Graph::default();
         let ours = |name: &str| RULES.iter().any(|rule| rule.crates.contains(&name));
         let package = |name: &str| match name {
-            "custom-journal" | "bank-account" | "guide" | "xtask" | "actix-persistence" => {
+            "custom-journal" | "bank-account" | "blog-post" | "guide" | "xtask" | "actix-persistence" => {
                 name.to_owned()
             }
             _ if ours(name) => format!("actix-persistence-{name}"),

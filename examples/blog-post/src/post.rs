@@ -1,0 +1,20 @@
+//! What is stored of a post.
+
+use actix_persistence::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A post as it is now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Post {
+    /// By which it is found.
+    pub title: String,
+    /// What it says.
+    pub text: String,
+    /// Whether everybody may read it.
+    pub is_published: bool,
+}
+
+impl State for Post {
+    const MANIFEST: &'static str = "blog.post";
+    const VERSION: u32 = 1;
+}
