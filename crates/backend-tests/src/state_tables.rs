@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{Journal, StateStore};
+use actix_persistence_storage_api::{Journal, StateExtensions, StateStore};
 use async_trait::async_trait;
 
 /// The tables of state stores on a database of a test's own, and a way around the stores.
 #[async_trait]
 pub trait StateTables: Send + Sync {
     /// A store with connections of its own, as in another process; initialised.
-    async fn open(&self) -> Arc<dyn StateStore>;
+    async fn open(&self) -> Arc<dyn StateStore> {
+        self.open_with(&StateExtensions::default()).await
+    }
+
+    /// The same with what an application adds to it.
+    async fn open_with(&self, extensions: &StateExtensions) -> Arc<dyn StateStore>;
 
     /// The same without `assert-single-writer`.
     async fn open_for_any_revision(&self) -> Arc<dyn StateStore>;

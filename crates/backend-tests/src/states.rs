@@ -2,8 +2,10 @@
 
 mod any_revision;
 mod change_events;
+mod commit_order;
 mod contention;
 mod ended_connections;
+mod live_query;
 mod rows;
 mod rules_of_others;
 mod times_and_numbers;
@@ -18,8 +20,10 @@ pub use change_events::{
     an_event_that_is_too_large_stores_nothing, an_id_of_the_other_kind_is_refused,
     changes_leave_their_events, changes_without_events_leave_the_journal_alone,
 };
+pub use commit_order::a_reader_gets_every_last_state_while_transactions_end_in_any_order;
 pub use contention::many_writers_store_each_revision_once;
 pub use ended_connections::errors_say_what_is_certain_when_connections_end;
+pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
 pub use rows::{
     a_damaged_state_is_corrupt_and_named, a_lost_column_is_an_error_and_no_state,
     a_tombstone_keeps_its_revision_and_nothing_else, rows_say_which_slice_and_type_they_belong_to,
@@ -51,6 +55,8 @@ macro_rules! test_states {
             changes_without_events_leave_the_journal_alone
             an_id_of_the_other_kind_is_refused
             an_event_that_is_too_large_stores_nothing
+            a_reader_gets_every_last_state_while_transactions_end_in_any_order
+            a_live_query_gives_every_last_state_of_a_thousand
         }
     };
     ($tables:expr; $($test:ident)*) => {

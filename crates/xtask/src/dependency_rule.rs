@@ -60,8 +60,17 @@ const RULES: [Rule; 12] = [
     },
     Rule {
         crates: &["backend-tests"],
-        ours: Some(&["storage-api", "test-servers"]),
-        forbidden: &[Family::Actix, Family::Sqlx],
+        ours: Some(&[
+            "storage-api",
+            "store-actor",
+            "journal-actor",
+            "snapshot-actor",
+            "state-actor",
+            "persistent-actor",
+            "query",
+            "test-servers",
+        ]),
+        forbidden: &[Family::Sqlx],
     },
     Rule {
         crates: &["store-actor"],

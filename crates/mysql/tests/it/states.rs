@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use actix_persistence_backend_tests::{StateTables, states};
 use actix_persistence_mysql::{MysqlOptions, MysqlStateStore, PayloadColumn};
-use actix_persistence_storage_api::{Journal, Payload, StateStore, StateUpdate, StorageErrorKind};
+use actix_persistence_storage_api::{
+    Journal, Payload, StateExtensions, StateStore, StateUpdate, StorageErrorKind,
+};
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
 
@@ -16,8 +18,10 @@ const VERSION_1: &str = include_str!("fixtures/state_store_version_1.sql");
 
 #[async_trait]
 impl StateTables for Place {
-    async fn open(&self) -> Arc<dyn StateStore> {
-        Arc::new(self.state_store_with(self.options()).await)
+    async fn open_with(&self, extensions: &StateExtensions) -> Arc<dyn StateStore> {
+        let store = MysqlStateStore::with_extensions(self.options(), extensions).unwrap();
+        store.initialize().await.unwrap();
+        Arc::new(store)
     }
 
     async fn open_for_any_revision(&self) -> Arc<dyn StateStore> {
