@@ -18,7 +18,7 @@ use super::{id, state, store};
 
 const WRITERS: usize = 6;
 const IDS: usize = 3;
-const REVISIONS: Revision = 40;
+const REVISIONS: Revision = 30;
 
 /// Makes transactions of any length, and ends some of them by a rollback.
 struct Unsteady;

@@ -60,16 +60,16 @@ const ONE_PAGE: &str = " ORDER BY persistence_id LIMIT ?";
 /// The keys of every partition come from the index; those of a page are taken from each in turns, so that none waits for
 /// another, and only their rows are read.
 fn changes() -> String {
-    let keys = (0..PARTITIONS)
-        .map(|partition| CHANGES_OF_PARTITION.replace("{partition}", &partition.to_string()));
-    let keys: Vec<_> = keys.collect();
-    CHANGES.replace("{keys}", &keys.join("\n    UNION ALL\n"))
+    let lines = CHANGES_OF_PARTITION.lines();
+    let lines: Vec<_> = lines.filter(|line| !line.starts_with("--")).collect();
+    let of_partition = lines.join("\n");
+    let keys: Vec<_> = (0..PARTITIONS)
+        .map(|partition| of_partition.replace("{partition}", &partition.to_string()))
+        .collect();
+    CHANGES.replace("{keys}", &keys.join("\nUNION ALL\n"))
 }
 
-const CHANGES_OF_PARTITION: &str = "\
-    (SELECT persistence_id, partition_nr, ordering FROM {state_table}
-     WHERE entity_type = ? AND partition_nr = {partition} AND ordering > ? AND slice BETWEEN ? AND ?
-     ORDER BY ordering LIMIT ?)";
+const CHANGES_OF_PARTITION: &str = include_str!("state_changes_of_partition.sql");
 
 const CHANGES: &str = "\
 SELECT s.persistence_id, s.ordering, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id,

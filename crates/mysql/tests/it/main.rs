@@ -15,6 +15,7 @@ mod place;
 mod refusals;
 mod rows;
 mod schema_versions;
+mod state_order;
 mod states;
 mod trouble;
 mod two_writers;

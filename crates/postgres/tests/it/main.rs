@@ -16,6 +16,7 @@ mod plugin;
 mod refusals;
 mod rows;
 mod schema_versions;
+mod state_order;
 mod states;
 mod trouble;
 mod two_writers;

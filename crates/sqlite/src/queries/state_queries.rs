@@ -54,12 +54,7 @@ const WITHOUT_TYPE: &str = " AND entity_type = ''";
 
 const ONE_PAGE: &str = " ORDER BY persistence_id LIMIT ?5";
 
-/// There is one partition, so the most of it is the most of all.
-const CHANGES: &str = "\
-SELECT persistence_id, ordering, revision, deleted, timestamp, tags, serializer_id, manifest, payload
-FROM {state_table}
-WHERE entity_type = ?1 AND ordering > ?2 AND slice BETWEEN ?3 AND ?4
-ORDER BY ordering LIMIT min(?5, ?6)";
+const CHANGES: &str = include_str!("state_changes.sql");
 
 const FIND: &str = "\
 SELECT persistence_id, revision, deleted, timestamp, tags, serializer_id, manifest, payload

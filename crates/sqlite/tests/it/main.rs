@@ -46,5 +46,6 @@ mod plugin;
 mod rows;
 mod same_file;
 mod schema_versions;
+mod state_order;
 mod states;
 mod two_writers;

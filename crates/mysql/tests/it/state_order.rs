@@ -1,0 +1,95 @@
+//! The order in which queries read states: docs/adr/0005-commit-order.md.
+
+use actix_persistence_storage_api::{
+    Payload, PersistenceId, StateChangesQuery, StateStore, StateUpdate,
+};
+use sqlx::{AssertSqlSafe, Row};
+
+use crate::database::execute;
+use crate::place::{Place, id};
+
+const CHANGES_OF_PARTITION: &str = include_str!("../../src/queries/state_changes_of_partition.sql");
+
+fn state(id: &PersistenceId) -> StateUpdate {
+    StateUpdate::new(id.clone(), 1, Payload::new(1, "m", "1"))
+}
+
+/// The numbers of a partition cannot be overtaken: who comes later waits until the earlier one has committed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_has_its_number_lets_nobody_overtake_it() {
+    let place = Place::new().await;
+    let store = std::sync::Arc::new(place.state_store_with(place.options()).await);
+    let (early, late) = (id("1"), id("9"));
+    assert_eq!(early.slice() % 8, late.slice() % 8);
+    store.upsert(state(&early)).await.unwrap();
+    let mut open = place.connection().await;
+    let partition = early.slice() % 8;
+    execute(
+        &mut open,
+        format!(
+            "START TRANSACTION; \
+             UPDATE durable_state_ordering SET newest = newest + 1 WHERE partition_nr = {partition}; \
+             UPDATE durable_state SET revision = 2, ordering = (SELECT newest FROM durable_state_ordering \
+             WHERE partition_nr = {partition}) WHERE persistence_id = '{early}'"
+        ),
+    )
+    .await;
+    let behind = tokio::spawn({
+        let (store, update) = (std::sync::Arc::clone(&store), state(&late));
+        async move { store.upsert(update).await }
+    });
+    let queries = store.queries().unwrap();
+    let mut query = StateChangesQuery::new("Test", 10);
+    // Neither is there before the earlier one has committed.
+    for _ in 0..5 {
+        let page = queries.changes(query.clone()).await.unwrap();
+        let found: Vec<_> = page
+            .changes
+            .iter()
+            .map(|change| change.current.revision)
+            .collect();
+        assert_eq!(found, [1]);
+        assert_eq!(page.changes[0].persistence_id, early);
+    }
+    let page = queries.changes(query.clone()).await.unwrap();
+    execute(&mut open, "COMMIT").await;
+    behind.await.unwrap().unwrap();
+    query.after = page.offset;
+    let page = queries.changes(query).await.unwrap();
+    let found: Vec<_> = page
+        .changes
+        .into_iter()
+        .map(|change| change.persistence_id)
+        .collect();
+    assert_eq!(found, [early, late]);
+}
+
+#[tokio::test]
+async fn changes_of_a_partition_are_found_by_their_index() {
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    store.upsert(state(&id("a"))).await.unwrap();
+    let mut connection = place.connection().await;
+    let sql = CHANGES_OF_PARTITION
+        .replace("{state_table}", "durable_state")
+        .replace("{partition}", "3");
+    let sql = sql.lines().filter(|line| !line.starts_with("--"));
+    let sql = format!("EXPLAIN {}", sql.collect::<Vec<_>>().join(" "));
+    let plan = sqlx::query(AssertSqlSafe(sql))
+        .bind(b"Test".to_vec())
+        .bind(0_i64)
+        .bind(0_i64)
+        .bind(1023_i64)
+        .bind(10_i64)
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
+    let key: Option<String> = plan.get("key");
+    assert_eq!(key.as_deref(), Some("durable_state_changed"));
+    let extra: Option<String> = plan.get("Extra");
+    let extra = extra.unwrap_or_default();
+    assert!(
+        extra.contains("Using index") && !extra.contains("filesort"),
+        "{extra}"
+    );
+}

@@ -1,0 +1,13 @@
+-- The states of an entity type in the order in which queries read them, from behind a change on.
+-- Values: entity type; number and id of the last change that was read; first and last slice; the most.
+--
+-- What a transaction below the oldest one under way has stored is visible and complete; nothing will ever be added
+-- there. See docs/adr/0005-commit-order.md.
+SELECT e.persistence_id, e.ordering, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
+       e.manifest, {payload_read}
+FROM {state_table} AS e
+WHERE e.entity_type = $1::text AND (e.ordering, e.persistence_id) > ($2::bigint, $3::text)
+  AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+  AND e.slice BETWEEN $4::bigint AND $5::bigint
+ORDER BY e.ordering, e.persistence_id
+LIMIT $6::bigint
