@@ -25,7 +25,7 @@ pub struct JournalStatements {
     pub purge_events: SqlStr,
     /// Notes that the rows of an id are removed up to a number. Values: number, id.
     pub set_purged_to: SqlStr,
-    /// Lets the numbers of an id start again and raises its epoch, if no row of it is left. Values: id.
+    /// Lets the numbers of an id start again and raises its epoch, if it has one and no row is left. Values: id.
     pub reset_numbers: SqlStr,
 }
 

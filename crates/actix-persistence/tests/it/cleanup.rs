@@ -7,9 +7,14 @@ use actix_persistence::{CleanupError, CleanupStores, Numbers, SnapshotCriteria, 
 
 use crate::counter::{Count, Counter};
 use crate::held_journal::HeldJournal;
+use crate::note::{Note, Write};
 
 fn id() -> PersistenceId {
     PersistenceId::of("Counter", "1")
+}
+
+fn note_id() -> PersistenceId {
+    PersistenceId::of("Note", "1")
 }
 
 async fn highest(persistence: &Persistence) -> u64 {
@@ -82,6 +87,31 @@ async fn nothing_is_cleaned_up_once_everything_stops() {
         matches!(refused, Err(CleanupError::Stopping)),
         "{refused:?}"
     );
+}
+
+#[actix::test]
+async fn a_state_is_refused_while_its_actor_is_running() {
+    let persistence = Persistence::memory().await.unwrap();
+    let note = persistence.start(|| Note::named("1")).unwrap();
+    note.send(Write('a')).await.unwrap().unwrap();
+    let (cleanup, id) = (persistence.cleanup(), note_id());
+    for numbers in [Numbers::Keep, Numbers::Reset] {
+        let refused = cleanup.delete_state(&id, numbers).await;
+        assert!(
+            matches!(refused, Err(CleanupError::Running(_))),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(note.send(Write('b')).await.unwrap().unwrap(), "ab");
+
+    drop(note);
+    while let Err(error) = cleanup.delete_state(&id, Numbers::Keep).await {
+        // Until its task has noticed that nobody has its address any more.
+        assert!(matches!(error, CleanupError::Running(_)), "{error:?}");
+        tokio::task::yield_now().await;
+    }
+    let note = persistence.start(|| Note::named("1")).unwrap();
+    assert_eq!(note.send(Write('c')).await.unwrap().unwrap(), "c");
 }
 
 #[actix::test]

@@ -1,4 +1,4 @@
-//! Ctrl-C.
+//! Ctrl-C, and kill.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -40,4 +40,29 @@ fn ctrl_c_ends_it_after_the_ids_under_way_and_it_goes_on_from_there() {
     bank.list(few_more);
     bank.output(&[&words[..], &["--skip", done]].concat());
     assert!(bank.streams(few_more).into_iter().all(is_empty));
+}
+
+#[test]
+fn what_was_killed_is_finished_by_running_it_again() {
+    let bank = Bank::with_accounts(ACCOUNTS);
+    let list = bank.list(ACCOUNTS);
+    let mut words = vec!["all", "--reset-numbers", "--yes", "--parallelism", "4"];
+    words.extend(["--ids-from", list.to_str().unwrap()]);
+    let mut child = bank.command(&words);
+    let mut child = child.stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    lines.next().unwrap().unwrap();
+    child.kill().unwrap();
+    assert_eq!(child.wait().unwrap().code(), None, "it was killed");
+    let (done, few_more) = (100, 1_000);
+    for (account, (events, highest)) in bank.streams(few_more).into_iter().enumerate() {
+        // Each is as it was, without its events, or reset.
+        let stands = (events.len(), highest);
+        assert!([(5, 5), (0, 5), (0, 0)].contains(&stands), "{stands:?}");
+        assert!(account >= done || stands == (0, 0), "{account}: {stands:?}");
+    }
+
+    bank.list(few_more);
+    bank.output(&words);
+    assert_eq!(bank.streams(few_more), vec![(vec![], 0); few_more]);
 }

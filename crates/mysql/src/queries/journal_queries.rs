@@ -159,10 +159,11 @@ ON DUPLICATE KEY UPDATE
 
 pub(crate) const EPOCH_OF: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ?";
 
-/// The epoch stays, so that no writer of before can go on.
+/// The epoch stays and is raised, so that no writer of before can go on; that of an id without writers stays as it is.
 const RESET_NUMBERS: &str = "\
 UPDATE {metadata_table}
-SET highest = 0, deleted_to = 0, purged_to = 0, epoch = epoch + 1, writer_uuid = ''
+SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = '',
+    epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = ? AND purged_to = highest";
 
 impl JournalQueries {

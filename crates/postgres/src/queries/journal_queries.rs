@@ -135,10 +135,11 @@ WHERE m.epoch < 0";
 pub(crate) const EPOCH_OF: &str =
     "SELECT epoch FROM {metadata_table} WHERE persistence_id = $1::text";
 
-/// The epoch stays, so that no writer of before can go on.
+/// The epoch stays and is raised, so that no writer of before can go on; that of an id without writers stays as it is.
 const RESET_NUMBERS: &str = "\
 UPDATE {metadata_table}
-SET highest = 0, deleted_to = 0, purged_to = 0, epoch = epoch + 1, writer_uuid = decode(repeat('00', 16), 'hex')
+SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = decode(repeat('00', 16), 'hex'),
+    epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = $1::text AND purged_to = highest";
 
 pub(crate) fn queries(names: &Names) -> PostgresQueries {

@@ -137,10 +137,11 @@ WHERE epoch < 0";
 
 pub(crate) const EPOCH_OF: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ?1";
 
-/// The epoch stays, so that no writer of before can go on.
+/// The epoch stays and is raised, so that no writer of before can go on; that of an id without writers stays as it is.
 const RESET_NUMBERS: &str = "\
 UPDATE {metadata_table}
-SET highest = 0, deleted_to = 0, purged_to = 0, epoch = epoch + 1, writer_uuid = zeroblob(16)
+SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = zeroblob(16),
+    epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = ?1 AND purged_to = highest";
 
 /// One statement, so that the events and what is deleted are of one moment without a transaction around them.
