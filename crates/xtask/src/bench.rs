@@ -17,7 +17,8 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
         .args(["--package", PACKAGE, "--no-fail-fast"])
         .args(["--bench", "group_commit", "--bench", "persist_async"])
         .args(["--features", "postgres,mysql"])
-        .args(["--bench", "recovery_rate", "--bench", "servers"]);
+        .args(["--bench", "recovery_rate", "--bench", "servers"])
+        .args(["--bench", "durable_state"]);
     servers.tell(&mut command);
     let is_green = child::run(command)?.success() && servers.faults().is_empty();
     Ok(match is_green {
