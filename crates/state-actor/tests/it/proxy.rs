@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use actix_persistence_state_actor::StateStoreProxy;
 use actix_persistence_storage_api::{
-    Operation, RevisionConflict, StateCapabilities, StateStore, StorageError,
+    ChangeEvent, Operation, Payload, RevisionConflict, StateCapabilities, StateStore, StorageError,
+    WriterId,
 };
 
 use crate::fixture::{Fixture, id, on_paused_clock, settings, update};
@@ -24,6 +25,7 @@ fn every_method_reaches_the_store() {
             calls.expect(Operation::UpsertState, "a", 1).await.works();
             calls.expect(Operation::GetState, "a", 0).await.gives(1);
             calls.expect(Operation::DeleteState, "a", 2).await.works();
+            calls.expect(Operation::DeleteState, "a", 3).await.works();
             let call = calls.expect(Operation::HardDeleteState, "a", 0).await;
             call.gives(1);
             let call = calls.expect(Operation::DeleteState, "a", 7).await;
@@ -35,6 +37,10 @@ fn every_method_reaches_the_store() {
             proxy.upsert(update("a", 1)).await.unwrap();
             assert_eq!(proxy.get(&id("a")).await.unwrap().revision, 1);
             proxy.delete(&id("a"), 2).await.unwrap();
+            let event = ChangeEvent::new(Payload::new(0, "", "event"), WriterId::NIL);
+            let (a, revision) = (id("a"), 3);
+            let deleted = proxy.delete_with_event(&a, revision, event);
+            deleted.await.unwrap();
             assert!(proxy.hard_delete(&id("a")).await.unwrap());
             let error = proxy.delete(&id("a"), 7).await.unwrap_err();
             assert_eq!(error.revision_conflict(), Some(&conflict));

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore, StateUpdate,
-    StorageError,
+    ChangeEvent, CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore,
+    StateUpdate, StorageError,
 };
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -140,6 +140,15 @@ impl StateStore for ScriptedStore {
         let id = Some(persistence_id);
         let call = self.ask(Operation::DeleteState, id, revision);
         call.await.map(drop)
+    }
+
+    async fn delete_with_event(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+        _: ChangeEvent,
+    ) -> Result<(), StorageError> {
+        self.delete(persistence_id, revision).await
     }
 
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
