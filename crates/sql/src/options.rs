@@ -102,7 +102,7 @@ pub struct StoreOptions {
     pub max_event_bytes: usize,
     /// `max-snapshot-bytes`: the same for a snapshot. Default 15 MiB.
     pub max_snapshot_bytes: usize,
-    /// `max-state-bytes`: the same for a durable state. Default 15 MiB.
+    /// `max-state-bytes`: the largest payload of a durable state together with its tags. Default 15 MiB.
     pub max_state_bytes: usize,
     /// `assert-single-writer`: whether a state is stored only at the revision that follows on the stored one.
     ///

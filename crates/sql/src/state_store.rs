@@ -279,9 +279,10 @@ impl<D: Dialect> SqlStateStore<D> {
             Err(refused(kind, Operation::UpsertState, id, message))
         };
         let limit = self.options.store().max_state_bytes;
-        if update.payload.len() > limit {
+        let tags: usize = update.tags.iter().map(|tag| tag.len()).sum();
+        if update.payload.len().saturating_add(tags) > limit {
             let message = format!(
-                "it has more than {limit} bytes; make it smaller or raise 'max-state-bytes'"
+                "it has more than {limit} bytes with its tags; make it smaller or raise 'max-state-bytes'"
             );
             return refuse(StorageErrorKind::TooLarge, message);
         }

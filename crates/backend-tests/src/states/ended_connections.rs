@@ -16,7 +16,7 @@ use super::{id, revision_of, state};
 const STORES: usize = 2;
 const WRITERS: usize = 8;
 /// How often all connections are ended, each time after some more states were stored.
-const ROUNDS: usize = 25;
+const ROUNDS: usize = 15;
 const STATES_PER_ROUND: usize = 10;
 /// How long a round may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);

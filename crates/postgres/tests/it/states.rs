@@ -94,7 +94,18 @@ async fn a_state_above_the_limit_is_refused_and_says_which_key() {
     };
     let error = store.upsert(of_bytes(11)).await.unwrap_err();
     assert_error(&error, StorageErrorKind::TooLarge, "'max-state-bytes'");
-    store.upsert(of_bytes(10)).await.unwrap();
+    let error = store
+        .upsert(of_bytes(6).with_tags(["red", "bl"]))
+        .await
+        .unwrap_err();
+    assert_error(&error, StorageErrorKind::TooLarge, "with its tags");
+    store
+        .upsert(of_bytes(6).with_tags(["red", "b"]))
+        .await
+        .unwrap();
+    let again = of_bytes(10);
+    let again = StateUpdate::new(again.persistence_id, 2, again.payload);
+    store.upsert(again).await.unwrap();
 }
 
 #[tokio::test]
