@@ -106,7 +106,15 @@ const RULES: [Rule; 12] = [
         forbidden: &[Family::Sqlx],
     },
     Rule {
-        crates: &["actix-persistence", "cli", "bank-account", "blog-post", "guide", "xtask"],
+        crates: &[
+            "actix-persistence",
+            "cli",
+            "state-crash-tests",
+            "bank-account",
+            "blog-post",
+            "guide",
+            "xtask",
+        ],
         ours: None,
         forbidden: &[],
     },
@@ -247,9 +255,8 @@ mod tests {
         let mut graph = Graph::default();
         let ours = |name: &str| RULES.iter().any(|rule| rule.crates.contains(&name));
         let package = |name: &str| match name {
-            "custom-journal" | "bank-account" | "blog-post" | "guide" | "xtask" | "actix-persistence" => {
-                name.to_owned()
-            }
+            "custom-journal" | "bank-account" | "blog-post" | "guide" | "xtask"
+            | "actix-persistence" => name.to_owned(),
             _ if ours(name) => format!("actix-persistence-{name}"),
             _ => name.to_owned(),
         };

@@ -21,7 +21,7 @@ struct LongTest {
     variable: (&'static str, &'static str),
 }
 
-const LONG_TESTS: [LongTest; 5] = [
+const LONG_TESTS: [LongTest; 6] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
@@ -56,6 +56,13 @@ const LONG_TESTS: [LongTest; 5] = [
         program: "it",
         filter: "fight::",
         variable: ("ACTIX_PERSISTENCE_TEST_ROUNDS", "10"),
+    },
+    LongTest {
+        name: "durable states whose process or database is killed",
+        package: "actix-persistence-state-crash-tests",
+        program: "it",
+        filter: "killed::",
+        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
     },
 ];
 
