@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, Journal, PageLimit, Payload, ReplayPage, ReplayRange, StorageError,
+    ChangeEvent, Journal, PageLimit, Payload, ReplayPage, ReplayRange, ResetProgress, StorageError,
     StorageErrorKind, WriterId,
 };
 
@@ -114,4 +114,39 @@ pub async fn an_event_that_is_too_large_stores_nothing(tables: &dyn StateTables)
     assert!(error.is_certainly_not_stored(), "{error:?}");
     assert_eq!(revision_of(&*states, "c").await, 0);
     assert!(events_of(&*journal, "c").await.events.is_empty());
+}
+
+/// A state that is removed starts again with its events, once those are reset, too; and stays a durable state.
+pub async fn states_and_their_events_start_again_after_resets(tables: &dyn StateTables) {
+    let (states, journal) = tables.open_with_change_events().await;
+    for revision in 1..=3 {
+        store(
+            &*states,
+            state("d", revision).with_change_event(event("old")),
+        )
+        .await;
+    }
+    let there = states.hard_delete(&id("d")).await;
+    assert!(there.expect("the state can be removed"));
+    assert_refused(
+        states
+            .upsert(state("d", 1).with_change_event(event("early")))
+            .await,
+    );
+    for _ in 0..2 {
+        let reset = journal.reset(&id("d")).await;
+        assert_eq!(reset.expect("the events can be reset"), ResetProgress::Done);
+    }
+    let taken = journal.recover(&id("d"), WriterId::random()).await;
+    taken.expect_err("it belongs to a durable state");
+    for revision in 1..=2 {
+        store(
+            &*states,
+            state("d", revision).with_change_event(event("new")),
+        )
+        .await;
+    }
+    let found = events_of(&*journal, "d").await;
+    let numbers: Vec<_> = found.events.iter().map(|event| event.sequence_nr).collect();
+    assert_eq!((found.deleted_to, &*numbers), (0, &[1, 2][..]));
 }

@@ -144,6 +144,46 @@ async fn the_lock_of_another_does_not_stop_the_removal_for_good() {
     assert_eq!(place.number(ROWS).await, 0);
 }
 
+/// Otherwise a reset could come between looking what to remove and removing it, and new events have those numbers then.
+#[tokio::test]
+async fn an_id_is_locked_while_its_rows_are_removed() {
+    let place = Place::new().await;
+    let options = place.options();
+    let options = options.with_store(|store| store.with_delete_chunk_events(10));
+    let journal = place.journal_with(options).await;
+    store(&journal, &id("a"), 30).await;
+    place
+        .run(
+            "CREATE FUNCTION hold() RETURNS trigger LANGUAGE plpgsql AS \
+                 $$ BEGIN PERFORM pg_advisory_xact_lock(1); RETURN old; END $$;
+             CREATE TRIGGER hold BEFORE DELETE ON event_journal FOR EACH ROW WHEN (old.sequence_nr = 15)
+             EXECUTE FUNCTION hold()",
+        )
+        .await;
+    let mut other = place.connection().await;
+    execute(&mut other, "SELECT pg_advisory_lock(1)").await;
+    journal.delete_messages_to(&id("a"), 25).await.unwrap();
+
+    // Until the removal in the background has come to event 15 it may be free.
+    let is_free =
+        "SELECT count(*) FROM (SELECT 1 FROM journal_metadata FOR UPDATE SKIP LOCKED) AS free";
+    let locked = async {
+        while place.number(is_free).await > 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    let locked = tokio::time::timeout(Duration::from_secs(60), locked).await;
+    assert!(
+        locked.is_ok(),
+        "rows are removed of an id that is not locked"
+    );
+
+    execute(&mut other, "SELECT pg_advisory_unlock(1)").await;
+    let purged = tokio::time::timeout(Duration::from_secs(60), wait_until_purged(&place));
+    purged.await.unwrap();
+    assert_eq!(place.number(ROWS).await, 5);
+}
+
 #[tokio::test]
 async fn a_small_delete_has_removed_its_rows_when_it_returns() {
     let place = Place::new().await;
