@@ -5,6 +5,7 @@ mod change_events;
 mod commit_order;
 mod contention;
 mod ended_connections;
+pub mod extensions;
 mod live_query;
 mod rows;
 mod rules_of_others;

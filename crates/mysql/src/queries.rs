@@ -104,8 +104,9 @@ pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
 ];
 
 /// The same of a table of states.
+/// A column of the application may need a value: without `IGNORE` that is an error even if nothing is inserted.
 pub(crate) const TRY_STATE_STORE: &[&str] = &[
-    "INSERT INTO {state_table} (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id,
+    "INSERT IGNORE INTO {state_table} (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id,
          manifest, payload)
      SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, payload
      FROM {state_table} WHERE 1 = 0",

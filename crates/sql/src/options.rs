@@ -113,6 +113,7 @@ pub struct StoreOptions {
     ///
     /// For so long it holds the state that changes; on SQLite every other writer waits, too. Keep it well below the
     /// `call-timeout` of the store.
+    /// A server ends the transaction earlier if no statement comes for `statement-timeout` and a second.
     pub handler_timeout: Duration,
     /// `max-group-events`: how many events the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,

@@ -40,7 +40,8 @@ pub async fn a_rule_of_an_added_column_is_no_conflict(tables: &dyn StateTables) 
     assert_eq!(count, 2);
 }
 
-fn assert_refused(result: Result<(), StorageError>) {
+/// Checks that a rule of the application refused a state.
+pub(super) fn assert_refused(result: Result<(), StorageError>) {
     let error = result.expect_err("the rule refuses it");
     assert_eq!(error.kind(), StorageErrorKind::Extension, "{error:?}");
     assert!(error.is_certainly_not_stored(), "{error:?}");

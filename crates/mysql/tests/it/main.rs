@@ -8,6 +8,7 @@ mod commit_order;
 mod database;
 mod deletes;
 mod encryption;
+mod extensions;
 mod late_writes;
 mod opening;
 mod pages;

@@ -54,8 +54,11 @@ impl<D: Dialect> Columns<D> {
     ) -> Result<Self, InvalidOption> {
         let mut named: Vec<Column> = Vec::with_capacity(columns.len());
         for code in columns {
-            let name = TableName::parse(code.column_name());
-            let name = name.map_err(InvalidOption::of("additional-columns"))?;
+            let text = code.column_name();
+            let name = TableName::parse(text).map_err(|message| {
+                let message = format!("have a column '{text}', whose name {message}");
+                InvalidOption::new("additional-columns", message)
+            })?;
             let is_twin = |other: &Column| other.name.as_str().eq_ignore_ascii_case(name.as_str());
             if named.iter().any(is_twin) {
                 let message = format!("have two columns '{}'", name.as_str());

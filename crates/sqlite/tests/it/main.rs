@@ -38,6 +38,7 @@
 mod cancellation;
 mod crash;
 mod deletes;
+mod extensions;
 mod locked;
 mod opening;
 mod pages;

@@ -1,0 +1,64 @@
+//! What a state store with extensions proves on every SQL database, or on every server.
+
+mod columns;
+mod deadlocks;
+mod mistakes;
+mod patience;
+
+use std::sync::{Arc, PoisonError};
+
+use actix_persistence_storage_api::{
+    AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, StateChange, StateExtensions,
+};
+
+pub use columns::{
+    a_column_that_needs_a_value_gets_it, a_column_whose_values_are_unique_is_kept_so,
+};
+pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
+pub use mistakes::mistakes_in_extensions_name_what_is_wrong;
+pub use patience::a_handler_may_take_longer_than_any_statement;
+
+/// The entity type of the ids here.
+const ENTITY_TYPE: &str = "Test";
+
+fn with_handler(handler: impl ChangeHandler + 'static) -> StateExtensions {
+    let mut extensions = StateExtensions::default();
+    extensions.entity_type(ENTITY_TYPE).change_handler = Some(Arc::new(handler));
+    extensions
+}
+
+/// A column whose value a test sets before each change.
+#[derive(Clone)]
+struct NextValue {
+    column: &'static str,
+    next: Arc<std::sync::Mutex<ColumnValue>>,
+}
+
+impl NextValue {
+    fn of(column: &'static str) -> Self {
+        let next = Arc::new(std::sync::Mutex::new(ColumnValue::Keep));
+        Self { column, next }
+    }
+
+    fn set(&self, value: impl Into<ColumnValue>) {
+        *self.next.lock().unwrap_or_else(PoisonError::into_inner) = value.into();
+    }
+
+    fn extensions(&self) -> StateExtensions {
+        let mut extensions = StateExtensions::default();
+        let columns = &mut extensions.entity_type(ENTITY_TYPE).columns;
+        columns.push(Arc::new(self.clone()));
+        extensions
+    }
+}
+
+impl AdditionalColumn for NextValue {
+    fn column_name(&self) -> &str {
+        self.column
+    }
+
+    fn bind(&self, _change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError> {
+        let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(next.clone())
+    }
+}

@@ -1,0 +1,98 @@
+//! What applications add to durable states, beyond the conformance kit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_backend_tests::states::extensions;
+use actix_persistence_mysql::{MysqlOptions, MysqlPlugin, MysqlStateStore};
+use actix_persistence_storage_api::{
+    Origin, Payload, Section, StateExtensions, StateStore, StateUpdate,
+};
+
+use crate::place::{Place, id};
+
+/// Opens stores with these extensions; handlers have more time than they need on a busy machine.
+async fn open(place: &Place, extensions: StateExtensions) -> Arc<dyn StateStore> {
+    let options = place
+        .options()
+        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)));
+    open_with(options, extensions).await
+}
+
+async fn open_with(options: MysqlOptions, extensions: StateExtensions) -> Arc<dyn StateStore> {
+    let store = MysqlStateStore::with_extensions(options, &extensions).unwrap();
+    store.initialize().await.unwrap();
+    Arc::new(store)
+}
+
+#[tokio::test]
+async fn a_column_that_needs_a_value_gets_it() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::a_column_that_needs_a_value_gets_it(&place, open).await;
+}
+
+#[tokio::test]
+async fn a_column_whose_values_are_unique_is_kept_so() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::a_column_whose_values_are_unique_is_kept_so(&place, open).await;
+}
+
+#[test]
+fn mistakes_in_extensions_name_what_is_wrong() {
+    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3));
+    let section = section.with("url", "mysql://me@db.example.org/bank");
+    extensions::mistakes_in_extensions_name_what_is_wrong(&MysqlPlugin::new(), &section);
+}
+
+#[tokio::test]
+async fn changes_whose_handlers_deadlock_are_each_counted_once() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    let count = "UPDATE counts SET n = n + 1 WHERE name = $1";
+    extensions::changes_whose_handlers_deadlock_are_each_counted_once(&place, count, open).await;
+}
+
+#[tokio::test]
+async fn a_handler_may_take_longer_than_any_statement() {
+    let place = Place::new().await;
+    let open = async |extensions| {
+        let options = place
+            .options()
+            .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)))
+            .with_server(|mut server| {
+                server.statement_timeout = Duration::from_secs(3);
+                server.lock_timeout = Duration::from_secs(2);
+                server
+            });
+        open_with(options, extensions).await
+    };
+    // A second after the limit of a statement the client gives up, too.
+    extensions::a_handler_may_take_longer_than_any_statement(5, "DO SLEEP(1)", open).await;
+}
+
+fn with_table() -> StateExtensions {
+    let mut extensions = StateExtensions::default();
+    extensions.entity_type("Test").table = Some("test_state".to_owned());
+    extensions
+}
+
+#[tokio::test]
+async fn the_printed_statements_make_the_tables_of_entity_types_too() {
+    let place = Place::new().await;
+    let unmade = MysqlStateStore::with_extensions(place.options(), &with_table()).unwrap();
+    place.run(unmade.schema_sql(None).unwrap()).await;
+    place.database.grant_all().await;
+    let store = open_with(
+        MysqlOptions::new(place.database.application_url()),
+        with_table(),
+    )
+    .await;
+    store
+        .upsert(StateUpdate::new(id("a"), 1, Payload::new(1, "m", "1")))
+        .await
+        .unwrap();
+    assert_eq!(place.number("SELECT COUNT(*) FROM test_state").await, 1);
+    assert_eq!(place.number("SELECT COUNT(*) FROM durable_state").await, 0);
+}

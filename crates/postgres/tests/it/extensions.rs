@@ -1,0 +1,185 @@
+//! What applications add to durable states, beyond the conformance kit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_backend_tests::states::extensions;
+use actix_persistence_postgres::{PostgresOptions, PostgresPlugin, PostgresStateStore};
+use actix_persistence_storage_api::{
+    AdditionalColumn, ColumnValue, ExtensionError, Origin, Payload, Section, SqlValue, StateChange,
+    StateExtensions, StateStore, StateUpdate, StorageErrorKind,
+};
+
+use crate::place::{Place, id};
+
+/// Opens stores with these extensions; handlers have more time than they need on a busy machine.
+async fn open(place: &Place, extensions: StateExtensions) -> Arc<dyn StateStore> {
+    let options = place
+        .options()
+        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)));
+    open_with(options, extensions).await
+}
+
+async fn open_with(options: PostgresOptions, extensions: StateExtensions) -> Arc<dyn StateStore> {
+    let store = PostgresStateStore::with_extensions(options, &extensions).unwrap();
+    store.initialize().await.unwrap();
+    Arc::new(store)
+}
+
+#[tokio::test]
+async fn a_column_that_needs_a_value_gets_it() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::a_column_that_needs_a_value_gets_it(&place, open).await;
+}
+
+#[tokio::test]
+async fn a_column_whose_values_are_unique_is_kept_so() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::a_column_whose_values_are_unique_is_kept_so(&place, open).await;
+}
+
+#[test]
+fn mistakes_in_extensions_name_what_is_wrong() {
+    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3));
+    let section = section.with("url", "postgres://me@db.example.org/bank");
+    extensions::mistakes_in_extensions_name_what_is_wrong(&PostgresPlugin::new(), &section);
+}
+
+#[tokio::test]
+async fn changes_whose_handlers_deadlock_are_each_counted_once() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    let count = "UPDATE public.counts SET n = n + 1 WHERE name = $1";
+    extensions::changes_whose_handlers_deadlock_are_each_counted_once(&place, count, open).await;
+}
+
+#[tokio::test]
+async fn a_handler_may_take_longer_than_any_statement() {
+    let place = Place::new().await;
+    let open = async |extensions| {
+        let options = place
+            .options()
+            .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)))
+            .with_server(|mut server| {
+                server.statement_timeout = Duration::from_secs(3);
+                server.lock_timeout = Duration::from_secs(2);
+                server
+            });
+        open_with(options, extensions).await
+    };
+    // A second after the limit of a statement the client gives up, too.
+    extensions::a_handler_may_take_longer_than_any_statement(5, "SELECT pg_sleep(1)", open).await;
+}
+
+fn with_table() -> StateExtensions {
+    let mut extensions = StateExtensions::default();
+    extensions.entity_type("Test").table = Some("test_state".to_owned());
+    extensions
+}
+
+#[tokio::test]
+async fn the_printed_statements_make_and_grant_the_tables_of_entity_types_too() {
+    let place = Place::new().await;
+    let options = place.database.application_options();
+    let unmade = PostgresStateStore::with_extensions(options.clone(), &with_table()).unwrap();
+    let script = unmade.schema_sql(Some(&place.database.roles())).unwrap();
+    place.run(script).await;
+    let store = open_with(options, with_table()).await;
+    store
+        .upsert(StateUpdate::new(id("a"), 1, Payload::new(1, "m", "1")))
+        .await
+        .unwrap();
+    assert_eq!(place.number("SELECT COUNT(*) FROM test_state").await, 1);
+    assert_eq!(place.number("SELECT COUNT(*) FROM durable_state").await, 0);
+}
+
+/// A column with one value.
+struct Always(&'static str, SqlValue);
+
+impl AdditionalColumn for Always {
+    fn column_name(&self) -> &str {
+        self.0
+    }
+
+    fn bind(&self, _change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError> {
+        Ok(ColumnValue::Set(self.1.clone()))
+    }
+}
+
+fn with_columns(columns: Vec<Always>) -> StateExtensions {
+    let mut extensions = StateExtensions::default();
+    let of_type = &mut extensions.entity_type("Test").columns;
+    of_type.extend(
+        columns
+            .into_iter()
+            .map(|column| Arc::new(column) as Arc<dyn AdditionalColumn>),
+    );
+    extensions
+}
+
+fn state(revision: u64) -> StateUpdate {
+    StateUpdate::new(id("a"), revision, Payload::new(1, "m", "1"))
+}
+
+#[tokio::test]
+async fn values_become_what_their_columns_are() {
+    let place = Place::new().await;
+    place.state_store_with(place.options()).await;
+    place
+        .run(
+            "ALTER TABLE durable_state ADD COLUMN number UUID, ADD COLUMN body JSONB,
+                 ADD COLUMN stars INTEGER, ADD COLUMN title VARCHAR(10), ADD COLUMN at TIMESTAMPTZ,
+                 ADD COLUMN price NUMERIC(10, 2), ADD COLUMN is_open BOOLEAN, ADD COLUMN words TEXT[]",
+        )
+        .await;
+    let columns = vec![
+        Always("number", "6f1d2ab4-66a2-4a3c-9a0c-8ad6d0f0a0b1".into()),
+        Always("body", r#"{"b": [1, null], "a": "x"}"#.into()),
+        Always("stars", 5_i64.into()),
+        Always("title", "ten bytes!".into()),
+        Always("at", "2026-01-02 03:04:05.678+01".into()),
+        Always("price", 12.5.into()),
+        Always("is_open", true.into()),
+        Always("words", "{a,b}".into()),
+    ];
+    let store = open(&place, with_columns(columns)).await;
+    for revision in 1..=2 {
+        store.upsert(state(revision)).await.unwrap();
+        let found = "SELECT COUNT(*) FROM durable_state
+            WHERE number = '6f1d2ab4-66a2-4a3c-9a0c-8ad6d0f0a0b1' AND body ->> 'a' = 'x' AND stars = 5
+                AND title = 'ten bytes!' AND at = '2026-01-02T02:04:05.678Z' AND price = 12.50
+                AND is_open AND words = ARRAY['a', 'b']";
+        assert_eq!(place.number(found).await, 1);
+        place
+            .run("UPDATE durable_state SET title = NULL, at = NULL, words = NULL")
+            .await;
+    }
+}
+
+#[tokio::test]
+async fn a_value_that_its_column_does_not_take_is_refused_whole() {
+    let place = Place::new().await;
+    place.state_store_with(place.options()).await;
+    place
+        .run(
+            "ALTER TABLE durable_state ADD COLUMN number UUID, ADD COLUMN stars INTEGER,
+                 ADD COLUMN title VARCHAR(10), ADD COLUMN body JSONB",
+        )
+        .await;
+    for (column, value) in [
+        ("title", "eleven bytes".into()),
+        ("stars", (1_i64 << 40).into()),
+        ("stars", "five".into()),
+        ("number", "no uuid".into()),
+        ("body", "{".into()),
+        ("title", "a\0b".into()),
+    ] {
+        let store = open(&place, with_columns(vec![Always(column, value)])).await;
+        let error = store.upsert(state(1)).await.unwrap_err();
+        assert!(error.is_certainly_not_stored(), "{column}: {error:?}");
+        assert_ne!(error.kind(), StorageErrorKind::RevisionConflict);
+        assert_eq!(store.get(&id("a")).await.unwrap().revision, 0);
+    }
+}
