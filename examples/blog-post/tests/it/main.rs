@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod commands;
+mod killed;
 mod live;
 mod own_database;
 mod place;
+mod posts;
+mod watching;
