@@ -118,6 +118,20 @@ fn the_post_is_written_and_deleted_and_its_revisions_go_on_in_the_second_run() {
     }
 }
 
+/// docs/guide/state-queries.md
+#[test]
+fn the_display_shows_each_shelf_and_goes_on_where_it_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_state_queries");
+    let expected = [
+        "[\"Shelf|atlases\", \"Shelf|poems\"]",
+        "Shelf|atlases: 1",
+        "Shelf|poems: 7",
+        "Shelf|atlases is gone",
+    ];
+    assert_eq!(lines(program, folder.path(), &[]), expected);
+}
+
 /// docs/guide/failures.md
 #[test]
 fn the_jar_breaks_and_is_there_again_without_the_shard() {
