@@ -56,7 +56,7 @@ async fn count(session: &mut dyn Session, place: i64, by: i64) -> Result<(), Ext
     }
 }
 
-/// Connections to PostgreSQL know no schema but the database's own.
+/// Connections to PostgreSQL search no schema of the application.
 fn qualified(session: &dyn Session, table: &str) -> String {
     match session.database() {
         "postgres" => format!("public.{table}"),
