@@ -14,6 +14,7 @@ mod write;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence_storage_api::{
     ChangeEvent, CurrentState, Effect, FindStates, FoundState, Operation, PersistenceId, Revision,
@@ -59,7 +60,8 @@ impl<D: Dialect> SqlStateStore<D> {
         Self::with_extensions(options, &StateExtensions::default())
     }
 
-    /// The same with what an application adds to it.
+    /// The same with what an application adds to it, but its journal of change events, which
+    /// [`with_change_event_journal`](Self::with_change_event_journal) takes.
     ///
     /// # Errors
     /// If a setting or an extension cannot be used.
@@ -233,22 +235,35 @@ impl<D: Dialect> SqlStateStore<D> {
                 write::write_state::<D>(connection, &statements, &row, rule, with).await
             })
         });
-        let row = (row, event);
-        let connections = &self.connections;
-        let written = match more_time {
-            Some(more) => {
-                connections
-                    .transaction_within(operation, more, row, work)
-                    .await
-            }
-            None => connections.write(operation, row, work).await,
-        };
-        let written = written.map_err(|error| error.with_persistence_id(id.clone()))?;
-        match written {
+        let written = self.run(operation, more_time, (row, event), work).await;
+        match written.map_err(|error| error.with_persistence_id(id.clone()))? {
             Written::Stored => Ok(()),
             Written::Conflict { found } => {
                 let conflict = RevisionConflict { expected, found };
                 Err(StorageError::of_revisions(operation, id, conflict))
+            }
+        }
+    }
+
+    /// Runs work in a transaction with more time than the store itself has, or, without company, as the dialect writes.
+    async fn run<I, T>(
+        &self,
+        operation: Operation,
+        more_time: Option<Duration>,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T> + Send + Sync + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        let connections = &self.connections;
+        match more_time {
+            None => connections.write(operation, input, work).await,
+            Some(more) => {
+                connections
+                    .transaction_within(operation, more, input, work)
+                    .await
             }
         }
     }
@@ -380,15 +395,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             })
         });
         let (operation, id) = (Operation::HardDeleteState, persistence_id.clone());
-        let connections = &self.connections;
-        let removed = match more_time {
-            Some(more) => {
-                connections
-                    .transaction_within(operation, more, id, work)
-                    .await
-            }
-            None => connections.write(operation, id, work).await,
-        };
+        let removed = self.run(operation, more_time, id, work).await;
         removed.map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 

@@ -8,7 +8,7 @@ use actix_persistence::storage_api::{
     AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, FindStates, Session, SessionWork,
     Sql, StateChange,
 };
-use actix_persistence::{Config, OpenError, StorageErrorKind, TransactError};
+use actix_persistence::{Config, OpenError, RejectionCause, StorageErrorKind, TransactError};
 use async_trait::async_trait;
 
 use crate::note::{Note, Write};
@@ -110,6 +110,49 @@ async fn columns_and_change_handlers_of_the_config_are_called_with_each_change()
     });
     persistence.transact(Some("notes"), work).await.unwrap();
     assert_eq!(count.recv().unwrap(), Some(Ok(4)));
+}
+
+/// Takes no text that ends with an x.
+struct NoX;
+
+#[async_trait]
+impl ChangeHandler for NoX {
+    async fn process(
+        &self,
+        session: &mut dyn Session,
+        change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        session.execute("UPDATE counts SET n = n + 1", []).await?;
+        match change.payload() {
+            Some(payload) if payload.bytes.ends_with(b"x") => Err("no x".into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[actix::test]
+async fn a_change_that_its_handler_refuses_is_rejected_and_the_actor_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.db");
+    make_tables(&file).await;
+    let config = Config::from_toml(CONFIG, "app.toml").unwrap();
+    let config = config.with("persistence.state.notes.url", file.to_str().unwrap());
+    let builder = Persistence::builder()
+        .additional_column("length", Length)
+        .change_handler("counts", NoX);
+    let persistence = builder.config(config).open().await.unwrap();
+    let note = persistence.start(|| Note::named("1")).unwrap();
+    assert_eq!(note.send(Write('a')).await.unwrap().unwrap(), "a");
+    let refused = note.send(Write('x')).await.unwrap();
+    let Err(PersistError::Rejected(RejectionCause::Storage(error))) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(error.kind(), StorageErrorKind::Extension);
+    let source = std::error::Error::source(&error).unwrap();
+    assert_eq!(source.to_string(), "no x");
+    assert_eq!(note.send(Write('b')).await.unwrap().unwrap(), "ab");
+    let stored = persistence.replay(Note::named("1")).await.unwrap();
+    assert_eq!((stored.actor.text.as_str(), stored.sequence_nr), ("ab", 2));
 }
 
 #[actix::test]

@@ -80,7 +80,7 @@ impl InFlight {
     }
 }
 
-/// As journals tell them apart: a rejection is decided before storing, because of what was to be stored.
+/// As journals tell them apart: a rejection lies in what was to be stored, or in what the application makes of that.
 fn outcome(stored: Result<(), StorageError>) -> WriteOutcome {
     match stored {
         Ok(()) => WriteOutcome::Stored,
@@ -92,7 +92,7 @@ fn outcome(stored: Result<(), StorageError>) -> WriteOutcome {
 fn is_rejection(error: &StorageError) -> bool {
     let lies_in_the_state = matches!(
         error.kind(),
-        StorageErrorKind::TooLarge | StorageErrorKind::Unsupported
+        StorageErrorKind::TooLarge | StorageErrorKind::Unsupported | StorageErrorKind::Extension
     );
     lies_in_the_state && error.is_certainly_not_stored()
 }
