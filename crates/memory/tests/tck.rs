@@ -9,7 +9,7 @@ use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use actix_persistence_tck::{
-    BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
+    BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture, cases,
 };
 use async_trait::async_trait;
 
@@ -51,6 +51,10 @@ impl StateStoreFixture for Direct {
 
     async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(Arc::new(storage.state_store()))
+    }
+
+    fn expected_ignored(&self) -> Vec<String> {
+        cases_that_need_sql()
     }
 }
 
@@ -99,6 +103,17 @@ impl StateStoreFixture for Proxied {
         let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
         Ok(Arc::new(proxy))
     }
+
+    fn expected_ignored(&self) -> Vec<String> {
+        cases_that_need_sql()
+    }
+}
+
+/// There is no database that an application could add columns, tables and statements to.
+fn cases_that_need_sql() -> Vec<String> {
+    let cases = cases().into_iter();
+    let need_sql = cases.filter(|case| case.needs == Some("sql_session"));
+    need_sql.map(|case| case.name).collect()
 }
 
 fn main() -> ExitCode {

@@ -130,8 +130,8 @@ fn to_record(sequence_nr: SequenceNr, event: &ChangeEvent) -> EventRecord {
 
 fn refused(id: &PersistenceId) -> Fault {
     let message = format!(
-        "the 'change-event-journal' has events of {id:?} that an event-sourced actor wrote, or that go beyond this revision; \
-         give the durable state another id, or reset the numbers of those events"
+        "the 'change-event-journal' has events of {id:?} that an event-sourced actor wrote: give the durable state another id; \
+         or events that go beyond this revision, because the state was removed: reset the numbers of those events"
     );
     Fault::refused(StorageErrorKind::Unsupported, message)
 }

@@ -124,8 +124,9 @@ async fn the_lock_of_another_process_does_not_stop_the_removal_for_good() {
     let options = place
         .options()
         .with_store(|store| store.with_delete_chunk_events(10));
+    // Shorter than the lock is held, and longer than a connection of the journal's own takes to be closed.
     let journal = place
-        .journal_with(options.with_busy_timeout(Duration::from_millis(1)))
+        .journal_with(options.with_busy_timeout(Duration::from_millis(100)))
         .await;
     delete_what_cannot_be_removed(&place, &journal).await;
     // From now on nothing but the lock is in the way.
