@@ -505,12 +505,32 @@ async fn set_up_once<C: Connector>(
     let may_create = auto_initialize;
     let mut open = connector.open(Role::SetUp { may_create }).await?;
     let connection = C::connection(&mut open);
-    // Of one moment: others may be making the tables.
     run::<C>(connection, C::Dialect::BEGIN_READING).await?;
-    if !component.is_current(connection).await? {
-        component.check_may_be_made(auto_initialize)?;
-    }
+    let look = component.is_current(connection).await;
+    let doubt = match look {
+        Ok(true) => None,
+        Ok(false) => {
+            component.check_may_be_made(auto_initialize)?;
+            None
+        }
+        // Not every database shows one moment: others may be making the tables, so it is looked at again under the lock.
+        Err(fault) if auto_initialize && fault.is_mismatch() => Some(fault),
+        Err(fault) => return Err(fault),
+    };
     run::<C>(connection, C::Dialect::COMMIT).await?;
+    let made = make_up_to_date(connector, component, connection).await;
+    match (made, doubt) {
+        // What cannot be written to says nothing new.
+        (Err(fault), Some(doubt)) if fault.is_refusal::<C::Dialect>() => Err(doubt),
+        (made, _) => made,
+    }
+}
+
+async fn make_up_to_date<C: Connector>(
+    connector: &C,
+    component: &Component<C::Dialect>,
+    connection: &mut ConnectionOf<C::Dialect>,
+) -> Result<(), Fault> {
     connector.prepare(connection).await?;
     run::<C>(connection, C::Dialect::BEGIN).await?;
     component.bring_up_to_date(connection).await?;

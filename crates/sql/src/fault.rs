@@ -130,6 +130,26 @@ impl Fault {
         }
     }
 
+    /// Whether the tables are not those of this version.
+    pub(crate) fn is_mismatch(&self) -> bool {
+        matches!(
+            self,
+            Fault::Refused {
+                kind: StorageErrorKind::SchemaMismatch,
+                ..
+            }
+        )
+    }
+
+    /// Whether the database lets nobody in, or nobody write.
+    pub(crate) fn is_refusal<D: Dialect>(&self) -> bool {
+        let kind = match self {
+            Fault::Refused { kind, .. } => Some(*kind),
+            fault => fault.reported().map(|error| D::meaning(error).kind),
+        };
+        kind == Some(StorageErrorKind::AccessDenied)
+    }
+
     /// Whether it is trouble with the database itself, whoever met it.
     pub(crate) fn is_of_the_store(&self) -> bool {
         match self {
