@@ -38,9 +38,9 @@ impl Site {
         let table = format!("tck_{}", WriterId::random().to_string().replace('-', ""));
         let counts = format!("{table}_counts");
         let site = Self {
-            states: subject.qualified(&table),
-            counts: subject.qualified(&counts),
-            values: subject.qualified(&format!("{table}_values")),
+            states: table.clone(),
+            counts,
+            values: format!("{table}_values"),
             table,
             subject,
         };

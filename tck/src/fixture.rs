@@ -89,11 +89,6 @@ pub trait StateStoreFixture: Send + Sync + 'static {
         Err("the fixture opens no state store with extensions".into())
     }
 
-    /// How a statement of an application names a table in a place, where its name alone does not do.
-    fn qualified(&self, _store: &Self::Store, table: &str) -> String {
-        table.to_owned()
-    }
-
     /// The cases that must show as ignored because of capabilities that are off.
     fn expected_ignored(&self) -> Vec<String> {
         Vec::new()

@@ -190,10 +190,6 @@ impl<F: StateStoreFixture> Place<dyn StateStore> for StateStorePlace<F> {
     ) -> Result<Arc<dyn StateStore>, BoxError> {
         self.fixture.open_with(&self.store, extensions).await
     }
-
-    fn qualified(&self, table: &str) -> String {
-        self.fixture.qualified(&self.store, table)
-    }
 }
 
 fn trial(prepared: Prepared, runtime: Handle, limit: Duration) -> Trial {

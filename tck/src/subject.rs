@@ -34,11 +34,6 @@ pub(crate) trait Place<S: ?Sized>: Send + Sync {
     async fn open_with(&self, _extensions: StateExtensions) -> Result<Arc<S>, BoxError> {
         Err("only state stores have extensions".into())
     }
-
-    /// How a statement names a table of the place.
-    fn qualified(&self, table: &str) -> String {
-        table.to_owned()
-    }
 }
 
 /// A store, opened and initialised.
@@ -75,11 +70,6 @@ impl<S: UnderTest + ?Sized> Subject<S> {
     /// Another instance on the same place, with what an application adds to it; not initialised yet.
     pub(crate) async fn open_with(&self, extensions: StateExtensions) -> Result<Arc<S>, Failure> {
         Ok(self.place.open_with(extensions).await?)
-    }
-
-    /// How a statement names a table of the place.
-    pub(crate) fn qualified(&self, table: &str) -> String {
-        self.place.qualified(table)
     }
 
     /// The store itself.

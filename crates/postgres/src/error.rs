@@ -70,6 +70,10 @@ fn meaning_of_code(code: &str) -> Meaning {
             Unsupported,
             "a text holds NUL, which PostgreSQL cannot store",
         ),
+        "22001" | "22003" => Meaning::new(
+            Unsupported,
+            "a value is too long or too high for its column",
+        ),
         "22P02" => Meaning::new(Unsupported, "a value is not what its column takes"),
         "XX001" | "XX002" => Meaning::new(Corrupt, DAMAGED),
         "26000" => Meaning::new(Backend, POOLER),

@@ -25,17 +25,18 @@ SELECT current_setting('server_version_num')::bigint, current_setting('server_en
        current_setting('fsync') = 'on'";
 
 /// Sets what must not depend on the server, the database or the role. Values: milliseconds of statement, lock and idle
-/// transaction; what a commit waits for, or NULL. Gives what a commit waits for now.
+/// transaction; what a commit waits for, or NULL; the schema. Gives what a commit waits for now.
 ///
 /// A plan is made once and kept, perhaps while the tables are empty: it must not read whole tables when they are large.
 /// Where the planner has no choice, its costs then are so high that it would compile each plan. Row security would
-/// leave rows out without a word; switched off, it is an error.
+/// leave rows out without a word; switched off, it is an error. The search path is for statements of the application, which
+/// may leave out the schema of the store; what the server itself has is found first all the same.
 pub(crate) const SET_SESSION: &str = "\
 SELECT set_config('synchronous_commit', COALESCE($4::text, current_setting('synchronous_commit')), false),
        set_config('statement_timeout', $1::text, false),
        set_config('lock_timeout', $2::text, false),
        set_config('idle_in_transaction_session_timeout', $3::text, false),
-       set_config('search_path', 'pg_catalog, pg_temp', false),
+       set_config('search_path', quote_ident($5::text) || ', pg_temp', false),
        set_config('default_transaction_isolation', 'read committed', false),
        set_config('row_security', 'off', false),
        set_config('client_min_messages', 'warning', false),

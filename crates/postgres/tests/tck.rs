@@ -82,10 +82,6 @@ impl StateStoreFixture for Direct {
         let store = PostgresStateStore::with_extensions(options, &extensions)?;
         Ok(Arc::new(store))
     }
-
-    fn qualified(&self, schema: &String, table: &str) -> String {
-        format!("\"{schema}\".\"{table}\"")
-    }
 }
 
 /// The tables are made beforehand, by what the plugin prints for that.
@@ -155,10 +151,6 @@ impl StateStoreFixture for Application {
     ) -> Result<Arc<dyn StateStore>, BoxError> {
         self.0.open_with(schema, extensions).await
     }
-
-    fn qualified(&self, schema: &String, table: &str) -> String {
-        self.0.qualified(schema, table)
-    }
 }
 
 /// Through the actors.
@@ -216,10 +208,6 @@ impl StateStoreFixture for Proxied {
         let store = self.0.open_with(schema, extensions).await?;
         let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
         Ok(Arc::new(proxy))
-    }
-
-    fn qualified(&self, schema: &String, table: &str) -> String {
-        self.0.qualified(schema, table)
     }
 }
 

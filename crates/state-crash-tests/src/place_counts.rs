@@ -1,7 +1,7 @@
 //! A change handler that counts the parcels of each place.
 
 use actix_persistence::decode_state;
-use actix_persistence::storage_api::{ChangeHandler, ExtensionError, Session, Sql, StateChange};
+use actix_persistence::storage_api::{ChangeHandler, ExtensionError, Session, StateChange};
 use async_trait::async_trait;
 
 use crate::parcel::Whereabouts;
@@ -20,19 +20,18 @@ impl ChangeHandler for PlaceCounts {
     ) -> Result<(), ExtensionError> {
         let parcel = change.persistence_id.as_str();
         let revision = i64::try_from(change.revision)?;
-        let moves = qualified(session, "moves");
-        let select = format!("SELECT place FROM {moves} WHERE parcel = $1 AND revision = $2");
+        let select = "SELECT place FROM moves WHERE parcel = $1 AND revision = $2";
         let values = [parcel.into(), (revision - 1).into()];
-        let before = session.select_one(Sql::assert_safe(select), values).await?;
+        let before = session.select_one(select, values).await?;
         let before: Option<i64> = match before {
             Some(row) => row.get("place")?,
             None => None,
         };
         let state = change.payload().map(decode_state::<Whereabouts>);
         let after = state.transpose()?.map(|state| state.place);
-        let insert = format!("INSERT INTO {moves} (parcel, revision, place) VALUES ($1, $2, $3)");
+        let insert = "INSERT INTO moves (parcel, revision, place) VALUES ($1, $2, $3)";
         let values = [parcel.into(), revision.into(), after.into()];
-        session.execute(Sql::assert_safe(insert), values).await?;
+        session.execute(insert, values).await?;
         let mut counted = [(before, -1), (after, 1)];
         // Two moves that lock the same places do so in the same order, or each would wait for the other.
         counted.sort_unstable();
@@ -46,20 +45,11 @@ impl ChangeHandler for PlaceCounts {
 }
 
 async fn count(session: &mut dyn Session, place: i64, by: i64) -> Result<(), ExtensionError> {
-    let counts = qualified(session, "place_counts");
-    let update = format!("UPDATE {counts} SET parcels = parcels + $1 WHERE place = $2");
+    let update = "UPDATE place_counts SET parcels = parcels + $1 WHERE place = $2";
     let values = [by.into(), place.into()];
-    let changed = session.execute(Sql::assert_safe(update), values).await?;
+    let changed = session.execute(update, values).await?;
     match changed {
         1 => Ok(()),
         _ => Err(format!("there is no place {place}").into()),
-    }
-}
-
-/// Connections to PostgreSQL search no schema of the application.
-fn qualified(session: &dyn Session, table: &str) -> String {
-    match session.database() {
-        "postgres" => format!("public.{table}"),
-        _ => table.to_owned(),
     }
 }

@@ -38,7 +38,8 @@ impl From<&'static str> for Sql {
 /// What they change is committed with what the store writes, or not at all. After an error the transaction can only end,
 /// without a commit. The methods that take any text and values are on `dyn Session`.
 ///
-/// On PostgreSQL a statement names tables with their schema, as `public.counts`: the connections search none.
+/// Tables whose schema a statement leaves out are those in the schema of the store, which on PostgreSQL its key `schema`
+/// names.
 #[async_trait]
 pub trait Session: Send {
     /// The database, by the name of its plugin: `sqlite`, `postgres` or `mysql`.

@@ -1,13 +1,12 @@
 //! How many posts there are, kept in step with them.
 
 use actix_persistence::{
-    ChangeHandler, ExtensionError, Persistence, Session, Sql, StateChange, decode_state,
+    ChangeHandler, ExtensionError, Persistence, Session, StateChange, decode_state,
 };
 use async_trait::async_trait;
 
 use crate::Post;
 use crate::session::in_session;
-use crate::tables::Tables;
 
 /// Counts drafts and published posts in the transaction that stores the post.
 pub struct Counts;
@@ -37,26 +36,25 @@ impl ChangeHandler for Counts {
             Some(_) => Some(DRAFT),
             None => None,
         };
-        let Tables { counted, count, .. } = Tables::on(session.database());
-        let sql = format!("SELECT counted_as FROM {counted} WHERE persistence_id = $1");
-        let before = session.select_one(Sql::assert_safe(sql), [id.into()]);
+        let sql = "SELECT counted_as FROM blog_counted WHERE persistence_id = $1";
+        let before = session.select_one(sql, [id.into()]);
         let before = before.await?.map(|row| row.get::<String>("counted_as"));
         let before = before.transpose()?;
         let before = before.as_deref();
         if before == after {
             return Ok(());
         }
-        let sql = format!("DELETE FROM {counted} WHERE persistence_id = $1");
-        session.execute(Sql::assert_safe(sql), [id.into()]).await?;
+        let sql = "DELETE FROM blog_counted WHERE persistence_id = $1";
+        session.execute(sql, [id.into()]).await?;
         if let Some(after) = after {
-            let sql = format!("INSERT INTO {counted} (persistence_id, counted_as) VALUES ($1, $2)");
+            let sql = "INSERT INTO blog_counted (persistence_id, counted_as) VALUES ($1, $2)";
             let values = [id.into(), after.into()];
-            session.execute(Sql::assert_safe(sql), values).await?;
+            session.execute(sql, values).await?;
         }
         let more = |kind| i64::from(after == Some(kind)) - i64::from(before == Some(kind));
-        let sql = format!("UPDATE {count} SET drafts = drafts + $1, published = published + $2");
+        let sql = "UPDATE blog_count SET drafts = drafts + $1, published = published + $2";
         let values = [more(DRAFT).into(), more(PUBLISHED).into()];
-        session.execute(Sql::assert_safe(sql), values).await?;
+        session.execute(sql, values).await?;
         Ok(())
     }
 }
@@ -71,9 +69,8 @@ impl ChangeHandler for Counts {
 pub async fn totals(persistence: &Persistence) -> anyhow::Result<Totals> {
     let reading = in_session(persistence, |session| {
         Box::pin(async move {
-            let Tables { count, .. } = Tables::on(session.database());
-            let sql = format!("SELECT drafts, published FROM {count}");
-            let row = session.select_one(Sql::assert_safe(sql), []).await?;
+            let sql = "SELECT drafts, published FROM blog_count";
+            let row = session.select_one(sql, []).await?;
             let row = row.ok_or("the table of counts has no row")?;
             Ok(Totals {
                 drafts: row.get("drafts")?,

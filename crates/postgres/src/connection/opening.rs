@@ -32,6 +32,7 @@ pub(crate) async fn set_up(
         // Between two statements there is only this crate; its task may have been suspended.
         .bind(milliseconds(server.client_timeout()))
         .bind(options.synchronous_commit.setting())
+        .bind(&options.schema)
         .persistent(false)
         .fetch_one(connection)
         .await?;
