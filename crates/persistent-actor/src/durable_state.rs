@@ -81,7 +81,8 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
 
     /// Under which id its state is stored; the same for every actor that the factory makes.
     ///
-    /// An id belongs to a durable state or to an event-sourced actor, never to both.
+    /// An id belongs to a durable state or to an event-sourced actor, never to both. Where both traits are in scope, ask
+    /// [`PersistentContext::persistence_id`] for it: they have a method of this name.
     fn persistence_id(&self) -> PersistenceId;
 
     /// Takes note of the state: the one place where it changes, called once it is stored, and at the recovery.

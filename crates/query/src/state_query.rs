@@ -82,7 +82,8 @@ impl StateQuery {
     /// Gives each id of an entity type and of these slices, both ends included, that changed since the offset, once, with
     /// the state it has now; and ends when there are no more.
     ///
-    /// From [`StateOffset::start`] on these are all states, and what is left of deleted ones.
+    /// From [`StateOffset::start`] on these are all states, and what is left of deleted ones; on PostgreSQL, without those
+    /// that changed since the oldest transaction of the server began that is still writing.
     /// What is stored while it reads may be given or not; an id that changes again meanwhile may come again.
     pub fn current_changes_by_slices<S: State>(
         &self,

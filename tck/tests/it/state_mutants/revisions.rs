@@ -12,6 +12,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "create_again_behind_a_tombstone_and_never_at_revision_1",
             "keep_states_over_a_restart",
+            "refuse_changes_with_events_unless_declared",
             "store_a_further_state_at_the_next_revision_only",
         ],
     )
@@ -54,6 +55,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "create_again_behind_a_tombstone_and_never_at_revision_1",
             "keep_states_over_a_restart",
             "keep_tombstones_over_a_restart",
+            "refuse_changes_with_events_unless_declared",
             "refuse_revision_0",
             "store_a_first_state_at_revision_1_only",
             "store_a_further_state_at_the_next_revision_only",
@@ -72,6 +74,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "create_again_behind_a_tombstone_and_never_at_revision_1",
             "keep_states_over_a_restart",
             "keep_tombstones_over_a_restart",
+            "refuse_changes_with_events_unless_declared",
             "refuse_revision_0",
             "store_a_first_state_at_revision_1_only",
             "store_a_further_state_at_the_next_revision_only",
@@ -83,6 +86,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<LooksAndThenWrites>,
         &[
             "count_every_stored_revision_of_many_writers",
+            "refuse_changes_with_events_unless_declared",
             "store_exactly_one_of_many_states_at_one_revision",
         ],
     ),
