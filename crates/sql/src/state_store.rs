@@ -215,13 +215,13 @@ impl<D: Dialect> SqlStateStore<D> {
         let row = StateRow::new(persistence_id, number, content, bound.values);
         let rule = self.rule();
         let handling = self.handling(entity);
-        let is_accompanied = handling.is_some() || event.is_some();
-        let more_time = handling.as_ref().map(|handling| handling.limit);
-        let more_time = is_accompanied.then(|| more_time.unwrap_or_default());
-        let journal = event
-            .is_some()
-            .then(|| self.change_events.clone())
-            .flatten();
+        let more_time = match (&handling, &event) {
+            (Some(handling), _) => Some(handling.limit),
+            (None, Some(_)) => Some(Duration::ZERO),
+            (None, None) => None,
+        };
+        // Zipped with the event below: without one the journal is not asked.
+        let journal = self.change_events.clone();
         let work = work_on::<D, _, _, _>(move |connection, (row, event): (StateRow, _)| {
             // Until the work is dropped, which is when it has ended.
             let _ = &turn;
