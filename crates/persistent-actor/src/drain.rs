@@ -1,4 +1,4 @@
-//! The live actors of one journal, told to stop.
+//! The live actors of one journal or state store, told to stop.
 
 use std::sync::Arc;
 

@@ -11,7 +11,8 @@ use crate::StartError;
 use crate::drain::{Drain, Drained};
 use crate::drain_signal::DrainSignal;
 
-/// The live ids of one journal: starting an id that is live is refused before any database is asked.
+/// The live ids of one journal, or of one state store and the journal that it tells of its changes: starting an id that is
+/// live is refused before any database is asked.
 #[derive(Clone, Debug, Default)]
 pub struct LiveIds(Arc<Mutex<Registry>>);
 

@@ -342,6 +342,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         self.connections
             .read(Operation::GetState, move |connection| {
                 Box::pin(async move {
+                    // The two need not be of one moment: a change with an event is checked again where it is stored.
                     if let Some(journal) = journal {
                         journal.check(connection, &id).await?;
                     }
