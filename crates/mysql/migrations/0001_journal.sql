@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS {tag_table} (
     KEY {tag_index} (tag, partition_nr, ordering)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- One row for each persistence id that was ever recovered in order to write; every number in it is only ever raised.
+-- One row for each persistence id that was ever written or taken over; every number in it is only ever raised.
 CREATE TABLE IF NOT EXISTS {metadata_table} (
     persistence_id VARBINARY(255) NOT NULL PRIMARY KEY,
     highest        BIGINT         NOT NULL, -- the number of the newest event ever stored

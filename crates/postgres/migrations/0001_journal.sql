@@ -37,7 +37,7 @@ CREATE TABLE {tag_table} (
 
 CREATE INDEX {tag_index} ON {tag_table} (tag, ordering, persistence_id, sequence_nr);
 
--- One row for each persistence id that was ever recovered in order to write; every number in it is only ever raised.
+-- One row for each persistence id that was ever written or taken over; every number in it is only ever raised.
 -- Each append updates `highest`, which is in no index, so that the new row fits on the page of the old one.
 CREATE TABLE {metadata_table} (
     persistence_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Operation, PersistenceId, SequenceConflict, SequenceNr,
+    AtomicWrite, EventRecord, Fence, Operation, PersistenceId, SequenceConflict, SequenceNr,
     StorageError, StorageErrorKind, WriteOutcome, WriterId, WriterPosition,
 };
 
@@ -23,8 +23,10 @@ pub struct Group {
 pub struct Head {
     /// Which.
     pub id: PersistenceId,
-    /// Its epoch; above 0.
+    /// Its epoch; 0 for one that nobody has taken over.
     pub epoch: i64,
+    /// Who takes it over, which raises its epoch by one; `None` if its writer holds it, at an epoch above 0.
+    pub taken_over_by: Option<WriterId>,
     /// The highest number that is stored.
     pub before: i64,
     /// The highest number afterwards.
@@ -40,6 +42,20 @@ pub struct EventRow {
     pub slice: u16,
     /// The event, with each of its tags once.
     pub event: EventRecord,
+}
+
+impl Head {
+    /// Its epoch afterwards.
+    pub fn epoch_afterwards(&self) -> i64 {
+        self.epoch + i64::from(self.taken_over_by.is_some())
+    }
+}
+
+impl Group {
+    /// Whether one of the ids is taken over.
+    pub fn takes_over(&self) -> bool {
+        self.heads.iter().any(|head| head.taken_over_by.is_some())
+    }
 }
 
 impl EventRow {
@@ -68,7 +84,8 @@ struct Planned {
 enum Chain {
     /// The one before is to be stored; the next must follow on it.
     Stored {
-        epoch: Epoch,
+        /// At which the next one must be.
+        fence: Fence,
         writer: WriterId,
         highest: SequenceNr,
         /// Where its head is; none if it lost already.
@@ -94,7 +111,7 @@ pub(crate) fn plan(
         let id = write.persistence_id().clone();
         let refused = WriterPosition {
             writer: write.writer(),
-            epoch: write.epoch(),
+            epoch: write.fence().expected(),
             sequence_nr: write.lowest_sequence_nr(),
         };
         let (outcome, chain) = match chains.get(&id) {
@@ -108,17 +125,17 @@ pub(crate) fn plan(
                 (WriteOutcome::Rejected(error), Chain::Broken)
             }
             Some(&Chain::Stored {
-                epoch,
+                fence,
                 writer,
                 highest,
                 ..
-            }) if write.epoch() != epoch
+            }) if write.fence() != fence
                 || write.lowest_sequence_nr() != highest + 1
                 || to_integer(write.highest_sequence_nr()).is_none() =>
             {
                 let stored = WriterPosition {
                     writer,
-                    epoch,
+                    epoch: fence.expected(),
                     sequence_nr: highest,
                 };
                 let conflict = conflict(&id, refused, stored);
@@ -187,19 +204,28 @@ impl Plan {
 
 fn stored(write: &AtomicWrite, head: Option<usize>) -> Chain {
     Chain::Stored {
-        epoch: write.epoch(),
+        fence: write.fence().once_stored(),
         writer: write.writer(),
         highest: write.highest_sequence_nr(),
         head,
     }
 }
 
-/// None for what cannot be there: an epoch that no recovery gives, a number that has no place in a database.
+/// None for what cannot be there: an epoch that nobody holds, a number that has no place in a database.
 fn head_of(write: &AtomicWrite) -> Option<Head> {
     let last = to_integer(write.highest_sequence_nr())?;
+    let fence = write.fence();
+    let taken_over_by = match fence {
+        Fence::Holds(0) => return None,
+        Fence::Holds(_) => None,
+        Fence::TakesOver { .. } => Some(write.writer()),
+    };
+    // It must have a place in the database, too.
+    to_integer(fence.afterwards())?;
     Some(Head {
         id: write.persistence_id().clone(),
-        epoch: to_integer(write.epoch()).filter(|&epoch| epoch > 0)?,
+        epoch: to_integer(fence.expected())?,
+        taken_over_by,
         before: to_bound(write.lowest_sequence_nr()) - 1,
         last,
     })

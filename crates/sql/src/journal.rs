@@ -8,21 +8,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, Roles, SequenceNr,
-    StorageError, WriteOutcome, WriterId, WriterPosition,
+    AtomicWrite, EventDeletion, EventRecord, Journal, JournalCapabilities, Operation, PageLimit,
+    PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, Roles,
+    SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
 use crate::connection::Connections;
 use crate::group::plan;
 use crate::refusal;
-use crate::row::{get_number, get_writer};
+use crate::row::{get_integer, get_number, get_writer};
 use crate::schema::Component;
 use crate::turns::Turns;
 use crate::values::Values;
 use crate::{
-    ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Names, Portable,
+    ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Names, Portable, RowOf,
     Settings,
 };
 
@@ -172,6 +172,23 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         self.purger.resume().await
     }
 
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        let sql = self.statements.head.clone();
+        let mut values = Values::<D>::with_capacity(1);
+        values.id(persistence_id);
+        self.connections
+            .read(Operation::ReadHead, move |connection| {
+                Box::pin(async move {
+                    let rows = D::Database::fetch_all(connection, sql, values.into_arguments());
+                    rows.await?
+                        .first()
+                        .map_or(Ok(StreamHead::default()), head_of::<D>)
+                })
+            })
+            .await
+            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+    }
+
     async fn recover(
         &self,
         persistence_id: &PersistenceId,
@@ -268,7 +285,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let statements = Arc::clone(&self.statements);
         let chunk = self.options.store().delete_chunk_events as u64;
@@ -280,14 +297,24 @@ impl<D: Dialect> Journal for SqlJournal<D> {
                 move |connection, id| {
                     let statements = Arc::clone(&statements);
                     Box::pin(async move {
+                        if let Some(epoch) = deletion.epoch {
+                            delete::check_epoch::<D>(connection, &statements, &id, epoch).await?;
+                        }
+                        let to = deletion.to;
                         delete::delete_to::<D>(connection, &statements, &id, to, chunk).await
                     })
                 },
             )
-            .await
-            .map_err(|error| error.with_persistence_id(persistence_id.clone()))?;
-        if left {
-            self.purger.start();
+            .await;
+        match left {
+            Ok(true) => self.purger.start(),
+            Ok(false) => {}
+            Err(error) if error.kind() == StorageErrorKind::SequenceConflict => {
+                let id = persistence_id.clone();
+                let stored = self.positions(vec![id.clone()]).await[&id];
+                return Err(StorageError::deletion_conflict(id, deletion, stored));
+            }
+            Err(error) => return Err(error.with_persistence_id(persistence_id.clone())),
         }
         Ok(())
     }
@@ -329,6 +356,16 @@ impl<D: Dialect> fmt::Debug for SqlJournal<D> {
             .field("options", &self.options)
             .finish_non_exhaustive()
     }
+}
+
+fn head_of<D: Dialect>(row: &RowOf<D>) -> Result<StreamHead, Fault> {
+    let epoch = get_integer::<D>(row, 2)?;
+    Ok(StreamHead {
+        highest_sequence_nr: get_number::<D>(row, 0)?,
+        deleted_to: get_number::<D>(row, 1)?,
+        epoch: u64::try_from(epoch).unwrap_or(0),
+        holds_changes: epoch < 0,
+    })
 }
 
 async fn find_positions<D: Dialect>(

@@ -9,6 +9,11 @@ use sqlx::SqlStr;
 pub struct JournalStatements {
     /// The highest number ever stored of one id. Values: id. Gives one row.
     pub highest: SqlStr,
+    /// Where an id stands. Values: id. Gives one row, as of one moment: highest number ever stored, deleted_to, epoch, 0
+    /// for an id nobody has taken over.
+    pub head: SqlStr,
+    /// The epoch of an id, which is locked. Values: id. Gives no row for an id never seen.
+    pub lock_epoch: SqlStr,
     /// Who holds an id. Values: id. Gives: epoch, writer, highest; no row for an id never seen.
     pub position: SqlStr,
     /// Raises what is deleted to the lower one of a number and the highest, never lowers it, and makes sure that the

@@ -53,7 +53,7 @@ pub use event_record::EventRecord;
 pub use outcome::WriteOutcome;
 pub use payload::Payload;
 pub use persistence_id::{InvalidPersistenceId, PersistenceId};
-pub use recovery::{Recovered, RecoveryRequest};
+pub use recovery::{EventDeletion, Fence, Recovered, RecoveryRequest, StreamHead};
 pub use replay::{PageLimit, ReplayPage, ReplayRange};
 pub use reset_progress::ResetProgress;
 pub use revision::Revision;

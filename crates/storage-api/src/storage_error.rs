@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Epoch, PersistenceId, Revision, SequenceNr, WriterId};
+use crate::{Epoch, EventDeletion, PersistenceId, Revision, SequenceNr, WriterId};
 
 /// A failed call of a store: what kind, what is certain about its effect, which operation, of which id, and why.
 ///
@@ -113,6 +113,7 @@ pub enum Operation {
     Recover,
     WriteMessages,
     ReplayMessages,
+    ReadHead,
     ReadHighestSequenceNr,
     DeleteMessagesTo,
     Reset,
@@ -136,6 +137,7 @@ impl Operation {
         !matches!(
             self,
             Operation::ReplayMessages
+                | Operation::ReadHead
                 | Operation::ReadHighestSequenceNr
                 | Operation::LoadSnapshot
                 | Operation::GetState
@@ -151,6 +153,7 @@ impl Operation {
             Operation::Recover => "take over the journal",
             Operation::WriteMessages => "write events",
             Operation::ReplayMessages => "replay events",
+            Operation::ReadHead => "look at the journal",
             Operation::ReadHighestSequenceNr => "read the highest sequence number",
             Operation::DeleteMessagesTo => "delete events",
             Operation::Reset => "reset the sequence numbers",
@@ -179,18 +182,19 @@ impl fmt::Display for Operation {
 /// A writer and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriterPosition {
-    /// The incarnation; [`WriterId::NIL`] if the store knows none.
+    /// The incarnation; [`WriterId::NIL`] if it is not known.
     pub writer: WriterId,
-    /// Its epoch.
+    /// Its epoch, or the one that it wanted to take the id over from.
     pub epoch: Epoch,
-    /// For the refused writer the first number it wanted to write, for the stored one the highest number.
+    /// For the refused writer the first number it wanted to write, or the last it wanted to delete; for the stored one
+    /// the highest number.
     pub sequence_nr: SequenceNr,
 }
 
 /// Two writers of one id: the source of every error of kind [`StorageErrorKind::SequenceConflict`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "writer {} with epoch {} wanted to write sequence number {}, but the store is at {} by writer {} with epoch {}",
+    "writer {} with epoch {} came with sequence number {}, but the store is at {} by writer {} with epoch {}",
     refused.writer, refused.epoch, refused.sequence_nr, stored.sequence_nr, stored.writer, stored.epoch
 )]
 pub struct SequenceConflict {
@@ -231,6 +235,26 @@ impl StorageError {
             .not_stored()
             .with_persistence_id(persistence_id)
             .with_source(conflict)
+    }
+
+    /// The refusal of a delete by whoever has lost the id since, or never had it.
+    pub fn deletion_conflict(
+        persistence_id: PersistenceId,
+        deletion: EventDeletion,
+        stored: WriterPosition,
+    ) -> Self {
+        let refused = WriterPosition {
+            writer: WriterId::NIL,
+            epoch: deletion.epoch.unwrap_or(0),
+            sequence_nr: deletion.to,
+        };
+        Self::new(
+            StorageErrorKind::SequenceConflict,
+            Operation::DeleteMessagesTo,
+        )
+        .not_stored()
+        .with_persistence_id(persistence_id)
+        .with_source(SequenceConflict { refused, stored })
     }
 
     /// The refusal of a write or delete of a state at a revision that does not follow on the stored one.

@@ -6,7 +6,7 @@ mod numbering;
 use std::collections::{HashMap, HashSet};
 
 use actix_persistence_sql::{ConnectionOf, Fault, Group, Head, Values, get_integer, get_key};
-use actix_persistence_storage_api::PersistenceId;
+use actix_persistence_storage_api::{PersistenceId, WriterId};
 use sqlx::{Executor, MySqlConnection};
 
 use crate::Mysql;
@@ -37,11 +37,22 @@ pub(crate) async fn append(
     Ok(losers)
 }
 
-/// Raises the highest numbers, and tells whether all of them were as expected.
+/// Raises the highest numbers, and tells whether all of them were as expected, and the epochs.
 async fn raise(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     heads: &[Head],
+) -> Result<bool, Fault> {
+    let (held, taken): (Vec<_>, Vec<_>) =
+        heads.iter().partition(|head| head.taken_over_by.is_none());
+    Ok(raise_held(connection, queries, &held).await?
+        && take_over(connection, queries, &taken).await?)
+}
+
+async fn raise_held(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    heads: &[&Head],
 ) -> Result<bool, Fault> {
     let mut rest = heads;
     for size in chunk_sizes(heads.len()) {
@@ -65,6 +76,58 @@ async fn raise(
     Ok(true)
 }
 
+/// Takes ids over, and tells whether all of them stood as expected.
+async fn take_over(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    heads: &[&Head],
+) -> Result<bool, Fault> {
+    know(connection, queries, heads).await?;
+    let mut rest = heads;
+    for size in chunk_sizes(heads.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Mysql>::with_capacity(5 * size);
+        for head in chunk {
+            values.id(&head.id);
+            values.integer(head.epoch);
+            values.integer(head.before);
+            values.integer(head.last);
+            values.writer(head.taken_over_by.unwrap_or(WriterId::NIL));
+        }
+        let sql = queries.take_over.of(size);
+        let done = sqlx::query_with(sql, values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+        if done.rows_affected() != size as u64 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Makes sure that there are rows that know the highest numbers, and locks them.
+async fn know(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    heads: &[&Head],
+) -> Result<(), Fault> {
+    let mut rest = heads;
+    for size in chunk_sizes(heads.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Mysql>::with_capacity(2 * size);
+        for head in chunk {
+            values.id(&head.id);
+            values.id(&head.id);
+        }
+        sqlx::query_with(queries.know.of(size), values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
 async fn begin_again(connection: &mut ConnectionOf<Mysql>) -> Result<(), Fault> {
     for sql in [ROLLBACK, BEGIN] {
         connection.execute(sqlx::raw_sql(sql)).await?;
@@ -78,6 +141,13 @@ async fn take_losers(
     queries: &JournalQueries,
     group: &mut Group,
 ) -> Result<Vec<PersistenceId>, Fault> {
+    // A row that is not there cannot be locked, and whoever makes it meanwhile would win.
+    let taken: Vec<_> = group
+        .heads
+        .iter()
+        .filter(|head| head.taken_over_by.is_some())
+        .collect();
+    know(connection, queries, &taken).await?;
     let mut found = HashMap::with_capacity(group.heads.len());
     let mut rest = group.heads.as_slice();
     for size in chunk_sizes(group.heads.len()) {

@@ -15,6 +15,11 @@ pub struct JournalQueries {
     /// Raises the highest numbers of ids whose epoch and highest number are as expected. Values: id, highest afterwards
     /// and before, epoch. Counts 2 for each that was raised, and 1 for each other.
     pub(crate) raise_highest: RowsStatement,
+    /// Makes sure that ids have a row that knows their highest number, and locks it. Values: id, id again.
+    pub(crate) know: RowsStatement,
+    /// Takes over ids whose epoch and highest number are as expected. Values: id, epoch, highest before and afterwards,
+    /// writer. Counts those that were taken over.
+    pub(crate) take_over: RowsStatement,
     /// Locks ids. Values: ids. Gives: id, epoch, highest.
     pub(crate) lock: RowsStatement,
     /// Numbers events of one partition. Values: how many, partition. What it gives as id of an insert is the newest
@@ -66,6 +71,26 @@ VALUES {rows}
 ON DUPLICATE KEY UPDATE
     highest = IF(epoch = VALUES(epoch) AND highest = VALUES(deleted_to), VALUES(highest), highest)";
 
+/// Other tools may have put events there that the row does not know.
+const KNOW: &str = "\
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+VALUES {rows}
+ON DUPLICATE KEY UPDATE highest = GREATEST(highest, VALUES(highest))";
+
+const KNOWN_ROW: &str = "\
+(?, COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = ?
+              ORDER BY e.sequence_nr DESC LIMIT 1), 0), 0, 0, 0, '')";
+
+/// Slower than an upsert, whose changes see each other, so that it cannot change both numbers on one condition; but once
+/// in the life of an incarnation.
+const TAKE_OVER: &str = "\
+UPDATE {metadata_table} AS m
+JOIN ({rows}) AS v ON m.persistence_id = v.id
+SET m.highest = v.after, m.epoch = m.epoch + 1, m.writer_uuid = v.writer
+WHERE m.epoch = v.epoch AND m.highest = v.prior";
+
+const TAKEN_ROW: &str = "SELECT ? AS id, ? AS epoch, ? AS prior, ? AS after, ? AS writer";
+
 const LOCK: &str = "\
 SELECT persistence_id, epoch, highest FROM {metadata_table} WHERE persistence_id IN ({rows})
 ORDER BY persistence_id FOR UPDATE";
@@ -103,6 +128,17 @@ WHERE persistence_id = ? AND sequence_nr BETWEEN ? AND ? ORDER BY sequence_nr, t
 
 /// `LIMIT` keeps the server from merging what is given with what it is given to: MariaDB 10.11 does not know the columns any
 /// more when such a statement runs again.
+const HEAD: &str = "\
+SELECT GREATEST(COALESCE(m.highest, 0),
+                COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = given.id
+                          ORDER BY e.sequence_nr DESC LIMIT 1), 0)),
+       COALESCE(m.deleted_to, 0), COALESCE(m.epoch, 0)
+FROM (SELECT ? AS id LIMIT 1) AS given
+LEFT JOIN {metadata_table} AS m ON m.persistence_id = given.id";
+
+const LOCK_EPOCH: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ? FOR UPDATE";
+
+/// `LIMIT` as in `HEAD`.
 const HIGHEST: &str = "\
 SELECT GREATEST(
     COALESCE((SELECT m.highest FROM {metadata_table} AS m WHERE m.persistence_id = given.id), 0),
@@ -183,6 +219,8 @@ impl JournalQueries {
             recover: rows(RECOVER, RECOVERED_ROW),
             recovered: rows(RECOVERED, "?"),
             raise_highest: rows(RAISE_HIGHEST, "(?, ?, ?, 0, ?, '')"),
+            know: rows(KNOW, KNOWN_ROW),
+            take_over: RowsStatement::separated(TAKE_OVER, TAKEN_ROW, " UNION ALL ", names),
             lock: rows(LOCK, "?"),
             number_one: names.fill(NUMBER_ONE),
             number_many: of_partitions(NUMBER_MANY),
@@ -199,6 +237,8 @@ impl JournalQueries {
 /// The statements that every journal has.
 pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
     JournalStatements {
+        head: names.fill(HEAD),
+        lock_epoch: names.fill(LOCK_EPOCH),
         highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),

@@ -13,6 +13,10 @@ pub struct PostgresQueries {
     pub(crate) append: SqlStr,
     /// The same with tags.
     pub(crate) append_with_tags: SqlStr,
+    /// The same as `append` where some of the ids are taken over: at the end come the writers, NULL for who holds its id.
+    pub(crate) append_and_take_over: SqlStr,
+    /// The same with tags, which come before the writers.
+    pub(crate) append_with_tags_and_take_over: SqlStr,
     /// A page of events. Values: id, lowest and highest number, one more than the most events, the most bytes.
     pub(crate) page: SqlStr,
     /// The tags of events. Values: id, lowest and highest number. Gives: number, tag.
@@ -36,13 +40,44 @@ RETURNING m.persistence_id, m.highest, m.deleted_to, m.epoch";
 /// The update is the fence: it finds the ids whose epoch and highest number are what the writer knows, waits for who
 /// holds one of them, and looks again then. `IS TRUE` keeps the filter what it says, a look into a hash table; as a
 /// join it would depend on how many rows the planner expects.
-const APPEND: &str = "\
+const FENCE: &str = "\
 WITH fenced AS (
     UPDATE {metadata_table} AS m SET highest = h.last
     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS h (id, epoch, before, last)
     WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND m.highest = h.before
     RETURNING m.persistence_id
-), stored AS (
+)";
+
+/// The fence where ids are taken over: a row that is not there yet is made, and whoever comes second with it loses.
+/// Other tools may have put events there that the row does not know.
+const FENCE_THAT_TAKES_OVER: &str = "\
+WITH heads AS (
+    SELECT h.id, h.epoch, h.before, h.last, h.writer,
+           COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = h.id), 0) AS seen
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], {writers}::bytea[])
+        AS h (id, epoch, before, last, writer)
+), raised AS (
+    UPDATE {metadata_table} AS m
+    SET highest = h.last,
+        epoch = CASE WHEN h.writer IS NULL THEN m.epoch ELSE m.epoch + 1 END,
+        writer_uuid = COALESCE(h.writer, m.writer_uuid)
+    FROM heads AS h
+    WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND GREATEST(m.highest, h.seen) = h.before
+    RETURNING m.persistence_id
+), made AS (
+    INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+    SELECT h.id, h.last, 0, 0, 1, h.writer
+    FROM heads AS h
+    WHERE h.writer IS NOT NULL AND h.epoch = 0 AND h.seen = h.before
+      AND NOT EXISTS (SELECT FROM {metadata_table} AS m WHERE m.persistence_id = h.id)
+    ON CONFLICT (persistence_id) DO NOTHING
+    RETURNING persistence_id
+), fenced AS (
+    SELECT persistence_id FROM raised UNION ALL SELECT persistence_id FROM made
+)";
+
+const STORED: &str = "\
+, stored AS (
     INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
         event_manifest, adapter_manifest, tag_count, payload, metadata_serializer_id, metadata_manifest,
         metadata_payload)
@@ -87,6 +122,16 @@ ORDER BY e.sequence_nr";
 
 const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr BETWEEN $2 AND $3";
+
+const HEAD: &str = "\
+SELECT GREATEST(COALESCE(m.highest, 0),
+                COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = given.id), 0)),
+       COALESCE(m.deleted_to, 0), COALESCE(m.epoch, 0)
+FROM (SELECT $1::text AS id) AS given
+LEFT JOIN {metadata_table} AS m ON m.persistence_id = given.id";
+
+const LOCK_EPOCH: &str = "\
+SELECT epoch FROM {metadata_table} WHERE persistence_id = $1::text FOR UPDATE";
 
 const HIGHEST: &str = "\
 SELECT GREATEST(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = $1::text), 0),
@@ -142,11 +187,19 @@ SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = decode(repeat('00'
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = $1::text AND purged_to = highest";
 
+/// The writers are the last values.
+fn taking_over(writers: &str) -> String {
+    FENCE_THAT_TAKES_OVER.replace("{writers}", writers)
+}
+
 pub(crate) fn queries(names: &Names) -> PostgresQueries {
     PostgresQueries {
         recover: names.fill(RECOVER),
-        append: names.fill(&[APPEND, LOSERS].concat()),
-        append_with_tags: names.fill(&[APPEND, TAGGED, LOSERS].concat()),
+        append: names.fill(&[FENCE, STORED, LOSERS].concat()),
+        append_with_tags: names.fill(&[FENCE, STORED, TAGGED, LOSERS].concat()),
+        append_and_take_over: names.fill(&[&taking_over("$18"), STORED, LOSERS].concat()),
+        append_with_tags_and_take_over: names
+            .fill(&[&taking_over("$22"), STORED, TAGGED, LOSERS].concat()),
         page: names.fill(PAGE),
         tags: names.fill(TAGS),
     }
@@ -154,6 +207,8 @@ pub(crate) fn queries(names: &Names) -> PostgresQueries {
 
 pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
     JournalStatements {
+        head: names.fill(HEAD),
+        lock_epoch: names.fill(LOCK_EPOCH),
         highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),

@@ -1,11 +1,32 @@
 //! Deleting events: raising what is deleted, then removing rows in chunks.
 
-use actix_persistence_storage_api::{PersistenceId, ResetProgress, SequenceNr};
+use actix_persistence_storage_api::{
+    Epoch, PersistenceId, ResetProgress, SequenceNr, StorageErrorKind,
+};
 use sqlx::SqlStr;
 
-use crate::row::{get_key, get_number};
+use crate::row::{get_integer, get_key, get_number};
 use crate::values::{Values, to_bound};
 use crate::{ConnectionOf, Dialect, Fault, JournalStatements, Portable, RowOf};
+
+/// Fails unless the id still has the epoch of whoever deletes; it keeps it until the transaction of the caller ends.
+pub(super) async fn check_epoch<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &JournalStatements,
+    id: &PersistenceId,
+    epoch: Epoch,
+) -> Result<(), Fault> {
+    let mut values = Values::<D>::with_capacity(1);
+    values.id(id);
+    let sql = statements.lock_epoch.clone();
+    let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+    let stored = rows.first().map_or(Ok(0), |row| get_integer::<D>(row, 0))?;
+    if u64::try_from(stored).is_ok_and(|stored| stored == epoch) {
+        return Ok(());
+    }
+    let message = format!("epoch {epoch} of who deletes is over, the id has epoch {stored}");
+    Err(Fault::refused(StorageErrorKind::SequenceConflict, message))
+}
 
 /// Hides the events up to `to` and removes the first `chunk` rows, in the transaction of the caller.
 ///

@@ -13,6 +13,8 @@ pub struct JournalQueries {
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
     /// Gives the id of each that differs.
     pub(crate) check_fence: RowsStatement,
+    /// Notes who takes ids over. Values: id, highest number before, epoch afterwards, writer.
+    pub(crate) take_over: RowsStatement,
     /// Stores events without metadata. Values: id, number, slice, timestamp, writer, serializer, manifest, adapter
     /// manifest, payload.
     pub(crate) insert_events: RowsStatement,
@@ -29,6 +31,8 @@ pub struct JournalQueries {
 /// The statements of one journal that every database has.
 pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
     JournalStatements {
+        head: names.fill(HEAD),
+        lock_epoch: names.fill(LOCK_EPOCH),
         highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
@@ -65,10 +69,20 @@ const CHECK_FENCE: &str = "\
 SELECT v.column1
 FROM (VALUES {rows}) AS v
 LEFT JOIN {metadata_table} AS m ON m.persistence_id = v.column1
-WHERE m.epoch IS NOT v.column2
+WHERE COALESCE(m.epoch, 0) IS NOT v.column2
    OR MAX(COALESCE(m.highest, 0),
           COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0))
       IS NOT v.column3";
+
+const TAKE_OVER: &str = "\
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+SELECT v.column1, v.column2, 0, 0, v.column3, v.column4
+FROM (VALUES {rows}) AS v
+WHERE true
+ON CONFLICT (persistence_id) DO UPDATE SET
+    highest = MAX(highest, excluded.highest),
+    epoch = excluded.epoch,
+    writer_uuid = excluded.writer_uuid";
 
 const INSERT_EVENTS: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
@@ -87,6 +101,16 @@ FROM (VALUES {rows}) AS v
 CROSS JOIN {event_table} AS e ON e.persistence_id = v.column1 AND e.sequence_nr = v.column2
 WHERE true
 ON CONFLICT (tag, ordering) DO NOTHING";
+
+const HEAD: &str = "\
+SELECT MAX(COALESCE(m.highest, 0),
+           COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0)),
+       COALESCE(m.deleted_to, 0), COALESCE(m.epoch, 0)
+FROM (VALUES (?1)) AS v
+LEFT JOIN {metadata_table} AS m ON m.persistence_id = v.column1";
+
+/// The transaction has the write lock already.
+const LOCK_EPOCH: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ?1";
 
 const HIGHEST: &str = "\
 SELECT MAX(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = ?1), 0),
@@ -192,6 +216,7 @@ impl JournalQueries {
         Self {
             recover: rows(RECOVER, 2),
             check_fence: rows(CHECK_FENCE, 3),
+            take_over: rows(TAKE_OVER, 4),
             insert_events: rows(INSERT_EVENTS, 9),
             insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, 12),
             insert_tags: rows(INSERT_TAGS, 3),
