@@ -5,8 +5,8 @@ use std::io;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
+    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StreamHead,
     WriteOutcome, WriterId,
 };
 use actix_persistence_store_actor::StoreThread;
@@ -78,6 +78,10 @@ fn shares(writes: Vec<AtomicWrite>) -> Vec<Share> {
 impl Journal for JournalProxy {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.handle.ready().await
+    }
+
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.handle.read_head(persistence_id.clone()).await
     }
 
     async fn recover(
@@ -155,10 +159,10 @@ impl Journal for JournalProxy {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         self.handle
-            .delete_messages_to(persistence_id.clone(), to)
+            .delete_messages_to(persistence_id.clone(), deletion)
             .await
     }
 

@@ -26,9 +26,9 @@ use actix::{
     ActorContext, ActorFuture, ActorState, Addr, AsyncContext, Handler, Message, SpawnHandle,
     StreamHandler, WeakAddr,
 };
+use actix_persistence_journal_actor::Standing;
 use actix_persistence_storage_api::{
-    Epoch, Operation, PersistenceId, Recovered, SequenceNr, StorageError, StorageErrorKind,
-    WriterId,
+    Fence, Operation, PersistenceId, SequenceNr, StorageError, StorageErrorKind, WriterId,
 };
 use futures_util::future::OptionFuture;
 use futures_util::{Stream, join};
@@ -83,7 +83,10 @@ pub struct PersistentContext<A: PersistentActor> {
     stash: StashRef<A>,
     address: WeakAddr<A>,
     writer: WriterId,
-    epoch: Epoch,
+    /// What the next write carries.
+    pub(crate) fence: Fence,
+    /// The highest event that was deleted when the recovery began.
+    deleted_to: SequenceNr,
     /// The last number known to be used; the next event gets the one after it.
     used_sequence_nr: SequenceNr,
     event_manifest: Manifest,
@@ -117,7 +120,8 @@ impl<A: PersistentActor> PersistentContext<A> {
             stash,
             address,
             writer,
-            epoch: 0,
+            fence: Fence::TakesOver { from: 0 },
+            deleted_to: 0,
             used_sequence_nr: 0,
             event_manifest: Manifest::new(A::Event::MANIFEST, A::Event::VERSION),
         }
@@ -346,9 +350,10 @@ impl<A: PersistentActor> PersistentContext<A> {
         !self.recovering
     }
 
-    pub(crate) fn taken_over(&mut self, recovered: Recovered) {
-        self.epoch = recovered.epoch;
-        self.used_sequence_nr = recovered.highest_sequence_nr;
+    pub(crate) fn stands_at(&mut self, standing: Standing) {
+        self.fence = standing.fence;
+        self.deleted_to = standing.deleted_to;
+        self.used_sequence_nr = standing.highest_sequence_nr;
     }
 
     pub(crate) fn recovery_completed(&mut self) {

@@ -1,5 +1,6 @@
 //! Keeps an actor alive: one incarnation after the other behind the same address.
 
+mod contention;
 mod draining;
 mod incarnation;
 pub(crate) mod mailbox;
@@ -13,13 +14,14 @@ use actix_persistence_storage_api::{BackOff, PersistenceId};
 use tokio::time::{Instant, Sleep};
 
 use crate::drain_signal::Urgency;
+use crate::driver::contention::Contention;
 use crate::driver::incarnation::{Exit, Failure, Incarnation};
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::live_ids::Registration;
 use crate::panics::caught;
-use crate::{BackOffSettings, PersistentActor, RecoveryError, StashPolicy};
+use crate::{BackOffSettings, OnConflict, PersistentActor, RecoveryError, StashPolicy};
 
 /// The task behind the address of a persistent actor: ends with it.
 pub(crate) struct Driver<A: PersistentActor, F> {
@@ -32,6 +34,12 @@ pub(crate) struct Driver<A: PersistentActor, F> {
     address: WeakAddr<A>,
     back_off: BackOffSettings,
     delays: BackOff,
+    /// How long the next incarnation waits while writers get into each other's way.
+    contention: Contention,
+    /// Whether the delay was cut short because everything stops.
+    hurried: bool,
+    /// Whether the last actor lived by timers, streams or futures of its own; the first one may until it is recovered.
+    lived_by_itself: bool,
 }
 
 enum Stage<A: PersistentActor> {
@@ -40,6 +48,8 @@ enum Stage<A: PersistentActor> {
         until: Pin<Box<Sleep>>,
         /// Whether messages that arrive meanwhile are refused instead of kept.
         refusing: bool,
+        /// Whether nobody needs another incarnation before a message is there.
+        until_asked: bool,
     },
 }
 
@@ -84,6 +94,9 @@ where
             environment,
             registration,
             address,
+            contention: Contention::default(),
+            hurried: false,
+            lived_by_itself: true,
         }
     }
 
@@ -91,6 +104,10 @@ where
     fn back_off(&mut self, failure: Failure, cx: &mut Context<'_>) -> bool {
         if failure.was_stopping {
             return false;
+        }
+        self.lived_by_itself = failure.lived_by_itself.unwrap_or(self.lived_by_itself);
+        if failure.is_contention {
+            return self.give_way(&failure);
         }
         let settings = &self.back_off;
         if failure
@@ -126,6 +143,24 @@ where
             until: Box::pin(tokio::time::sleep_until(Instant::now() + delay)),
             // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
             refusing: failure.is_lasting,
+            until_asked: false,
+        });
+        true
+    }
+
+    /// Lets the other writer go on: nothing is broken, the actor was out of date. Gives whether there will be another
+    /// incarnation.
+    fn give_way(&mut self, failure: &Failure) -> bool {
+        if failure.is_conflict && self.back_off.on_conflict == OnConflict::Stop {
+            return false;
+        }
+        // What the actor had put aside is for the next one to decide about.
+        self.mailbox.stash().borrow_mut().take_back_everything();
+        let delay = self.contention.next_delay(failure.has_stored);
+        self.leave_for(Stage::BackingOff {
+            until: Box::pin(tokio::time::sleep_until(Instant::now() + delay)),
+            refusing: false,
+            until_asked: failure.is_conflict && !self.lived_by_itself,
         });
         true
     }
@@ -236,10 +271,14 @@ where
                         Exit::Failed(failure) => failure,
                     }
                 }
-                Stage::BackingOff { .. } if urgency != Urgency::None => {
+                Stage::BackingOff { .. } if urgency == Urgency::End => {
                     return Poll::Ready(Ended::Failed);
                 }
-                Stage::BackingOff { until, refusing } => {
+                Stage::BackingOff {
+                    until,
+                    refusing,
+                    until_asked,
+                } => {
                     if *refusing {
                         self.mailbox.close_waiting(cx);
                     } else {
@@ -247,8 +286,16 @@ where
                         // It has failed already.
                         self.mailbox.stash().borrow_mut().take_overflowed();
                     }
-                    if self.mailbox.is_abandoned(cx) {
+                    let lives_by_itself = self.lived_by_itself && urgency == Urgency::None;
+                    if !lives_by_itself && self.mailbox.is_abandoned(cx) {
+                        tracing::info!(
+                            persistence_id = %self.persistence_id,
+                            "the actor is not rebuilt: nothing waits for it, and nobody can reach it"
+                        );
                         return Poll::Ready(Ended::Stopped);
+                    }
+                    if *until_asked && !self.mailbox.has_waiting() {
+                        return Poll::Pending;
                     }
                     ready!(until.as_mut().poll(cx));
                     match self.rebuild() {
@@ -257,8 +304,7 @@ where
                     }
                 }
             };
-            // Nobody waits for a delay when everything stops.
-            if urgency != Urgency::None || !self.back_off(failure, cx) {
+            if urgency == Urgency::End || !self.back_off(failure, cx) {
                 return Poll::Ready(Ended::Failed);
             }
         }

@@ -9,11 +9,14 @@ use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::BackOff;
 
+use crate::conflict_log::ConflictLog;
 use crate::live_ids::LiveIds;
 use crate::serializer::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, HARD_PAYLOAD_LIMIT,
 };
-use crate::{DeadLetters, Event, PublishedEvents, Serializer, Snapshot, StashPolicy, Stores};
+use crate::{
+    DeadLetters, Event, OnConflict, PublishedEvents, Serializer, Snapshot, StashPolicy, Stores,
+};
 
 /// The stores and settings an actor is started with.
 #[non_exhaustive]
@@ -35,6 +38,8 @@ pub struct Environment {
     pub published_events: PublishedEvents,
     /// Who hears of what nobody took care of.
     pub dead_letters: DeadLetters,
+    /// Where conflicts with other writers are told of.
+    pub(crate) conflicts: ConflictLog,
 }
 
 /// When a failed actor is rebuilt from its factory; as Akka's `BackoffSupervisor`.
@@ -63,6 +68,8 @@ pub struct BackOffSettings {
     pub reset_after: Duration,
     /// Whether commands that wait survive a failure that waiting may cure; otherwise their channels close.
     pub keep_stash: bool,
+    /// What to do when another writer was there first, which is no failure: neither the delays nor the limit count it.
+    pub on_conflict: OnConflict,
 }
 
 impl Default for BackOffSettings {
@@ -74,6 +81,7 @@ impl Default for BackOffSettings {
             max_restarts: None,
             reset_after: Duration::from_millis(16_500),
             keep_stash: true,
+            on_conflict: OnConflict::Recover,
         }
     }
 }
@@ -121,6 +129,13 @@ impl BackOffSettings {
         self
     }
 
+    /// The same, doing this when another writer was there first.
+    #[must_use]
+    pub fn on_conflict(mut self, on_conflict: OnConflict) -> Self {
+        self.on_conflict = on_conflict;
+        self
+    }
+
     pub(crate) fn delays(&self) -> BackOff {
         BackOff::new(self.min, self.max, self.random_factor)
     }
@@ -150,6 +165,7 @@ impl Environment {
             live_ids: LiveIds::default(),
             published_events: PublishedEvents::default(),
             dead_letters: DeadLetters::default(),
+            conflicts: ConflictLog::default(),
         }
     }
 

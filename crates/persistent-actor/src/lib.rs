@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod conflict_log;
 mod context;
 mod dead_letters;
 mod durable_state;
@@ -33,6 +34,7 @@ mod plugin_ids;
 mod read_only;
 mod start;
 mod stores;
+mod take_over;
 mod unfinished_actor;
 
 mod error_chain;
@@ -73,6 +75,7 @@ pub use plugin_ids::PluginIds;
 pub use read_only::{replay_actor, replay_events};
 pub use start::{StartError, start, start_in};
 pub use stores::Stores;
+pub use take_over::{OnConflict, TakeOver};
 pub use unfinished_actor::{UnfinishedActor, UnfinishedWork};
 
 pub use persist_error::{FromPersistError, PersistError, RejectionCause};

@@ -15,7 +15,7 @@ use crate::{Event, PersistentActor, RecoveryError};
 /// Gives the actor and the number of the last event in its state, or its revision; 0 if nothing was ever stored.
 ///
 /// # Errors
-/// [`RecoveryError`] as for a real recovery; also if the environment is one of actors of the other kind.
+/// [`RecoveryError`] as for a real recovery, [`RecoveryError::Overtaken`] among them: start over then; also if the environment is one of actors of the other kind.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.
@@ -31,7 +31,7 @@ pub async fn replay_actor<A: PersistentActor>(
     let mut last = 0;
     loop {
         match process.next().await? {
-            RecoveryStep::TakenOver(_) => {}
+            RecoveryStep::Begun(_) => {}
             RecoveryStep::Snapshot(offer) => {
                 let (sequence_nr, answer) = (offer.metadata.sequence_nr, offer.answer());
                 actor.on_snapshot(offer);
@@ -57,7 +57,8 @@ pub async fn replay_actor<A: PersistentActor>(
 /// Folds the events of an id that are stored now and not deleted, in order; `fold` gets their numbers too.
 ///
 /// # Errors
-/// [`RecoveryError`] if an event is missing or cannot be decoded.
+/// [`RecoveryError`] if an event is missing or cannot be decoded; [`RecoveryError::Overtaken`] if events were deleted
+/// meanwhile that were to be given: starting over gives those that are left.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.
@@ -73,15 +74,14 @@ pub async fn replay_events<E: Event, S>(
         source,
     };
     let journal = environment.stores.journal().map_err(failed)?;
-    let highest = journal
-        .read_highest_sequence_nr(persistence_id.clone(), 0)
-        .await
-        .map_err(failed)?;
+    let head = journal.read_head(persistence_id.clone()).await;
+    let head = head.map_err(failed)?;
     let mut pages = EventPages::new(
         environment,
         persistence_id.clone(),
-        ReplayRange::new(range.from, range.to.min(highest)),
+        ReplayRange::new(range.from, range.to.min(head.highest_sequence_nr)),
         u64::MAX,
+        head.deleted_to,
     )?;
     loop {
         let events = pages.next_page().await?;

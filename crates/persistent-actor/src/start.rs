@@ -29,6 +29,12 @@ pub enum StartError {
     /// What is stored of the id is being cleaned up; it can be started when that has ended.
     #[error("the data of the persistence id {0:?} is being cleaned up, start it when that is done")]
     Reserved(PersistenceId),
+    /// It takes snapshots by itself, but there is no snapshot store: name one in the config, or leave out its
+    /// [`retention`](crate::PersistentActor::retention).
+    #[error(
+        "the actor with the persistence id {0:?} retains snapshots, but there is no snapshot store: set 'persistence.snapshot-store.plugin'"
+    )]
+    NoSnapshotStore(PersistenceId),
     /// Its id cannot be stored.
     #[error("{persistence_id:?} is no valid persistence id")]
     InvalidPersistenceId {
@@ -99,6 +105,9 @@ where
     let environment = choose(&actor)?;
     if !environment.stores.fit::<A>() {
         return Err(StartError::WrongStores(persistence_id));
+    }
+    if environment.stores.snapshot_store().is_none() && actor.retention().is_some() {
+        return Err(StartError::NoSnapshotStore(persistence_id));
     }
     let registration = environment.live_ids.register(&persistence_id)?;
     let (sender, receiver) = channel(MAILBOX_CAPACITY);

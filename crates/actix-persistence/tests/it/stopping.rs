@@ -8,8 +8,8 @@ use actix_persistence::UnfinishedWork;
 use actix_persistence::memory::MemoryStorage;
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, PageLimit, Recovered, ReplayPage, ReplayRange,
-    StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, Recovered, ReplayPage,
+    ReplayRange, StorageError, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::Notify;
@@ -168,6 +168,10 @@ impl Journal for Hanging {
         self.inner.initialize().await
     }
 
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.inner.read_head(persistence_id).await
+    }
+
     async fn recover(
         &self,
         persistence_id: &PersistenceId,
@@ -205,9 +209,11 @@ impl Journal for Hanging {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.inner.delete_messages_to(persistence_id, to).await
+        self.inner
+            .delete_messages_to(persistence_id, deletion)
+            .await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

@@ -1,8 +1,8 @@
 //! What an actor asks of its stores beside persisting: snapshots, and deletes.
 
 use actix_persistence_storage_api::{
-    Operation, SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError, StorageErrorKind,
-    Timestamp,
+    Epoch, EventDeletion, Operation, SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError,
+    StorageErrorKind, Timestamp,
 };
 
 use crate::serializer::Manifest;
@@ -115,12 +115,22 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     /// Deletes the actor's events up to `to_sequence_nr`, inclusive; [`SequenceNr::MAX`] means all it has taken note of.
     ///
-    /// Numbers are never used again. A bound above the last event is refused without asking the journal.
+    /// Numbers are never used again. Fails with a conflict, and deletes nothing, if another writer has taken the id over.
+    /// A bound above the last event is refused without asking the journal.
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_messages(&mut self, to_sequence_nr: SequenceNr) {
         const { assert!(A::STORED_AS.is_events(), "a durable state has no messages") };
         let deleting = self.deleting_messages(to_sequence_nr);
         self.store_responses.of_journal(deleting);
+    }
+
+    /// Deletes are done after the write under way, which may take the id over.
+    fn epoch_of_deletes(&self) -> Epoch {
+        if self.in_flight.is_some() {
+            self.fence.afterwards()
+        } else {
+            self.fence.expected()
+        }
     }
 
     pub(crate) fn deleting_messages(
@@ -140,7 +150,10 @@ impl<A: PersistentActor> PersistentContext<A> {
         } else {
             let journal = self.environment.stores.journal();
             journal
-                .map(|journal| journal.delete_messages_to(self.persistence_id.clone(), to))
+                .map(|journal| {
+                    let deletion = EventDeletion::up_to(to).at_epoch(self.epoch_of_deletes());
+                    journal.delete_messages_to(self.persistence_id.clone(), deletion)
+                })
                 .map_err(DeleteMessagesError::from)
         };
         async move {

@@ -34,7 +34,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         };
         let writes = self.pending.take_unsent(
             &self.persistence_id,
-            self.epoch,
+            self.fence,
             self.writer,
             self.used_sequence_nr + 1,
             limit,
@@ -72,11 +72,13 @@ impl<A: PersistentActor> PersistentContext<A> {
         };
         self.in_flight = None;
         let (published, id) = (&self.environment.published_events, &self.persistence_id);
+        let fence = self.fence;
         let highest = self.pending.settle(outcomes, |events, first, at| {
             published.publish(id, first, at, events);
         });
         if let Some(highest) = highest {
             self.used_sequence_nr = highest;
+            self.fence = fence.once_stored();
         }
         true
     }

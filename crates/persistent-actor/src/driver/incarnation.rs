@@ -43,6 +43,8 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     /// Whether it has to stop when everything that has arrived is done.
     draining: bool,
     recovered_at: Option<Instant>,
+    /// Whether anything it persisted was stored.
+    has_stored: bool,
 }
 
 type Process<A> = RecoveryProcess<<A as PersistentActor>::Event, <A as PersistentActor>::Snapshot>;
@@ -65,6 +67,14 @@ pub(crate) struct Failure {
     pub(crate) worked_for: Option<Duration>,
     /// Whether it was about to stop, so that nobody wants another one.
     pub(crate) was_stopping: bool,
+    /// Whether another writer was there first when it wrote.
+    pub(crate) is_conflict: bool,
+    /// Whether nothing is broken: it was out of date, or became so while it recovered.
+    pub(crate) is_contention: bool,
+    /// Whether anything it persisted was stored.
+    pub(crate) has_stored: bool,
+    /// Whether it had timers, streams or futures of its own; `None` if it never got so far as to tell.
+    pub(crate) lived_by_itself: Option<bool>,
 }
 
 impl Failure {
@@ -73,6 +83,10 @@ impl Failure {
             is_lasting: !error.is_curable_by_waiting(),
             worked_for: None,
             was_stopping: false,
+            is_conflict: false,
+            is_contention: matches!(error, RecoveryError::Overtaken { .. }),
+            has_stored: false,
+            lived_by_itself: None,
         }
     }
 }
@@ -91,7 +105,7 @@ impl<A: PersistentActor> Incarnation<A> {
         let writer = WriterId::random();
         let (stores, id) = (Arc::clone(&environment), persistence_id.clone());
         let mut process = match A::STORED_AS.hooks() {
-            None => RecoveryProcess::for_writer(stores, id, recovery, writer),
+            None => RecoveryProcess::for_writer(stores, id, recovery, writer, actor.take_over()),
             Some(hooks) => RecoveryProcess::of_state(stores, id, hooks.read, true),
         };
         let recovering = async move {
@@ -115,6 +129,7 @@ impl<A: PersistentActor> Incarnation<A> {
             message_is_next: false,
             draining: false,
             recovered_at: None,
+            has_stored: false,
         }
     }
 
@@ -233,8 +248,9 @@ impl<A: PersistentActor> Incarnation<A> {
         step.and_then(|step| self.apply(step))
             .map_err(|error| self.recovery_failed(error))?;
         if self.recovery.is_none() {
+            let begun = self.turn_with(|actor, ctx| ctx.begin_retention(actor))?;
+            begun.map_err(|error| self.recovery_failed(error))?;
             self.recovered_at = Some(Instant::now());
-            self.turn(|actor, ctx| ctx.begin_retention(actor))?;
             self.turn(A::on_recovery_completed)?;
         }
         Ok(true)
@@ -242,7 +258,7 @@ impl<A: PersistentActor> Incarnation<A> {
 
     fn apply(&mut self, step: Step<A>) -> Result<(), RecoveryError> {
         match step {
-            RecoveryStep::TakenOver(recovered) => self.ctx.taken_over(recovered),
+            RecoveryStep::Begun(standing) => self.ctx.stands_at(standing),
             RecoveryStep::Snapshot(offer) => {
                 let sequence_nr = offer.metadata.sequence_nr;
                 let answer = offer.answer();
@@ -362,13 +378,21 @@ impl<A: PersistentActor> Incarnation<A> {
     }
 
     fn recovery_failed(&mut self, error: RecoveryError) -> Failure {
-        tracing::error!(
-            persistence_id = %self.ctx.persistence_id,
-            sequence_nr = self.ctx.last_sequence_nr,
-            manifest = self.ctx.event_manifest(),
-            error = %ErrorChain(&error),
-            "the recovery failed"
-        );
+        if let RecoveryError::Overtaken { .. } = error {
+            tracing::info!(
+                persistence_id = %self.ctx.persistence_id,
+                error = %ErrorChain(&error),
+                "the recovery starts over"
+            );
+        } else {
+            tracing::error!(
+                persistence_id = %self.ctx.persistence_id,
+                sequence_nr = self.ctx.last_sequence_nr,
+                manifest = self.ctx.event_manifest(),
+                error = %ErrorChain(&error),
+                "the recovery failed"
+            );
+        }
         let told = self.turn_with(|actor, _| actor.on_recovery_failure(&error));
         told.err().unwrap_or_else(|| Failure::of_recovery(&error))
     }
@@ -423,6 +447,19 @@ impl<A: PersistentActor> Incarnation<A> {
             is_lasting,
             worked_for: self.recovered_at.map(|at| at.elapsed()),
             was_stopping: self.ctx.stop_requested,
+            is_conflict: false,
+            is_contention: false,
+            has_stored: self.has_stored,
+            lived_by_itself: (!self.ctx.recovering).then(|| !self.ctx.tasks.allow_stop(false)),
+        }
+    }
+
+    /// Another writer was there first.
+    fn lost(&self) -> Failure {
+        Failure {
+            is_conflict: true,
+            is_contention: true,
+            ..self.failure(false)
         }
     }
 

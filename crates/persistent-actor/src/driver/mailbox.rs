@@ -97,6 +97,11 @@ impl<A: PersistentActor> Mailbox<A> {
         }
     }
 
+    /// Whether a message waits that was taken out of the channel.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.held.is_some() || !self.stash.borrow().is_empty()
+    }
+
     /// Whether nothing waits and nobody can send any more; what the actor has put aside does not count, because
     /// nothing is left that could make it process that.
     pub(crate) fn is_abandoned(&mut self, cx: &mut Context<'_>) -> bool {

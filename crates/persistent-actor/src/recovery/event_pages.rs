@@ -21,7 +21,8 @@ pub(crate) struct NumberedEvent<E> {
 
 /// What is left of a replay from one number to another, both inclusive.
 ///
-/// Events are counted and missed as the journal gives them; then the replay filter sees them, and what it lets pass is
+/// Events that are deleted while they are read are never passed over: the replay fails, and finds the snapshot that
+/// covers them when it starts over. Events are counted and missed as the journal gives them; then the replay filter sees them, and what it lets pass is
 /// decoded. No more than a page and the filter's window is in memory.
 pub(crate) struct EventPages<E> {
     journal: JournalHandle,
@@ -30,6 +31,8 @@ pub(crate) struct EventPages<E> {
     max_event_bytes: usize,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
+    /// What was deleted before anything was looked for; the snapshot that was found covers it, or nobody misses it.
+    deleted_before: SequenceNr,
     next: SequenceNr,
     to: SequenceNr,
     left: u64,
@@ -39,12 +42,14 @@ pub(crate) struct EventPages<E> {
 }
 
 impl<E: Event> EventPages<E> {
-    /// From `range.from` to `range.to`, where the journal must have every event that was not deleted.
+    /// From `range.from` to `range.to`, where the journal must have every event above `deleted_before`, which is what was
+    /// deleted when the recovery began.
     pub(crate) fn new(
         environment: &Environment,
         persistence_id: PersistenceId,
         range: ReplayRange,
         max_events: u64,
+        deleted_before: SequenceNr,
     ) -> Result<Self, RecoveryError> {
         let journal = environment.stores.journal();
         let journal = journal.cloned().map_err(|source| RecoveryError::Journal {
@@ -63,6 +68,7 @@ impl<E: Event> EventPages<E> {
             given: 0,
             event: PhantomData,
             instead_of: None,
+            deleted_before,
         })
     }
 
@@ -98,13 +104,19 @@ impl<E: Event> EventPages<E> {
             .replay(self.persistence_id.clone(), range, limit)
             .await
             .map_err(|source| self.journal_error(source))?;
+        if page.deleted_to >= range.from && page.deleted_to > self.deleted_before {
+            return Err(RecoveryError::Overtaken {
+                persistence_id: self.persistence_id.clone(),
+                deleted_to: page.deleted_to,
+            });
+        }
         if page.deleted_to >= range.from
             && let Some(source) = self.instead_of.take()
         {
             return Err(RecoveryError::SnapshotNeeded {
                 persistence_id: self.persistence_id.clone(),
                 deleted_to: page.deleted_to,
-                source,
+                source: Some(source),
             });
         }
         if page.more && page.events.is_empty() {

@@ -100,7 +100,7 @@ pub(crate) async fn save_snapshot(world: &World, at: SequenceNr, payload: Payloa
 
 pub(crate) async fn delete_events(world: &World, to: SequenceNr) {
     let journal = world.storage.journal();
-    journal.delete_messages_to(&id(), to).await.unwrap();
+    journal.delete_messages_to(&id(), to.into()).await.unwrap();
 }
 
 /// A snapshot of a tally.

@@ -145,6 +145,10 @@ mod lossy {
         async fn initialize(&self) -> Result<(), StorageError> {
             self.0.initialize().await
         }
+        async fn read_head(&self, id: &PersistenceId) -> Result<StreamHead, StorageError> {
+            self.0.read_head(id).await
+        }
+
         async fn recover(
             &self,
             id: &PersistenceId,
@@ -178,9 +182,9 @@ mod lossy {
         async fn delete_messages_to(
             &self,
             id: &PersistenceId,
-            to: SequenceNr,
+            deletion: EventDeletion,
         ) -> Result<(), StorageError> {
-            self.0.delete_messages_to(id, to).await
+            self.0.delete_messages_to(id, deletion).await
         }
     }
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr,
-    StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, PersistenceId, Recovered, ReplayPage,
+    ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -73,6 +73,12 @@ impl Journal for StallingJournal {
         self.inner.initialize().await
     }
 
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.wait_while(|stall| matches!(stall, Stall::TakeOvers))
+            .await;
+        self.inner.read_head(persistence_id).await
+    }
+
     async fn recover(
         &self,
         persistence_id: &PersistenceId,
@@ -123,8 +129,10 @@ impl Journal for StallingJournal {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.inner.delete_messages_to(persistence_id, to).await
+        self.inner
+            .delete_messages_to(persistence_id, deletion)
+            .await
     }
 }
