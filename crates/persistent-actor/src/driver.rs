@@ -8,10 +8,11 @@ pub(crate) mod mailbox;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use actix::WeakAddr;
 use actix_persistence_storage_api::{BackOff, PersistenceId};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use crate::drain_signal::Urgency;
 use crate::driver::contention::Contention;
@@ -38,14 +39,15 @@ pub(crate) struct Driver<A: PersistentActor, F> {
     contention: Contention,
     /// Whether the delay was cut short because everything stops.
     hurried: bool,
-    /// Whether the last actor lived by timers, streams or futures of its own; the first one may until it is recovered.
-    lived_by_itself: bool,
+    /// Whether the last actor that was recovered lived by timers, streams or futures of its own; `None` if none was.
+    lived_by_itself: Option<bool>,
 }
 
 enum Stage<A: PersistentActor> {
     Live(Box<Incarnation<A>>),
     BackingOff {
-        until: Pin<Box<Sleep>>,
+        /// `None` for no delay.
+        until: Option<Pin<Box<Sleep>>>,
         /// Whether messages that arrive meanwhile are refused instead of kept.
         refusing: bool,
         /// Whether nobody needs another incarnation before a message is there.
@@ -96,7 +98,7 @@ where
             address,
             contention: Contention::default(),
             hurried: false,
-            lived_by_itself: true,
+            lived_by_itself: None,
         }
     }
 
@@ -105,7 +107,7 @@ where
         if failure.was_stopping {
             return false;
         }
-        self.lived_by_itself = failure.lived_by_itself.unwrap_or(self.lived_by_itself);
+        self.lived_by_itself = failure.lived_by_itself.or(self.lived_by_itself);
         if failure.is_contention {
             return self.give_way(&failure);
         }
@@ -140,7 +142,7 @@ where
             "the actor will be rebuilt from its factory"
         );
         self.leave_for(Stage::BackingOff {
-            until: Box::pin(tokio::time::sleep_until(Instant::now() + delay)),
+            until: waiting(delay),
             // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
             refusing: failure.is_lasting,
             until_asked: false,
@@ -158,9 +160,9 @@ where
         self.mailbox.stash().borrow_mut().take_back_everything();
         let delay = self.contention.next_delay(failure.has_stored);
         self.leave_for(Stage::BackingOff {
-            until: Box::pin(tokio::time::sleep_until(Instant::now() + delay)),
+            until: waiting(delay),
             refusing: false,
-            until_asked: failure.is_conflict && !self.lived_by_itself,
+            until_asked: failure.is_conflict && self.lived_by_itself == Some(false),
         });
         true
     }
@@ -221,6 +223,10 @@ where
         )));
         Ok(())
     }
+}
+
+fn waiting(delay: Duration) -> Option<Pin<Box<Sleep>>> {
+    (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay)))
 }
 
 fn stash_policy<A: PersistentActor>(actor: &A, environment: &Environment) -> StashPolicy {
@@ -286,18 +292,27 @@ where
                         // It has failed already.
                         self.mailbox.stash().borrow_mut().take_overflowed();
                     }
-                    let lives_by_itself = self.lived_by_itself && urgency == Urgency::None;
-                    if !lives_by_itself && self.mailbox.is_abandoned(cx) {
+                    // What was started and forgotten may live by itself, once waiting has helped.
+                    let lives_by_itself = self.lived_by_itself.unwrap_or(!*refusing);
+                    let is_wanted = lives_by_itself && urgency == Urgency::None;
+                    if !is_wanted && self.mailbox.is_abandoned(cx) {
                         tracing::info!(
                             persistence_id = %self.persistence_id,
                             "the actor is not rebuilt: nothing waits for it, and nobody can reach it"
                         );
                         return Poll::Ready(Ended::Stopped);
                     }
+                    // What waits has one more attempt at once, and then as many as there is time for.
+                    if urgency == Urgency::Drain && !self.hurried {
+                        self.hurried = true;
+                        *until = None;
+                    }
                     if *until_asked && !self.mailbox.has_waiting() {
                         return Poll::Pending;
                     }
-                    ready!(until.as_mut().poll(cx));
+                    if let Some(until) = until {
+                        ready!(until.as_mut().poll(cx));
+                    }
                     match self.rebuild() {
                         Ok(()) => continue,
                         Err(failure) => failure,

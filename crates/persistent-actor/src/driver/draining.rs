@@ -2,8 +2,6 @@
 
 use std::task::{Context, Poll};
 
-use tokio::time::Instant;
-
 use crate::drain_signal::{Left, Urgency};
 use crate::driver::{Driver, Ended, Stage};
 use crate::{PersistentActor, UnfinishedWork};
@@ -16,15 +14,9 @@ where
     /// Closes the address, and lets the actor stop when it has done everything that has arrived.
     pub(super) fn drain(&mut self, urgency: Urgency, cx: &mut Context<'_>) {
         self.mailbox.seal(cx);
-        match &mut self.stage {
-            Stage::Live(incarnation) => incarnation.drain(urgency),
-            // What waits has one more attempt at once, and as many as there is time for.
-            Stage::BackingOff { until, .. } if !self.hurried => {
-                until.as_mut().reset(Instant::now());
-            }
-            Stage::BackingOff { .. } => {}
+        if let Stage::Live(incarnation) = &mut self.stage {
+            incarnation.drain(urgency);
         }
-        self.hurried = true;
     }
 
     /// Tells whoever stops everything how far the actor has come.

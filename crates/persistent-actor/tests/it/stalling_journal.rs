@@ -17,6 +17,8 @@ use tokio::sync::watch;
 pub(crate) enum Stall {
     Nothing,
     TakeOvers,
+    /// The same of one id.
+    TakeOversOf(&'static str),
     /// Pages that begin at this number or above.
     PagesFrom(SequenceNr),
 }
@@ -74,8 +76,13 @@ impl Journal for StallingJournal {
     }
 
     async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
-        self.wait_while(|stall| matches!(stall, Stall::TakeOvers))
-            .await;
+        let id = persistence_id.as_str();
+        self.wait_while(|stall| match *stall {
+            Stall::TakeOvers => true,
+            Stall::TakeOversOf(stalled) => stalled == id,
+            Stall::Nothing | Stall::PagesFrom(_) => false,
+        })
+        .await;
         self.inner.read_head(persistence_id).await
     }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use actix::{Actor, ActorContext, AsyncContext, Handler, Message};
 use actix_persistence_persistent_actor::{
-    Event, Persist, PersistError, PersistentActor, PersistentContext, Recovery, RecoveryError,
-    RejectionCause, Reply, Retention, Snapshot, SnapshotOffer, StoreResponse,
+    BackOffSettings, Event, Persist, PersistError, PersistentActor, PersistentContext, Recovery,
+    RecoveryError, RejectionCause, Reply, Retention, Snapshot, SnapshotOffer, StoreResponse,
 };
 use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,7 @@ pub(crate) struct Tally {
     /// Panics in `on_event` when it sees this number.
     pub(crate) poison: Option<i64>,
     pub(crate) retaining: Option<Retaining>,
+    pub(crate) back_off: Option<BackOffSettings>,
 }
 
 /// What it retains.
@@ -73,6 +74,7 @@ impl Tally {
             recovery: Recovery::default(),
             poison: None,
             retaining: None,
+            back_off: None,
         }
     }
 
@@ -96,6 +98,10 @@ impl PersistentActor for Tally {
 
     fn persistence_id(&self) -> PersistenceId {
         self.id.clone()
+    }
+
+    fn back_off(&self) -> Option<BackOffSettings> {
+        self.back_off.clone()
     }
 
     fn recovery(&self) -> Recovery {
