@@ -7,6 +7,7 @@ use actix::{Actor, ActorContext, AsyncContext, Handler, Message};
 use actix_persistence_persistent_actor::{
     BackOffSettings, Event, Persist, PersistError, PersistentActor, PersistentContext, Recovery,
     RecoveryError, RejectionCause, Reply, Retention, Snapshot, SnapshotOffer, StoreResponse,
+    TakeOver,
 };
 use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 use serde::{Deserialize, Serialize};
@@ -54,6 +55,7 @@ pub(crate) struct Tally {
     pub(crate) poison: Option<i64>,
     pub(crate) retaining: Option<Retaining>,
     pub(crate) back_off: Option<BackOffSettings>,
+    pub(crate) take_over: TakeOver,
 }
 
 /// What it retains.
@@ -75,6 +77,7 @@ impl Tally {
             poison: None,
             retaining: None,
             back_off: None,
+            take_over: TakeOver::default(),
         }
     }
 
@@ -102,6 +105,10 @@ impl PersistentActor for Tally {
 
     fn back_off(&self) -> Option<BackOffSettings> {
         self.back_off.clone()
+    }
+
+    fn take_over(&self) -> TakeOver {
+        self.take_over
     }
 
     fn recovery(&self) -> Recovery {

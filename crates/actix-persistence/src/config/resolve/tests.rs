@@ -240,6 +240,7 @@ fn every_key_for_actors_reaches_its_settings() {
         max-restarts = 0
         reset-after = "3s"
         keep-stash = false
+        on-conflict = "stop"
     "#;
     let settings = settings(&config(text));
     assert_eq!(

@@ -24,7 +24,10 @@ impl<A: PersistentActor> Incarnation<A> {
     }
 
     fn handle_stored(&mut self, settled: Settled<A>, first: u64) -> Result<(), Failure> {
-        self.has_stored |= first > 0;
+        if first > 0 {
+            self.has_stored = true;
+            settled.cause.note_stored();
+        }
         let Settled {
             events,
             attached,
