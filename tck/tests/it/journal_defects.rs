@@ -78,7 +78,7 @@ macro_rules! defect {
             ) -> Result<Vec<WriteOutcome>, StorageError> $body
         }
     };
-    ($(#[$doc:meta])* $name:ident, delete($inner:ident, $id:ident, $to:ident) $body:block) => {
+    ($(#[$doc:meta])* $name:ident, delete($inner:ident, $id:ident, $deletion:ident) $body:block) => {
         $(#[$doc])*
         #[derive(Clone, Default)]
         pub(crate) struct $name;
@@ -89,7 +89,7 @@ macro_rules! defect {
                 &self,
                 $inner: &MemoryJournal,
                 $id: &PersistenceId,
-                $to: SequenceNr,
+                $deletion: EventDeletion,
             ) -> Result<(), StorageError> $body
         }
     };

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use actix_persistence_postgres::PostgresJournal;
-use actix_persistence_storage_api::{Journal, PersistenceId, StorageErrorKind, WriterId};
+use actix_persistence_storage_api::{
+    EventDeletion, Journal, PersistenceId, StorageErrorKind, WriterId,
+};
 
 use crate::place::{Place, failure, id, numbers, replay_all, store, write};
 
@@ -133,7 +135,10 @@ async fn nobody_writes_with_an_epoch_that_no_recovery_gave_also_where_another_to
         .await;
     let id = id("imported");
     // Makes the row of an id that nobody has recovered.
-    journal.delete_messages_to(&id, 1).await.unwrap();
+    journal
+        .delete_messages_to(&id, EventDeletion::up_to(1))
+        .await
+        .unwrap();
     let writes = vec![write(&id, 0, WriterId::random(), 2..=2)];
     let outcomes = journal.write_messages(writes).await.unwrap();
     let error = failure(&outcomes[0]);

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use actix_persistence_storage_api::{Epoch, Journal, WriterId};
+use actix_persistence_storage_api::{Epoch, EventDeletion, Journal, WriterId};
 use tempfile::TempDir;
 
 use crate::writer::{LOG, Seen, Writer, id_of, numbers, open, open_bytes, seen};
@@ -51,7 +51,10 @@ async fn history() -> Vec<Stage> {
     stages.push(Stage::of(&place).await);
     b.store(&journal, 1).await;
     stages.push(Stage::of(&place).await);
-    journal.delete_messages_to(&a.id, 2).await.unwrap();
+    journal
+        .delete_messages_to(&a.id, EventDeletion::up_to(2))
+        .await
+        .unwrap();
     stages.push(Stage::of(&place).await);
     Writer::recover(&journal, "a").await;
     stages.push(Stage::of(&place).await);
