@@ -129,6 +129,7 @@ async fn tell_where_an_id_stands_as_of_one_moment(subject: Subject<dyn Journal>)
             writer.take_over(&*journal).await?;
             let deletion = EventDeletion::up_to(writer.next - 1);
             journal.delete_messages_to(&written, deletion).await?;
+            yield_now().await;
         }
         Ok::<_, Failure>(())
     });
