@@ -217,8 +217,12 @@ async fn delete_before_another_takes_over_or_not_at_all(
         }
         let mut second = Writer::look(&*elsewhere, &holder.id).await?;
         second.take_over(&*elsewhere).await?;
+        let seen = elsewhere.read_head(&holder.id).await?;
         match deleting.await? {
-            Ok(()) => deleted_to = to,
+            Ok(()) => {
+                expect_eq("deleted_to after the take-over", seen.deleted_to, to)?;
+                deleted_to = to;
+            }
             Err(error) => expect(
                 error.conflict().is_some(),
                 format!("a conflict or a delete, found {error:?}"),

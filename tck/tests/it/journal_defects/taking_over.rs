@@ -177,6 +177,31 @@ defect! {
 }
 
 defect! {
+    /// Takes a row that another made meanwhile for its own.
+    TellsTheSecondThatItTookOver,
+    write(inner, writes) {
+        let expected: Vec<_> = writes
+            .iter()
+            .map(|write| {
+                let position = (write.fence().afterwards(), write.highest_sequence_nr());
+                takes_over(write).then_some(position)
+            })
+            .collect();
+        let mut outcomes = inner.write_messages(writes).await?;
+        for (outcome, expected) in outcomes.iter_mut().zip(expected) {
+            let WriteOutcome::Failed(error) = &*outcome else {
+                continue;
+            };
+            let stored = error.conflict().unwrap().stored;
+            if expected == Some((stored.epoch, stored.sequence_nr)) {
+                *outcome = WriteOutcome::Stored;
+            }
+        }
+        Ok(outcomes)
+    }
+}
+
+defect! {
     /// Lets an id change hands at most once in a call, and with its first write only.
     TakesOverWithTheFirstWriteOfACallOnly,
     write(inner, writes) {
