@@ -174,10 +174,10 @@ async fn an_id_with_events_of_another_tool_is_taken_over_with_the_number_after_t
     for sql in [
         "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
                  event_manifest, adapter_manifest, tag_count, bytes, ordering, payload)
-             VALUES ('Test|a', 1, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, 1, X'00')",
+             VALUES ('Test|a', 1, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, 1000001, X'00')",
         "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
                  event_manifest, adapter_manifest, tag_count, bytes, ordering, payload)
-             VALUES ('Test|b', 1, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, 1, X'00')",
+             VALUES ('Test|b', 1, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, 1000002, X'00')",
     ] {
         place.run(sql).await;
     }
