@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Fence, Operation, PersistenceId, SequenceConflict, SequenceNr,
+    AtomicWrite, Epoch, EventRecord, Fence, Operation, PersistenceId, SequenceConflict, SequenceNr,
     StorageError, StorageErrorKind, WriteOutcome, WriterId, WriterPosition,
 };
 
@@ -25,7 +25,9 @@ pub struct Head {
     pub id: PersistenceId,
     /// Its epoch; 0 for one that nobody has taken over.
     pub epoch: i64,
-    /// Who takes it over, which raises its epoch by one; `None` if its writer holds it, at an epoch above 0.
+    /// Its epoch afterwards.
+    pub epoch_afterwards: i64,
+    /// Who takes it over, the last one if several do; `None` if its writer holds it, at an epoch above 0, which stays.
     pub taken_over_by: Option<WriterId>,
     /// The highest number that is stored.
     pub before: i64,
@@ -42,13 +44,6 @@ pub struct EventRow {
     pub slice: u16,
     /// The event, with each of its tags once.
     pub event: EventRecord,
-}
-
-impl Head {
-    /// Its epoch afterwards.
-    pub fn epoch_afterwards(&self) -> i64 {
-        self.epoch + i64::from(self.taken_over_by.is_some())
-    }
 }
 
 impl Group {
@@ -84,8 +79,8 @@ struct Planned {
 enum Chain {
     /// The one before is to be stored; the next must follow on it.
     Stored {
-        /// At which the next one must be.
-        fence: Fence,
+        /// The epoch after it.
+        epoch: Epoch,
         writer: WriterId,
         highest: SequenceNr,
         /// Where its head is; none if it lost already.
@@ -125,17 +120,18 @@ pub(crate) fn plan(
                 (WriteOutcome::Rejected(error), Chain::Broken)
             }
             Some(&Chain::Stored {
-                fence,
+                epoch,
                 writer,
                 highest,
                 ..
-            }) if write.fence() != fence
+            }) if !write.fence().allows(epoch)
+                || to_integer(write.fence().afterwards()).is_none()
                 || write.lowest_sequence_nr() != highest + 1
                 || to_integer(write.highest_sequence_nr()).is_none() =>
             {
                 let stored = WriterPosition {
                     writer,
-                    epoch: fence.expected(),
+                    epoch,
                     sequence_nr: highest,
                 };
                 let conflict = conflict(&id, refused, stored);
@@ -159,7 +155,13 @@ pub(crate) fn plan(
             ..
         } = chain
         {
-            group.heads[head].last = to_bound(highest);
+            let fence = write.fence();
+            let head = &mut group.heads[head];
+            head.last = to_bound(highest);
+            head.epoch_afterwards = to_bound(fence.afterwards());
+            if let Fence::TakesOver { .. } = fence {
+                head.taken_over_by = Some(write.writer());
+            }
             add_events(&mut group.events, write);
         }
         chains.insert(id.clone(), chain);
@@ -204,7 +206,7 @@ impl Plan {
 
 fn stored(write: &AtomicWrite, head: Option<usize>) -> Chain {
     Chain::Stored {
-        fence: write.fence().once_stored(),
+        epoch: write.fence().afterwards(),
         writer: write.writer(),
         highest: write.highest_sequence_nr(),
         head,
@@ -220,11 +222,11 @@ fn head_of(write: &AtomicWrite) -> Option<Head> {
         Fence::Holds(_) => None,
         Fence::TakesOver { .. } => Some(write.writer()),
     };
-    // It must have a place in the database, too.
-    to_integer(fence.afterwards())?;
     Some(Head {
         id: write.persistence_id().clone(),
         epoch: to_integer(fence.expected())?,
+        // It must have a place in the database, too.
+        epoch_afterwards: to_integer(fence.afterwards())?,
         taken_over_by,
         before: to_bound(write.lowest_sequence_nr()) - 1,
         last,

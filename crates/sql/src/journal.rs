@@ -297,11 +297,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
                 move |connection, id| {
                     let statements = Arc::clone(&statements);
                     Box::pin(async move {
-                        if let Some(epoch) = deletion.epoch {
-                            delete::check_epoch::<D>(connection, &statements, &id, epoch).await?;
-                        }
-                        let to = deletion.to;
-                        delete::delete_to::<D>(connection, &statements, &id, to, chunk).await
+                        delete::delete_to::<D>(connection, &statements, &id, deletion, chunk).await
                     })
                 },
             )

@@ -45,6 +45,9 @@ async fn raise(
 ) -> Result<bool, Fault> {
     let (held, taken): (Vec<_>, Vec<_>) =
         heads.iter().partition(|head| head.taken_over_by.is_none());
+    if !taken.is_empty() {
+        know(connection, queries, heads).await?;
+    }
     Ok(raise_held(connection, queries, &held).await?
         && take_over(connection, queries, &taken).await?)
 }
@@ -82,15 +85,15 @@ async fn take_over(
     queries: &JournalQueries,
     heads: &[&Head],
 ) -> Result<bool, Fault> {
-    know(connection, queries, heads).await?;
     let mut rest = heads;
     for size in chunk_sizes(heads.len()) {
         let (chunk, after) = rest.split_at(size);
         rest = after;
-        let mut values = Values::<Mysql>::with_capacity(5 * size);
+        let mut values = Values::<Mysql>::with_capacity(6 * size);
         for head in chunk {
             values.id(&head.id);
             values.integer(head.epoch);
+            values.integer(head.epoch_afterwards);
             values.integer(head.before);
             values.integer(head.last);
             values.writer(head.taken_over_by.unwrap_or(WriterId::NIL));
@@ -106,11 +109,12 @@ async fn take_over(
     Ok(true)
 }
 
-/// Makes sure that there are rows that know the highest numbers, and locks them.
+/// Makes sure that there are rows that know the highest numbers, and locks them: all of a group in the order of ids, also
+/// those that nobody takes over, because whoever locks some before the others meets somebody who does it the other way.
 async fn know(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
-    heads: &[&Head],
+    heads: &[Head],
 ) -> Result<(), Fault> {
     let mut rest = heads;
     for size in chunk_sizes(heads.len()) {
@@ -122,6 +126,27 @@ async fn know(
             values.id(&head.id);
         }
         sqlx::query_with(queries.know.of(size), values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Removes rows that nobody has, and that know nothing: those that were made so that they could be locked.
+async fn forget(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    heads: &[Head],
+) -> Result<(), Fault> {
+    let mut rest = heads;
+    for size in chunk_sizes(heads.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Mysql>::with_capacity(size);
+        for head in chunk {
+            values.id(&head.id);
+        }
+        sqlx::query_with(queries.forget.of(size), values.into_arguments())
             .execute(&mut *connection)
             .await?;
     }
@@ -141,13 +166,10 @@ async fn take_losers(
     queries: &JournalQueries,
     group: &mut Group,
 ) -> Result<Vec<PersistenceId>, Fault> {
-    // A row that is not there cannot be locked, and whoever makes it meanwhile would win.
-    let taken: Vec<_> = group
-        .heads
-        .iter()
-        .filter(|head| head.taken_over_by.is_some())
-        .collect();
-    know(connection, queries, &taken).await?;
+    if group.takes_over() {
+        // A row that is not there cannot be locked, and whoever makes it meanwhile would win.
+        know(connection, queries, &group.heads).await?;
+    }
     let mut found = HashMap::with_capacity(group.heads.len());
     let mut rest = group.heads.as_slice();
     for size in chunk_sizes(group.heads.len()) {
@@ -168,6 +190,12 @@ async fn take_losers(
     let (winners, losers): (Vec<_>, Vec<_>) = std::mem::take(&mut group.heads)
         .into_iter()
         .partition(|head| found.get(head.id.as_str()) == Some(&(head.epoch, head.before)));
+    if losers
+        .iter()
+        .any(|head| found.get(head.id.as_str()) == Some(&(0, 0)))
+    {
+        forget(connection, queries, &losers).await?;
+    }
     let winning: HashSet<&PersistenceId> = winners.iter().map(|head| &head.id).collect();
     group.events.retain(|row| winning.contains(&row.id));
     drop(winning);

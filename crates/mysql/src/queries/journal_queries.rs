@@ -17,8 +17,10 @@ pub struct JournalQueries {
     pub(crate) raise_highest: RowsStatement,
     /// Makes sure that ids have a row that knows their highest number, and locks it. Values: id, id again.
     pub(crate) know: RowsStatement,
-    /// Takes over ids whose epoch and highest number are as expected. Values: id, epoch, highest before and afterwards,
-    /// writer. Counts those that were taken over.
+    /// Removes rows that nobody has, and that know no number. Values: ids.
+    pub(crate) forget: RowsStatement,
+    /// Takes over ids whose epoch and highest number are as expected. Values: id, epoch before and
+    /// afterwards, highest before and afterwards, writer. Counts those that were taken over.
     pub(crate) take_over: RowsStatement,
     /// Locks ids. Values: ids. Gives: id, epoch, highest.
     pub(crate) lock: RowsStatement,
@@ -81,15 +83,19 @@ const KNOWN_ROW: &str = "\
 (?, COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = ?
               ORDER BY e.sequence_nr DESC LIMIT 1), 0), 0, 0, 0, '')";
 
+const FORGET: &str = "\
+DELETE FROM {metadata_table} WHERE persistence_id IN ({rows}) AND epoch = 0 AND highest = 0";
+
 /// Slower than an upsert, whose changes see each other, so that it cannot change both numbers on one condition; but once
-/// in the life of an incarnation.
+/// in the life of an incarnation. The order of the join is given, because the other one would lock every row on its way.
 const TAKE_OVER: &str = "\
-UPDATE {metadata_table} AS m
-JOIN ({rows}) AS v ON m.persistence_id = v.id
-SET m.highest = v.after, m.epoch = m.epoch + 1, m.writer_uuid = v.writer
+UPDATE ({rows}) AS v
+STRAIGHT_JOIN {metadata_table} AS m FORCE INDEX (PRIMARY) ON m.persistence_id = v.id
+SET m.highest = v.after, m.epoch = v.raised, m.writer_uuid = v.writer
 WHERE m.epoch = v.epoch AND m.highest = v.prior";
 
-const TAKEN_ROW: &str = "SELECT ? AS id, ? AS epoch, ? AS prior, ? AS after, ? AS writer";
+const TAKEN_ROW: &str =
+    "SELECT ? AS id, ? AS epoch, ? AS raised, ? AS prior, ? AS after, ? AS writer";
 
 const LOCK: &str = "\
 SELECT persistence_id, epoch, highest FROM {metadata_table} WHERE persistence_id IN ({rows})
@@ -220,6 +226,7 @@ impl JournalQueries {
             recovered: rows(RECOVERED, "?"),
             raise_highest: rows(RAISE_HIGHEST, "(?, ?, ?, 0, ?, '')"),
             know: rows(KNOW, KNOWN_ROW),
+            forget: rows(FORGET, "?"),
             take_over: RowsStatement::separated(TAKE_OVER, TAKEN_ROW, " UNION ALL ", names),
             lock: rows(LOCK, "?"),
             number_one: names.fill(NUMBER_ONE),

@@ -6,7 +6,7 @@ use actix_persistence_mysql::{
     Durability, MysqlJournal, MysqlOptions, MysqlSnapshotStore, PayloadColumn,
 };
 use actix_persistence_storage_api::{
-    Journal, Roles, SnapshotStore, StorageError, StorageErrorKind,
+    EventDeletion, Journal, Roles, SnapshotStore, StorageError, StorageErrorKind,
 };
 use actix_persistence_test_servers::{Database, Server};
 
@@ -228,6 +228,9 @@ async fn what_a_server_is_set_to_is_refused_or_does_not_matter() {
     let journal = MysqlJournal::new(wanted).unwrap();
     journal.initialize().await.unwrap();
     store(&journal, &id("ü"), 300).await;
-    journal.delete_messages_to(&id("ü"), 298).await.unwrap();
+    journal
+        .delete_messages_to(&id("ü"), EventDeletion::up_to(298))
+        .await
+        .unwrap();
     assert_eq!(numbers(&journal, &id("ü")).await, [299, 300]);
 }

@@ -1,8 +1,8 @@
 //! What the tables hold and refuse.
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria, SnapshotMetadata,
-    SnapshotStore, StorageErrorKind, Timestamp, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria,
+    SnapshotMetadata, SnapshotStore, StorageErrorKind, Timestamp, WriterId,
 };
 
 use crate::place::{Place, assert_error, chain, event, id, store};
@@ -36,7 +36,10 @@ async fn tags_are_found_by_tag_and_removed_with_their_events() {
         JOIN event_journal AS e USING (persistence_id, sequence_nr, ordering, slice) \
         WHERE t.tag = 't1' AND e.sequence_nr % 2 = 1";
     assert_eq!(place.number(odd).await, 100);
-    journal.delete_messages_to(&id("a"), 199).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), EventDeletion::up_to(199))
+        .await
+        .unwrap();
     assert_eq!(place.number("SELECT COUNT(*) FROM event_tag").await, 2);
 }
 

@@ -64,10 +64,11 @@ impl Columns {
         self.add(heads.iter().map(|head| head.last));
     }
 
-    /// Who takes ids over.
+    /// Who takes ids over, and the epochs afterwards.
     fn add_writers(&mut self, group: &Group) {
         let writers = group.heads.iter().map(|head| head.taken_over_by);
         self.add(writers.map(|writer| writer.map(|writer| writer.as_bytes().to_vec())));
+        self.add(group.heads.iter().map(|head| head.epoch_afterwards));
     }
 
     fn add_events(&mut self, rows: &[EventRow]) {

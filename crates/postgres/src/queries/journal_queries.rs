@@ -13,7 +13,8 @@ pub struct PostgresQueries {
     pub(crate) append: SqlStr,
     /// The same with tags.
     pub(crate) append_with_tags: SqlStr,
-    /// The same as `append` where some of the ids are taken over: at the end come the writers, NULL for who holds its id.
+    /// The same as `append` where some of the ids are taken over: at the end come the writers, NULL for who holds its id, and the
+    /// epochs afterwards.
     pub(crate) append_and_take_over: SqlStr,
     /// The same with tags, which come before the writers.
     pub(crate) append_with_tags_and_take_over: SqlStr,
@@ -52,24 +53,25 @@ WITH fenced AS (
 /// Other tools may have put events there that the row does not know.
 const FENCE_THAT_TAKES_OVER: &str = "\
 WITH heads AS (
-    SELECT h.id, h.epoch, h.before, h.last, h.writer,
+    SELECT h.id, h.epoch, h.before, h.last, h.writer, h.raised,
            COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = h.id), 0) AS seen
-    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], {writers}::bytea[])
-        AS h (id, epoch, before, last, writer)
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], {writers}::bytea[], {raised}::bigint[])
+        AS h (id, epoch, before, last, writer, raised)
 ), raised AS (
     UPDATE {metadata_table} AS m
     SET highest = h.last,
-        epoch = CASE WHEN h.writer IS NULL THEN m.epoch ELSE m.epoch + 1 END,
+        epoch = h.raised,
         writer_uuid = COALESCE(h.writer, m.writer_uuid)
     FROM heads AS h
     WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND GREATEST(m.highest, h.seen) = h.before
     RETURNING m.persistence_id
 ), made AS (
     INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
-    SELECT h.id, h.last, 0, 0, 1, h.writer
+    SELECT h.id, h.last, 0, 0, h.raised, h.writer
     FROM heads AS h
     WHERE h.writer IS NOT NULL AND h.epoch = 0 AND h.seen = h.before
       AND NOT EXISTS (SELECT FROM {metadata_table} AS m WHERE m.persistence_id = h.id)
+    ORDER BY h.id
     ON CONFLICT (persistence_id) DO NOTHING
     RETURNING persistence_id
 ), fenced AS (
@@ -187,9 +189,11 @@ SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = decode(repeat('00'
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = $1::text AND purged_to = highest";
 
-/// The writers are the last values.
-fn taking_over(writers: &str) -> String {
-    FENCE_THAT_TAKES_OVER.replace("{writers}", writers)
+/// The last values.
+fn taking_over(writers: &str, raised: &str) -> String {
+    FENCE_THAT_TAKES_OVER
+        .replace("{writers}", writers)
+        .replace("{raised}", raised)
 }
 
 pub(crate) fn queries(names: &Names) -> PostgresQueries {
@@ -197,9 +201,9 @@ pub(crate) fn queries(names: &Names) -> PostgresQueries {
         recover: names.fill(RECOVER),
         append: names.fill(&[FENCE, STORED, LOSERS].concat()),
         append_with_tags: names.fill(&[FENCE, STORED, TAGGED, LOSERS].concat()),
-        append_and_take_over: names.fill(&[&taking_over("$18"), STORED, LOSERS].concat()),
+        append_and_take_over: names.fill(&[&taking_over("$18", "$19"), STORED, LOSERS].concat()),
         append_with_tags_and_take_over: names
-            .fill(&[&taking_over("$22"), STORED, TAGGED, LOSERS].concat()),
+            .fill(&[&taking_over("$22", "$23"), STORED, TAGGED, LOSERS].concat()),
         page: names.fill(PAGE),
         tags: names.fill(TAGS),
     }

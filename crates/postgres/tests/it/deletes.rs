@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_persistence_postgres::PostgresJournal;
 use actix_persistence_storage_api::{
-    Journal, PageLimit, ReplayRange, SequenceNr, StorageErrorKind, WriterId,
+    EventDeletion, Journal, PageLimit, ReplayRange, SequenceNr, StorageErrorKind, WriterId,
 };
 
 use crate::database::execute;
@@ -77,9 +77,15 @@ async fn a_delete_of_many_events_removes_them_in_chunks() {
         .await;
     store(&journal, &id("a"), 100).await;
     store(&journal, &id("b"), 20).await;
-    journal.delete_messages_to(&id("a"), 95).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), EventDeletion::up_to(95))
+        .await
+        .unwrap();
     assert_eq!(numbers(&journal, &id("a")).await, [96, 97, 98, 99, 100]);
-    journal.delete_messages_to(&id("b"), 19).await.unwrap();
+    journal
+        .delete_messages_to(&id("b"), EventDeletion::up_to(19))
+        .await
+        .unwrap();
     wait_until_purged(&place).await;
     assert_eq!(place.number(ROWS).await, 6);
 }
@@ -94,7 +100,10 @@ async fn delete_what_cannot_be_removed(place: &Place, journal: &PostgresJournal)
              EXECUTE FUNCTION refuse()",
         )
         .await;
-    journal.delete_messages_to(&id("a"), 100).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), EventDeletion::up_to(100))
+        .await
+        .unwrap();
     while place.number(ROWS).await > 50 {
         tokio::task::yield_now().await;
     }
@@ -162,7 +171,10 @@ async fn an_id_is_locked_while_its_rows_are_removed() {
         .await;
     let mut other = place.connection().await;
     execute(&mut other, "SELECT pg_advisory_lock(1)").await;
-    journal.delete_messages_to(&id("a"), 25).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), EventDeletion::up_to(25))
+        .await
+        .unwrap();
 
     // Until the removal in the background has come to event 15 it may be free.
     let is_free =
@@ -189,7 +201,10 @@ async fn a_small_delete_has_removed_its_rows_when_it_returns() {
     let place = Place::new().await;
     let journal = place.journal().await;
     store(&journal, &id("a"), 10).await;
-    journal.delete_messages_to(&id("a"), 4).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), EventDeletion::up_to(4))
+        .await
+        .unwrap();
     assert_eq!(place.number(ROWS).await, 6);
     assert_eq!(place.number(UNPURGED).await, 0);
 }
@@ -199,7 +214,7 @@ async fn a_delete_of_an_unknown_id_leaves_no_row() {
     let place = Place::new().await;
     let journal = place.journal().await;
     journal
-        .delete_messages_to(&id("never"), SequenceNr::MAX)
+        .delete_messages_to(&id("never"), EventDeletion::up_to(SequenceNr::MAX))
         .await
         .unwrap();
     journal
@@ -220,7 +235,7 @@ async fn no_number_is_used_again_after_everything_was_deleted_and_the_store_reop
     let journal = place.journal().await;
     store(&journal, &a, 5).await;
     journal
-        .delete_messages_to(&a, SequenceNr::MAX)
+        .delete_messages_to(&a, EventDeletion::up_to(SequenceNr::MAX))
         .await
         .unwrap();
     assert_eq!(place.number(ROWS).await, 0);
@@ -254,7 +269,7 @@ async fn a_delete_right_after_the_write_keeps_the_highest_number() {
     for round in 1..=5 {
         store(&journal, &id("a"), 3).await;
         journal
-            .delete_messages_to(&id("a"), round * 3)
+            .delete_messages_to(&id("a"), EventDeletion::up_to(round * 3))
             .await
             .unwrap();
         let highest = journal.read_highest_sequence_nr(&id("a"), 0).await.unwrap();

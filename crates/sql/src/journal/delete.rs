@@ -1,7 +1,7 @@
 //! Deleting events: raising what is deleted, then removing rows in chunks.
 
 use actix_persistence_storage_api::{
-    Epoch, PersistenceId, ResetProgress, SequenceNr, StorageErrorKind,
+    Epoch, EventDeletion, PersistenceId, ResetProgress, SequenceNr, StorageErrorKind,
 };
 use sqlx::SqlStr;
 
@@ -10,7 +10,7 @@ use crate::values::{Values, to_bound};
 use crate::{ConnectionOf, Dialect, Fault, JournalStatements, Portable, RowOf};
 
 /// Fails unless the id still has the epoch of whoever deletes; it keeps it until the transaction of the caller ends.
-pub(super) async fn check_epoch<D: Dialect>(
+async fn check_epoch<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     id: &PersistenceId,
@@ -28,18 +28,22 @@ pub(super) async fn check_epoch<D: Dialect>(
     Err(Fault::refused(StorageErrorKind::SequenceConflict, message))
 }
 
-/// Hides the events up to `to` and removes the first `chunk` rows, in the transaction of the caller.
+/// Hides events and removes the first `chunk` rows, in the transaction of the caller.
 ///
 /// Gives whether rows are left to be removed.
 pub(super) async fn delete_to<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     id: &PersistenceId,
-    to: SequenceNr,
+    deletion: EventDeletion,
     chunk: u64,
 ) -> Result<bool, Fault> {
     let raise = &statements.raise_deleted_to;
-    number_of_id::<D>(connection, raise, to, id.as_str()).await?;
+    number_of_id::<D>(connection, raise, deletion.to, id.as_str()).await?;
+    if let Some(epoch) = deletion.epoch {
+        // Not before: a row that is not there yet cannot be locked, and whoever makes it would take the id over in between.
+        check_epoch::<D>(connection, statements, id, epoch).await?;
+    }
     let mut values = Values::<D>::with_capacity(1);
     values.id(id);
     purge_found::<D>(connection, statements, &statements.unpurged, values, chunk)
@@ -70,7 +74,8 @@ pub(super) async fn reset<D: Dialect>(
     id: &PersistenceId,
     chunk: u64,
 ) -> Result<ResetProgress, Fault> {
-    if delete_to::<D>(connection, statements, id, SequenceNr::MAX, chunk).await? {
+    let everything = EventDeletion::up_to(SequenceNr::MAX);
+    if delete_to::<D>(connection, statements, id, everything, chunk).await? {
         return Ok(ResetProgress::Unfinished);
     }
     let of_id = || {

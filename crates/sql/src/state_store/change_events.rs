@@ -85,6 +85,7 @@ impl<D: Dialect> ChangeEvents<D> {
             heads: vec![Head {
                 id: id.clone(),
                 epoch: EPOCH,
+                epoch_afterwards: EPOCH,
                 taken_over_by: None,
                 before,
                 last: revision,

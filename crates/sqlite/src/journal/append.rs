@@ -79,7 +79,7 @@ async fn take_over(
         for (head, writer) in chunk {
             values.id(&head.id);
             values.integer(head.before);
-            values.integer(head.epoch_afterwards());
+            values.integer(head.epoch_afterwards);
             values.writer(*writer);
         }
         sqlx::query_with(queries.take_over.of(size), values.into_arguments())

@@ -1,8 +1,8 @@
 //! What the tables hold and refuse.
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria, SnapshotMetadata,
-    SnapshotStore, StorageErrorKind, Timestamp, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria,
+    SnapshotMetadata, SnapshotStore, StorageErrorKind, Timestamp, WriterId,
 };
 
 use crate::place::{Place, assert_error, chain, event, id, store};
@@ -28,7 +28,10 @@ async fn ordering_follows_commits_and_is_never_used_again() {
     store(&journal, &id("b"), 2).await;
     let last = "SELECT max(ordering) FROM event_journal";
     assert_eq!(place.number(last).await, 5);
-    journal.delete_messages_to(&id("b"), 2).await.unwrap();
+    journal
+        .delete_messages_to(&id("b"), EventDeletion::up_to(2))
+        .await
+        .unwrap();
     assert_eq!(place.number(last).await, 3);
     drop(journal);
     let journal = place.journal().await;
@@ -51,7 +54,10 @@ async fn tags_are_found_by_tag_and_removed_with_their_events() {
     let odd = "SELECT count(*) FROM event_tag AS t JOIN event_journal AS e USING (ordering) \
         WHERE t.tag = 't1' AND e.sequence_nr % 2 = 1";
     assert_eq!(place.number(odd).await, 100);
-    journal.delete_messages_to(&id("a"), 199).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), EventDeletion::up_to(199))
+        .await
+        .unwrap();
     assert_eq!(place.number("SELECT count(*) FROM event_tag").await, 2);
 }
 
