@@ -13,7 +13,7 @@ use crate::tally::{Add, Get, Log, Retaining, Tally};
 use crate::world::{World, run};
 
 /// How many fights there are unless this variable says otherwise; `cargo xtask soak` does.
-const FIGHTS: u64 = 30;
+const FIGHTS: u64 = 6;
 const FIGHTS_VARIABLE: &str = "ACTIX_PERSISTENCE_TEST_FIGHTS";
 /// How long each takes, on the clock of the test.
 const FIGHT: Duration = Duration::from_secs(20);
