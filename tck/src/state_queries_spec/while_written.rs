@@ -12,11 +12,14 @@ use crate::query_steps::{Reader, of_tck, tck_id};
 use crate::state_steps::state;
 use crate::subject::Subject;
 
-pub(super) const CASES: &[Case<dyn StateStore>] = &[case!(
-    give_the_last_change_of_each_id_while_many_write,
-    ["D-CHANGES-7", "D-CHANGES-9"]
-)
-.needing(Capability::Queries)];
+pub(super) const CASES: &[Case<dyn StateStore>] = &[
+    case!(
+        give_the_last_change_of_each_id_while_many_write,
+        ["D-CHANGES-7", "D-CHANGES-9"]
+    )
+    .needing(Capability::Queries),
+    case!(give_each_new_id_while_many_write, ["D-CHANGES-7"]).needing(Capability::Queries),
+];
 
 const WRITERS: usize = 8;
 const IDS: usize = 3;
@@ -45,6 +48,43 @@ async fn give_the_last_change_of_each_id_while_many_write(
     expected.push(last);
     expected.sort();
     expect_eq("last changes", reader.revisions(), expected)
+}
+
+/// What a reader misses is not made good by a later change: each id is stored once.
+async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> CaseResult {
+    const NEW_IDS: usize = 60;
+    let stores = [subject.share(), subject.another().await?];
+    let writers = (0..WRITERS).map(|writer| {
+        let store = stores[writer % 2].clone();
+        async move {
+            for number in 0..NEW_IDS {
+                let id = tck_id(writer * NEW_IDS + number);
+                store.upsert(state(&id, 1)).await?;
+            }
+            Ok(())
+        }
+    });
+    let writers = tokio::spawn(in_parallel(writers.collect::<Vec<_>>()));
+    let mut readers = [7, 100].map(|limit| Reader::new(of_tck(limit)));
+    while !writers.is_finished() {
+        for reader in &mut readers {
+            reader.read(subject.store()).await?;
+        }
+        yield_now().await;
+    }
+    writers.await??;
+    // Stored behind all others, so that they are there to be read when it is.
+    let last = (tck_id(WRITERS * NEW_IDS), 1);
+    subject.store().upsert(state(&last.0, last.1)).await?;
+    let mut expected: Vec<_> = (0..=WRITERS * NEW_IDS)
+        .map(|number| (tck_id(number), 1))
+        .collect();
+    expected.sort();
+    for reader in &mut readers {
+        reader.read_until(subject.store(), &last).await?;
+        expect_eq("new ids", &reader.revisions(), &expected)?;
+    }
+    Ok(())
 }
 
 /// Changes the ids in turns, and gives the last revision of each.

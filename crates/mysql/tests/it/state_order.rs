@@ -1,5 +1,6 @@
 //! The order in which queries read states: docs/adr/0005-commit-order.md.
 
+use actix_persistence_backend_tests::states;
 use actix_persistence_storage_api::{
     Payload, PersistenceId, StateChangesQuery, StateStore, StateUpdate,
 };
@@ -78,6 +79,7 @@ async fn changes_of_a_partition_are_found_by_their_index() {
     let plan = sqlx::query(AssertSqlSafe(sql))
         .bind(b"Test".to_vec())
         .bind(0_i64)
+        .bind(9_i64)
         .bind(0_i64)
         .bind(1023_i64)
         .bind(10_i64)
@@ -92,4 +94,51 @@ async fn changes_of_a_partition_are_found_by_their_index() {
         extra.contains("Using index") && !extra.contains("filesort"),
         "{extra}"
     );
+}
+
+/// Transactions that are prepared and wait for their coordinator, until they are rolled back.
+struct Prepared {
+    names: Vec<String>,
+}
+
+impl Prepared {
+    async fn new(place: &Place, number: usize) -> Self {
+        place.run("CREATE TABLE prepared (a INT)").await;
+        let names: Vec<_> = (0..number)
+            .map(|number| format!("'{}-{number}'", place.database.name()))
+            .collect();
+        let sql = |name| {
+            format!(
+                "XA START {name}; INSERT INTO prepared VALUES (1); XA END {name}; XA PREPARE {name}"
+            )
+        };
+        for names in names.chunks(50) {
+            // Each outlives its session, which can do nothing else from there on.
+            futures_util::future::join_all(names.iter().map(|name| place.run(sql(name)))).await;
+        }
+        Self { names }
+    }
+
+    /// Before anything else: a table that they changed cannot be dropped.
+    async fn roll_back(self, place: &Place) {
+        let mut connection = place.connection().await;
+        for name in self.names {
+            execute(&mut connection, format!("XA ROLLBACK {name}")).await;
+        }
+    }
+}
+
+/// MariaDB copies what is under way one after the other, without a lock: the more there is, the longer others have to begin
+/// and end meanwhile.
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_miss_no_new_state_beside_many_transactions_that_do_not_end() {
+    let place = std::sync::Arc::new(Place::new().await);
+    let prepared = Prepared::new(&place, 2_000).await;
+    let read = tokio::spawn({
+        let place = std::sync::Arc::clone(&place);
+        async move { states::readers_miss_no_new_state_of_one_sequence(&*place).await }
+    });
+    let read = read.await;
+    prepared.roll_back(&place).await;
+    read.unwrap();
 }

@@ -37,6 +37,13 @@ const WITHOUT_TYPE: &str = " AND e.entity_type = ''";
 
 const ONE_PAGE: &str = " ORDER BY e.persistence_id LIMIT $5::bigint";
 
+/// What has another entity type is left out: so no offset is above the number of a change that was stored, and what a restored
+/// dump holds tells whether offsets of before are good there.
+const COMPLETE_TO: &str = "\
+SELECT 0::bigint, e.ordering FROM {state_table} AS e
+WHERE e.entity_type = $1::text AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+ORDER BY e.ordering DESC LIMIT 1";
+
 const CHANGES: &str = include_str!("state_changes.sql");
 
 const FIND: &str = "\
@@ -57,6 +64,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         remove: names.fill(REMOVE),
         ids: names.fill(&[IDS, ONE_PAGE].concat()),
         ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        complete_to: names.fill(COMPLETE_TO),
         changes: names.fill(CHANGES),
         find: names.fill(FIND),
         numbering: None,
