@@ -123,6 +123,37 @@ pub(crate) const TRY_STATE_STORE: &[&str] = &[
     "DELETE FROM {state_table} WHERE 1 = 0",
 ];
 
+/// The counters of events that are behind the rows: that of each partition, found by the index. Gives: partition, the number to
+/// be reached.
+pub(crate) const EVENTS_AHEAD: &str = "\
+SELECT found.partition_nr, found.highest
+FROM (SELECT o.partition_nr, o.newest,
+          (SELECT e.ordering FROM {event_table} AS e WHERE e.partition_nr = o.partition_nr
+           ORDER BY e.ordering DESC LIMIT 1) AS highest
+      FROM {ordering_table} AS o) AS found
+WHERE found.highest > found.newest";
+/// The same of states: the newest of each entity type, found by the index, without which nobody reads by numbers.
+pub(crate) const STATES_AHEAD: &str = "\
+SELECT found.partition_nr, MAX(found.highest)
+FROM (SELECT d.partition_nr,
+          (SELECT s.ordering FROM {state_table} AS s
+           WHERE s.entity_type = d.entity_type AND s.partition_nr = d.partition_nr
+           ORDER BY s.ordering DESC LIMIT 1) AS highest
+      FROM (SELECT DISTINCT entity_type, partition_nr FROM {state_table} FORCE INDEX ({state_index})) AS d) AS found
+JOIN {state_ordering_table} AS o ON o.partition_nr = found.partition_nr
+WHERE found.highest > o.newest GROUP BY found.partition_nr";
+/// Whether there is that index.
+pub(crate) const HAS_STATE_INDEX: &str = "\
+SELECT COUNT(*) FROM information_schema.statistics
+WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{state_table}'
+  AND CONCAT('`', index_name, '`') = '{state_index}'";
+/// Moves a counter on. Values: number, partition.
+pub(crate) const RAISE_EVENT_COUNTER: &str =
+    "UPDATE {ordering_table} SET newest = GREATEST(newest, ?) WHERE partition_nr = ?";
+/// The same of states.
+pub(crate) const RAISE_STATE_COUNTER: &str =
+    "UPDATE {state_ordering_table} SET newest = GREATEST(newest, ?) WHERE partition_nr = ?";
+
 /// How many tables keep payloads in another way. `{table}` stands for a name in quotes.
 pub(crate) const OTHER_PAYLOADS: &str = "\
 SELECT COUNT(*) FROM information_schema.columns

@@ -13,6 +13,7 @@ use sqlx::{AssertSqlSafe, MySqlConnection, Row};
 
 use crate::database::execute;
 use crate::place::{Place, id, store, write};
+use crate::prepared::Prepared;
 
 const EVENTS: &str = include_str!("../../src/queries/events_by_ordering.sql");
 const PARTITIONS: usize = 8;
@@ -45,9 +46,8 @@ impl Reader {
     /// Reads a page of each partition: no number comes later than a higher one.
     async fn read(&mut self, limit: i64) -> usize {
         let database = &self.database;
-        let newest = format!(
-            "SELECT newest FROM {database}event_journal_ordering ORDER BY partition_nr"
-        );
+        let newest =
+            format!("SELECT newest FROM {database}event_journal_ordering ORDER BY partition_nr");
         let newest: Vec<i64> = sqlx::query_scalar(AssertSqlSafe(newest))
             .fetch_all(&mut self.connection)
             .await
@@ -175,8 +175,90 @@ async fn a_reader_gets_every_event_once_and_in_order_while_groups_commit_fail_an
     assert!(pages > GROUPS, "only {pages} pages were read meanwhile");
 }
 
+/// Stores an event in a transaction of its own after the other, until it is time; gives how many.
+async fn append_one_by_one(
+    journal: Arc<MysqlJournal>,
+    id: PersistenceId,
+    until: std::time::Instant,
+) -> u64 {
+    let writer = WriterId::random();
+    let epoch = journal.recover(&id, writer).await.unwrap().epoch;
+    let mut stored = 0;
+    while std::time::Instant::now() < until {
+        let next = stored + 1;
+        let writes = vec![write(&id, epoch, writer, next..=next)];
+        let outcomes = journal.write_messages(writes).await.unwrap();
+        assert!(outcomes[0].is_stored());
+        stored = next;
+    }
+    stored
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_miss_no_event_beside_many_transactions_that_do_not_end() {
+    let place = Arc::new(Place::new().await);
+    let prepared = Prepared::new(&place, 2_000).await;
+    let reading = tokio::spawn({
+        let place = Arc::clone(&place);
+        async move { read_beside_appends(&place).await }
+    });
+    let read = reading.await;
+    prepared.roll_back(&place).await;
+    read.unwrap();
+}
+
+/// Several write to one partition, each to an id of its own, and several read without a pause.
+async fn read_beside_appends(place: &Place) {
+    let until = std::time::Instant::now() + Duration::from_secs(4);
+    let ids = (0..).map(|number: u32| id(&format!("w-{number}")));
+    let ids = ids.filter(|id| id.slice() % PARTITIONS as u16 == 3).take(8);
+    let mut writers = tokio::task::JoinSet::new();
+    for id in ids {
+        let journal = Arc::new(place.journal().await);
+        writers.spawn(append_one_by_one(journal, id, until));
+    }
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..3 {
+        let mut reader = Reader::new(place).await;
+        readers.spawn(async move {
+            while std::time::Instant::now() < until {
+                reader.read(50).await;
+            }
+            reader
+        });
+    }
+    let stored: u64 = writers.join_all().await.into_iter().sum();
+    for mut reader in readers.join_all().await {
+        reader.read_all().await;
+        assert_eq!(reader.seen.len() as u64, stored);
+    }
+}
+
+#[tokio::test]
+async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
+    let place = Place::new().await;
+    let options = place
+        .options()
+        .with_store(|store| store.with_delete_chunk_events(2));
+    let journal = place.journal_with(options).await;
+    store(&journal, &id("a"), 9).await;
+    store(&journal, &id("b"), 1).await;
+    // As after a delete whose rows are still to be removed.
+    let delete = "UPDATE journal_metadata SET deleted_to = 6 WHERE persistence_id = 'Test|a'";
+    place.run(delete).await;
+    // And of an id that nobody ever recovered.
+    place
+        .run("DELETE FROM journal_metadata WHERE persistence_id = 'Test|b'")
+        .await;
+    let mut reader = Reader::new(&place).await;
+    reader.read_all().await;
+    let expected = [("Test|a", 7), ("Test|a", 8), ("Test|a", 9), ("Test|b", 1)];
+    let expected: BTreeSet<_> = expected.map(|(id, number)| (id.to_owned(), number)).into();
+    assert_eq!(reader.seen, expected);
+}
+
 /// An id of a partition.
-fn id_in(partition: u16) -> PersistenceId {
+pub(crate) fn id_in(partition: u16) -> PersistenceId {
     let ids = (0..).map(|number: u32| id(&number.to_string()));
     let mut found = ids.filter(|id| id.slice() % PARTITIONS as u16 == partition);
     found.next().unwrap()

@@ -8,6 +8,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use crate::database::execute;
 use crate::place::{Place, id};
+use crate::prepared::Prepared;
 
 const CHANGES_OF_PARTITION: &str = include_str!("../../src/queries/state_changes_of_partition.sql");
 
@@ -96,40 +97,6 @@ async fn changes_of_a_partition_are_found_by_their_index() {
     );
 }
 
-/// Transactions that are prepared and wait for their coordinator, until they are rolled back.
-struct Prepared {
-    names: Vec<String>,
-}
-
-impl Prepared {
-    async fn new(place: &Place, number: usize) -> Self {
-        place.run("CREATE TABLE prepared (a INT)").await;
-        let names: Vec<_> = (0..number)
-            .map(|number| format!("'{}-{number}'", place.database.name()))
-            .collect();
-        let sql = |name| {
-            format!(
-                "XA START {name}; INSERT INTO prepared VALUES (1); XA END {name}; XA PREPARE {name}"
-            )
-        };
-        for names in names.chunks(50) {
-            // Each outlives its session, which can do nothing else from there on.
-            futures_util::future::join_all(names.iter().map(|name| place.run(sql(name)))).await;
-        }
-        Self { names }
-    }
-
-    /// Before anything else: a table that they changed cannot be dropped.
-    async fn roll_back(self, place: &Place) {
-        let mut connection = place.connection().await;
-        for name in self.names {
-            execute(&mut connection, format!("XA ROLLBACK {name}")).await;
-        }
-    }
-}
-
-/// MariaDB copies what is under way one after the other, without a lock: the more there is, the longer others have to begin
-/// and end meanwhile.
 #[tokio::test(flavor = "multi_thread")]
 async fn readers_miss_no_new_state_beside_many_transactions_that_do_not_end() {
     let place = std::sync::Arc::new(Place::new().await);
