@@ -2,6 +2,8 @@
 
 use actix_persistence_sql::{Names, StateStatements};
 
+use super::keeping_highest;
+
 const LOAD: &str = "\
 SELECT e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id, e.manifest, {payload_read}
 FROM {state_table} AS e WHERE e.persistence_id = $1::text";
@@ -26,7 +28,9 @@ WHERE s.persistence_id = {id_at}::text";
 const AT_REVISION: &str = " AND s.revision = {before_at}::bigint";
 
 const REMOVE: &str = "\
-DELETE FROM {state_table} WHERE persistence_id = $1::text";
+WITH removed AS (DELETE FROM {state_table} WHERE persistence_id = $1::text RETURNING ordering),
+{keep_highest}
+SELECT 1 FROM removed";
 
 const IDS: &str = "\
 SELECT e.persistence_id FROM {state_table} AS e
@@ -61,7 +65,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         insert: names.fill(INSERT),
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
         overwrite: names.fill(REPLACE),
-        remove: names.fill(REMOVE),
+        remove: names.fill(&keeping_highest(REMOVE, "{state_removed_table}")),
         ids: names.fill(&[IDS, ONE_PAGE].concat()),
         ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
         complete_to: names.fill(COMPLETE_TO),
