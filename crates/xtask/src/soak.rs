@@ -21,7 +21,7 @@ struct LongTest {
     variable: (&'static str, &'static str),
 }
 
-const LONG_TESTS: [LongTest; 6] = [
+const LONG_TESTS: [LongTest; 7] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
@@ -62,6 +62,13 @@ const LONG_TESTS: [LongTest; 6] = [
         package: "actix-persistence-state-crash-tests",
         program: "it",
         filter: "killed::",
+        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+    },
+    LongTest {
+        name: "readers of changes beside writers that only insert",
+        package: "actix-persistence-mysql",
+        program: "it",
+        filter: "readers_miss_no_new_state_of",
         variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
     },
 ];
