@@ -76,6 +76,8 @@ pub(crate) struct Reader {
     pub(crate) given: Vec<ChangedState>,
     revisions: BTreeMap<PersistenceId, Revision>,
     said_more: bool,
+    /// Whether what a page has said is still true when the next one is read.
+    alone: bool,
 }
 
 impl Reader {
@@ -85,6 +87,15 @@ impl Reader {
             given: Vec::new(),
             revisions: BTreeMap::new(),
             said_more: false,
+            alone: true,
+        }
+    }
+
+    /// The same while others write: what was about to be given may change, and is given later then.
+    pub(crate) fn beside_writers(query: StateChangesQuery) -> Self {
+        Self {
+            alone: false,
+            ..Self::new(query)
         }
     }
 
@@ -100,7 +111,7 @@ impl Reader {
             format!("at most {} changes, found {number}", self.query.limit),
         )?;
         expect(
-            number > 0 || !self.said_more,
+            number > 0 || !self.said_more || !self.alone,
             "changes after a page that said that there are more",
         )?;
         for change in &page.changes {

@@ -52,7 +52,8 @@ pub trait StateQueries: Send + Sync {
     /// - **D-CHANGES-7**: never skips a change, however many write at the same time and in whatever order they end:
     ///   whoever reads on gets the last change of every id. When a page says that there is no more, everything was given
     ///   that was stored before something that was given.
-    /// - **D-CHANGES-8**: `more` tells whether the next page would have changes now.
+    /// - **D-CHANGES-8**: `more` tells whether the next page would have changes now; while others change the same states, it
+    ///   may be without any all the same.
     /// - **D-CHANGES-9**: gives the changes of an id, over all pages, by rising revisions; they start again behind a delete
     ///   for good.
     /// - **D-CHANGES-10**: never gives an id that was deleted for good.

@@ -35,7 +35,7 @@ async fn give_the_last_change_of_each_id_while_many_write(
         })
         .collect();
     let writers = tokio::spawn(in_parallel(writers));
-    let mut reader = Reader::new(of_tck(2));
+    let mut reader = Reader::beside_writers(of_tck(2));
     while !writers.is_finished() {
         reader.read(subject.store()).await?;
         yield_now().await;
@@ -65,7 +65,7 @@ async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> 
         }
     });
     let writers = tokio::spawn(in_parallel(writers.collect::<Vec<_>>()));
-    let mut readers = [7, 100].map(|limit| Reader::new(of_tck(limit)));
+    let mut readers = [7, 100].map(|limit| Reader::beside_writers(of_tck(limit)));
     while !writers.is_finished() {
         for reader in &mut readers {
             reader.read(subject.store()).await?;
