@@ -68,6 +68,8 @@ fn time(short: Duration, full: Duration) -> Duration {
 }
 
 impl Load {
+    /// Prints its numbers: a soak shows them.
+    #[allow(clippy::print_stdout)]
     async fn run(&self, tables: &dyn StateTables) {
         let stores = [tables.open().await, tables.open().await];
         // Of this run alone: a test may run several.
