@@ -1,8 +1,8 @@
 -- Version 1 of the journal. The names in braces are settings, checked before they are put in.
 -- Every statement can be repeated: making tables ends a transaction, so a step may break in the middle.
 
--- `ordering` is the offset of queries, which others store: in each of eight partitions of the slices numbers have no gaps
--- and are in the order of commits. Slices that differ by 8 are together, as they are in the lanes of a journal.
+-- `ordering` is the offset of queries, which others store: in each of eight partitions of the slices numbers are in the
+-- order of commits, and have gaps. Slices that differ by 8 are together, as they are in the lanes of a journal.
 -- `bytes` counts both payloads, so that a page is cut without reading them.
 CREATE TABLE IF NOT EXISTS {event_table} (
     persistence_id         VARBINARY(255) NOT NULL, -- UTF-8; bytes, because every collation takes some ids for equal
@@ -53,7 +53,8 @@ CREATE TABLE IF NOT EXISTS {metadata_table} (
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- How far each partition is numbered. A transaction raises the row just before it stores events and holds it until its
--- commit, so that nobody can see a number before the lower ones.
+-- commit, so that the order of numbers is that of commits. Numbers are never below the microseconds of the server's clock.
+-- Whoever reads by them asks this table first: see docs/adr/0005-commit-order.md.
 CREATE TABLE IF NOT EXISTS {ordering_table} (
     partition_nr TINYINT NOT NULL PRIMARY KEY,
     newest       BIGINT  NOT NULL

@@ -2,6 +2,8 @@
 
 mod opening;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use actix_persistence_sql::{Connector, Fault, InvalidOption, Role, ServerPlace};
@@ -22,6 +24,8 @@ const STALE: Duration = Duration::from_secs(60);
 pub struct MysqlConnector {
     place: ServerPlace,
     options: MysqlOptions,
+    /// Whether it was said that the server shows commits early.
+    warned: Arc<AtomicBool>,
 }
 
 impl MysqlConnector {
@@ -29,6 +33,7 @@ impl MysqlConnector {
         Ok(Self {
             place: options.server.place(&KIND)?,
             options: options.clone(),
+            warned: Arc::default(),
         })
     }
 }
@@ -39,7 +44,8 @@ impl Connector for MysqlConnector {
 
     async fn open(&self, role: Role) -> Result<MySqlConnection, Fault> {
         let limit = self.options.server.connect_timeout;
-        let opened = timeout(limit, opening::open(&self.place, &self.options, role)).await;
+        let opened = opening::open(&self.place, &self.options, role, &self.warned);
+        let opened = timeout(limit, opened).await;
         opened.unwrap_or_else(|_| {
             Err(Fault::refused(
                 StorageErrorKind::Unavailable,

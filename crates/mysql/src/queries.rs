@@ -21,6 +21,14 @@ pub(crate) const BEGIN_READING: &str = "START TRANSACTION READ ONLY";
 pub(crate) const COMMIT: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
+/// The number before the next one of a counter: the newest, but never below the microseconds since 1970 by the server's clock.
+///
+/// A server without a binary log shows a commit before its log is on the disk. What a crash takes back was perhaps read, and
+/// must not be numbered again: a reader that is behind that number would not get what has it then. So it is with the numbers of a
+/// counter that was restored from a backup, or of a server that took over from one that had stored more.
+pub(crate) const BEFORE_NEXT: &str =
+    "GREATEST(newest, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))";
+
 /// What a server is. Gives: version, largest packet, when the log is flushed, whether there is a binary log and when it
 /// is flushed, whether nothing can be written, and how rows are replicated.
 ///
@@ -114,6 +122,37 @@ pub(crate) const TRY_STATE_STORE: &[&str] = &[
     "UPDATE {state_ordering_table} SET newest = newest WHERE 1 = 0",
     "DELETE FROM {state_table} WHERE 1 = 0",
 ];
+
+/// The counters of events that are behind the rows: that of each partition, found by the index. Gives: partition, the number to
+/// be reached.
+pub(crate) const EVENTS_AHEAD: &str = "\
+SELECT found.partition_nr, found.highest
+FROM (SELECT o.partition_nr, o.newest,
+          (SELECT e.ordering FROM {event_table} AS e WHERE e.partition_nr = o.partition_nr
+           ORDER BY e.ordering DESC LIMIT 1) AS highest
+      FROM {ordering_table} AS o) AS found
+WHERE found.highest > found.newest";
+/// The same of states: the newest of each entity type, found by the index, without which nobody reads by numbers.
+pub(crate) const STATES_AHEAD: &str = "\
+SELECT found.partition_nr, MAX(found.highest)
+FROM (SELECT d.partition_nr,
+          (SELECT s.ordering FROM {state_table} AS s
+           WHERE s.entity_type = d.entity_type AND s.partition_nr = d.partition_nr
+           ORDER BY s.ordering DESC LIMIT 1) AS highest
+      FROM (SELECT DISTINCT entity_type, partition_nr FROM {state_table} FORCE INDEX ({state_index})) AS d) AS found
+JOIN {state_ordering_table} AS o ON o.partition_nr = found.partition_nr
+WHERE found.highest > o.newest GROUP BY found.partition_nr";
+/// Whether there is that index.
+pub(crate) const HAS_STATE_INDEX: &str = "\
+SELECT COUNT(*) FROM information_schema.statistics
+WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{state_table}'
+  AND CONCAT('`', index_name, '`') = '{state_index}'";
+/// Moves a counter on. Values: number, partition.
+pub(crate) const RAISE_EVENT_COUNTER: &str =
+    "UPDATE {ordering_table} SET newest = GREATEST(newest, ?) WHERE partition_nr = ?";
+/// The same of states.
+pub(crate) const RAISE_STATE_COUNTER: &str =
+    "UPDATE {state_ordering_table} SET newest = GREATEST(newest, ?) WHERE partition_nr = ?";
 
 /// How many tables keep payloads in another way. `{table}` stands for a name in quotes.
 pub(crate) const OTHER_PAYLOADS: &str = "\

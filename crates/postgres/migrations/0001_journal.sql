@@ -48,4 +48,10 @@ CREATE TABLE {metadata_table} (
     writer_uuid    BYTEA            NOT NULL                                  -- of that epoch, 16 bytes
 ) WITH (fillfactor = 50);
 
+-- The highest number of an event whose row was removed: readers may have it, and a restored dump must still tell so. A few
+-- lower ones may lie beside it.
+CREATE TABLE {removed_table} (
+    ordering BIGINT NOT NULL PRIMARY KEY
+);
+
 CREATE INDEX {unpurged_index} ON {metadata_table} (persistence_id) WHERE purged_to < deleted_to;

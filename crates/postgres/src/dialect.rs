@@ -40,8 +40,10 @@ impl Dialect for Postgres {
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
     const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
+    const MORE_JOURNAL_TABLES: &'static [&'static str] = schema::MORE_JOURNAL_TABLES;
     const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
     const STATE_STEPS: &'static [&'static str] = schema::STATE_STORE;
+    const MORE_STATE_TABLES: &'static [&'static str] = schema::MORE_STATE_TABLES;
 
     const CHANGE_EVENTS: ChangeEventTexts = schema::CHANGE_EVENTS;
     const ROLES: Option<RoleTexts> = Some(schema::ROLES);
@@ -62,7 +64,8 @@ impl Dialect for Postgres {
         let events = TableName::parse(&options.store.event_table)
             .map_err(InvalidOption::of("event-table"))?;
         let names = Names::new('"', Some(options.schema_name()?))
-            .plain("event_index", &events.index("ordering"));
+            .plain("event_index", &events.index("ordering"))
+            .table("removed_table", &events.index(schema::REMOVED));
         Ok(options.payload_column.add_to(names))
     }
 

@@ -62,11 +62,18 @@ pub struct StateStatements {
     pub ids: SqlStr,
     /// The same of those without an entity type.
     pub ids_without_type: SqlStr,
+    /// How far the changes are complete: the highest number of each partition at or below which nothing is added any more;
+    /// no row for one without changes. Never above the number of a change that was stored.
+    ///
+    /// A statement of its own, which comes before `changes` and is over by then: not every database shows one moment within a
+    /// statement; see docs/adr/0005-commit-order.md.
+    /// Values: entity type; where there is a numbering, none. Gives: partition, number.
+    pub complete_to: SqlStr,
     /// The rows of an entity type by their last change, below which nothing is added any more, in the order of each
-    /// partition; all of them as of one moment.
+    /// partition, those of all partitions in turns.
     /// Values: entity type, number of the last change that was read, its id, first and last slice, the most.
-    /// Where there is a numbering, no id, because no number is given twice; all of it for each partition, and the most of
-    /// all of them.
+    /// Where there is a numbering, in place of the id, because no number is given twice, the number up to which changes are
+    /// complete; all of it for each partition, and the most of all of them.
     /// Gives: id, number; the rest as `load`.
     pub changes: SqlStr,
     /// The states of an entity type for which `/*condition*/` holds, behind an id, in the order of bytes; no tombstones.

@@ -107,8 +107,11 @@ impl Dialect for Sqlite {
         Ok(())
     }
 
-    async fn check_writable(connection: &mut ConnectionOf<Self>, _: &Names) -> Result<(), Fault> {
-        schema::check_writable(connection).await
+    async fn check_writable(
+        connection: &mut ConnectionOf<Self>,
+        names: &Names,
+    ) -> Result<(), Fault> {
+        schema::check_writable(connection, names).await
     }
 
     fn rows_affected(result: &ResultOf<Self>) -> u64 {

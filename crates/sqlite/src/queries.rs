@@ -44,6 +44,10 @@ pub(crate) const SET_VERSION: &str = "\
 /// Changes nothing, but only where something could be changed.
 pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";
+pub(crate) const RAISE_STATE_COUNTER: &str = include_str!("queries/raise_state_counter.sql");
+/// Whether states can be found by their numbers.
+pub(crate) const HAS_STATE_INDEX: &str = "\
+    SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'index' AND '\"' || name || '\"' = '{state_index}' COLLATE NOCASE)";
 pub(crate) const TABLE_EXISTS: &str = "\
     SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE)";
 

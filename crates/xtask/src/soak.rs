@@ -71,6 +71,13 @@ const LONG_TESTS: [LongTest; 7] = [
         filter: "killed::",
         variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
     },
+    LongTest {
+        name: "readers of changes beside writers that only insert",
+        package: "actix-persistence-mysql",
+        program: "it",
+        filter: "readers_miss_no_new_state_of",
+        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+    },
 ];
 
 /// Runs them one after the other, also after one has failed.

@@ -3,7 +3,7 @@
 use actix_persistence_sql::{JournalStatements, Names};
 use sqlx::SqlStr;
 
-use super::RowsStatement;
+use super::{BEFORE_NEXT, RowsStatement};
 
 /// The statements of one journal that only this crate has, with its table names in them.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct JournalQueries {
     /// Locks ids. Values: ids. Gives: id, epoch, highest.
     pub(crate) lock: RowsStatement,
     /// Numbers events of one partition. Values: how many, partition. What it gives as id of an insert is the newest
-    /// number.
+    /// number, and the last one of these events.
     pub(crate) number_one: SqlStr,
     /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and how many, then the
     /// partitions again; one may be given several times.
@@ -102,11 +102,12 @@ SELECT persistence_id, epoch, highest FROM {metadata_table} WHERE persistence_id
 ORDER BY persistence_id FOR UPDATE";
 
 const NUMBER_ONE: &str = "\
-UPDATE {ordering_table} SET newest = LAST_INSERT_ID(newest + ?) WHERE partition_nr = ?";
+UPDATE {ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHERE partition_nr = ?";
 
+/// For more than a few partitions the server would take all rows of the table, and wait for those that it does not change.
 const NUMBER_MANY: &str = "\
-UPDATE {ordering_table} SET newest = newest + CASE partition_nr{cases} END WHERE partition_nr IN ({partitions})
-ORDER BY partition_nr";
+UPDATE {ordering_table} FORCE INDEX (PRIMARY) SET newest = {before_next} + CASE partition_nr{cases} END
+WHERE partition_nr IN ({partitions}) ORDER BY partition_nr";
 
 const NEWEST: &str = "\
 SELECT partition_nr, newest FROM {ordering_table} WHERE partition_nr IN ({partitions}) ORDER BY partition_nr";
@@ -219,6 +220,7 @@ impl JournalQueries {
         let of_partitions = |text: &str| {
             let cases = " WHEN ? THEN ?".repeat(PARTITIONS);
             let text = text.replace("{partitions}", &partitions);
+            let text = text.replace("{before_next}", BEFORE_NEXT);
             names.fill(&text.replace("{cases}", &cases))
         };
         Self {
@@ -229,7 +231,7 @@ impl JournalQueries {
             forget: rows(FORGET, "?"),
             take_over: RowsStatement::separated(TAKE_OVER, TAKEN_ROW, " UNION ALL ", names),
             lock: rows(LOCK, "?"),
-            number_one: names.fill(NUMBER_ONE),
+            number_one: names.fill(&NUMBER_ONE.replace("{before_next}", BEFORE_NEXT)),
             number_many: of_partitions(NUMBER_MANY),
             newest: of_partitions(NEWEST),
             insert_events: columns(INSERT_EVENTS, 12),

@@ -2,7 +2,7 @@
 
 use actix_persistence_sql::{Names, NumberingStatements, StateStatements};
 
-use super::PARTITIONS;
+use super::{BEFORE_NEXT, PARTITIONS};
 
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
@@ -15,11 +15,12 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         remove: names.fill(REMOVE),
         ids: names.fill(&[IDS, ONE_PAGE].concat()),
         ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        complete_to: names.fill(COMPLETE_TO),
         changes: names.fill(&changes()),
         find: names.fill(FIND),
         numbering: Some(NumberingStatements {
             partitions: PARTITIONS as u16,
-            raise: names.fill(RAISE),
+            raise: names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT)),
             set: names.fill(SET),
         }),
     }
@@ -57,6 +58,9 @@ const WITHOUT_TYPE: &str = " AND entity_type = ''";
 
 const ONE_PAGE: &str = " ORDER BY persistence_id LIMIT ?";
 
+const COMPLETE_TO: &str = "\
+SELECT partition_nr, newest FROM {state_ordering_table}";
+
 /// The keys of every partition come from the index; those of a page are taken from each in turns, so that none waits for
 /// another, and only their rows are read.
 fn changes() -> String {
@@ -89,7 +93,7 @@ WHERE entity_type = CAST($type_at AS BINARY) AND persistence_id > CAST($after_at
 ORDER BY persistence_id LIMIT $limit_at";
 
 const RAISE: &str = "\
-UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID(newest + 1) WHERE partition_nr = ?";
+UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + 1) WHERE partition_nr = ?";
 
 const SET: &str = "\
 UPDATE {state_table} SET ordering = LAST_INSERT_ID() WHERE persistence_id = ?";

@@ -1,5 +1,6 @@
 //! What initialising makes, checks and refuses.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_persistence_mysql::{
@@ -175,6 +176,40 @@ async fn the_column_of_payloads_is_chosen_when_the_tables_are_made() {
     let snapshots = MysqlSnapshotStore::new(json).unwrap();
     let error = snapshots.initialize().await.unwrap_err();
     assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
+}
+
+/// What is logged, as text.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// On one thread, whose log this is.
+#[tokio::test]
+async fn a_server_that_shows_commits_early_is_warned_of_once() {
+    let place = Place::new().await;
+    let has_binary_log = place.number("SELECT CAST(@@log_bin AS SIGNED)").await != 0;
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone());
+    let _until_the_end = tracing::subscriber::set_default(subscriber.finish());
+    let journal = place.journal().await;
+    journal.initialize().await.unwrap();
+    store(&journal, &id("a"), 1).await;
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let warnings = text
+        .matches("shows commits before they are on its disk")
+        .count();
+    assert_eq!(warnings, usize::from(!has_binary_log), "{text}");
 }
 
 /// On a server of its own, because these settings are those of all databases.

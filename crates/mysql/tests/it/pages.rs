@@ -307,3 +307,24 @@ async fn a_page_of_a_long_stream_reads_no_more_than_its_events() {
         .sum();
     assert!(total < 1_000, "{read:?}");
 }
+
+#[tokio::test]
+async fn events_that_another_tool_brought_are_read_before_anybody_recovers_the_id() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    let insert = |number: u64| {
+        format!(
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, \
+             event_manifest, adapter_manifest, tag_count, bytes, ordering, payload) \
+             VALUES ('Test|a', {number}, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, {number}, X'01')"
+        )
+    };
+    for number in 1..=3 {
+        place.run(insert(number)).await;
+    }
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3]);
+    assert_eq!(replay_all(&journal, &id("a")).await.deleted_to, 0);
+    assert!(numbers(&journal, &id("b")).await.is_empty());
+    store(&journal, &id("a"), 1).await;
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3, 4]);
+}

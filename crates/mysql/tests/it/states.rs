@@ -68,7 +68,7 @@ async fn a_table_of_version_1_opens_and_goes_on() {
     states::states_of_version_1_are_read_and_go_on(&place.state_store_with(options).await).await;
     // Above every number of the partition that was given before, also to rows that are gone.
     let newest = "SELECT ordering FROM durable_state WHERE persistence_id = 'Test|kept'";
-    assert_eq!(place.number(newest).await, 101);
+    assert!(place.number(newest).await > 100);
 }
 
 #[tokio::test]

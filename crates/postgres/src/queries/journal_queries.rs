@@ -3,6 +3,8 @@
 use actix_persistence_sql::{JournalStatements, Names};
 use sqlx::SqlStr;
 
+use super::keeping_highest;
+
 /// The statements of one journal that only PostgreSQL has, with its table names in them.
 #[derive(Debug)]
 pub struct PostgresQueries {
@@ -166,7 +168,10 @@ const PURGE_TAGS: &str = "\
 DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
 
 const PURGE_EVENTS: &str = "\
-DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
+WITH removed AS (
+    DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint RETURNING ordering),
+{keep_highest}
+SELECT 1 FROM removed LIMIT 1";
 
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, $1::bigint) WHERE persistence_id = $2::text";
@@ -219,7 +224,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
         unpurged: names.fill(UNPURGED),
         next_unpurged: names.fill(NEXT_UNPURGED),
         purge_tags: names.fill(PURGE_TAGS),
-        purge_events: names.fill(PURGE_EVENTS),
+        purge_events: names.fill(&keeping_highest(PURGE_EVENTS, "{removed_table}")),
         set_purged_to: names.fill(SET_PURGED_TO),
         reset_numbers: names.fill(RESET_NUMBERS),
     }

@@ -2,6 +2,8 @@
 
 use actix_persistence_sql::{Names, StateStatements};
 
+use super::keeping_highest;
+
 const LOAD: &str = "\
 SELECT e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id, e.manifest, {payload_read}
 FROM {state_table} AS e WHERE e.persistence_id = $1::text";
@@ -26,7 +28,9 @@ WHERE s.persistence_id = {id_at}::text";
 const AT_REVISION: &str = " AND s.revision = {before_at}::bigint";
 
 const REMOVE: &str = "\
-DELETE FROM {state_table} WHERE persistence_id = $1::text";
+WITH removed AS (DELETE FROM {state_table} WHERE persistence_id = $1::text RETURNING ordering),
+{keep_highest}
+SELECT 1 FROM removed";
 
 const IDS: &str = "\
 SELECT e.persistence_id FROM {state_table} AS e
@@ -36,6 +40,13 @@ WHERE e.persistence_id >= $1::text AND e.persistence_id > $2::text AND e.persist
 const WITHOUT_TYPE: &str = " AND e.entity_type = ''";
 
 const ONE_PAGE: &str = " ORDER BY e.persistence_id LIMIT $5::bigint";
+
+/// What has another entity type is left out: so no offset is above the number of a change that was stored, and what a restored
+/// dump holds tells whether offsets of before are good there.
+const COMPLETE_TO: &str = "\
+SELECT 0::bigint, e.ordering FROM {state_table} AS e
+WHERE e.entity_type = $1::text AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+ORDER BY e.ordering DESC LIMIT 1";
 
 const CHANGES: &str = include_str!("state_changes.sql");
 
@@ -54,9 +65,10 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         insert: names.fill(INSERT),
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
         overwrite: names.fill(REPLACE),
-        remove: names.fill(REMOVE),
+        remove: names.fill(&keeping_highest(REMOVE, "{state_removed_table}")),
         ids: names.fill(&[IDS, ONE_PAGE].concat()),
         ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        complete_to: names.fill(COMPLETE_TO),
         changes: names.fill(CHANGES),
         find: names.fill(FIND),
         numbering: None,

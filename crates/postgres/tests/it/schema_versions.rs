@@ -146,7 +146,7 @@ async fn tables_that_were_made_with_others_are_not_mixed() {
         .initialize()
         .await
         .unwrap_err();
-    let says = "'e1' was made together with t1, m1, not with t1, m2";
+    let says = "'e1' was made together with t1, m1, e1_removed, not with t1, m2, e1_removed";
     assert_error(&error, StorageErrorKind::SchemaMismatch, says);
     assert_eq!(
         numbers(&place.journal_with(first).await, &id("a")).await,

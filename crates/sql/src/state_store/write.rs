@@ -163,14 +163,19 @@ async fn number<D: Dialect>(
     let mut values = Values::<D>::with_capacity(1);
     values.integer(i64::from(id.slice() % numbering.partitions));
     if execute::<D>(connection, numbering.raise.clone(), values).await? != 1 {
-        return Err(Fault::corrupt(
-            "the table that numbers states lacks a row; restore it with the highest 'ordering' of its partition",
-        ));
+        return Err(no_counter());
     }
     let mut values = Values::<D>::with_capacity(1);
     values.id(id);
     execute::<D>(connection, numbering.set.clone(), values).await?;
     Ok(())
+}
+
+/// What is wrong where a counter is missing.
+pub(super) fn no_counter() -> Fault {
+    Fault::corrupt(
+        "the table that numbers states lacks a row; restore it with the highest 'ordering' of its partition",
+    )
 }
 
 /// Stores the first row of an id; false if there is one.

@@ -13,6 +13,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         remove: names.fill(REMOVE),
         ids: names.fill(&[IDS, ONE_PAGE].concat()),
         ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        complete_to: names.fill(COMPLETE_TO),
         changes: names.fill(CHANGES),
         find: names.fill(FIND),
         numbering: Some(NumberingStatements {
@@ -53,6 +54,9 @@ WHERE persistence_id >= ?1 AND persistence_id > ?2 AND persistence_id < ?3 AND (
 const WITHOUT_TYPE: &str = " AND entity_type = ''";
 
 const ONE_PAGE: &str = " ORDER BY persistence_id LIMIT ?5";
+
+const COMPLETE_TO: &str = "\
+SELECT partition_nr, newest FROM {state_ordering_table}";
 
 const CHANGES: &str = include_str!("state_changes.sql");
 
