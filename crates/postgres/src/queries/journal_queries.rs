@@ -115,11 +115,15 @@ const NEXT_UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
 WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1 FOR UPDATE";
 
+const SIZES: &str = "\
+SELECT sequence_nr, octet_length(payload) + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
+WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint ORDER BY sequence_nr";
+
 const PURGE_TAGS: &str = "\
-DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
+DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint";
 
 const PURGE_EVENTS: &str = "\
-DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
+DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint";
 
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, $1::bigint) WHERE persistence_id = $2::text";
@@ -159,6 +163,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unpurged: names.fill(UNPURGED),
         next_unpurged: names.fill(NEXT_UNPURGED),
+        sizes: names.fill(SIZES),
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(PURGE_EVENTS),
         set_purged_to: names.fill(SET_PURGED_TO),

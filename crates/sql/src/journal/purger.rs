@@ -1,12 +1,12 @@
 //! Removing deleted rows in the background.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use actix_persistence_storage_api::{BackOff, Operation, StorageError};
+use actix_persistence_storage_api::{BackOff, Operation, StorageError, StorageErrorKind};
 
-use super::delete::purge_next;
+use super::delete::{Chunk, purge_next};
 use crate::connection::Connections;
 use crate::{Dialect, JournalStatements};
 
@@ -25,7 +25,10 @@ pub(super) struct Purger<D: Dialect> {
 struct Work<D: Dialect> {
     connections: Weak<Connections<D::Connector>>,
     statements: Arc<JournalStatements>,
-    chunk: u64,
+    /// What one transaction removes when the database is well.
+    full_chunk: Chunk,
+    /// What it removes now: less after it took too long.
+    chunk: Mutex<Chunk>,
     /// Calls of `start` since the running task last looked, plus one while it runs.
     requests: AtomicUsize,
 }
@@ -34,25 +37,28 @@ impl<D: Dialect> Purger<D> {
     pub(super) fn new(
         connections: Weak<Connections<D::Connector>>,
         statements: Arc<JournalStatements>,
-        chunk: u64,
+        chunk: Chunk,
     ) -> Self {
         let requests = AtomicUsize::new(0);
         Self {
             work: Arc::new(Work {
                 connections,
                 statements,
-                chunk,
+                full_chunk: chunk,
+                chunk: Mutex::new(chunk),
                 requests,
             }),
         }
     }
 
-    /// Removes a first chunk, and goes on in the background if there was one.
-    pub(super) async fn resume(&self) -> Result<(), StorageError> {
-        if self.work.purge_chunk(Operation::Initialize).await? {
-            self.start();
-        }
-        Ok(())
+    /// How much one transaction should remove now.
+    pub(super) fn chunk(&self) -> Chunk {
+        *self.work.chunk()
+    }
+
+    /// Whether an attempt to remove a chunk failed because it took too long, so that from now on chunks are smaller.
+    pub(super) fn takes_less_after(&self, error: &StorageError, chunk: Chunk) -> bool {
+        self.work.takes_less_after(error, chunk)
     }
 
     /// Starts a task that ends when nothing is left, or the journal is dropped; if one runs, it looks again.
@@ -91,22 +97,51 @@ impl<D: Dialect> Work<D> {
     }
 
     async fn purge_all(&self) -> Result<(), StorageError> {
-        while self.purge_chunk(Operation::DeleteMessagesTo).await? {}
+        while self.purge_chunk().await? {}
+        *self.chunk() = self.full_chunk;
         Ok(())
     }
 
     /// Gives whether there was something to remove; not when the journal is gone.
-    async fn purge_chunk(&self, operation: Operation) -> Result<bool, StorageError> {
+    async fn purge_chunk(&self) -> Result<bool, StorageError> {
         let Some(connections) = self.connections.upgrade() else {
             return Ok(false);
         };
         let statements = Arc::clone(&self.statements);
-        let chunk = self.chunk;
-        connections
-            .transaction(operation, (), move |connection, ()| {
+        let chunk = *self.chunk();
+        let purged = connections
+            .transaction(Operation::DeleteMessagesTo, (), move |connection, ()| {
                 let statements = Arc::clone(&statements);
                 Box::pin(async move { purge_next::<D>(connection, &statements, chunk).await })
             })
-            .await
+            .await;
+        match purged {
+            Err(error) if self.takes_less_after(&error, chunk) => {
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    rows = chunk.rows,
+                    "removing deleted events took too long, trying fewer at once"
+                );
+                tokio::time::sleep(SHORTEST_DELAY).await;
+                Ok(true)
+            }
+            purged => purged,
+        }
+    }
+
+    /// Whether there was more to remove than the database could in time, so that it will be asked for less.
+    fn takes_less_after(&self, error: &StorageError, chunk: Chunk) -> bool {
+        if error.kind() != StorageErrorKind::Timeout {
+            return false;
+        }
+        let Some(half) = chunk.halved() else {
+            return false;
+        };
+        *self.chunk() = half;
+        true
+    }
+
+    fn chunk(&self) -> MutexGuard<'_, Chunk> {
+        self.chunk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -34,6 +34,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unpurged: names.fill(UNPURGED),
         next_unpurged: names.fill(NEXT_UNPURGED),
+        sizes: names.fill(SIZES),
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(PURGE_EVENTS),
         set_purged_to: names.fill(SET_PURGED_TO),
@@ -117,12 +118,16 @@ const NEXT_UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
 WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1";
 
+const SIZES: &str = "\
+SELECT sequence_nr, octet_length(payload) + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
+WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3 ORDER BY sequence_nr";
+
 const PURGE_TAGS: &str = "\
 DELETE FROM {tag_table} WHERE ordering IN
-    (SELECT ordering FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2)";
+    (SELECT ordering FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3)";
 
 const PURGE_EVENTS: &str = "\
-DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2";
+DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3";
 
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = ?1 WHERE persistence_id = ?2";
