@@ -94,6 +94,24 @@ impl<C: Connector> Connections<C> {
         .map_err(|error| self.named(error))
     }
 
+    /// Closes every connection as soon as nobody uses it, the writers last; the next call opens others.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn close(&self) {
+        let [writers, readers] = [&self.writers, &self.readers].map(Arc::clone);
+        let closing = tokio::spawn(async move {
+            readers.close().await;
+            writers.close().await;
+        });
+        if let Err(error) = closing.await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "connections could not be closed in order"
+            );
+        }
+    }
+
     /// Runs one statement that reads; several would need a transaction to be of one moment.
     ///
     /// # Errors
@@ -321,7 +339,7 @@ impl<C: Connector> Call<C> {
         };
         let commit = run::<C>(lease.connection(), C::Dialect::COMMIT);
         self.within_limit(commit).await.map_err(Failed::of::<C>)?;
-        lease.check_committed().map_err(Failed::unknown)?;
+        lease.check_committed().await.map_err(Failed::unknown)?;
         lease.give_back();
         Ok(value)
     }
@@ -347,7 +365,7 @@ impl<C: Connector> Call<C> {
         let mut lease = self.seats.take().await.map_err(Failed::not_stored)?;
         let work = work(lease.connection(), input);
         let value = self.within_limit(work).await.map_err(Failed::of::<C>)?;
-        lease.check_committed().map_err(Failed::unknown)?;
+        lease.check_committed().await.map_err(Failed::unknown)?;
         lease.give_back();
         Ok(value)
     }

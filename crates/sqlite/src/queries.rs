@@ -26,6 +26,11 @@ pub(crate) const SET_WAL: &str = "PRAGMA journal_mode = WAL";
 pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";
 pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
+pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
+pub(crate) const BUSY_TIMEOUT: &str = "PRAGMA busy_timeout";
+/// Changes nothing.
+pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";
+pub(crate) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 
 /// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the file.

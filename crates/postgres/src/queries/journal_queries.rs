@@ -116,7 +116,7 @@ SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
 WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1 FOR UPDATE";
 
 const SIZES: &str = "\
-SELECT sequence_nr, octet_length(payload) + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
+SELECT sequence_nr, octet_length(payload)::bigint + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
 WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint ORDER BY sequence_nr";
 
 const PURGE_TAGS: &str = "\

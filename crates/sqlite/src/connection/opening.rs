@@ -39,6 +39,8 @@ pub(super) async fn open(
         // the last connection that closes makes one. https://www.sqlite.org/pragma.html#pragma_fullfsync
         .pragma("fullfsync", switch(settings.synchronous.flushes_the_disk()))
         .pragma("query_only", switch(role == Role::Reader))
+        // Where SQLite begins the log anew by itself, it keeps no more of the old one.
+        .pragma("journal_size_limit", settings.max_log_bytes.to_string())
         .row_buffer_size(ROWS_AHEAD)
         .disable_statement_logging();
     Ok(options.connect().await?)

@@ -242,3 +242,32 @@ async fn a_reader_cannot_write() {
         .await;
     assert_eq!(result.unwrap_err().kind(), StorageErrorKind::AccessDenied);
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_commit_to_a_log_that_was_removed_has_an_unknown_outcome_and_is_saved() {
+    let (directory, database) = database().await;
+    run(&database, "INSERT INTO t VALUES (1)").await.unwrap();
+    let log = directory.path().join("some.db-wal");
+    let removed = database.transaction(OPERATION, log.clone(), |connection, log| {
+        Box::pin(async move {
+            sqlx::raw_sql("INSERT INTO t VALUES (2)")
+                .execute(connection)
+                .await?;
+            std::fs::remove_file(log).unwrap();
+            Ok(())
+        })
+    });
+    let error = removed.await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
+    assert_eq!(error.effect(), Some(Effect::Unknown));
+    assert!(error.to_string().contains("write-ahead log"), "{error}");
+    // Without the log: the next connection makes one.
+    let copy = directory.path().join("copy.db");
+    std::fs::copy(directory.path().join("some.db"), &copy).unwrap();
+    let options = SqliteOptions::new(copy.to_str().unwrap());
+    let copy = Database::new(SqliteConnector::new(&options).unwrap());
+    assert_eq!(number(&copy, "SELECT sum(a) FROM t").await, 3);
+    run(&database, "INSERT INTO t VALUES (3)").await.unwrap();
+    assert_eq!(number(&database, "SELECT sum(a) FROM t").await, 6);
+}

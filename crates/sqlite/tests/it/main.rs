@@ -40,6 +40,7 @@ mod crash;
 mod deletes;
 mod extensions;
 mod locked;
+mod log;
 mod opening;
 mod pages;
 mod place;

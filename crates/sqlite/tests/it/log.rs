@@ -1,0 +1,101 @@
+//! The write-ahead log: removed while it is open, kept short beside readers, and gone after a clean end.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use actix_persistence_storage_api::{Journal, StorageErrorKind, WriterId};
+
+use crate::place::{Place, id, numbers, store, write};
+
+fn beside(place: &Place, end: &str) -> PathBuf {
+    place.directory.path().join(format!("some.db{end}"))
+}
+
+#[cfg(unix)]
+async fn what_was_confirmed_stays_when_these_are_removed(ends: &[&str]) {
+    let place = Place::new();
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 3).await;
+    // A reader is open, too.
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3]);
+    let writer = WriterId::random();
+    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    for end in ends {
+        fs::remove_file(beside(&place, end)).unwrap();
+    }
+    let stored = async {
+        loop {
+            let next = vec![write(&id("a"), epoch, writer, 4..=4)];
+            match journal.write_messages(next).await {
+                Ok(outcomes) => return outcomes,
+                // Until the connections to the log of before are closed, nobody may use another one.
+                Err(error) => {
+                    assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
+                    assert!(error.is_certainly_not_stored(), "{error:?}");
+                    assert!(error.to_string().contains("write-ahead log"), "{error}");
+                    let _ = journal.read_highest_sequence_nr(&id("a"), 0).await;
+                }
+            }
+        }
+    };
+    let stored = tokio::time::timeout(Duration::from_secs(60), stored);
+    assert!(stored.await.unwrap()[0].is_stored());
+
+    // What was confirmed is where every other process finds it.
+    let copy = Place::new();
+    for end in ["", "-wal"] {
+        fs::copy(beside(&place, end), beside(&copy, end)).unwrap();
+    }
+    assert_eq!(numbers(&copy.journal().await, &id("a")).await, [1, 2, 3, 4]);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_was_confirmed_stays_when_the_log_is_removed_under_a_running_program() {
+    what_was_confirmed_stays_when_these_are_removed(&["-wal"]).await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn what_was_confirmed_stays_when_the_log_is_removed_with_its_index() {
+    what_was_confirmed_stays_when_these_are_removed(&["-wal", "-shm"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_stays_short_although_somebody_always_reads() {
+    const LIMIT: u64 = 256 * 1024;
+    let place = Place::new();
+    let options = place.options().with_max_log_bytes(LIMIT as usize);
+    let journal = Arc::new(place.journal_with(options).await);
+    store(&journal, &id("a"), 500).await;
+    let ended = Arc::new(AtomicBool::new(false));
+    let readers = (0..3).map(|_| {
+        let (journal, ended) = (Arc::clone(&journal), Arc::clone(&ended));
+        tokio::spawn(async move {
+            let mut rounds = 0;
+            while !ended.load(Ordering::Relaxed) {
+                assert!(numbers(&journal, &id("a")).await.len() >= 500);
+                rounds += 1;
+            }
+            rounds
+        })
+    });
+    let readers: Vec<_> = readers.collect();
+    let mut longest = 0;
+    let mut written = 0;
+    for _ in 0..600 {
+        store(&journal, &id("b"), 20).await;
+        let bytes = fs::metadata(beside(&place, "-wal")).unwrap().len();
+        longest = longest.max(bytes);
+        written += bytes.min(20 * 1024);
+    }
+    ended.store(true, Ordering::Relaxed);
+    for reader in readers {
+        assert!(reader.await.unwrap() > 0);
+    }
+    assert!(written > 8 * LIMIT);
+    assert!(longest < 4 * LIMIT, "the log had {longest} bytes");
+}
