@@ -328,6 +328,11 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         }
     }
 
+    async fn close(&self) {
+        self.purger.pause();
+        self.connections.close().await;
+    }
+
     fn capabilities(&self) -> JournalCapabilities {
         let store = self.options.store();
         JournalCapabilities::default()

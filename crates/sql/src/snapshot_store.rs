@@ -194,6 +194,10 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
             .await
     }
 
+    async fn close(&self) {
+        self.connections.close().await;
+    }
+
     fn capabilities(&self) -> SnapshotCapabilities {
         SnapshotCapabilities::default()
             .with_metadata()

@@ -1,6 +1,6 @@
 //! Removing deleted rows in the background.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ struct Work<D: Dialect> {
     chunk: Mutex<Chunk>,
     /// Calls of `start` since the running task last looked, plus one while it runs.
     requests: AtomicUsize,
+    is_paused: AtomicBool,
 }
 
 impl<D: Dialect> Purger<D> {
@@ -47,8 +48,14 @@ impl<D: Dialect> Purger<D> {
                 full_chunk: chunk,
                 chunk: Mutex::new(chunk),
                 requests,
+                is_paused: AtomicBool::new(false),
             }),
         }
+    }
+
+    /// Ends the task after the chunk at hand, until it is started again.
+    pub(super) fn pause(&self) {
+        self.work.is_paused.store(true, Ordering::Release);
     }
 
     /// How much one transaction should remove now.
@@ -65,6 +72,7 @@ impl<D: Dialect> Purger<D> {
     ///
     /// After an error it tries again with back-off: the events are hidden already, only their space is not free yet.
     pub(super) fn start(&self) {
+        self.work.is_paused.store(false, Ordering::Release);
         if self.work.requests.fetch_add(1, Ordering::AcqRel) == 0 {
             tokio::spawn(Arc::clone(&self.work).run());
         }
@@ -72,11 +80,17 @@ impl<D: Dialect> Purger<D> {
 }
 
 impl<D: Dialect> Work<D> {
+    fn is_paused(&self) -> bool {
+        self.is_paused.load(Ordering::Acquire)
+    }
+
     async fn run(self: Arc<Self>) {
         let mut delays = BackOff::new(SHORTEST_DELAY, LONGEST_DELAY, 0.2);
         loop {
             let seen = self.requests.load(Ordering::Acquire);
-            if let Err(error) = self.purge_all().await {
+            if let Err(error) = self.purge_all().await
+                && !self.is_paused()
+            {
                 let delay = delays.next_delay();
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
@@ -85,6 +99,10 @@ impl<D: Dialect> Work<D> {
                 );
                 tokio::time::sleep(delay).await;
                 continue;
+            }
+            if self.is_paused() {
+                self.requests.store(0, Ordering::Release);
+                return;
             }
             // A request that came after `seen` may be for rows that were not there yet.
             let done = self
@@ -97,7 +115,7 @@ impl<D: Dialect> Work<D> {
     }
 
     async fn purge_all(&self) -> Result<(), StorageError> {
-        while self.purge_chunk().await? {}
+        while !self.is_paused() && self.purge_chunk().await? {}
         *self.chunk() = self.full_chunk;
         Ok(())
     }

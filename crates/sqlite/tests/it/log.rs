@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use actix_persistence_storage_api::{Journal, StorageErrorKind, WriterId};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StorageErrorKind, WriterId};
 
 use crate::place::{Place, id, numbers, store, write};
 
@@ -98,4 +98,57 @@ async fn the_log_stays_short_although_somebody_always_reads() {
     }
     assert!(written > 8 * LIMIT);
     assert!(longest < 4 * LIMIT, "the log had {longest} bytes");
+}
+
+/// What somebody has who copies nothing but the main file.
+async fn numbers_in_a_copy_of_the_main_file(place: &Place) -> Vec<u64> {
+    let copy = Place::new();
+    fs::copy(&place.path, &copy.path).unwrap();
+    numbers(&copy.journal().await, &id("a")).await
+}
+
+#[tokio::test]
+async fn after_closing_the_main_file_is_whole_and_the_journal_can_be_used_on() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    let snapshots = place.snapshot_store().await;
+    store(&journal, &id("a"), 3).await;
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3]);
+    journal.close().await;
+    assert_eq!(numbers_in_a_copy_of_the_main_file(&place).await, [1, 2, 3]);
+    // As in another process.
+    snapshots.close().await;
+    for end in ["-wal", "-shm"] {
+        assert!(!beside(&place, end).exists(), "{end}");
+    }
+    store(&journal, &id("a"), 1).await;
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3, 4]);
+}
+
+#[tokio::test]
+async fn closing_does_no_harm_to_another_process_that_has_the_file_open() {
+    let place = Place::new();
+    let (one, other) = (place.journal().await, place.journal().await);
+    store(&other, &id("a"), 3).await;
+    store(&one, &id("a"), 1).await;
+    one.close().await;
+    assert_eq!(
+        numbers_in_a_copy_of_the_main_file(&place).await,
+        [1, 2, 3, 4]
+    );
+    // Who reads what the log still holds is not disturbed, and the log stays.
+    let mut reader = place.connection().await;
+    sqlx::raw_sql("BEGIN; SELECT count(*) FROM event_journal")
+        .execute(&mut reader)
+        .await
+        .unwrap();
+    store(&one, &id("a"), 1).await;
+    one.close().await;
+    let count: i64 = sqlx::query_scalar("SELECT count(*) FROM event_journal")
+        .fetch_one(&mut reader)
+        .await
+        .unwrap();
+    assert_eq!(count, 4);
+    store(&other, &id("a"), 1).await;
+    assert_eq!(numbers(&one, &id("a")).await, [1, 2, 3, 4, 5, 6]);
 }
