@@ -84,10 +84,11 @@ impl<C: Connector> Connections<C> {
         let writers = Arc::clone(&self.writers);
         detached(Operation::Initialize, async move {
             let not_stored = not_stored::<C>(Operation::Initialize);
+            let look_again = |fault| not_stored(connector.look_again(fault));
             set_up(&*connector, &component, auto_initialize)
                 .await
-                .map_err(not_stored)?;
-            writers.take().await.map_err(not_stored)?.give_back();
+                .map_err(look_again)?;
+            writers.take().await.map_err(look_again)?.give_back();
             Ok(())
         })
         .await
@@ -498,6 +499,9 @@ async fn detached<T: Send + 'static>(
 /// How often initialising is tried again while others initialise.
 const SET_UP_ATTEMPTS: u32 = 10;
 
+/// How often it is tried again when something looks lasting that one error of a disk can look like.
+const MORE_LOOKS: u32 = 3;
+
 async fn set_up<C: Connector>(
     connector: &C,
     component: &Component<C::Dialect>,
@@ -508,6 +512,7 @@ async fn set_up<C: Connector>(
         match set_up_once(connector, component, auto_initialize).await {
             Err(fault)
                 if C::Dialect::is_disturbed(&fault) && back_off.attempts() < SET_UP_ATTEMPTS => {}
+            Err(fault) if connector.may_pass(&fault) && back_off.attempts() < MORE_LOOKS => {}
             result => return result,
         }
         tokio::time::sleep(back_off.next_delay()).await;

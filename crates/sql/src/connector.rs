@@ -55,6 +55,17 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         connection: &mut ConnectionOf<Self::Dialect>,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
+    /// Whether what kept the database from being opened may be gone a moment later, although it looks lasting.
+    fn may_pass(&self, _fault: &Fault) -> bool {
+        false
+    }
+
+    /// The same fault as a look at the database itself shows it, so that only what is lasting keeps an application from
+    /// starting.
+    fn look_again(&self, fault: Fault) -> Fault {
+        fault
+    }
+
     /// How many connections of a role there are at most.
     fn seats(&self, role: Role) -> usize;
 

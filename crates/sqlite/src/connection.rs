@@ -11,7 +11,7 @@ use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, SqliteConnection};
 
 use crate::options::{Location, Synchronous};
-use crate::{Sqlite, SqliteOptions};
+use crate::{Sqlite, SqliteOptions, error};
 
 use file::FileId;
 use log::{Log, Truncated};
@@ -166,6 +166,14 @@ impl Connector for SqliteConnector {
 
     async fn prepare(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {
         opening::set_write_ahead_log(connection).await
+    }
+
+    fn may_pass(&self, fault: &Fault) -> bool {
+        error::doubt(fault).is_some()
+    }
+
+    fn look_again(&self, fault: Fault) -> Fault {
+        file::look_again(&self.location, fault)
     }
 
     /// One connection writes at a time.

@@ -85,18 +85,15 @@ async fn the_log_stays_short_although_somebody_always_reads() {
     });
     let readers: Vec<_> = readers.collect();
     let mut longest = 0;
-    let mut written = 0;
-    for _ in 0..600 {
-        store(&journal, &id("b"), 20).await;
+    for _ in 0..200 {
+        store(&journal, &id("b"), 60).await;
         let bytes = fs::metadata(beside(&place, "-wal")).unwrap().len();
         longest = longest.max(bytes);
-        written += bytes.min(20 * 1024);
     }
     ended.store(true, Ordering::Relaxed);
     for reader in readers {
         assert!(reader.await.unwrap() > 0);
     }
-    assert!(written > 8 * LIMIT);
     assert!(longest < 4 * LIMIT, "the log had {longest} bytes");
 }
 
