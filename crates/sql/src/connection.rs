@@ -540,7 +540,8 @@ async fn set_up_once<C: Connector>(
         Err(fault) if auto_initialize && fault.is_mismatch() => Some(fault),
         Err(fault) => return Err(fault),
     };
-    run::<C>(connection, C::Dialect::COMMIT).await?;
+    // Nothing was changed.
+    run::<C>(connection, C::Dialect::ROLLBACK).await?;
     let made = make_up_to_date(connector, component, connection).await;
     match (made, doubt) {
         // What cannot be written to says nothing new.

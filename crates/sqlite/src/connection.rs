@@ -3,6 +3,7 @@
 mod file;
 mod log;
 mod opening;
+mod position;
 
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use crate::{Sqlite, SqliteOptions, error};
 
 use file::FileId;
 use log::{Log, Truncated};
+use position::Position;
 
 /// How long a call waits for a connection at least; with the default time-outs it stays below a call time-out of 10 s.
 const LEAST_PATIENCE: Duration = Duration::from_secs(5);
@@ -35,6 +37,8 @@ pub struct OpenFile {
     connection: SqliteConnection,
     file: FileId,
     log: Log,
+    /// Of the connection that writes.
+    position: Option<Position>,
     /// How long the log may become before it is shortened.
     shorten_at: u64,
     /// Whether something failed that says nothing about what was committed.
@@ -123,10 +127,17 @@ impl Connector for SqliteConnector {
         if !matches!(role, Role::SetUp { .. }) {
             log::check_opened(&mut connection, &self.location).await?;
         }
+        let position = match role {
+            Role::Writer => {
+                Some(Position::open(&mut connection, &self.location, self.synchronous).await?)
+            }
+            Role::SetUp { .. } | Role::Reader => None,
+        };
         let open = OpenFile {
             connection,
             file,
             log,
+            position,
             shorten_at: self.max_log_bytes,
             is_broken: false,
         };
@@ -149,6 +160,9 @@ impl Connector for SqliteConnector {
     async fn check_committed(&self, open: &mut OpenFile) -> Result<(), Fault> {
         self.check_file(open)?;
         let bytes = log::check_committed(&mut open.connection, &self.location, &open.log).await?;
+        if let Some(position) = &mut open.position {
+            position.committed();
+        }
         self.keep_log_short(open, bytes).await;
         Ok(())
     }

@@ -41,6 +41,7 @@ mod deletes;
 mod extensions;
 mod locked;
 mod log;
+mod lost_tail;
 mod opening;
 mod pages;
 mod place;
