@@ -544,6 +544,10 @@ async fn set_up_once<C: Connector>(
     run::<C>(connection, C::Dialect::ROLLBACK).await?;
     let made = make_up_to_date(connector, component, connection).await;
     match (made, doubt) {
+        (Ok(()), _) => {
+            connector.close(open, Role::SetUp { may_create }).await;
+            Ok(())
+        }
         // What cannot be written to says nothing new.
         (Err(fault), Some(doubt)) if fault.is_refusal::<C::Dialect>() => Err(doubt),
         (made, _) => made,

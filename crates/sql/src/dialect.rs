@@ -160,6 +160,17 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         names: &Names,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
+    /// Whether [`check_journal`](Self::check_journal) looks at anything.
+    const CHECKS_JOURNAL: bool = false;
+
+    /// Fails if events are missing that were stored, as far as the tables of a journal tell when they are opened.
+    fn check_journal(
+        _connection: &mut ConnectionOf<Self>,
+        _queries: &Self::JournalQueries,
+    ) -> impl Future<Output = Result<(), Fault>> + Send {
+        async { Ok(()) }
+    }
+
     /// How many rows a statement changed, or found to change.
     fn rows_affected(result: &ResultOf<Self>) -> u64;
 

@@ -192,6 +192,14 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         self.connections
             .initialize(component, self.options.store().auto_initialize)
             .await?;
+        if D::CHECKS_JOURNAL {
+            let queries = Arc::clone(&self.queries);
+            self.connections
+                .read(Operation::Initialize, move |connection| {
+                    Box::pin(async move { D::check_journal(connection, &queries).await })
+                })
+                .await?;
+        }
         // What an earlier process deleted but did not live to remove. Nobody has to wait for that.
         self.purger.start();
         Ok(())

@@ -26,7 +26,7 @@ pub struct JournalStatements {
     pub purge_tags: SqlStr,
     /// Removes the same events. Values: the same.
     pub purge_events: SqlStr,
-    /// Notes that the rows of an id are removed up to a number. Values: number, id.
+    /// Notes that the rows of an id are removed up to a number, just before they are. Values: number, id.
     pub set_purged_to: SqlStr,
     /// Lets the numbers of an id start again and raises its epoch, if it has one and no row is left. Values: id.
     pub reset_numbers: SqlStr,

@@ -167,11 +167,13 @@ impl Connector for SqliteConnector {
         Ok(())
     }
 
+    /// What the set-up made is copied at once: a log may be lost, and the database is to be known again then.
+    ///
     /// The last connection that closes copies the log to the database file and removes it. Where another process has
     /// the database open, the writer copies it.
     async fn close(&self, mut open: OpenFile, role: Role) {
         let is_ours = matches!(self.is_usable(&mut open, Duration::ZERO).await, Ok(true));
-        if role == Role::Writer && is_ours {
+        if role != Role::Reader && is_ours {
             // If it cannot be copied now, it is there for whoever opens the database next.
             let _ = log::truncate(&mut open.connection).await;
         }

@@ -102,6 +102,15 @@ impl Dialect for Sqlite {
         journal::read_page(connection, queries, id, range, limit).await
     }
 
+    const CHECKS_JOURNAL: bool = true;
+
+    async fn check_journal(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+    ) -> Result<(), Fault> {
+        journal::check_newest(connection, queries).await
+    }
+
     /// The transaction has the write lock from its start.
     async fn lock_schema(_: &mut ConnectionOf<Self>, _: &Names) -> Result<(), Fault> {
         Ok(())

@@ -114,11 +114,11 @@ async fn purge_found<D: Dialect>(
         return Ok(Purged::Nothing);
     }
     let to = end_of_chunk::<D>(connection, statements, &id, purged_to, deleted_to, chunk).await?;
+    number_of_id::<D>(connection, &statements.set_purged_to, to, &id).await?;
     for sql in [&statements.purge_tags, &statements.purge_events] {
         let values = id_and_range::<D>(&id, purged_to, to);
         D::Database::execute(connection, sql.clone(), values.into_arguments()).await?;
     }
-    number_of_id::<D>(connection, &statements.set_purged_to, to, &id).await?;
     Ok(if to < deleted_to {
         Purged::Some
     } else {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, Synchronous};
-use actix_persistence_storage_api::{Journal, SnapshotStore, StorageErrorKind};
+use actix_persistence_storage_api::{Journal, ResetProgress, SnapshotStore, StorageErrorKind};
 
 use crate::place::{Place, assert_error, id, numbers, store};
 
@@ -88,6 +88,54 @@ async fn a_log_that_is_gone_is_found_when_the_database_is_opened() {
     let error = SqliteJournal::new(copy.options()).unwrap();
     let error = error.initialize().await.unwrap_err();
     assert_error(&error, StorageErrorKind::Corrupt, "were confirmed");
+}
+
+#[tokio::test]
+async fn rows_that_are_missing_at_the_end_of_the_table_are_found_when_the_journal_is_opened() {
+    for lost in [
+        "DELETE FROM event_journal WHERE sequence_nr > 2",
+        "DELETE FROM event_journal",
+    ] {
+        let place = Place::new();
+        let journal = place.journal().await;
+        store(&journal, &id("a"), 3).await;
+        drop(journal);
+        place.run(lost).await;
+        let journal = SqliteJournal::new(place.options()).unwrap();
+        let error = journal.initialize().await.unwrap_err();
+        assert_error(
+            &error,
+            StorageErrorKind::Corrupt,
+            "the newest events are missing",
+        );
+        let way_out = "UPDATE \"journal_metadata\" SET purged_ordering = 3";
+        assert_error(&error, StorageErrorKind::Corrupt, way_out);
+        place.run(way_out).await;
+        journal.initialize().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn rows_that_a_delete_or_a_reset_removed_are_not_missed() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    for name in ["a", "b", "c"] {
+        store(&journal, &id(name), 3).await;
+    }
+    while journal.reset(&id("c")).await.unwrap() != ResetProgress::Done {}
+    journal.delete_messages_to(&id("b"), 3).await.unwrap();
+    let rows = "SELECT count(*) FROM event_journal";
+    while place.number(rows).await > 3 {
+        tokio::task::yield_now().await;
+    }
+    drop(journal);
+    let journal = place.journal().await;
+    journal.delete_messages_to(&id("a"), 3).await.unwrap();
+    while place.number(rows).await > 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(journal);
+    place.journal().await;
 }
 
 /// A crash of the machine may take back the last transactions of such a database.
