@@ -5,9 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Journal, JournalCapabilities, PageLimit, PersistenceId,
-    Recovered, ReplayPage, ReplayRange, ResetProgress, SequenceConflict, SequenceNr, StorageError,
-    WriteOutcome, WriterId, WriterPosition,
+    AtomicWrite, Durability, Epoch, EventRecord, Journal, JournalCapabilities, PageLimit,
+    PersistenceId, Recovered, ReplayPage, ReplayRange, ResetProgress, SequenceConflict, SequenceNr,
+    StorageError, WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
@@ -162,6 +162,7 @@ impl Journal for MemoryJournal {
             .with_metadata()
             .with_tags()
             .with_reset()
+            .with_durability(Some(Durability::None))
     }
 }
 

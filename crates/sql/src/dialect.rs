@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
+    Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    SqlValue,
 };
 use sqlx::Database;
 use sqlx::error::DatabaseError;
@@ -44,6 +45,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const ONE_STATEMENT: bool;
     /// How many lanes the journal asks for: as many calls of it run side by side.
     fn lanes(options: &Self::Options) -> usize;
+    /// What is kept through which failure, as far as the settings tell.
+    fn durability(options: &Self::Options) -> Option<Durability>;
     /// How often work that certainly stored nothing is tried again when a [`Meaning`] allows it.
     const ATTEMPTS: u32;
     /// Begins a transaction that writes.

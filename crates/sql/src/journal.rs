@@ -351,6 +351,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             .with_lanes(D::lanes(&self.options))
             .with_max_group(store.max_group_events, store.max_group_bytes)
             .with_max_event_bytes(store.max_event_bytes)
+            .with_durability(D::durability(&self.options))
     }
 }
 

@@ -202,6 +202,7 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
         SnapshotCapabilities::default()
             .with_metadata()
             .with_max_snapshot_bytes(self.options.store().max_snapshot_bytes)
+            .with_durability(D::durability(&self.options))
     }
 }
 
