@@ -41,8 +41,6 @@ pub struct OpenFile {
     position: Option<Position>,
     /// How long the log may become before it is shortened.
     shorten_at: u64,
-    /// Whether something failed that says nothing about what was committed.
-    is_broken: bool,
 }
 
 impl SqliteConnector {
@@ -75,32 +73,30 @@ impl SqliteConnector {
         if bytes < open.shorten_at {
             return;
         }
+        // Each attempt may hold up writers: not at every commit.
+        open.shorten_at = bytes + self.max_log_bytes / 8;
+        let database = self.location.path.display();
+        // On a connection of its own: this one waits for locks as long as it was told.
         let shortened = async {
-            let truncated = log::truncate(&mut open.connection).await?;
-            log::set_busy_timeout(&mut open.connection, self.busy_timeout).await?;
+            let mut other = opening::open(self, Role::Writer).await?;
+            let truncated = log::truncate(&mut other).await?;
+            other.close().await?;
             Ok::<_, Fault>(truncated)
         };
         match shortened.await {
             Ok(Truncated::Everything) => open.shorten_at = self.max_log_bytes,
-            Ok(Truncated::Busy) => {
-                // Not at every commit: each attempt may hold up writers.
-                open.shorten_at = bytes + self.max_log_bytes / 8;
-                tracing::warn!(
-                    database = %self.location.path.display(),
-                    bytes,
-                    "the write-ahead log is longer than 'max-log-bytes', and a reader keeps it from being shortened"
-                );
-            }
-            Err(fault) => {
-                // What was committed is not affected.
-                open.is_broken = true;
-                tracing::warn!(
-                    database = %self.location.path.display(),
-                    bytes,
-                    ?fault,
-                    "the write-ahead log could not be shortened"
-                );
-            }
+            Ok(Truncated::Busy) => tracing::warn!(
+                %database,
+                bytes,
+                "the write-ahead log is longer than 'max-log-bytes', and a reader keeps it from being shortened"
+            ),
+            // What was committed is not affected.
+            Err(fault) => tracing::warn!(
+                %database,
+                bytes,
+                ?fault,
+                "the write-ahead log could not be shortened"
+            ),
         }
     }
 }
@@ -139,7 +135,6 @@ impl Connector for SqliteConnector {
             log,
             position,
             shorten_at: self.max_log_bytes,
-            is_broken: false,
         };
         self.check_file(&open)?;
         Ok(open)
@@ -151,8 +146,7 @@ impl Connector for SqliteConnector {
 
     /// Used only if the path still leads to its files: others may have been put there.
     async fn is_usable(&self, open: &mut OpenFile, _: Duration) -> Result<bool, Fault> {
-        Ok(!open.is_broken
-            && FileId::of(&self.location)? == open.file
+        Ok(FileId::of(&self.location)? == open.file
             && log::is_current(&mut open.connection, &self.location, &open.log).await?)
     }
 

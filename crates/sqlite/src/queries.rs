@@ -30,7 +30,8 @@ pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";
 pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
-pub(crate) const BUSY_TIMEOUT: &str = "PRAGMA busy_timeout";
+/// So long all writers may wait, in milliseconds, until readers have let go of a log that is too long.
+pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
 /// Changes nothing.
 pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";
 pub(crate) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";

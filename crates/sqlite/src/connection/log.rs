@@ -2,18 +2,14 @@
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use actix_persistence_sql::Fault;
 use actix_persistence_storage_api::StorageErrorKind;
-use sqlx::{AssertSqlSafe, Row, SqliteConnection};
+use sqlx::{Row, SqliteConnection};
 
 use super::file::FileId;
 use crate::options::Location;
 use crate::queries;
-
-/// How long all writers may wait until readers have let go of a log that is too long.
-const PATIENCE: Duration = Duration::from_millis(200);
 
 /// The header of a log, and that of each page in it: <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
 const HEADER_BYTES: u64 = 32;
@@ -143,10 +139,12 @@ pub(super) enum Truncated {
     Busy,
 }
 
-/// Copies the log to the database file and empties it, if others let go of it soon; leaves the connection's own time
-/// limit changed.
+/// Copies the log to the database file and empties it, if others let go of it soon. Afterwards the connection waits too
+/// little for locks to be used on.
 pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Truncated, Fault> {
-    set_busy_timeout(connection, PATIENCE).await?;
+    sqlx::query(queries::WAIT_LITTLE)
+        .execute(&mut *connection)
+        .await?;
     let row = sqlx::query(queries::TRUNCATE_LOG)
         .fetch_one(&mut *connection)
         .await?;
@@ -156,16 +154,6 @@ pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Trunca
     } else {
         Truncated::Busy
     })
-}
-
-/// Sets how long a connection waits for a lock.
-pub(super) async fn set_busy_timeout(
-    connection: &mut SqliteConnection,
-    limit: Duration,
-) -> Result<(), Fault> {
-    let sql = format!("{} = {}", queries::BUSY_TIMEOUT, limit.as_millis());
-    sqlx::query(AssertSqlSafe(sql)).execute(connection).await?;
-    Ok(())
 }
 
 fn replaced() -> Fault {
