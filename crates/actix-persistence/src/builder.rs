@@ -183,6 +183,7 @@ impl Builder {
         for store in persistence.0.stores.all() {
             store.first_attempt().await?;
         }
+        persistence.0.warn_of_weaker_snapshots();
         current::install(&persistence);
         Ok(persistence)
     }

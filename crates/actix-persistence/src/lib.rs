@@ -12,6 +12,7 @@ mod stop_report;
 mod stop_signals;
 mod store_schema;
 mod transact;
+mod weaker_snapshots;
 
 pub mod prelude;
 

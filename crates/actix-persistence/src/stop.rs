@@ -28,7 +28,8 @@ impl Persistence {
     /// waits for it any more: an arbiter that is blocked or has stopped does not hold this up.
     ///
     /// May be called several times and by several tasks; each waits for its own deadline, and all tell about the same
-    /// actors. Reading ([`replay`](Self::replay)) goes on working.
+    /// actors. In the end connections to databases are closed, after which an SQLite file holds everything by itself.
+    /// Reading ([`replay`](Self::replay)) goes on working, which opens them again.
     ///
     /// # Cancel safety
     /// When dropped, the actors go on stopping, but nothing ends them at the deadline. May be called again.
@@ -73,6 +74,8 @@ impl Persistence {
                 drain.finished().await;
             }
             self.drained().await;
+            // A panic of a plugin has been told by the runtime; what is stored is stored.
+            let _ = self.0.close_stores().await;
         };
         let mut given_up = pin!(given_up);
         let in_time = tokio::select! {

@@ -170,6 +170,10 @@ impl Journal for JournalProxy {
         self.handle.reset(persistence_id.clone()).await
     }
 
+    async fn close(&self) {
+        self.handle.journal().close().await;
+    }
+
     fn capabilities(&self) -> JournalCapabilities {
         self.handle.capabilities().clone()
     }

@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventDeletion, EventRecord, Fence, Journal, JournalCapabilities, PageLimit,
-    PersistenceId, Recovered, ReplayPage, ReplayRange, ResetProgress, SequenceConflict, SequenceNr,
-    StorageError, StreamHead, WriteOutcome, WriterId, WriterPosition,
+    AtomicWrite, Durability, Epoch, EventDeletion, EventRecord, Fence, Journal,
+    JournalCapabilities, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange,
+    ResetProgress, SequenceConflict, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
+    WriterPosition,
 };
 use async_trait::async_trait;
 
@@ -182,6 +183,7 @@ impl Journal for MemoryJournal {
             .with_metadata()
             .with_tags()
             .with_reset()
+            .with_durability(Some(Durability::None))
     }
 }
 

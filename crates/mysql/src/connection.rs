@@ -69,8 +69,13 @@ impl Connector for MysqlConnector {
         Ok(matches!(answer, Ok(Ok(()))))
     }
 
-    fn check_committed(&self, _: &MySqlConnection) -> Result<(), Fault> {
+    async fn check_committed(&self, _: &mut MySqlConnection) -> Result<(), Fault> {
         Ok(())
+    }
+
+    async fn close(&self, open: MySqlConnection, _: Role) {
+        // The server notices without a farewell, too.
+        let _ = timeout(self.options.server.connect_timeout, open.close()).await;
     }
 
     async fn prepare(&self, _: &mut MySqlConnection) -> Result<(), Fault> {

@@ -5,7 +5,8 @@ use actix_persistence_sql::{
     ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
+    Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    SqlValue,
 };
 use sqlx::MySqlConnection;
 use sqlx::error::DatabaseError;
@@ -49,6 +50,14 @@ impl Dialect for Mysql {
 
     fn refuses(options: &MysqlOptions, bytes: &[u8]) -> Option<String> {
         options.payload_column.refuses(bytes)
+    }
+
+    fn durability(options: &MysqlOptions) -> Option<Durability> {
+        match options.durability {
+            // Whatever the server is set up for.
+            crate::options::Durability::Server => None,
+            crate::options::Durability::Disk => Some(Durability::MachineCrash),
+        }
     }
 
     fn connector(options: &MysqlOptions) -> Result<MysqlConnector, InvalidOption> {

@@ -85,8 +85,13 @@ impl Connector for PostgresConnector {
         Ok(matches!(answer, Ok(Ok(()))))
     }
 
-    fn check_committed(&self, _open: &PgConnection) -> Result<(), Fault> {
+    async fn check_committed(&self, _: &mut PgConnection) -> Result<(), Fault> {
         Ok(())
+    }
+
+    async fn close(&self, open: PgConnection, _: Role) {
+        // The server notices without a farewell, too.
+        let _ = timeout(self.options.server.connect_timeout, open.close()).await;
     }
 
     async fn prepare(&self, _connection: &mut PgConnection) -> Result<(), Fault> {

@@ -7,7 +7,8 @@ use actix_persistence_sql::{
     ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, TableName, VersionTexts,
 };
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
+    Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    SqlValue,
 };
 use sqlx::PgConnection;
 use sqlx::error::DatabaseError;
@@ -54,6 +55,13 @@ impl Dialect for Postgres {
 
     fn refuses(options: &PostgresOptions, bytes: &[u8]) -> Option<String> {
         options.payload_column.refuses(bytes)
+    }
+
+    fn durability(options: &PostgresOptions) -> Option<Durability> {
+        Some(match options.synchronous_commit {
+            crate::SynchronousCommit::Off => Durability::ProcessCrash,
+            _ => Durability::MachineCrash,
+        })
     }
 
     fn connector(options: &PostgresOptions) -> Result<PostgresConnector, InvalidOption> {

@@ -84,14 +84,33 @@ impl<C: Connector> Connections<C> {
         let writers = Arc::clone(&self.writers);
         detached(Operation::Initialize, async move {
             let not_stored = not_stored::<C>(Operation::Initialize);
+            let look_again = |fault| not_stored(connector.look_again(fault));
             set_up(&*connector, &component, auto_initialize)
                 .await
-                .map_err(not_stored)?;
-            writers.take().await.map_err(not_stored)?.give_back();
+                .map_err(look_again)?;
+            writers.take().await.map_err(look_again)?.give_back();
             Ok(())
         })
         .await
         .map_err(|error| self.named(error))
+    }
+
+    /// Closes every connection as soon as nobody uses it, the writers last; the next call opens others.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn close(&self) {
+        let [writers, readers] = [&self.writers, &self.readers].map(Arc::clone);
+        let closing = tokio::spawn(async move {
+            readers.close().await;
+            writers.close().await;
+        });
+        if let Err(error) = closing.await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "connections could not be closed in order"
+            );
+        }
     }
 
     /// Runs one statement that reads; several would need a transaction to be of one moment.
@@ -321,7 +340,7 @@ impl<C: Connector> Call<C> {
         };
         let commit = run::<C>(lease.connection(), C::Dialect::COMMIT);
         self.within_limit(commit).await.map_err(Failed::of::<C>)?;
-        lease.check_committed().map_err(Failed::unknown)?;
+        lease.check_committed().await.map_err(Failed::unknown)?;
         lease.give_back();
         Ok(value)
     }
@@ -347,7 +366,7 @@ impl<C: Connector> Call<C> {
         let mut lease = self.seats.take().await.map_err(Failed::not_stored)?;
         let work = work(lease.connection(), input);
         let value = self.within_limit(work).await.map_err(Failed::of::<C>)?;
-        lease.check_committed().map_err(Failed::unknown)?;
+        lease.check_committed().await.map_err(Failed::unknown)?;
         lease.give_back();
         Ok(value)
     }
@@ -480,6 +499,9 @@ async fn detached<T: Send + 'static>(
 /// How often initialising is tried again while others initialise.
 const SET_UP_ATTEMPTS: u32 = 10;
 
+/// How often it is tried again when something looks lasting that one error of a disk can look like.
+const MORE_LOOKS: u32 = 3;
+
 async fn set_up<C: Connector>(
     connector: &C,
     component: &Component<C::Dialect>,
@@ -490,6 +512,7 @@ async fn set_up<C: Connector>(
         match set_up_once(connector, component, auto_initialize).await {
             Err(fault)
                 if C::Dialect::is_disturbed(&fault) && back_off.attempts() < SET_UP_ATTEMPTS => {}
+            Err(fault) if connector.may_pass(&fault) && back_off.attempts() < MORE_LOOKS => {}
             result => return result,
         }
         tokio::time::sleep(back_off.next_delay()).await;
@@ -517,9 +540,14 @@ async fn set_up_once<C: Connector>(
         Err(fault) if auto_initialize && fault.is_mismatch() => Some(fault),
         Err(fault) => return Err(fault),
     };
-    run::<C>(connection, C::Dialect::COMMIT).await?;
+    // Nothing was changed.
+    run::<C>(connection, C::Dialect::ROLLBACK).await?;
     let made = make_up_to_date(connector, component, connection).await;
     match (made, doubt) {
+        (Ok(()), _) => {
+            connector.close(open, Role::SetUp { may_create }).await;
+            Ok(())
+        }
         // What cannot be written to says nothing new.
         (Err(fault), Some(doubt)) if fault.is_refusal::<C::Dialect>() => Err(doubt),
         (made, _) => made,

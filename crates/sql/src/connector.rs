@@ -39,14 +39,32 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         idle: Duration,
     ) -> impl Future<Output = Result<bool, Fault>> + Send;
 
-    /// Fails if what was just committed on the connection does not count.
-    fn check_committed(&self, open: &Self::Open) -> Result<(), Fault>;
+    /// Fails if what was just committed on the connection does not count. Nobody else writes on a connection of this
+    /// process meanwhile, where there is one writer.
+    fn check_committed(
+        &self,
+        open: &mut Self::Open,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Closes a connection that nobody uses, and leaves the database as a copy of its files should find it.
+    fn close(&self, open: Self::Open, role: Role) -> impl Future<Output = ()> + Send;
 
     /// Prepares the database for writing, outside any transaction.
     fn prepare(
         &self,
         connection: &mut ConnectionOf<Self::Dialect>,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Whether what kept the database from being opened may be gone a moment later, although it looks lasting.
+    fn may_pass(&self, _fault: &Fault) -> bool {
+        false
+    }
+
+    /// The same fault as a look at the database itself shows it, so that only what is lasting keeps an application from
+    /// starting.
+    fn look_again(&self, fault: Fault) -> Fault {
+        fault
+    }
 
     /// How many connections of a role there are at most.
     fn seats(&self, role: Role) -> usize;

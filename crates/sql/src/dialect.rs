@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
+    Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    SqlValue,
 };
 use sqlx::Database;
 use sqlx::error::DatabaseError;
@@ -44,6 +45,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const ONE_STATEMENT: bool;
     /// How many lanes the journal asks for: as many calls of it run side by side.
     fn lanes(options: &Self::Options) -> usize;
+    /// What is kept through which failure, as far as the settings tell.
+    fn durability(options: &Self::Options) -> Option<Durability>;
     /// How often work that certainly stored nothing is tried again when a [`Meaning`] allows it.
     const ATTEMPTS: u32;
     /// Begins a transaction that writes.
@@ -159,6 +162,17 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         connection: &mut ConnectionOf<Self>,
         names: &Names,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Whether [`check_journal`](Self::check_journal) looks at anything.
+    const CHECKS_JOURNAL: bool = false;
+
+    /// Fails if events are missing that were stored, as far as the tables of a journal tell when they are opened.
+    fn check_journal(
+        _connection: &mut ConnectionOf<Self>,
+        _queries: &Self::JournalQueries,
+    ) -> impl Future<Output = Result<(), Fault>> + Send {
+        async { Ok(()) }
+    }
 
     /// How many rows a statement changed, or found to change.
     fn rows_affected(result: &ResultOf<Self>) -> u64;

@@ -26,7 +26,12 @@ use crate::{
     Settings,
 };
 
+use delete::Chunk;
 use purger::Purger;
+
+/// The most payload bytes of deleted rows that one transaction removes, so that it takes a small part of the time that a
+/// statement may take.
+const CHUNK_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A journal in tables of an SQL database.
 ///
@@ -64,11 +69,11 @@ impl<D: Dialect> SqlJournal<D> {
         let statements = Arc::new(D::journal_statements(&names));
         let queries = Arc::new(D::journal_queries(&names));
         let component = Arc::new(Component::journal(names, store)?);
-        let purger = Purger::new(
-            Arc::downgrade(&connections),
-            Arc::clone(&statements),
-            store.delete_chunk_events as u64,
-        );
+        let chunk = Chunk {
+            rows: store.delete_chunk_events as u64,
+            bytes: CHUNK_BYTES,
+        };
+        let purger = Purger::new(Arc::downgrade(&connections), Arc::clone(&statements), chunk);
         Ok(Self {
             connections,
             statements,
@@ -110,6 +115,25 @@ impl<D: Dialect> SqlJournal<D> {
                 Box::pin(async move { D::append(connection, &queries, group).await })
             })
             .await
+    }
+
+    /// Hides events, which is all that a delete promises, in a transaction that does not grow with them.
+    async fn hide(
+        &self,
+        operation: Operation,
+        persistence_id: &PersistenceId,
+        deletion: EventDeletion,
+    ) -> Result<(), StorageError> {
+        let statements = Arc::clone(&self.statements);
+        self.connections
+            .transaction(operation, persistence_id.clone(), move |connection, id| {
+                let statements = Arc::clone(&statements);
+                Box::pin(async move {
+                    delete::delete_to::<D>(connection, &statements, &id, deletion).await
+                })
+            })
+            .await
+            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
     /// Where the ids stand that lost.
@@ -168,8 +192,17 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         self.connections
             .initialize(component, self.options.store().auto_initialize)
             .await?;
-        // What an earlier process deleted but did not live to remove.
-        self.purger.resume().await
+        if D::CHECKS_JOURNAL {
+            let queries = Arc::clone(&self.queries);
+            self.connections
+                .read(Operation::Initialize, move |connection| {
+                    Box::pin(async move { D::check_journal(connection, &queries).await })
+                })
+                .await?;
+        }
+        // What an earlier process deleted but did not live to remove. Nobody has to wait for that.
+        self.purger.start();
+        Ok(())
     }
 
     async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
@@ -287,38 +320,26 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         persistence_id: &PersistenceId,
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        let statements = Arc::clone(&self.statements);
-        let chunk = self.options.store().delete_chunk_events as u64;
-        let left = self
-            .connections
-            .transaction(
-                Operation::DeleteMessagesTo,
-                persistence_id.clone(),
-                move |connection, id| {
-                    let statements = Arc::clone(&statements);
-                    Box::pin(async move {
-                        delete::delete_to::<D>(connection, &statements, &id, deletion, chunk).await
-                    })
-                },
-            )
-            .await;
-        match left {
-            Ok(true) => self.purger.start(),
-            Ok(false) => {}
+        match self
+            .hide(Operation::DeleteMessagesTo, persistence_id, deletion)
+            .await
+        {
             Err(error) if error.kind() == StorageErrorKind::SequenceConflict => {
                 let id = persistence_id.clone();
                 let stored = self.positions(vec![id.clone()]).await[&id];
                 return Err(StorageError::deletion_conflict(id, deletion, stored));
             }
-            Err(error) => return Err(error.with_persistence_id(persistence_id.clone())),
+            hidden => hidden?,
         }
+        self.purger.start();
         Ok(())
     }
 
     async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
         let statements = Arc::clone(&self.statements);
-        let chunk = self.options.store().delete_chunk_events as u64;
-        self.connections
+        let chunk = self.purger.chunk();
+        let progress = self
+            .connections
             .transaction(
                 Operation::Reset,
                 persistence_id.clone(),
@@ -329,8 +350,22 @@ impl<D: Dialect> Journal for SqlJournal<D> {
                     })
                 },
             )
-            .await
-            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+            .await;
+        match progress {
+            // The database needs too long for so many rows: the next call removes fewer.
+            Err(error) if self.purger.takes_less_after(&error, chunk) => {
+                let everything = EventDeletion::up_to(SequenceNr::MAX);
+                self.hide(Operation::Reset, persistence_id, everything)
+                    .await?;
+                Ok(ResetProgress::Unfinished)
+            }
+            progress => progress.map_err(|error| error.with_persistence_id(persistence_id.clone())),
+        }
+    }
+
+    async fn close(&self) {
+        self.purger.pause();
+        self.connections.close().await;
     }
 
     fn capabilities(&self) -> JournalCapabilities {
@@ -343,6 +378,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             .with_lanes(D::lanes(&self.options))
             .with_max_group(store.max_group_events, store.max_group_bytes)
             .with_max_event_bytes(store.max_event_bytes)
+            .with_durability(D::durability(&self.options))
     }
 }
 

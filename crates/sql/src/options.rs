@@ -123,8 +123,9 @@ pub struct StoreOptions {
     pub max_page_events: usize,
     /// `max-page-bytes`: the most payload bytes in one page; a larger event comes alone. Default 64 MiB.
     pub max_page_bytes: usize,
-    /// `delete-chunk-events`: how many deleted rows are removed in one transaction, so that writers wait little.
+    /// `delete-chunk-events`: how many deleted rows are removed in one transaction at most, so that writers wait little.
     ///
+    /// Fewer are removed where they have more than 16 MiB, and after removing as many took too long.
     /// Default 1,000.
     pub delete_chunk_events: usize,
 }

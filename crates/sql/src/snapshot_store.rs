@@ -194,10 +194,15 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
             .await
     }
 
+    async fn close(&self) {
+        self.connections.close().await;
+    }
+
     fn capabilities(&self) -> SnapshotCapabilities {
         SnapshotCapabilities::default()
             .with_metadata()
             .with_max_snapshot_bytes(self.options.store().max_snapshot_bytes)
+            .with_durability(D::durability(&self.options))
     }
 }
 

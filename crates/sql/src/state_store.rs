@@ -404,6 +404,10 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         Some(self)
     }
 
+    async fn close(&self) {
+        self.connections.close().await;
+    }
+
     fn capabilities(&self) -> StateCapabilities {
         let capabilities = match self.change_events {
             Some(_) => StateCapabilities::default().with_change_events(),

@@ -24,11 +24,14 @@ pub struct JournalStatements {
     pub unpurged: SqlStr,
     /// Some id with deleted rows that are still there. Gives the same.
     pub next_unpurged: SqlStr,
-    /// Removes the tags of the events of an id up to a number. Values: id, number.
+    /// The sizes of the events of an id after one number, up to another. Values: id, both numbers. Gives: number, bytes of
+    /// the payload and of that of the metadata; in the order of the numbers.
+    pub sizes: SqlStr,
+    /// Removes the tags of the same events. Values: the same.
     pub purge_tags: SqlStr,
-    /// Removes the events of an id up to a number. Values: id, number.
+    /// Removes the same events. Values: the same.
     pub purge_events: SqlStr,
-    /// Notes that the rows of an id are removed up to a number. Values: number, id.
+    /// Notes that the rows of an id are removed up to a number, just before they are. Values: number, id.
     pub set_purged_to: SqlStr,
     /// Lets the numbers of an id start again and raises its epoch, if it has one and no row is left. Values: id.
     pub reset_numbers: SqlStr,

@@ -5,14 +5,15 @@ use actix_persistence_sql::{
     Meaning, Names, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
+    Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    SqlValue,
 };
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteArguments;
 
 use crate::connection::SqliteConnector;
 use crate::queries::{self, JournalQueries};
-use crate::{SqliteOptions, error, journal, schema, session};
+use crate::{SqliteOptions, Synchronous, error, journal, schema, session};
 
 /// SQLite.
 #[derive(Debug)]
@@ -46,6 +47,13 @@ impl Dialect for Sqlite {
     /// One connection writes at a time.
     fn lanes(_: &SqliteOptions) -> usize {
         1
+    }
+
+    fn durability(options: &SqliteOptions) -> Option<Durability> {
+        Some(match options.synchronous {
+            Synchronous::Full => Durability::MachineCrash,
+            Synchronous::Normal => Durability::ProcessCrash,
+        })
     }
 
     fn connector(options: &SqliteOptions) -> Result<SqliteConnector, InvalidOption> {
@@ -100,6 +108,15 @@ impl Dialect for Sqlite {
         limit: PageLimit,
     ) -> Result<ReplayPage, Fault> {
         journal::read_page(connection, queries, id, range, limit).await
+    }
+
+    const CHECKS_JOURNAL: bool = true;
+
+    async fn check_journal(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+    ) -> Result<(), Fault> {
+        journal::check_newest(connection, queries).await
     }
 
     /// The transaction has the write lock from its start.

@@ -48,7 +48,7 @@ pub use snapshot_store::SnapshotStore;
 pub use state_store::StateStore;
 
 pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
-pub use capabilities::{JournalCapabilities, SnapshotCapabilities, StateCapabilities};
+pub use capabilities::{Durability, JournalCapabilities, SnapshotCapabilities, StateCapabilities};
 pub use event_record::EventRecord;
 pub use outcome::WriteOutcome;
 pub use payload::Payload;

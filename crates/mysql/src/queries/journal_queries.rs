@@ -181,11 +181,15 @@ const NEXT_UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE unpurged = 1
 ORDER BY persistence_id LIMIT 1 FOR UPDATE";
 
+const SIZES: &str = "\
+SELECT sequence_nr, bytes FROM {event_table}
+WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ? ORDER BY sequence_nr";
+
 const PURGE_TAGS: &str = "\
-DELETE FROM {tag_table} WHERE persistence_id = ? AND sequence_nr <= ?";
+DELETE FROM {tag_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ?";
 
 const PURGE_EVENTS: &str = "\
-DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr <= ?";
+DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ?";
 
 /// Never lowers it: somebody else may have removed more.
 const SET_PURGED_TO: &str = "\
@@ -253,6 +257,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unpurged: names.fill(UNPURGED),
         next_unpurged: names.fill(NEXT_UNPURGED),
+        sizes: names.fill(SIZES),
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(PURGE_EVENTS),
         set_purged_to: names.fill(SET_PURGED_TO),

@@ -164,12 +164,17 @@ const NEXT_UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
 WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1 FOR UPDATE";
 
+const SIZES: &str = "\
+SELECT sequence_nr, octet_length(payload)::bigint + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
+WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint ORDER BY sequence_nr";
+
 const PURGE_TAGS: &str = "\
-DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
+DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint";
 
 const PURGE_EVENTS: &str = "\
 WITH removed AS (
-    DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint RETURNING ordering),
+    DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint
+    RETURNING ordering),
 {keep_highest}
 SELECT 1 FROM removed LIMIT 1";
 
@@ -223,6 +228,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unpurged: names.fill(UNPURGED),
         next_unpurged: names.fill(NEXT_UNPURGED),
+        sizes: names.fill(SIZES),
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(&keeping_highest(PURGE_EVENTS, "{removed_table}")),
         set_purged_to: names.fill(SET_PURGED_TO),

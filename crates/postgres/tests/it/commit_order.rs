@@ -304,7 +304,10 @@ async fn events_that_were_removed_before_a_dump_are_remembered_by_their_numbers(
     let highest = "SELECT max(ordering) FROM event_journal";
     let highest = place.number(highest).await;
     for name in ["b", "a"] {
-        journal.delete_messages_to(&id(name), 5).await.unwrap();
+        journal
+            .delete_messages_to(&id(name), 5.into())
+            .await
+            .unwrap();
     }
     const LEFT: &str = "SELECT count(*) FROM event_journal";
     while place.number(LEFT).await > 0 {

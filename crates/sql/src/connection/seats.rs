@@ -14,6 +14,7 @@ use crate::{ConnectionOf, Connector, Fault, Role};
 pub(super) struct Seats<C: Connector> {
     free: Arc<Semaphore>,
     idle: Mutex<Vec<Idle<C>>>,
+    number: usize,
     role: Role,
     connector: Arc<C>,
 }
@@ -40,6 +41,7 @@ impl<C: Connector> Seats<C> {
         Self {
             free: Arc::new(Semaphore::new(number)),
             idle: Mutex::new(Vec::with_capacity(number)),
+            number,
             role,
             connector,
         }
@@ -74,6 +76,20 @@ impl<C: Connector> Seats<C> {
         self.idle().clear();
     }
 
+    /// Waits for the connections that are in use, as long as a call would, and closes all; no longer than that, others
+    /// are opened for whoever asks.
+    pub(super) async fn close(&self) {
+        let (patience, _) = self.connector.patience();
+        let all = u32::try_from(self.number).unwrap_or(u32::MAX);
+        // Without a seat that is still in use the others are closed nevertheless.
+        let seats = timeout(patience, self.free.acquire_many(all)).await;
+        let idle = std::mem::take(&mut *self.idle());
+        for Idle { open, .. } in idle {
+            self.connector.close(open, self.role).await;
+        }
+        drop(seats);
+    }
+
     /// The connection that waited for the shortest time, if it can still be used; one that cannot is closed.
     async fn usable(&self) -> Result<Option<C::Open>, Fault> {
         let idle = self.idle().pop();
@@ -98,8 +114,8 @@ impl<C: Connector> Lease<C> {
         C::connection(&mut self.open)
     }
 
-    pub(super) fn check_committed(&self) -> Result<(), Fault> {
-        self.home.connector.check_committed(&self.open)
+    pub(super) async fn check_committed(&mut self) -> Result<(), Fault> {
+        self.home.connector.check_committed(&mut self.open).await
     }
 
     /// For a connection that is certainly clean.

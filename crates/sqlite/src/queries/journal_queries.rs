@@ -24,6 +24,10 @@ pub struct JournalQueries {
     pub(crate) insert_tags: RowsStatement,
     /// Reads events. Values: id, from, to, how many in a row. Gives: deleted_to, packed events; at least one row.
     pub(crate) replay: SqlStr,
+    /// The newest `ordering` ever given, and the newest that is accounted for. No row before the first event.
+    pub(crate) newest: SqlStr,
+    /// What lets a person go on without rows that were lost.
+    pub(crate) go_on: SqlStr,
     /// The payload and the payload of the metadata of one event. Values: id, number.
     pub(crate) large_payloads: SqlStr,
 }
@@ -38,6 +42,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unpurged: names.fill(UNPURGED),
         next_unpurged: names.fill(NEXT_UNPURGED),
+        sizes: names.fill(SIZES),
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(PURGE_EVENTS),
         set_purged_to: names.fill(SET_PURGED_TO),
@@ -141,15 +146,36 @@ const NEXT_UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
 WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1";
 
+const SIZES: &str = "\
+SELECT sequence_nr, octet_length(payload) + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
+WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3 ORDER BY sequence_nr";
+
 const PURGE_TAGS: &str = "\
 DELETE FROM {tag_table} WHERE ordering IN
-    (SELECT ordering FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2)";
+    (SELECT ordering FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3)";
 
 const PURGE_EVENTS: &str = "\
-DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2";
+DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3";
 
+/// Before the rows are removed: their highest `ordering` is kept, so that it can be told from one that was lost.
 const SET_PURGED_TO: &str = "\
-UPDATE {metadata_table} SET purged_to = ?1 WHERE persistence_id = ?2";
+UPDATE {metadata_table} SET
+    purged_to = ?1,
+    purged_ordering = MAX(purged_ordering, COALESCE((
+        SELECT MAX(e.ordering) FROM {event_table} AS e
+        WHERE e.persistence_id = ?2 AND e.sequence_nr > purged_to AND e.sequence_nr <= ?1), 0))
+WHERE persistence_id = ?2";
+
+const GO_ON: &str = "UPDATE {metadata_table} SET purged_ordering = ";
+
+/// AUTOINCREMENT remembers the newest row that ever was. It is still there, or was removed after a delete.
+const NEWEST: &str = "\
+SELECT s.seq, CASE
+    WHEN s.seq <= (SELECT MAX(ordering) FROM {event_table}) THEN s.seq
+    ELSE MAX(COALESCE((SELECT MAX(ordering) FROM {event_table}), 0),
+             COALESCE((SELECT MAX(purged_ordering) FROM {metadata_table}), 0))
+    END
+FROM sqlite_sequence AS s WHERE s.name = trim('{event_table}', '\"') COLLATE NOCASE";
 
 /// An id whose events tell of changes of a state.
 pub(crate) const ADOPT: &str = "\
@@ -221,6 +247,8 @@ impl JournalQueries {
             insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, 12),
             insert_tags: rows(INSERT_TAGS, 3),
             replay: names.fill(&replay()),
+            newest: names.fill(NEWEST),
+            go_on: names.fill(GO_ON),
             large_payloads: names.fill(LARGE_PAYLOADS),
         }
     }

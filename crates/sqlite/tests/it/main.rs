@@ -40,6 +40,8 @@ mod crash;
 mod deletes;
 mod extensions;
 mod locked;
+mod log;
+mod lost_tail;
 mod opening;
 mod pages;
 mod place;
