@@ -4,7 +4,6 @@ use actix_persistence_storage_api::{
     PersistenceId, SequenceNr, SnapshotCriteria, SnapshotMetadata, SnapshotRecord, StorageError,
 };
 
-use crate::environment::Environment;
 use crate::serializer::{Manifest, decode};
 use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
 
@@ -86,20 +85,14 @@ impl<A: PersistentActor> PersistentContext<A> {
                 persistence_id,
                 source,
             })?;
-            record
-                .map(|record| decoded(&environment, record))
-                .transpose()
+            record.map(|record| decoded(record)).transpose()
         }
     }
 }
 
-fn decoded<S: Snapshot>(
-    environment: &Environment,
-    record: SnapshotRecord,
-) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
+fn decoded<S: Snapshot>(record: SnapshotRecord) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
     let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-    let limit = environment.max_snapshot_bytes();
-    match decode(&record.payload, &manifest, limit) {
+    match decode(&record.payload, &manifest) {
         Ok(snapshot) => Ok(LoadedSnapshot {
             metadata: record.metadata,
             snapshot,

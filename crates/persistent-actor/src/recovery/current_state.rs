@@ -19,7 +19,7 @@ pub(crate) async fn current_state<S: Event>(
     let decode = |record: StateRecord| {
         let manifest = Manifest::new(S::MANIFEST, S::VERSION);
         let payload = &record.payload;
-        StoredState::new(payload, &manifest, environment.max_event_bytes())
+        StoredState::new(payload, &manifest)
             .and_then(read)
             .map_err(|source| RecoveryError::State {
                 persistence_id: persistence_id.clone(),

@@ -27,7 +27,6 @@ pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
     manifest: Manifest,
-    max_event_bytes: usize,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
     next: SequenceNr,
@@ -56,7 +55,6 @@ impl<E: Event> EventPages<E> {
             journal,
             persistence_id,
             manifest: Manifest::new(E::MANIFEST, E::VERSION),
-            max_event_bytes: environment.max_event_bytes(),
             next: range.from.max(1),
             to: range.to,
             left: max_events,
@@ -193,14 +191,12 @@ impl<E: Event> EventPages<E> {
         let sequence_nr = record.sequence_nr;
         self.check_order(sequence_nr)?;
         let event =
-            decode(&record.payload, &self.manifest, self.max_event_bytes).map_err(|source| {
-                RecoveryError::Event {
-                    persistence_id: self.persistence_id.clone(),
-                    sequence_nr,
-                    serializer_id: record.payload.serializer_id,
-                    manifest: record.payload.manifest.to_string(),
-                    source,
-                }
+            decode(&record.payload, &self.manifest).map_err(|source| RecoveryError::Event {
+                persistence_id: self.persistence_id.clone(),
+                sequence_nr,
+                serializer_id: record.payload.serializer_id,
+                manifest: record.payload.manifest.to_string(),
+                source,
             })?;
         Ok(NumberedEvent { sequence_nr, event })
     }

@@ -202,8 +202,7 @@ impl<S: Snapshot> SnapshotSearch<S> {
 
     fn offer(&self, record: SnapshotRecord) -> Result<SnapshotOffer<S>, RecoveryError> {
         let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-        let limit = self.environment.max_snapshot_bytes();
-        match decode(&record.payload, &manifest, limit) {
+        match decode(&record.payload, &manifest) {
             Ok(snapshot) => Ok(SnapshotOffer::new(record.metadata, snapshot)),
             Err(source) => Err(RecoveryError::Snapshot {
                 persistence_id: self.persistence_id.clone(),
