@@ -70,7 +70,7 @@ fn to_change<D: Dialect>(
         sequence,
         StatePosition::new(get_integer::<D>(row, 1)?, id.clone()),
     );
-    let current = to_current::<D>(row, 2);
+    let current = to_current::<D>(row, 2, &id);
     let current = current.map_err(|fault| fault.about(format_args!("the state of {id:?}")))?;
     let timestamp = to_timestamp::<D>(row, 2)?;
     Ok(ChangedState::new(id, current, timestamp, offset.clone()))
