@@ -75,6 +75,7 @@ pub use start::{StartError, start, start_in};
 pub use stores::Stores;
 pub use unfinished_actor::{UnfinishedActor, UnfinishedWork};
 
+pub use error_chain::ErrorChain;
 pub use persist_error::{FromPersistError, PersistError, RejectionCause};
 pub use recovery_error::RecoveryError;
 pub use replay_issue::{ReplayIssue, ReplayIssueKind};

@@ -4,7 +4,7 @@ use actix_persistence_storage_api::{
     PersistenceId, SequenceNr, SnapshotCriteria, SnapshotMetadata, SnapshotRecord, StorageError,
 };
 
-use crate::serializer::{Manifest, decode};
+use crate::serializer::{Manifest, decode, shown};
 use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
 
 /// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) gives it.
@@ -101,7 +101,7 @@ fn decoded<S: Snapshot>(record: SnapshotRecord) -> Result<LoadedSnapshot<S>, Loa
             persistence_id: record.metadata.persistence_id,
             sequence_nr: record.metadata.sequence_nr,
             serializer_id: record.payload.serializer_id,
-            manifest: record.payload.manifest.to_string(),
+            manifest: shown(&record.payload.manifest),
             source,
         }),
     }

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use manifest::Manifest;
+pub(crate) use manifest::{Manifest, shown};
 
 use guarded::Rules;
 use limited_writer::LimitedWriter;

@@ -3,7 +3,7 @@
 use actix_persistence_storage_api::{PersistenceId, Revision, StateRecord, StorageError};
 
 use crate::environment::Environment;
-use crate::serializer::Manifest;
+use crate::serializer::{Manifest, shown};
 use crate::stored_as::ReadState;
 use crate::{Event, RecoveryError, StoredState};
 
@@ -25,7 +25,7 @@ pub(crate) async fn current_state<S: Event>(
                 persistence_id: persistence_id.clone(),
                 revision: current.revision,
                 serializer_id: payload.serializer_id,
-                manifest: payload.manifest.to_string(),
+                manifest: shown(&payload.manifest),
                 source,
             })
     };

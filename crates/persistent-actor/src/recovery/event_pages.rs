@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{
 
 use crate::environment::Environment;
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
-use crate::serializer::{Manifest, decode};
+use crate::serializer::{Manifest, decode, shown};
 use crate::{Event, RecoveryError};
 
 /// A decoded event with its number.
@@ -195,7 +195,7 @@ impl<E: Event> EventPages<E> {
                 persistence_id: self.persistence_id.clone(),
                 sequence_nr,
                 serializer_id: record.payload.serializer_id,
-                manifest: record.payload.manifest.to_string(),
+                manifest: shown(&record.payload.manifest),
                 source,
             })?;
         Ok(NumberedEvent { sequence_nr, event })

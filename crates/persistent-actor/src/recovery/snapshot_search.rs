@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{
 
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
-use crate::serializer::{Manifest, decode};
+use crate::serializer::{Manifest, decode, shown};
 use crate::snapshot::{OfferAnswer, OfferState};
 use crate::{Recovery, RecoveryError, Snapshot, SnapshotOffer};
 
@@ -208,7 +208,7 @@ impl<S: Snapshot> SnapshotSearch<S> {
                 persistence_id: self.persistence_id.clone(),
                 sequence_nr: record.metadata.sequence_nr,
                 serializer_id: record.payload.serializer_id,
-                manifest: record.payload.manifest.to_string(),
+                manifest: shown(&record.payload.manifest),
                 source,
             }),
         }

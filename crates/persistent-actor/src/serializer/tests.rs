@@ -77,6 +77,14 @@ fn lower_versions_are_read_and_higher_or_foreign_ones_refused() {
 }
 
 #[test]
+fn a_long_manifest_is_cut_in_errors() {
+    let mut payload = encode(Serializer::MessagePack, &named());
+    payload.manifest = "\u{1f980}".repeat(100_000).into();
+    let error = decode::<Value>(&payload, &manifest()).unwrap_err();
+    assert!(error.to_string().len() < 4_000, "{error}");
+}
+
+#[test]
 fn a_value_over_the_limit_is_refused_before_it_is_built_whole() {
     let large = Value::Named {
         text: "x".repeat(LIMIT),
