@@ -29,7 +29,7 @@ async fn rows_that_are_too_large_are_refused_by_their_size_and_not_fetched() {
     states.upsert(state).await.unwrap();
     let large = |table: &str| {
         format!(
-            "UPDATE {table} SET payload = decode(repeat('00', 134217729), 'hex') WHERE payload IS NOT NULL"
+            "UPDATE {table} SET payload = repeat('0', 134217729)::bytea WHERE payload IS NOT NULL"
         )
     };
     let long = |table: &str, column: &str| {
