@@ -85,7 +85,7 @@ impl<A: PersistentActor> PersistentContext<A> {
                 persistence_id,
                 source,
             })?;
-            record.map(|record| decoded(record)).transpose()
+            record.map(decoded).transpose()
         }
     }
 }
