@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS {event_table} (
     metadata_serializer_id BIGINT,                  -- all three of metadata or none
     metadata_manifest      VARCHAR(255),
     metadata_payload       LONGBLOB,
+    checksum               BIGINT,                  -- over all that is read; NULL in rows of other tools
     payload                {payload_type},
     PRIMARY KEY (persistence_id, sequence_nr),
     UNIQUE KEY {event_index} (partition_nr, ordering)

@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS {state_table} (
     tags           JSON           NOT NULL, -- an array of texts
     serializer_id  BIGINT         NOT NULL,
     manifest       VARCHAR(255)   NOT NULL,
+    checksum       BIGINT,                  -- over all that is read; NULL in rows of other tools
     payload        {payload_type_or_null},  -- NULL in a tombstone
     PRIMARY KEY (persistence_id),
     -- Only for queries of changes: whoever has none may drop it, which makes writes a little cheaper.

@@ -88,9 +88,9 @@ WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINAR
 /// Changes nothing, but fails where a user may not do what the journal does, or nobody may.
 pub(crate) const TRY_JOURNAL: &[&str] = &[
     "INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
-         event_manifest, adapter_manifest, tag_count, bytes, payload)
+         event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
      SELECT persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id, event_manifest,
-         adapter_manifest, tag_count, bytes, payload
+         adapter_manifest, tag_count, bytes, checksum, payload
      FROM {event_table} WHERE 1 = 0",
     "INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering)
      SELECT persistence_id, sequence_nr, tag, slice, ordering FROM {tag_table} WHERE 1 = 0",
@@ -104,8 +104,9 @@ pub(crate) const TRY_JOURNAL: &[&str] = &[
 
 /// The same of the snapshot store.
 pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
-    "INSERT INTO {snapshot_table} (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, payload)
-     SELECT persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, payload
+    "INSERT INTO {snapshot_table} (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest,
+         checksum, payload)
+     SELECT persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, checksum, payload
      FROM {snapshot_table} WHERE 1 = 0",
     "UPDATE {snapshot_table} SET timestamp = timestamp WHERE 1 = 0",
     "DELETE FROM {snapshot_table} WHERE 1 = 0",
@@ -115,8 +116,8 @@ pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
 /// A column of the application may need a value: without `IGNORE` that is an error even if nothing is inserted.
 pub(crate) const TRY_STATE_STORE: &[&str] = &[
     "INSERT IGNORE INTO {state_table} (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id,
-         manifest, payload)
-     SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, payload
+         manifest, checksum, payload)
+     SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, checksum, payload
      FROM {state_table} WHERE 1 = 0",
     "UPDATE {state_table} SET revision = revision WHERE 1 = 0",
     "UPDATE {state_ordering_table} SET newest = newest WHERE 1 = 0",

@@ -78,6 +78,7 @@ pub use stores::Stores;
 pub use take_over::{OnConflict, TakeOver};
 pub use unfinished_actor::{UnfinishedActor, UnfinishedWork};
 
+pub use error_chain::ErrorChain;
 pub use persist_error::{FromPersistError, PersistError, RejectionCause};
 pub use recovery_error::RecoveryError;
 pub use replay_issue::{ReplayIssue, ReplayIssueKind};

@@ -4,8 +4,7 @@ use actix_persistence_storage_api::{
     PersistenceId, SequenceNr, SnapshotCriteria, SnapshotMetadata, SnapshotRecord, StorageError,
 };
 
-use crate::environment::Environment;
-use crate::serializer::{Manifest, decode};
+use crate::serializer::{Manifest, decode, shown};
 use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
 
 /// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) gives it.
@@ -86,20 +85,14 @@ impl<A: PersistentActor> PersistentContext<A> {
                 persistence_id,
                 source,
             })?;
-            record
-                .map(|record| decoded(&environment, record))
-                .transpose()
+            record.map(decoded).transpose()
         }
     }
 }
 
-fn decoded<S: Snapshot>(
-    environment: &Environment,
-    record: SnapshotRecord,
-) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
+fn decoded<S: Snapshot>(record: SnapshotRecord) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
     let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-    let limit = environment.max_snapshot_bytes();
-    match decode(&record.payload, &manifest, limit) {
+    match decode(&record.payload, &manifest) {
         Ok(snapshot) => Ok(LoadedSnapshot {
             metadata: record.metadata,
             snapshot,
@@ -108,7 +101,7 @@ fn decoded<S: Snapshot>(
             persistence_id: record.metadata.persistence_id,
             sequence_nr: record.metadata.sequence_nr,
             serializer_id: record.payload.serializer_id,
-            manifest: record.payload.manifest.to_string(),
+            manifest: shown(&record.payload.manifest),
             source,
         }),
     }

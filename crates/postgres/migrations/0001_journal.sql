@@ -21,6 +21,7 @@ CREATE TABLE {event_table} (
     metadata_manifest      TEXT,
     metadata_payload       BYTEA,
     payload                {payload_type}   NOT NULL,
+    checksum               BIGINT,                    -- over all that is read; NULL in rows of other tools
     PRIMARY KEY (persistence_id, sequence_nr)
 );
 

@@ -17,6 +17,7 @@ CREATE TABLE {state_table} (
     manifest       TEXT             NOT NULL,
     tags           JSONB            NOT NULL, -- an array of texts
     payload        {payload_type},            -- NULL in a tombstone
+    checksum       BIGINT,                    -- over all that is read; NULL in rows of other tools
     CHECK ((payload IS NULL) = deleted)
 );
 

@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
     StorageError, StorageErrorKind, WriteOutcome, WriterId, WriterPosition,
 };
 
+use crate::checksum;
 use crate::values::{to_bound, to_integer};
 
 /// What of a call is to be stored, for all ids together.
@@ -44,6 +45,8 @@ pub struct EventRow {
     pub slice: u16,
     /// The event, with each of its tags once.
     pub event: EventRecord,
+    /// The sum over all of that.
+    pub checksum: i64,
 }
 
 impl Group {
@@ -54,6 +57,18 @@ impl Group {
 }
 
 impl EventRow {
+    /// Puts an event of an id in a row.
+    pub(crate) fn new(id: PersistenceId, slice: u16, mut event: EventRecord) -> Self {
+        event.tags.sort_unstable();
+        event.tags.dedup();
+        Self {
+            slice,
+            checksum: checksum::of_event(&id, &event),
+            id,
+            event,
+        }
+    }
+
     /// Its number; one that has no place in a database is never in a group.
     pub fn sequence_nr(&self) -> i64 {
         to_bound(self.event.sequence_nr)
@@ -236,15 +251,8 @@ fn head_of(write: &AtomicWrite) -> Option<Head> {
 fn add_events(events: &mut Vec<EventRow>, write: AtomicWrite) {
     let id = write.persistence_id().clone();
     let slice = id.slice();
-    events.extend(write.into_events().into_iter().map(|mut event| {
-        event.tags.sort_unstable();
-        event.tags.dedup();
-        EventRow {
-            id: id.clone(),
-            slice,
-            event,
-        }
-    }));
+    let events_of_id = write.into_events().into_iter();
+    events.extend(events_of_id.map(|event| EventRow::new(id.clone(), slice, event)));
 }
 
 fn is_too_large(write: &AtomicWrite, max_event_bytes: usize) -> bool {

@@ -11,7 +11,7 @@ use crate::state_store::ORDERING;
 
 const MEBIBYTE: usize = 1024 * 1024;
 /// No event, no snapshot and no state is ever larger.
-const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
+pub(crate) const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
 
 /// What a database's options must tell.
 pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {

@@ -26,7 +26,7 @@ use async_trait::async_trait;
 use crate::connection::Connections;
 use crate::refusal;
 use crate::turns::Turns;
-use crate::values::{Values, to_integer};
+use crate::values::to_integer;
 use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work, classify, transact};
 
 pub(crate) use state_table::ORDERING;
@@ -336,8 +336,6 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             .statements
             .load
             .clone();
-        let mut values = Values::<D>::with_capacity(1);
-        values.id(persistence_id);
         let (journal, id) = (self.change_events.clone(), persistence_id.clone());
         self.connections
             .read(Operation::GetState, move |connection| {
@@ -346,7 +344,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
                     if let Some(journal) = journal {
                         journal.check(connection, &id).await?;
                     }
-                    load::load::<D>(connection, sql, values).await
+                    load::load::<D>(connection, sql, &id).await
                 })
             })
             .await

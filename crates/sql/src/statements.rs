@@ -45,13 +45,14 @@ pub struct JournalStatements {
 #[derive(Clone, Debug)]
 pub struct StateStatements {
     /// The state of one id. Values: id. Gives: revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest,
-    /// payload or NULL; no row for an id never seen.
+    /// payload or NULL, checksum or NULL; how many bytes the state has if that is more than it may have, and NULL otherwise;
+    /// no row for an id never seen.
     pub load: SqlStr,
     /// The revision of one id, as it is now. Values: id. Gives no row for an id never seen.
     pub revision: SqlStr,
     /// Stores the first row of an id. Where there is one, it changes nothing, or fails.
-    /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL; those of
-    /// the application's columns.
+    /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL,
+    /// checksum; those of the application's columns.
     pub insert: SqlStr,
     /// Replaces the row of an id that has a revision, at a timestamp behind that of the row.
     /// Values: as for `insert` from the revision on; id, the revision before.
@@ -77,11 +78,11 @@ pub struct StateStatements {
     /// Values: entity type, number of the last change that was read, its id, first and last slice, the most.
     /// Where there is a numbering, in place of the id, because no number is given twice, the number up to which changes are
     /// complete; all of it for each partition, and the most of all of them.
-    /// Gives: id, number; the rest as `load`.
+    /// Gives: id, number; the rest as `load`, up to the checksum.
     pub changes: SqlStr,
     /// The states of an entity type for which `/*condition*/` holds, behind an id, in the order of bytes; no tombstones.
     /// Its values are `$type_at`, `$after_at` and `$limit_at`, also where placeholders are others.
-    /// Gives: id; the rest as `load`.
+    /// Gives: id; the rest as `load`, up to the checksum.
     pub find: SqlStr,
     /// What gives rows their place in the order of commits, where the other statements do not.
     pub numbering: Option<NumberingStatements>,
@@ -106,10 +107,11 @@ pub struct NumberingStatements {
 #[derive(Clone, Debug)]
 pub struct SnapshotStatements {
     /// The youngest within bounds. Values: id, lowest and highest number, earliest and latest timestamp.
-    /// Gives: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata.
+    /// Gives: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata; checksum or NULL;
+    /// how many bytes it has if that is more than it may have, and NULL otherwise.
     pub load: SqlStr,
     /// Stores or replaces. Values: id, number, slice, timestamp, serializer, manifest, payload; serializer, manifest
-    /// and payload of the metadata.
+    /// and payload of the metadata; checksum.
     pub save: SqlStr,
     /// Deletes within bounds. Values as for `load`.
     pub delete: SqlStr,

@@ -18,6 +18,7 @@ CREATE TABLE {event_table} (
     metadata_serializer_id INTEGER,          -- all three of metadata or none
     metadata_manifest      TEXT,
     metadata_payload       BLOB,
+    checksum               INTEGER,          -- over all that is read; NULL in rows of other tools
     payload                BLOB    NOT NULL,
     UNIQUE (persistence_id, sequence_nr)
 ) STRICT;

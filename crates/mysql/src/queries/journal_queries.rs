@@ -33,7 +33,7 @@ pub struct JournalQueries {
     /// The newest numbers. Values: [`PARTITIONS`] partitions. Gives: partition, newest number.
     pub(crate) newest: SqlStr,
     /// Stores events without metadata. Values: id, number, ordering, slice, timestamp, writer, serializer, manifest,
-    /// adapter manifest, number of tags, bytes of payloads, payload.
+    /// adapter manifest, number of tags, bytes of payloads, checksum, payload.
     pub(crate) insert_events: RowsStatement,
     /// The same with metadata: serializer, manifest and payload of it follow.
     pub(crate) insert_events_with_metadata: RowsStatement,
@@ -114,12 +114,12 @@ SELECT partition_nr, newest FROM {ordering_table} WHERE partition_nr IN ({partit
 
 const INSERT_EVENTS: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
-    event_manifest, adapter_manifest, tag_count, bytes, payload)
+    event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
 VALUES {rows}";
 
 const INSERT_EVENTS_WITH_METADATA: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
-    event_manifest, adapter_manifest, tag_count, bytes, payload, metadata_serializer_id, metadata_manifest,
+    event_manifest, adapter_manifest, tag_count, bytes, checksum, payload, metadata_serializer_id, metadata_manifest,
     metadata_payload)
 VALUES {rows}";
 
@@ -238,8 +238,8 @@ impl JournalQueries {
             number_one: names.fill(&NUMBER_ONE.replace("{before_next}", BEFORE_NEXT)),
             number_many: of_partitions(NUMBER_MANY),
             newest: of_partitions(NEWEST),
-            insert_events: columns(INSERT_EVENTS, 12),
-            insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 15),
+            insert_events: columns(INSERT_EVENTS, 13),
+            insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 16),
             insert_tags: columns(INSERT_TAGS, 5),
             page: names.fill(PAGE),
             tags: names.fill(TAGS),

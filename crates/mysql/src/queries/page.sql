@@ -7,8 +7,14 @@
 -- The row without a number tells what is deleted where there is no event; nothing is, where nobody ever recovered the id. It stands inside, so that numbers are sorted and
 -- not rows: those would be put into a temporary table on the disk with their payloads.
 SELECT COALESCE(m.deleted_to, 0), e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count,
-       e.serializer_id, e.event_manifest, e.payload,
-       e.metadata_serializer_id, e.metadata_manifest, e.metadata_payload
+       e.serializer_id, e.event_manifest,
+       CASE WHEN OCTET_LENGTH(e.payload) + COALESCE(OCTET_LENGTH(e.metadata_payload), 0) <= {most_bytes}
+            THEN e.payload END,
+       e.metadata_serializer_id, e.metadata_manifest,
+       CASE WHEN OCTET_LENGTH(e.payload) + OCTET_LENGTH(e.metadata_payload) <= {most_bytes} THEN e.metadata_payload END,
+       e.checksum,
+       CASE WHEN OCTET_LENGTH(e.payload) + COALESCE(OCTET_LENGTH(e.metadata_payload), 0) > {most_bytes}
+            THEN OCTET_LENGTH(e.payload) + COALESCE(OCTET_LENGTH(e.metadata_payload), 0) END
 FROM (
     SELECT NULL AS sequence_nr
     UNION ALL

@@ -7,7 +7,7 @@ use super::{BEFORE_NEXT, PARTITIONS};
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     StateStatements {
-        load: names.fill(LOAD),
+        load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
         insert: names.fill(INSERT),
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
@@ -26,8 +26,16 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
     }
 }
 
+/// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
+const FITS: &str = "\
+COALESCE(OCTET_LENGTH(payload), 0) <= {most_bytes} AND OCTET_LENGTH(tags) <= 3 * {most_bytes}";
+
+/// How many it has.
+const BYTES: &str = "COALESCE(OCTET_LENGTH(payload), 0) + OCTET_LENGTH(tags)";
+
 const LOAD: &str = "\
-SELECT revision, deleted, timestamp, CAST(tags AS CHAR), serializer_id, manifest, payload
+SELECT revision, deleted, timestamp, CASE WHEN {fits} THEN CAST(tags AS CHAR) END, serializer_id, manifest,
+    CASE WHEN {fits} THEN payload END, checksum, CASE WHEN NOT ({fits}) THEN {bytes} END
 FROM {state_table} WHERE persistence_id = ?";
 
 const REVISION: &str = "\
@@ -37,12 +45,12 @@ SELECT revision FROM {state_table} WHERE persistence_id = ?";
 /// so this fails.
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
-    ordering{more_columns})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0{more_values})";
+    checksum, ordering{more_columns})
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0{more_values})";
 
 const REPLACE: &str = "\
 UPDATE {state_table} SET revision = ?, deleted = ?, timestamp = GREATEST(?, timestamp + 1), tags = ?, serializer_id = ?,
-    manifest = ?, payload = ?{more_set}
+    manifest = ?, payload = ?, checksum = ?{more_set}
 WHERE persistence_id = {id_at}";
 
 const AT_REVISION: &str = " AND revision = {before_at}";
@@ -77,7 +85,7 @@ const CHANGES_OF_PARTITION: &str = include_str!("state_changes_of_partition.sql"
 
 const CHANGES: &str = "\
 SELECT s.persistence_id, s.ordering, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id,
-    s.manifest, s.payload
+    s.manifest, s.payload, s.checksum
 FROM (SELECT persistence_id, partition_nr, ROW_NUMBER() OVER (PARTITION BY partition_nr ORDER BY ordering) AS place
     FROM (
 {keys}
@@ -86,7 +94,7 @@ JOIN {state_table} AS s ON s.persistence_id = k.persistence_id
 ORDER BY k.place, k.partition_nr LIMIT ?";
 
 const FIND: &str = "\
-SELECT persistence_id, revision, deleted, timestamp, CAST(tags AS CHAR), serializer_id, manifest, payload
+SELECT persistence_id, revision, deleted, timestamp, CAST(tags AS CHAR), serializer_id, manifest, payload, checksum
 FROM {state_table}
 WHERE entity_type = CAST($type_at AS BINARY) AND persistence_id > CAST($after_at AS BINARY) AND deleted = 0
   AND /*condition*/

@@ -7,6 +7,7 @@ mod cancellation;
 mod commit_order;
 mod counters;
 mod crashes;
+mod damage;
 mod database;
 mod deletes;
 mod encryption;

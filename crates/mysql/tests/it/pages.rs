@@ -279,6 +279,7 @@ async fn a_page_of_a_long_stream_reads_no_more_than_its_events() {
     let mut connection = place.connection().await;
     let sql = include_str!("../../src/queries/page.sql")
         .replace("{metadata_table}", "journal_metadata")
+        .replace("{most_bytes}", "1000000")
         .replace("{event_table}", "event_journal");
     execute(&mut connection, "ANALYZE TABLE event_journal").await;
     execute(&mut connection, "FLUSH STATUS").await;

@@ -31,7 +31,7 @@ async fn a_transaction_that_has_its_number_lets_nobody_overtake_it() {
         format!(
             "START TRANSACTION; \
              UPDATE durable_state_ordering SET newest = newest + 1 WHERE partition_nr = {partition}; \
-             UPDATE durable_state SET revision = 2, ordering = (SELECT newest FROM durable_state_ordering \
+             UPDATE durable_state SET revision = 2, checksum = NULL, ordering = (SELECT newest FROM durable_state_ordering \
              WHERE partition_nr = {partition}) WHERE persistence_id = '{early}'"
         ),
     )

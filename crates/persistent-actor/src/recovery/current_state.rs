@@ -3,7 +3,7 @@
 use actix_persistence_storage_api::{PersistenceId, Revision, StateRecord, StorageError};
 
 use crate::environment::Environment;
-use crate::serializer::Manifest;
+use crate::serializer::{Manifest, shown};
 use crate::stored_as::ReadState;
 use crate::{Event, RecoveryError, StoredState};
 
@@ -19,13 +19,13 @@ pub(crate) async fn current_state<S: Event>(
     let decode = |record: StateRecord| {
         let manifest = Manifest::new(S::MANIFEST, S::VERSION);
         let payload = &record.payload;
-        StoredState::new(payload, &manifest, environment.max_event_bytes())
+        StoredState::new(payload, &manifest)
             .and_then(read)
             .map_err(|source| RecoveryError::State {
                 persistence_id: persistence_id.clone(),
                 revision: current.revision,
                 serializer_id: payload.serializer_id,
-                manifest: payload.manifest.to_string(),
+                manifest: shown(&payload.manifest),
                 source,
             })
     };

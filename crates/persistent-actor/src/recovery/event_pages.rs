@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{
 
 use crate::environment::Environment;
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
-use crate::serializer::{Manifest, decode};
+use crate::serializer::{Manifest, decode, shown};
 use crate::{Event, RecoveryError};
 
 /// A decoded event with its number.
@@ -28,7 +28,6 @@ pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
     manifest: Manifest,
-    max_event_bytes: usize,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
     /// What was deleted before anything was looked for; the snapshot that was found covers it, or nobody misses it.
@@ -61,7 +60,6 @@ impl<E: Event> EventPages<E> {
             journal,
             persistence_id,
             manifest: Manifest::new(E::MANIFEST, E::VERSION),
-            max_event_bytes: environment.max_event_bytes(),
             next: range.from.max(1),
             to: range.to,
             left: max_events,
@@ -205,14 +203,12 @@ impl<E: Event> EventPages<E> {
         let sequence_nr = record.sequence_nr;
         self.check_order(sequence_nr)?;
         let event =
-            decode(&record.payload, &self.manifest, self.max_event_bytes).map_err(|source| {
-                RecoveryError::Event {
-                    persistence_id: self.persistence_id.clone(),
-                    sequence_nr,
-                    serializer_id: record.payload.serializer_id,
-                    manifest: record.payload.manifest.to_string(),
-                    source,
-                }
+            decode(&record.payload, &self.manifest).map_err(|source| RecoveryError::Event {
+                persistence_id: self.persistence_id.clone(),
+                sequence_nr,
+                serializer_id: record.payload.serializer_id,
+                manifest: shown(&record.payload.manifest),
+                source,
             })?;
         Ok(NumberedEvent { sequence_nr, event })
     }

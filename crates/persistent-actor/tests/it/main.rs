@@ -30,6 +30,7 @@ mod persisting;
 mod programs;
 mod published_events;
 mod read_only;
+mod readable_again;
 mod recovery;
 mod recovery_options;
 mod recovery_permits;

@@ -19,6 +19,7 @@ pub(crate) async fn append(
     columns.add_heads(&group);
     columns.add_events(&group.events);
     columns.add_metadata(&group.events);
+    columns.add(group.events.iter().map(|row| row.checksum));
     if has_tags {
         columns.add_tags(&group.events);
     }

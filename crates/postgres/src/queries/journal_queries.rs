@@ -84,13 +84,14 @@ const STORED: &str = "\
 , stored AS (
     INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
         event_manifest, adapter_manifest, tag_count, payload, metadata_serializer_id, metadata_manifest,
-        metadata_payload)
+        metadata_payload, checksum)
     SELECT n.id, n.sequence_nr, n.slice, n.timestamp, n.writer, n.serializer_id, n.manifest, n.adapter_manifest,
-           n.tag_count, {payload_written}, n.metadata_serializer_id, n.metadata_manifest, n.metadata_payload
+           n.tag_count, {payload_written}, n.metadata_serializer_id, n.metadata_manifest, n.metadata_payload,
+           n.checksum
     FROM unnest($5::text[], $6::bigint[], $7::smallint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::text[],
-                $12::text[], $13::integer[], $14::bytea[], $15::bigint[], $16::text[], $17::bytea[])
+                $12::text[], $13::integer[], $14::bytea[], $15::bigint[], $16::text[], $17::bytea[], $18::bigint[])
         AS n (id, sequence_nr, slice, timestamp, writer, serializer_id, manifest, adapter_manifest, tag_count, payload,
-              metadata_serializer_id, metadata_manifest, metadata_payload)
+              metadata_serializer_id, metadata_manifest, metadata_payload, checksum)
     WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
 )";
 
@@ -98,7 +99,7 @@ const TAGGED: &str = "\
 , tagged AS (
     INSERT INTO {tag_table} (persistence_id, sequence_nr, slice, tag)
     SELECT n.id, n.sequence_nr, n.slice, n.tag
-    FROM unnest($18::text[], $19::bigint[], $20::smallint[], $21::text[]) AS n (id, sequence_nr, slice, tag)
+    FROM unnest($19::text[], $20::bigint[], $21::smallint[], $22::text[]) AS n (id, sequence_nr, slice, tag)
     WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
 )";
 
@@ -109,13 +110,19 @@ WHERE h.id NOT IN (SELECT persistence_id FROM fenced)";
 /// The server counts bytes before it fetches them: large payloads are stored beside the row, which knows their size.
 /// One event beyond the limits comes along, which tells that there is more.
 const PAGE: &str = "\
-SELECT d.deleted_to, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count::bigint,
-       e.serializer_id, e.event_manifest, {payload_read}, e.metadata_serializer_id, e.metadata_manifest,
-       e.metadata_payload
+SELECT d.deleted_to, e.sequence_nr, e.timestamp,
+       CASE WHEN e.fits THEN e.writer_uuid END, CASE WHEN e.fits THEN e.adapter_manifest END, e.tag_count::bigint,
+       e.serializer_id, CASE WHEN e.fits THEN e.event_manifest END, CASE WHEN e.fits THEN {payload_read} END,
+       e.metadata_serializer_id, CASE WHEN e.fits THEN e.metadata_manifest END,
+       CASE WHEN e.fits THEN e.metadata_payload END,
+       e.checksum, CASE WHEN NOT e.fits THEN e.size + e.text_size END
 FROM (SELECT COALESCE((SELECT deleted_to FROM {metadata_table} WHERE persistence_id = $1::text), 0) AS deleted_to) AS d
 LEFT JOIN LATERAL (
-    SELECT e.*, row_number() OVER w AS place, sum(e.size) OVER w - e.size AS bytes_before
-    FROM (SELECT e.*, {payload_size} + COALESCE(octet_length(e.metadata_payload), 0) AS size
+    SELECT e.*, row_number() OVER w AS place, sum(e.size) OVER w - e.size AS bytes_before,
+           e.size <= {most_bytes} AND e.text_size <= {most_text_bytes} AS fits
+    FROM (SELECT e.*, {payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0) AS size,
+                 octet_length(e.writer_uuid)::bigint + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+                 + COALESCE(octet_length(e.metadata_manifest), 0) AS text_size
           FROM {event_table} AS e
           WHERE e.persistence_id = $1::text
             AND e.sequence_nr BETWEEN GREATEST($2::bigint, d.deleted_to + 1) AND $3::bigint
@@ -211,9 +218,9 @@ pub(crate) fn queries(names: &Names) -> PostgresQueries {
         recover: names.fill(RECOVER),
         append: names.fill(&[FENCE, STORED, LOSERS].concat()),
         append_with_tags: names.fill(&[FENCE, STORED, TAGGED, LOSERS].concat()),
-        append_and_take_over: names.fill(&[&taking_over("$18", "$19"), STORED, LOSERS].concat()),
+        append_and_take_over: names.fill(&[&taking_over("$19", "$20"), STORED, LOSERS].concat()),
         append_with_tags_and_take_over: names
-            .fill(&[&taking_over("$22", "$23"), STORED, TAGGED, LOSERS].concat()),
+            .fill(&[&taking_over("$23", "$24"), STORED, TAGGED, LOSERS].concat()),
         page: names.fill(PAGE),
         tags: names.fill(TAGS),
     }

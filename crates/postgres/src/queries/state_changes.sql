@@ -4,7 +4,7 @@
 -- What a transaction below the oldest one under way has stored is visible and complete; nothing will ever be added
 -- there. See docs/adr/0005-commit-order.md.
 SELECT e.persistence_id, e.ordering, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
-       e.manifest, {payload_read}
+       e.manifest, {payload_read}, e.checksum
 FROM {state_table} AS e
 WHERE e.entity_type = $1::text AND (e.ordering, e.persistence_id) > ($2::bigint, $3::text)
   AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint

@@ -4,24 +4,36 @@ use actix_persistence_sql::{Names, StateStatements};
 
 use super::keeping_highest;
 
+/// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
+const FITS: &str = "\
+COALESCE({payload_size}, 0)::bigint <= {most_bytes} AND octet_length(e.tags::text) <= 3 * {most_bytes}
+       AND octet_length(e.manifest) <= {most_text_bytes}";
+
+/// How many it has.
+const BYTES: &str = "\
+COALESCE({payload_size}, 0)::bigint + octet_length(e.tags::text) + octet_length(e.manifest)";
+
 const LOAD: &str = "\
-SELECT e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id, e.manifest, {payload_read}
+SELECT e.revision, e.deleted::integer::bigint, e.timestamp, CASE WHEN {fits} THEN e.tags::text END, e.serializer_id,
+       CASE WHEN {fits} THEN e.manifest END, CASE WHEN {fits} THEN {payload_read} END,
+       e.checksum, CASE WHEN NOT ({fits}) THEN {bytes} END
 FROM {state_table} AS e WHERE e.persistence_id = $1::text";
 
 const REVISION: &str = "\
 SELECT revision FROM {state_table} WHERE persistence_id = $1::text";
 
 const INSERT: &str = "\
-INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload{more_columns})
+INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
+    checksum{more_columns})
 SELECT $1::text, $2::bigint::smallint, $3::bigint, $4::bigint <> 0, $5::bigint, $6::text::jsonb, $7::bigint, $8::text,
-       {payload_written}{more_values}
+       {payload_written}, $10::bigint{more_values}
 FROM (SELECT $9::bytea AS payload) AS n
 ON CONFLICT (persistence_id) DO NOTHING";
 
 const REPLACE: &str = "\
 UPDATE {state_table} AS s SET revision = $1::bigint, deleted = $2::bigint <> 0,
     timestamp = GREATEST($3::bigint, s.timestamp + 1), tags = $4::text::jsonb, serializer_id = $5::bigint,
-    manifest = $6::text, payload = {payload_written}, ordering = pg_current_xact_id()::text::bigint{more_set}
+    manifest = $6::text, payload = {payload_written}, checksum = $8::bigint, ordering = pg_current_xact_id()::text::bigint{more_set}
 FROM (SELECT $7::bytea AS payload) AS n
 WHERE s.persistence_id = {id_at}::text";
 
@@ -52,7 +64,7 @@ const CHANGES: &str = include_str!("state_changes.sql");
 
 const FIND: &str = "\
 SELECT e.persistence_id, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
-       e.manifest, {payload_read}
+       e.manifest, {payload_read}, e.checksum
 FROM {state_table} AS e
 WHERE e.entity_type = $type_at::text AND e.persistence_id > $after_at::text AND NOT e.deleted AND /*condition*/
 ORDER BY e.persistence_id LIMIT $limit_at::bigint";
@@ -60,7 +72,7 @@ ORDER BY e.persistence_id LIMIT $limit_at::bigint";
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     StateStatements {
-        load: names.fill(LOAD),
+        load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
         insert: names.fill(INSERT),
         update: names.fill(&[REPLACE, AT_REVISION].concat()),

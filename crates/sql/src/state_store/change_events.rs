@@ -90,11 +90,11 @@ impl<D: Dialect> ChangeEvents<D> {
                 before,
                 last: revision,
             }],
-            events: vec![EventRow {
-                id: id.clone(),
-                slice: id.slice(),
-                event: to_record(sequence_nr, event),
-            }],
+            events: vec![EventRow::new(
+                id.clone(),
+                id.slice(),
+                to_record(sequence_nr, event),
+            )],
         };
         let lost = D::append(connection, &self.queries, group).await?;
         if lost.is_empty() {
@@ -125,8 +125,6 @@ fn to_record(sequence_nr: SequenceNr, event: &ChangeEvent) -> EventRecord {
     let payload = event.payload.clone();
     let mut record = EventRecord::new(sequence_nr, Timestamp::now(), event.writer, payload);
     record.tags.clone_from(&event.tags);
-    record.tags.sort_unstable();
-    record.tags.dedup();
     record
 }
 

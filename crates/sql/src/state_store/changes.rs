@@ -168,7 +168,7 @@ fn to_change<D: Dialect>(
     id: PersistenceId,
     offset: &StateOffset,
 ) -> Result<ChangedState, Fault> {
-    let current = to_current::<D>(row, 2);
+    let current = to_current::<D>(row, 2, &id);
     let current = current.map_err(|fault| fault.about(format_args!("the state of {id:?}")))?;
     let timestamp = to_timestamp::<D>(row, 2)?;
     Ok(ChangedState::new(id, current, timestamp, offset.clone()))

@@ -178,8 +178,8 @@ impl<D: Dialect> Columns<D> {
 }
 
 /// How many values of the store come before those of the columns.
-const OF_INSERT: usize = 9;
-const OF_UPDATE: usize = 7;
+const OF_INSERT: usize = 10;
+const OF_UPDATE: usize = 8;
 
 /// The statements of a table without columns of the application.
 pub(super) fn plain_statements<D: Dialect>(names: Names) -> StateStatements {

@@ -184,7 +184,7 @@ async fn insert<D: Dialect>(
     statements: &StateStatements,
     row: &StateRow,
 ) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(9);
+    let mut values = Values::<D>::with_capacity(10);
     values.id(&row.id);
     values.integer(i64::from(row.id.slice()));
     row.add_to(&mut values);
@@ -206,7 +206,7 @@ async fn update<D: Dialect>(
     statements: &StateStatements,
     row: &StateRow,
 ) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(9);
+    let mut values = Values::<D>::with_capacity(10);
     row.add_to(&mut values);
     values.id(&row.id);
     values.integer(row.revision - 1);
@@ -219,7 +219,7 @@ async fn overwrite<D: Dialect>(
     statements: &StateStatements,
     row: &StateRow,
 ) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(8);
+    let mut values = Values::<D>::with_capacity(9);
     row.add_to(&mut values);
     values.id(&row.id);
     Ok(execute::<D>(connection, statements.overwrite.clone(), values).await? == 1)

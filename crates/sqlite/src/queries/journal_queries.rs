@@ -16,7 +16,7 @@ pub struct JournalQueries {
     /// Notes who takes ids over. Values: id, highest number before, epoch afterwards, writer.
     pub(crate) take_over: RowsStatement,
     /// Stores events without metadata. Values: id, number, slice, timestamp, writer, serializer, manifest, adapter
-    /// manifest, payload.
+    /// manifest, checksum, payload.
     pub(crate) insert_events: RowsStatement,
     /// The same with metadata: serializer, manifest and payload of it follow.
     pub(crate) insert_events_with_metadata: RowsStatement,
@@ -91,12 +91,12 @@ ON CONFLICT (persistence_id) DO UPDATE SET
 
 const INSERT_EVENTS: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
-    adapter_manifest, payload)
+    adapter_manifest, checksum, payload)
 VALUES {rows}";
 
 const INSERT_EVENTS_WITH_METADATA: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
-    adapter_manifest, payload, metadata_serializer_id, metadata_manifest, metadata_payload)
+    adapter_manifest, checksum, payload, metadata_serializer_id, metadata_manifest, metadata_payload)
 VALUES {rows}";
 
 const INSERT_TAGS: &str = "\
@@ -218,10 +218,12 @@ chunk (start) AS (
 )
 SELECT deleted_to,
        (SELECT CAST(concat(count(*), ',', group_concat(concat(
-            e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',',
+            e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',', e.checksum, ',',
             octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest), ',',
             octet_length(e.metadata_manifest), ',', octet_length(e.metadata_payload), ',', octet_length(e.payload), ',',
-            e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest,
+            CASE WHEN octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+                      + COALESCE(octet_length(e.metadata_manifest), 0) <= {most_text_bytes}
+                 THEN concat(e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest) END,
             CASE WHEN octet_length(e.payload) + COALESCE(octet_length(e.metadata_payload), 0) <= {large}
                  THEN concat(e.metadata_payload, e.payload) END,
             (SELECT concat(count(*), ',', group_concat(concat(octet_length(t.tag), ',', t.tag), ''))
@@ -243,8 +245,8 @@ impl JournalQueries {
             recover: rows(RECOVER, 2),
             check_fence: rows(CHECK_FENCE, 3),
             take_over: rows(TAKE_OVER, 4),
-            insert_events: rows(INSERT_EVENTS, 9),
-            insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, 12),
+            insert_events: rows(INSERT_EVENTS, 10),
+            insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, 13),
             insert_tags: rows(INSERT_TAGS, 3),
             replay: names.fill(&replay()),
             newest: names.fill(NEWEST),

@@ -123,14 +123,20 @@ async fn rows_that_a_delete_or_a_reset_removed_are_not_missed() {
         store(&journal, &id(name), 3).await;
     }
     while journal.reset(&id("c")).await.unwrap() != ResetProgress::Done {}
-    journal.delete_messages_to(&id("b"), 3).await.unwrap();
+    journal
+        .delete_messages_to(&id("b"), 3.into())
+        .await
+        .unwrap();
     let rows = "SELECT count(*) FROM event_journal";
     while place.number(rows).await > 3 {
         tokio::task::yield_now().await;
     }
     drop(journal);
     let journal = place.journal().await;
-    journal.delete_messages_to(&id("a"), 3).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), 3.into())
+        .await
+        .unwrap();
     while place.number(rows).await > 0 {
         tokio::task::yield_now().await;
     }

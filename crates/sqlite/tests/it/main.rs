@@ -37,6 +37,7 @@
 
 mod cancellation;
 mod crash;
+mod damage;
 mod deletes;
 mod extensions;
 mod locked;

@@ -1,8 +1,8 @@
 //! What the tables hold and refuse.
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria,
-    SnapshotMetadata, SnapshotStore, StorageErrorKind, Timestamp, WriterId,
+    AtomicWrite, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria, SnapshotMetadata,
+    SnapshotStore, StorageErrorKind, Timestamp, WriterId,
 };
 
 use crate::place::{Place, assert_error, chain, event, id, store};
