@@ -24,7 +24,7 @@ use actix::dev::{MessageResponse, ToEnvelope};
 use actix::utils::TimerFunc;
 use actix::{
     ActorContext, ActorFuture, ActorState, Addr, AsyncContext, Handler, Message, SpawnHandle,
-    StreamHandler, WeakAddr,
+    StreamHandler,
 };
 use actix_persistence_storage_api::{
     Epoch, Operation, PersistenceId, Recovered, SequenceNr, StorageError, StorageErrorKind,
@@ -44,6 +44,7 @@ use crate::context::retention_steps::StepFuture;
 use crate::context::store_responses::StoreResponses;
 use crate::context::tasks::Tasks;
 use crate::context::turns::{Turns, ticks};
+use crate::driver::mailbox::OwnAddress;
 use crate::envelope::pack;
 use crate::environment::Environment;
 use crate::serializer::Manifest;
@@ -81,7 +82,7 @@ pub struct PersistentContext<A: PersistentActor> {
     /// The cause of the turn under way.
     pub(crate) cause: Option<CauseRef>,
     stash: StashRef<A>,
-    address: WeakAddr<A>,
+    address: OwnAddress<A>,
     writer: WriterId,
     epoch: Epoch,
     /// The last number known to be used; the next event gets the one after it.
@@ -93,7 +94,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     pub(crate) fn new(
         persistence_id: PersistenceId,
         environment: Arc<Environment>,
-        address: WeakAddr<A>,
+        address: OwnAddress<A>,
         writer: WriterId,
         stash: StashRef<A>,
         recovery: Recovery,
@@ -242,6 +243,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Puts a command aside, to process it later: to be returned from its handler.
     ///
     /// As [`UserStash::stash`] of the stash without a name.
+    #[must_use = "return this from the handler, so that the asker is answered when the command is processed"]
     pub fn stash<M>(&mut self, command: M) -> Reply<M>
     where
         A: Handler<M>,
@@ -424,10 +426,10 @@ impl<A: PersistentActor> ActorContext for PersistentContext<A> {
 }
 
 impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
+    /// The address of the actor; while everything stops it is closed, so that what is sent to it is refused, as it is to
+    /// everybody else. An actor that has more to do then tells itself with [`notify`](AsyncContext::notify).
     fn address(&self) -> Addr<A> {
-        self.address
-            .upgrade()
-            .expect("the mailbox is open as long as its context exists")
+        (self.address)()
     }
 
     fn spawn<F>(&mut self, fut: F) -> SpawnHandle

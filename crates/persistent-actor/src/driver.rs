@@ -8,9 +8,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use actix::WeakAddr;
 use actix_persistence_storage_api::{BackOff, PersistenceId};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use crate::drain_signal::Urgency;
 use crate::driver::incarnation::{Exit, Failure, Incarnation};
@@ -29,7 +28,6 @@ pub(crate) struct Driver<A: PersistentActor, F> {
     persistence_id: PersistenceId,
     environment: Arc<Environment>,
     registration: Registration,
-    address: WeakAddr<A>,
     back_off: BackOffSettings,
     delays: BackOff,
 }
@@ -54,7 +52,6 @@ where
         environment: Arc<Environment>,
         registration: Registration,
         mailbox: Mailbox<A>,
-        address: WeakAddr<A>,
     ) -> Self {
         let persistence_id = registration.persistence_id().clone();
         let recovery = actor.recovery();
@@ -70,7 +67,6 @@ where
             persistence_id.clone(),
             recovery,
             Arc::clone(&environment),
-            address.clone(),
             &mailbox,
             registration.predecessor_gone(),
         );
@@ -83,7 +79,6 @@ where
             back_off,
             environment,
             registration,
-            address,
         }
     }
 
@@ -123,7 +118,7 @@ where
             "the actor will be rebuilt from its factory"
         );
         self.leave_for(Stage::BackingOff {
-            until: Box::pin(tokio::time::sleep_until(Instant::now() + delay)),
+            until: Box::pin(tokio::time::sleep(delay)),
             // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
             refusing: failure.is_lasting,
         });
@@ -180,7 +175,6 @@ where
             self.persistence_id.clone(),
             recovery,
             Arc::clone(&self.environment),
-            self.address.clone(),
             &self.mailbox,
             std::future::ready(()),
         )));
@@ -205,7 +199,7 @@ where
         let this = self.get_mut();
         let urgency = this.registration.signal().urgency(cx);
         if urgency != Urgency::None {
-            this.drain(urgency, cx);
+            this.drain(urgency);
         }
         let ended = this.run(urgency, cx);
         this.tell_what_is_left(urgency, ended);

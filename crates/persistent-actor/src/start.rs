@@ -14,7 +14,7 @@ use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::stash::Stash;
 
-/// How many messages wait in the channel of an address before senders are held back; actix's own default.
+/// From how many messages in the channel on `try_send` is refused; actix's own default. It holds nobody else back.
 const MAILBOX_CAPACITY: usize = 16;
 
 /// Why an actor was not started.
@@ -102,7 +102,6 @@ where
     }
     let registration = environment.live_ids.register(&persistence_id)?;
     let (sender, receiver) = channel(MAILBOX_CAPACITY);
-    let address = Addr::new(sender);
     let stash = Stash::new(
         registration.persistence_id().clone(),
         environment.stash_policy.clone(),
@@ -115,9 +114,8 @@ where
         environment,
         registration,
         mailbox,
-        address.downgrade(),
     ));
-    Ok(address)
+    Ok(Addr::new(sender))
 }
 
 /// Starts an actor on another arbiter, where the factory runs too.

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use actix::dev::{Envelope, EnvelopeProxy};
-use actix::{ActorState, Running, WeakAddr};
+use actix::{ActorState, Running};
 use actix_persistence_storage_api::{PersistenceId, WriterId};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -84,7 +84,6 @@ impl<A: PersistentActor> Incarnation<A> {
         persistence_id: PersistenceId,
         recovery: Recovery,
         environment: Arc<Environment>,
-        address: WeakAddr<A>,
         mailbox: &Mailbox<A>,
         predecessor: impl Future<Output = ()> + 'static,
     ) -> Self {
@@ -104,7 +103,7 @@ impl<A: PersistentActor> Incarnation<A> {
             ctx: PersistentContext::new(
                 persistence_id,
                 environment,
-                address,
+                mailbox.own_address(),
                 writer,
                 StashRef::clone(mailbox.stash()),
                 recovery,
@@ -199,7 +198,8 @@ impl<A: PersistentActor> Incarnation<A> {
                 // What it began when it was asked is to go on.
                 progress |= self.ctx.terminated || !self.wants_to_stop(cx, mailbox);
             }
-            if mailbox.stash().borrow_mut().take_overflowed() {
+            // While it recovers, it has failed already, or would fail before it has begun: the message was dropped.
+            if mailbox.stash().borrow_mut().take_overflowed() && !self.ctx.recovering {
                 return Err(self.overflowed());
             }
             if !progress {

@@ -105,7 +105,7 @@ fn an_empty_config_has_defaults_and_no_stores() {
     );
     assert_eq!(
         settings.stash_policy.to_string(),
-        "capacity 4096, overflow wait"
+        "capacity 4096, overflow drop"
     );
     assert_eq!(settings.back_off, BackOffSettings::default());
 }
