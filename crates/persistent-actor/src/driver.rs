@@ -4,7 +4,9 @@ mod draining;
 mod incarnation;
 pub(crate) mod mailbox;
 
+use std::cell::RefCell;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
@@ -24,7 +26,8 @@ use crate::{BackOffSettings, PersistentActor, RecoveryError, StashPolicy};
 pub(crate) struct Driver<A: PersistentActor, F> {
     stage: Stage<A>,
     mailbox: Mailbox<A>,
-    factory: F,
+    /// Shared with what an incarnation leaves behind: it keeps the stores open.
+    factory: Rc<RefCell<F>>,
     persistence_id: PersistenceId,
     environment: Arc<Environment>,
     registration: Registration,
@@ -62,12 +65,14 @@ where
             .stash()
             .borrow_mut()
             .set_policy(stash_policy(&actor, &environment));
+        let factory = Rc::new(RefCell::new(factory));
         let first = Incarnation::new(
             actor,
             persistence_id.clone(),
             recovery,
             Arc::clone(&environment),
             &mailbox,
+            Rc::clone(&factory) as _,
             registration.predecessor_gone(),
         );
         Self {
@@ -139,9 +144,9 @@ where
 
     /// Builds the next incarnation.
     fn rebuild(&mut self) -> Result<(), Failure> {
-        let (factory, environment) = (&mut self.factory, &self.environment);
+        let (factory, environment) = (&self.factory, &self.environment);
         let made = caught(|| {
-            let actor = factory();
+            let actor = (factory.borrow_mut())();
             let (id, recovery) = (actor.persistence_id(), actor.recovery());
             let policy = stash_policy(&actor, environment);
             (actor, id, recovery, policy)
@@ -176,6 +181,7 @@ where
             recovery,
             Arc::clone(&self.environment),
             &self.mailbox,
+            Rc::clone(&self.factory) as _,
             std::future::ready(()),
         )));
         Ok(())

@@ -33,6 +33,7 @@ mod plugin_ids;
 mod read_only;
 mod start;
 mod stores;
+mod time_slice;
 mod unfinished_actor;
 
 mod error_chain;

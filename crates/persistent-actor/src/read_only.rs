@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{PersistenceId, ReplayRange, SequenceNr};
 use crate::environment::Environment;
 use crate::recovery::event_pages::EventPages;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
+use crate::time_slice::TimeSlice;
 use crate::{Event, PersistentActor, RecoveryError};
 
 /// Brings an actor's state back without starting it: nothing is written, no epoch is raised, and an actor of the same
@@ -40,9 +41,11 @@ pub async fn replay_actor<A: PersistentActor>(
                 }
             }
             RecoveryStep::Events(events) => {
+                let mut slice = TimeSlice::begin();
                 for numbered in events {
                     actor.on_event(&numbered.event);
                     last = numbered.sequence_nr;
+                    slice.share().await;
                 }
             }
             RecoveryStep::State { revision, state } => {
@@ -88,8 +91,10 @@ pub async fn replay_events<E: Event, S>(
         if events.is_empty() {
             return Ok(state);
         }
+        let mut slice = TimeSlice::begin();
         for numbered in events {
             fold(&mut state, numbered.sequence_nr, numbered.event);
+            slice.share().await;
         }
     }
 }

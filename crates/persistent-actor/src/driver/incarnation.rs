@@ -2,6 +2,8 @@
 
 mod handling;
 
+use std::any::Any;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -22,8 +24,10 @@ use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::live_ids::Registration;
 use crate::panics::caught;
+use crate::recovery::event_pages::NumberedEvent;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::stash::StashRef;
+use crate::time_slice::TimeSlice;
 use crate::{
     PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse, UnfinishedWork,
 };
@@ -36,7 +40,12 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     actor: A,
     ctx: PersistentContext<A>,
     recovery: Option<RecoveryFuture<A>>,
+    /// What is left of the page that is being applied.
+    replaying: std::vec::IntoIter<NumberedEvent<A::Event>>,
+    /// Whether others of the arbiter are to have their turn, because it has applied events for some time.
+    shares: bool,
     started: bool,
+    ended: bool,
     stopping_called: bool,
     /// Whether spawned futures had a turn, and want another.
     message_is_next: bool,
@@ -78,13 +87,14 @@ impl Failure {
 }
 
 impl<A: PersistentActor> Incarnation<A> {
-    /// Starts recovering the actor once `predecessor` has ended.
+    /// Starts recovering the actor once `predecessor` has ended; `keep` keeps its stores open.
     pub(crate) fn new(
         actor: A,
         persistence_id: PersistenceId,
         recovery: Recovery,
         environment: Arc<Environment>,
         mailbox: &Mailbox<A>,
+        keep: Rc<dyn Any>,
         predecessor: impl Future<Output = ()> + 'static,
     ) -> Self {
         let writer = WriterId::random();
@@ -107,9 +117,13 @@ impl<A: PersistentActor> Incarnation<A> {
                 writer,
                 StashRef::clone(mailbox.stash()),
                 recovery,
+                keep,
             ),
             recovery: Some(recovering.boxed_local()),
+            replaying: Vec::new().into_iter(),
+            shares: false,
             started: false,
+            ended: false,
             stopping_called: false,
             message_is_next: false,
             draining: false,
@@ -159,6 +173,7 @@ impl<A: PersistentActor> Incarnation<A> {
             }
             Err(failure) => Exit::Failed(failure),
         };
+        self.ended = true;
         if let Err(panic) = caught(|| self.ctx.abandon()) {
             tracing::error!(
                 persistence_id = %self.ctx.persistence_id,
@@ -191,6 +206,8 @@ impl<A: PersistentActor> Incarnation<A> {
             progress |= self.ctx.flush();
             if self.ctx.holds_back() {
                 mailbox.stash_arrivals(cx);
+            } else if self.ctx.terminated {
+                progress = true;
             } else if self.wants_to_stop(cx, mailbox) {
                 if self.stop(registration)? {
                     return Ok(Poll::Ready(()));
@@ -205,6 +222,9 @@ impl<A: PersistentActor> Incarnation<A> {
             if !progress {
                 return Ok(Poll::Pending);
             }
+            if std::mem::take(&mut self.shares) {
+                break;
+            }
         }
         cx.waker().wake_by_ref();
         Ok(Poll::Pending)
@@ -215,6 +235,10 @@ impl<A: PersistentActor> Incarnation<A> {
         let Some(recovery) = &mut self.recovery else {
             return Ok(false);
         };
+        if self.replaying.len() > 0 {
+            self.replay().map_err(|error| self.recovery_failed(error))?;
+            return Ok(true);
+        }
         let fetched = caught(|| recovery.poll_unpin(cx));
         let step = match fetched {
             Ok(Poll::Pending) => return Ok(false),
@@ -260,11 +284,8 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.ctx.last_sequence_nr = revision;
             }
             RecoveryStep::Events(events) => {
-                for numbered in events {
-                    caught(|| self.actor.on_event(&numbered.event))
-                        .map_err(|message| self.recovery_panicked(message))?;
-                    self.ctx.last_sequence_nr = numbered.sequence_nr;
-                }
+                self.replaying = events.into_iter();
+                self.replay()?;
             }
             // The permit is given back here: the journal has nothing more to do for this recovery.
             RecoveryStep::Completed(_permit) => {
@@ -272,6 +293,21 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.ctx.recovery_completed();
             }
         }
+        Ok(())
+    }
+
+    /// Applies events of the page at hand, as many as are done in one go.
+    fn replay(&mut self) -> Result<(), RecoveryError> {
+        let mut slice = TimeSlice::begin();
+        while let Some(numbered) = self.replaying.next() {
+            caught(|| self.actor.on_event(&numbered.event))
+                .map_err(|message| self.recovery_panicked(message))?;
+            self.ctx.last_sequence_nr = numbered.sequence_nr;
+            if slice.is_used_up() {
+                break;
+            }
+        }
+        self.shares = true;
         Ok(())
     }
 
@@ -459,8 +495,28 @@ impl<A: PersistentActor> Incarnation<A> {
 
     fn end(&mut self, registration: &Registration) {
         registration.stopping();
+        self.stopped();
+    }
+
+    fn stopped(&mut self) {
+        let persisted_before = self.ctx.pending.len();
         self.ctx.state = ActorState::Stopped;
         // A panic here is logged; there is nothing left that it could harm.
         let _ = self.turn(A::stopped);
+        // Once each: what is persisted when that is heard is not heard of.
+        for _ in persisted_before..self.ctx.pending.len() {
+            if let Some(settled) = self.ctx.pending.pop_settled() {
+                let _ = self.handle(settled);
+            }
+        }
+    }
+}
+
+/// An arbiter that ends drops its actors; as with actix, they hear of it.
+impl<A: PersistentActor> Drop for Incarnation<A> {
+    fn drop(&mut self) {
+        if self.started && !self.ended {
+            self.stopped();
+        }
     }
 }

@@ -11,6 +11,7 @@ use actix_persistence_storage_api::{
 use crate::environment::Environment;
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
 use crate::serializer::{Manifest, decode};
+use crate::time_slice::TimeSlice;
 use crate::{Event, RecoveryError};
 
 /// A decoded event with its number.
@@ -77,13 +78,13 @@ impl<E: Event> EventPages<E> {
         while self.next <= self.to && self.left > 0 {
             let passed = self.read_page().await?;
             if !passed.is_empty() {
-                return self.decode_all(passed);
+                return self.decode_all(passed).await;
             }
         }
         let held_back = self.filter.take().map_or_else(Vec::new, |mut filter| {
             std::iter::from_fn(|| filter.release()).collect()
         });
-        self.decode_all(held_back)
+        self.decode_all(held_back).await
     }
 
     /// Reads one page, and gives what the filter lets pass by now.
@@ -179,14 +180,17 @@ impl<E: Event> EventPages<E> {
         Ok(released)
     }
 
-    fn decode_all(
+    async fn decode_all(
         &mut self,
         records: Vec<EventRecord>,
     ) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
-        records
-            .into_iter()
-            .map(|record| self.decode(&record))
-            .collect()
+        let mut decoded = Vec::with_capacity(records.len());
+        let mut slice = TimeSlice::begin();
+        for record in records {
+            decoded.push(self.decode(&record)?);
+            slice.share().await;
+        }
+        Ok(decoded)
     }
 
     fn decode(&mut self, record: &EventRecord) -> Result<NumberedEvent<E>, RecoveryError> {
