@@ -1,5 +1,7 @@
-//! How long a task works before others of its thread have their turn.
+//! How long a task works before others of its thread have their turn, and how it lets them.
 
+use std::pin::pin;
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 /// Longer than what one event usually takes, and too short for a timer to be noticeably late.
@@ -35,4 +37,12 @@ impl TimeSlice {
             *self = Self::begin();
         }
     }
+}
+
+/// Has the task polled again once everything else that is ready had its turn: other tasks, timers and sockets.
+///
+/// A task that only wakes itself is polled again and again before tokio looks at its timers.
+pub(crate) fn yield_to_others(cx: &mut Context<'_>) {
+    // Its first poll is pending, and sees to the next one.
+    let _ = pin!(tokio::task::yield_now()).poll(cx);
 }

@@ -9,6 +9,7 @@ use futures_util::stream::{self, LocalBoxStream};
 use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, interval_at};
 
+use crate::time_slice::yield_to_others;
 use crate::{PersistentActor, PersistentContext};
 
 /// After so many items of a stream that always has another one, others have their turn; as in actix.
@@ -78,7 +79,7 @@ where
                 return Poll::Pending;
             }
         }
-        cx.waker().wake_by_ref();
+        yield_to_others(cx);
         Poll::Pending
     }
 }

@@ -27,7 +27,7 @@ use crate::panics::caught;
 use crate::recovery::event_pages::NumberedEvent;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::stash::StashRef;
-use crate::time_slice::TimeSlice;
+use crate::time_slice::{TimeSlice, yield_to_others};
 use crate::{
     PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse, UnfinishedWork,
 };
@@ -226,7 +226,7 @@ impl<A: PersistentActor> Incarnation<A> {
                 break;
             }
         }
-        cx.waker().wake_by_ref();
+        yield_to_others(cx);
         Ok(Poll::Pending)
     }
 

@@ -11,10 +11,11 @@ use futures_util::Stream;
 
 use crate::envelope::{Keep, keep};
 use crate::stash::{Stash, StashRef};
+use crate::time_slice::yield_to_others;
 use crate::{Overflow, PersistentActor};
 
-/// So many arrivals are stashed before others of the arbiter have their turn.
-const ARRIVALS_PER_POLL: usize = 1_024;
+/// So many arrivals are stashed or dropped before others of the arbiter have their turn.
+const ARRIVALS_PER_POLL: usize = 256;
 
 /// Makes the address of the actor, whether its channel is open or closed, and is none itself: it keeps no actor alive.
 pub(crate) type OwnAddress<A> = Rc<dyn Fn() -> Addr<A>>;
@@ -78,7 +79,7 @@ impl<A: PersistentActor> Mailbox<A> {
                 overflow => stash.refuse(envelope, overflow),
             }
         }
-        cx.waker().wake_by_ref();
+        yield_to_others(cx);
     }
 
     /// Takes all that has arrived, whether there is room for it or not, and lets nobody send any more.
@@ -105,7 +106,7 @@ impl<A: PersistentActor> Mailbox<A> {
             };
             self.stash.borrow().bury(envelope);
         }
-        cx.waker().wake_by_ref();
+        yield_to_others(cx);
     }
 
     fn close_stashed(&self) {
