@@ -95,7 +95,7 @@ where
         let settings = &self.back_off;
         if failure
             .worked_for
-            .is_some_and(|worked| worked >= settings.reset_after)
+            .is_some_and(|worked| worked >= settings.resets_after())
         {
             self.delays.reset();
         }

@@ -38,6 +38,7 @@ mod unfinished_actor;
 
 mod error_chain;
 mod panics;
+mod patience;
 mod persist_error;
 mod recovery_error;
 mod replay_issue;

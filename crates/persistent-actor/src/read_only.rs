@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{PersistenceId, ReplayRange, SequenceNr};
+use actix_persistence_storage_api::{Operation, PersistenceId, ReplayRange, SequenceNr};
 
 use crate::environment::Environment;
+use crate::patience::{self, in_time};
 use crate::recovery::event_pages::EventPages;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::time_slice::TimeSlice;
@@ -76,8 +77,9 @@ pub async fn replay_events<E: Event, S>(
         source,
     };
     let journal = environment.stores.journal().map_err(failed)?;
-    let highest = journal
-        .read_highest_sequence_nr(persistence_id.clone(), 0)
+    let reading = journal.read_highest_sequence_nr(persistence_id.clone(), 0);
+    let (id, limit) = (persistence_id.clone(), patience::for_reading(journal));
+    let highest = in_time(Operation::ReadHighestSequenceNr, id, limit, reading)
         .await
         .map_err(failed)?;
     let mut pages = EventPages::new(

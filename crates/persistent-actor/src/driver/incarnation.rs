@@ -44,6 +44,8 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     replaying: std::vec::IntoIter<NumberedEvent<A::Event>>,
     /// Whether others of the arbiter are to have their turn, because it has applied events for some time.
     shares: bool,
+    /// Whether its recovery has had its turn, and brought anything.
+    has_begun: bool,
     started: bool,
     ended: bool,
     stopping_called: bool,
@@ -122,6 +124,7 @@ impl<A: PersistentActor> Incarnation<A> {
             recovery: Some(recovering.boxed_local()),
             replaying: Vec::new().into_iter(),
             shares: false,
+            has_begun: false,
             started: false,
             ended: false,
             stopping_called: false,
@@ -196,7 +199,10 @@ impl<A: PersistentActor> Incarnation<A> {
         }
         self.ctx.tasks.woken();
         for _ in 0..TURNS_PER_POLL {
-            if self.ctx.terminated || (self.ctx.stop_requested && self.ctx.recovering) {
+            if self.ctx.terminated
+                || (self.ctx.stop_requested && self.ctx.recovering)
+                || self.need_not_recover(cx, mailbox)
+            {
                 self.end(registration);
                 return Ok(Poll::Ready(()));
             }
@@ -230,6 +236,19 @@ impl<A: PersistentActor> Incarnation<A> {
         Ok(Poll::Pending)
     }
 
+    /// Whether everything stops before its recovery has got its turn, and there is nothing to recover for.
+    ///
+    /// An actor that nobody can reach recovers all the same as long as it may live: it may begin something by itself.
+    fn need_not_recover(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
+        self.draining
+            && self.ctx.recovering
+            && !self.has_begun
+            && self.ctx.pending.is_empty()
+            && self.ctx.tasks.allow_stop(true)
+            && self.stores_owe() == 0
+            && mailbox.is_abandoned(cx)
+    }
+
     /// Applies the next steps of the recovery; gives whether there was one.
     fn poll_recovery(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
         let Some(recovery) = &mut self.recovery else {
@@ -243,6 +262,7 @@ impl<A: PersistentActor> Incarnation<A> {
         let step = match fetched {
             Ok(Poll::Pending) => return Ok(false),
             Ok(Poll::Ready((mut process, step))) => {
+                self.has_begun = true;
                 self.recovery = Some(
                     async move {
                         let step = process.next().await;

@@ -9,6 +9,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::environment::Environment;
+use crate::patience::{self, in_time};
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
 use crate::serializer::{Manifest, decode};
 use crate::time_slice::TimeSlice;
@@ -94,9 +95,10 @@ impl<E: Event> EventPages<E> {
         limit.max_events = limit
             .max_events
             .min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let page = self
-            .journal
-            .replay(self.persistence_id.clone(), range, limit)
+        let id = self.persistence_id.clone();
+        let reading = self.journal.replay(id.clone(), range, limit);
+        let limit = patience::for_reading(&self.journal);
+        let page = in_time(Operation::ReplayMessages, id, limit, reading)
             .await
             .map_err(|source| self.journal_error(source))?;
         if page.deleted_to >= range.from

@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_storage_api::{
-    PersistenceId, Recovered, ReplayRange, Revision, SequenceNr, StorageError, WriterId,
+    Operation, PersistenceId, Recovered, ReplayRange, Revision, SequenceNr, StorageError, WriterId,
 };
 use actix_persistence_store_actor::RecoveryPermit;
 
 use crate::environment::Environment;
+use crate::patience::{self, in_time};
 use crate::recovery::current_state::{current_state, store_failed};
 use crate::recovery::event_pages::{EventPages, NumberedEvent};
 use crate::recovery::snapshot_search::{Found, SnapshotSearch};
@@ -132,9 +133,10 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                     return Ok(RecoveryStep::State { revision, state });
                 }
                 Stage::ReadHighest => {
-                    let highest = self
-                        .journal()?
-                        .read_highest_sequence_nr(self.persistence_id.clone(), 0)
+                    let (journal, id) = (self.journal()?, self.persistence_id.clone());
+                    let reading = journal.read_highest_sequence_nr(id.clone(), 0);
+                    let limit = patience::for_reading(journal);
+                    let highest = in_time(Operation::ReadHighestSequenceNr, id, limit, reading)
                         .await
                         .map_err(|source| self.journal_error(source))?;
                     self.stage = self.search(highest);
@@ -180,7 +182,9 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         let journal = self.journal()?;
         let permit = journal.recovery_permit().await;
         let permit = permit.map_err(|source| self.journal_error(source))?;
-        let recovered = journal.recover(self.persistence_id.clone(), writer).await;
+        let (limit, id) = (patience::for_reading(journal), self.persistence_id.clone());
+        let recovering = journal.recover(id.clone(), writer);
+        let recovered = in_time(Operation::Recover, id, limit, recovering).await;
         self.permit = Some(permit);
         recovered.map_err(|source| self.journal_error(source))
     }

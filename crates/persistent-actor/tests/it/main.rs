@@ -43,6 +43,7 @@ mod snapshots;
 mod stalling_journal;
 mod stashing;
 mod stopping;
+mod streams;
 mod tally;
 mod timers;
 mod wake_ups;
