@@ -21,8 +21,11 @@ const MAILBOX_CAPACITY: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// An actor with this id is live in this process; two would overwrite each other's decisions.
+    /// An actor with this id is live on this journal or state store, as this process has opened it; two would overwrite
+    /// each other's decisions.
     ///
+    /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed: there
+    /// the two take the id from each other, and each conflict is told to the asker. Open a database once in a process.
     /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too.
     #[error("an actor with the persistence id {0:?} is already running")]
     AlreadyRunning(PersistenceId),

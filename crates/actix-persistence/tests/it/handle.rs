@@ -77,6 +77,18 @@ fn the_first_handle_of_a_system_is_the_current_one_on_all_its_arbiters() {
 }
 
 #[actix::test]
+async fn a_persistence_that_stops_is_the_current_one_only_if_there_is_no_other() {
+    let first = Persistence::memory().await.unwrap();
+    first.stop(Duration::ZERO).await;
+    let current = || Persistence::current().unwrap();
+    assert!(current().is_stopping(), "there is no other");
+    let second = Persistence::memory().await.unwrap();
+    assert!(!current().is_stopping());
+    current().start(|| Counter::named("1")).unwrap();
+    drop(second);
+}
+
+#[actix::test]
 async fn a_stream_is_folded_without_starting_a_writer() {
     let persistence = Persistence::memory().await.unwrap();
     let counter = persistence.start(|| Counter::named("1")).unwrap();

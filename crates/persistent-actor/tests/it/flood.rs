@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use actix::{Addr, System};
-use tokio::time::{sleep, timeout};
+use actix::Addr;
+use tokio::time::sleep;
 
 use crate::history::with_events;
 use crate::tally::{Log, Run, Tally, stop};
-use crate::world::World;
+use crate::world::{World, run_in_real_time};
 
 /// As long as this lives, a thread sends to an actor as fast as it can.
 ///
@@ -68,9 +68,7 @@ impl Drop for Flood {
 fn run<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + 'static) {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let limit = Duration::from_secs(120);
-    let result = System::new().block_on(async move { timeout(limit, test()).await });
-    assert!(result.is_ok(), "the test did not end");
+    run_in_real_time(async { test().await });
 }
 
 #[test]

@@ -180,7 +180,8 @@ fn a_factory_that_panics_on_another_arbiter_panics_where_it_was_asked_for() {
 
 #[test]
 fn an_actor_whose_arbiter_ends_is_told_that_it_has_stopped() {
-    run(|| async {
+    // Its clock runs, too.
+    System::new().block_on(async {
         let (world, log) = (World::new(), Log::default());
         let arbiter = Arbiter::new();
         let environment = world.environment.clone();

@@ -262,6 +262,7 @@ fn a_long_replay_leaves_the_arbiter_to_others_between_its_events() {
         assert_eq!(replayed.count(), 3_000);
         let between = entries.split(|entry| entry == "other");
         let longest = between.map(<[String]>::len).max().unwrap();
-        assert!(longest <= 100, "{longest} in a row");
+        // Of the 1,000 events of a page; the answer of the journal may wake the actor once more in between.
+        assert!(longest <= 200, "{longest} in a row");
     });
 }
