@@ -1,5 +1,7 @@
 //! The handle: starting, reading, reaching plugins.
 
+use std::time::Duration;
+
 use actix::prelude::*;
 use actix_persistence::memory::MemoryJournal;
 use actix_persistence::prelude::*;
