@@ -32,6 +32,8 @@ pub(crate) struct Stash<A: PersistentActor> {
     taken_back: usize,
     /// So many messages that do not fit are not looked at before those are searched for again whose askers have gone.
     search_in: usize,
+    /// How many messages were dropped since nothing waited.
+    dropped: u64,
     /// Whether a message did not fit under a policy that makes the actor fail.
     overflowed: bool,
     /// Whether the actor has ended, and nothing that is put here would come out again.
@@ -52,6 +54,7 @@ impl<A: PersistentActor> Stash<A> {
             user: BTreeMap::new(),
             taken_back: 0,
             search_in: 0,
+            dropped: 0,
             overflowed: false,
             ended: false,
         }))
@@ -66,6 +69,7 @@ impl<A: PersistentActor> Stash<A> {
         let next = self.internal.pop_front();
         self.taken_back = 0;
         if self.internal.is_empty() {
+            self.tell_dropped();
             self.internal.shrink_to(ROOM_KEPT);
         }
         next
@@ -111,15 +115,32 @@ impl<A: PersistentActor> Stash<A> {
         };
         let refused = refuse(envelope, replies);
         if !refused.answered {
-            tracing::warn!(
-                persistence_id = %self.persistence_id,
-                message_type = refused.message_type,
-                capacity = self.policy.capacity(),
-                "a message was dropped because the stash is full"
-            );
+            self.dropped += 1;
+            // A warning for each would be the next thing that takes the arbiter away when messages come in floods.
+            if self.dropped == 1 {
+                tracing::warn!(
+                    persistence_id = %self.persistence_id,
+                    message_type = refused.message_type,
+                    capacity = self.policy.capacity(),
+                    "a message was dropped because the stash is full"
+                );
+            }
             let message_type = refused.message_type;
             let cause = DeadLetterCause::StashOverflow { message_type };
             self.dead_letters.publish(&self.persistence_id, cause);
+        }
+    }
+
+    /// Says how many messages were dropped beside the one that a warning was about.
+    fn tell_dropped(&mut self) {
+        let dropped = std::mem::take(&mut self.dropped);
+        if dropped > 1 {
+            tracing::warn!(
+                persistence_id = %self.persistence_id,
+                dropped,
+                capacity = self.policy.capacity(),
+                "messages were dropped while the stash was full"
+            );
         }
     }
 
@@ -220,6 +241,7 @@ impl<A: PersistentActor> Stash<A> {
 
     /// Notes that nothing comes out of the stashes any more.
     pub(crate) fn end(&mut self) {
+        self.tell_dropped();
         self.ended = true;
     }
 
