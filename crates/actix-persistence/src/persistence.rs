@@ -116,7 +116,8 @@ impl Persistence {
         Builder::new()
     }
 
-    /// The persistence of the running actix system: the first that was opened in it and is not gone.
+    /// The persistence of the running actix system: the first that was opened in it and is not gone; one that
+    /// [stops](Self::stop) only if there is no other.
     pub fn current() -> Option<Self> {
         current::get()
     }
@@ -127,7 +128,7 @@ impl Persistence {
     /// they are handled after the recovery.
     ///
     /// # Errors
-    /// [`StartError`] if its id is invalid or already running in this process, if it asks for an unknown plugin, or if
+    /// [`StartError`] if its id is invalid or already running on the same journal or state store of this handle, if it asks for an unknown plugin, or if
     /// everything [stops](Self::stop).
     ///
     /// # Panics

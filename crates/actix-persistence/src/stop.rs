@@ -16,7 +16,7 @@ impl Persistence {
     ///
     /// From now on [`start`](Self::start) gives [`StartError::Stopping`](crate::StartError::Stopping), and who sends to
     /// an actor gets [`MailboxError::Closed`](actix::MailboxError::Closed). What has arrived by now is done: actors that
-    /// recover go on, then messages in mailboxes and stashes are processed, what is persisted is stored and its handlers
+    /// recover go on, unless they still wait for their turn and have nothing to do, then messages in mailboxes and stashes are processed, what is persisted is stored and its handlers
     /// run, snapshots and deletes are answered, and spawned futures end. Then the actor stops as by
     /// [`ActorContext::stop`](actix::ActorContext::stop), with `stopping`, which cannot decline this time, and `stopped`.
     /// Nobody waits for timers and streams that were started by a method of the context. An actor in back-off ends at

@@ -12,10 +12,9 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_store_actor::{
     Ask, Caller, Front, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse, Reply, Slot,
-    StoreService, StoreThread,
+    StoreService, StoreThread, deadline_after,
 };
 use tokio::runtime::Handle;
-use tokio::time::Instant;
 
 use crate::dispatcher::Dispatcher;
 use crate::job::{Job, Ordered, Read, Request};
@@ -284,7 +283,7 @@ impl JournalHandle {
         let (slot, reply) = Slot::new(ask, &self.inner.outstanding);
         self.send(request(Job {
             slot,
-            deadline: Instant::now() + limit,
+            deadline: deadline_after(limit),
             payload,
         }));
         reply

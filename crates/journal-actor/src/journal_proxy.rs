@@ -9,10 +9,9 @@ use actix_persistence_storage_api::{
     RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StreamHead,
     WriteOutcome, WriterId,
 };
-use actix_persistence_store_actor::StoreThread;
+use actix_persistence_store_actor::{StoreThread, deadline_after};
 use async_trait::async_trait;
 use tokio::runtime::Handle;
-use tokio::time::Instant;
 
 use crate::journal_handle::JournalHandle;
 use crate::journal_settings::JournalSettings;
@@ -115,7 +114,7 @@ impl Journal for JournalProxy {
         writes: Vec<AtomicWrite>,
     ) -> Result<Vec<WriteOutcome>, StorageError> {
         let mut outcomes = vec![WriteOutcome::Skipped; writes.len()];
-        let deadline = Instant::now() + self.handle.settings().write_timeout;
+        let deadline = deadline_after(self.handle.settings().write_timeout);
         let send = |share: Share| {
             let first = &share.writes[0];
             let reply = self.handle.write(WriteRequest {

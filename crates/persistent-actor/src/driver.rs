@@ -5,12 +5,13 @@ mod draining;
 mod incarnation;
 pub(crate) mod mailbox;
 
+use std::cell::RefCell;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use actix::WeakAddr;
 use actix_persistence_storage_api::{BackOff, PersistenceId};
 use tokio::time::Sleep;
 
@@ -28,11 +29,11 @@ use crate::{BackOffSettings, OnConflict, PersistentActor, RecoveryError, StashPo
 pub(crate) struct Driver<A: PersistentActor, F> {
     stage: Stage<A>,
     mailbox: Mailbox<A>,
-    factory: F,
+    /// Shared with what an incarnation leaves behind: it keeps the stores open.
+    factory: Rc<RefCell<F>>,
     persistence_id: PersistenceId,
     environment: Arc<Environment>,
     registration: Registration,
-    address: WeakAddr<A>,
     back_off: BackOffSettings,
     delays: BackOff,
     /// How long the next incarnation waits while writers get into each other's way.
@@ -66,7 +67,6 @@ where
         environment: Arc<Environment>,
         registration: Registration,
         mailbox: Mailbox<A>,
-        address: WeakAddr<A>,
     ) -> Self {
         let persistence_id = registration.persistence_id().clone();
         let recovery = actor.recovery();
@@ -77,13 +77,14 @@ where
             .stash()
             .borrow_mut()
             .set_policy(stash_policy(&actor, &environment));
+        let factory = Rc::new(RefCell::new(factory));
         let first = Incarnation::new(
             actor,
             persistence_id.clone(),
             recovery,
             Arc::clone(&environment),
-            address.clone(),
             &mailbox,
+            Rc::clone(&factory) as _,
             registration.predecessor_gone(),
         );
         Self {
@@ -95,7 +96,6 @@ where
             back_off,
             environment,
             registration,
-            address,
             contention: Contention::default(),
             hurried: false,
             lived_by_itself: None,
@@ -114,7 +114,7 @@ where
         let settings = &self.back_off;
         if failure
             .worked_for
-            .is_some_and(|worked| worked >= settings.reset_after)
+            .is_some_and(|worked| worked >= settings.resets_after())
         {
             self.delays.reset();
         }
@@ -181,9 +181,9 @@ where
 
     /// Builds the next incarnation.
     fn rebuild(&mut self) -> Result<(), Failure> {
-        let (factory, environment) = (&mut self.factory, &self.environment);
+        let (factory, environment) = (&self.factory, &self.environment);
         let made = caught(|| {
-            let actor = factory();
+            let actor = (factory.borrow_mut())();
             let (id, recovery) = (actor.persistence_id(), actor.recovery());
             let policy = stash_policy(&actor, environment);
             (actor, id, recovery, policy)
@@ -217,8 +217,8 @@ where
             self.persistence_id.clone(),
             recovery,
             Arc::clone(&self.environment),
-            self.address.clone(),
             &self.mailbox,
+            Rc::clone(&self.factory) as _,
             std::future::ready(()),
         )));
         Ok(())
@@ -246,7 +246,7 @@ where
         let this = self.get_mut();
         let urgency = this.registration.signal().urgency(cx);
         if urgency != Urgency::None {
-            this.drain(urgency, cx);
+            this.drain(urgency);
         }
         let ended = this.run(urgency, cx);
         this.tell_what_is_left(urgency, ended);

@@ -64,8 +64,8 @@ pub struct BackOffSettings {
     pub random_factor: f64,
     /// How many failures in a row end the actor for good; `None` for never.
     pub max_restarts: Option<u32>,
-    /// An actor that worked for so long starts again from `min`.
-    pub reset_after: Duration,
+    /// An actor that worked for so long starts again from `min`; `None` for half-way between `min` and `max`, as in Akka.
+    pub reset_after: Option<Duration>,
     /// Whether commands that wait survive a failure that waiting may cure; otherwise their channels close.
     pub keep_stash: bool,
     /// What to do when another writer was there first, which is no failure: neither the delays nor the limit count it.
@@ -79,7 +79,7 @@ impl Default for BackOffSettings {
             max: Duration::from_secs(30),
             random_factor: 0.2,
             max_restarts: None,
-            reset_after: Duration::from_millis(16_500),
+            reset_after: None,
             keep_stash: true,
             on_conflict: OnConflict::Recover,
         }
@@ -118,7 +118,7 @@ impl BackOffSettings {
     /// The same, starting again from `min` once the actor has worked for so long.
     #[must_use]
     pub fn reset_after(mut self, reset_after: Duration) -> Self {
-        self.reset_after = reset_after;
+        self.reset_after = Some(reset_after);
         self
     }
 
@@ -134,6 +134,12 @@ impl BackOffSettings {
     pub fn on_conflict(mut self, on_conflict: OnConflict) -> Self {
         self.on_conflict = on_conflict;
         self
+    }
+
+    /// How long an actor has to work until it starts again from `min`.
+    pub(crate) fn resets_after(&self) -> Duration {
+        let half_way = || self.min / 2 + self.max.max(self.min) / 2;
+        self.reset_after.unwrap_or_else(half_way)
     }
 
     pub(crate) fn delays(&self) -> BackOff {
@@ -218,3 +224,21 @@ const _: fn() = || {
     fn shared<T: Send + Sync>() {}
     shared::<Arc<Environment>>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counting_starts_again_half_way_between_the_delays_unless_it_is_set() {
+        let seconds = Duration::from_secs;
+        let settings = BackOffSettings::default();
+        assert_eq!(settings.resets_after(), Duration::from_millis(16_500));
+        let settings = settings.min(seconds(1)).max(seconds(120));
+        assert_eq!(settings.resets_after(), Duration::from_millis(60_500));
+        let never = settings.clone().min(Duration::MAX);
+        assert!(never.resets_after() > seconds(u64::MAX / 2));
+        let settings = settings.reset_after(seconds(4)).max(seconds(600));
+        assert_eq!(settings.resets_after(), seconds(4));
+    }
+}

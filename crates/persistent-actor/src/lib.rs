@@ -35,10 +35,12 @@ mod read_only;
 mod start;
 mod stores;
 mod take_over;
+mod time_slice;
 mod unfinished_actor;
 
 mod error_chain;
 mod panics;
+mod patience;
 mod persist_error;
 mod recovery_error;
 mod replay_issue;

@@ -1,9 +1,11 @@
 //! Loading a snapshot outside of recovery.
 
 use actix_persistence_storage_api::{
-    PersistenceId, SequenceNr, SnapshotCriteria, SnapshotMetadata, SnapshotRecord, StorageError,
+    Operation, PersistenceId, SequenceNr, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
+    StorageError,
 };
 
+use crate::patience::{self, in_time};
 use crate::serializer::{Manifest, decode, shown};
 use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
 
@@ -75,10 +77,14 @@ impl<A: PersistentActor> PersistentContext<A> {
             criteria
         };
         let environment = self.environment.clone();
-        let loading = environment
-            .stores
-            .snapshot_store()
-            .map(|store| store.load(persistence_id.clone(), criteria));
+        let loading = environment.stores.snapshot_store().map(|store| {
+            in_time(
+                Operation::LoadSnapshot,
+                persistence_id.clone(),
+                patience::for_loading(store),
+                store.load(persistence_id.clone(), criteria),
+            )
+        });
         async move {
             let reply = loading.ok_or(LoadSnapshotError::NoSnapshotStore)?;
             let record = reply.await.map_err(|source| LoadSnapshotError::Storage {

@@ -51,6 +51,9 @@ pub enum RejectionCause {
     /// It was persisted in `started`, before the recovery has completed.
     #[error("events cannot be persisted before the recovery has completed")]
     DuringRecovery,
+    /// It was persisted in `stopped`, when the actor has ended; `stopping` is the last occasion.
+    #[error("events cannot be persisted when the actor has stopped")]
+    AfterStop,
 }
 
 impl PersistError {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{PersistenceId, ReplayRange, SequenceNr};
+use actix_persistence_storage_api::{Operation, PersistenceId, ReplayRange, SequenceNr};
 
 use crate::environment::Environment;
+use crate::patience::{self, in_time};
 use crate::recovery::event_pages::EventPages;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
+use crate::time_slice::TimeSlice;
 use crate::{Event, PersistentActor, RecoveryError};
 
 /// Brings an actor's state back without starting it: nothing is written, no epoch is raised, and an actor of the same
@@ -40,9 +42,11 @@ pub async fn replay_actor<A: PersistentActor>(
                 }
             }
             RecoveryStep::Events(events) => {
+                let mut slice = TimeSlice::begin();
                 for numbered in events {
                     actor.on_event(&numbered.event);
                     last = numbered.sequence_nr;
+                    slice.share().await;
                 }
             }
             RecoveryStep::State { revision, state } => {
@@ -74,8 +78,11 @@ pub async fn replay_events<E: Event, S>(
         source,
     };
     let journal = environment.stores.journal().map_err(failed)?;
-    let head = journal.read_head(persistence_id.clone()).await;
-    let head = head.map_err(failed)?;
+    let reading = journal.read_head(persistence_id.clone());
+    let (id, limit) = (persistence_id.clone(), patience::for_reading(journal));
+    let head = in_time(Operation::ReadHead, id, limit, reading)
+        .await
+        .map_err(failed)?;
     let mut pages = EventPages::new(
         environment,
         persistence_id.clone(),
@@ -88,8 +95,10 @@ pub async fn replay_events<E: Event, S>(
         if events.is_empty() {
             return Ok(state);
         }
+        let mut slice = TimeSlice::begin();
         for numbered in events {
             fold(&mut state, numbered.sequence_nr, numbered.event);
+            slice.share().await;
         }
     }
 }

@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{StorageError, StorageErrorKind};
 use tokio::time::Instant;
 
 use crate::call::{CallEnd, LateCall};
+use crate::deadline::deadline_after;
 use crate::refusal::Refusal;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -197,7 +198,7 @@ impl CircuitBreaker {
     fn open(&self, position: &mut Position) {
         let open_for = self.settings.open_for(position.failed_trials);
         position.change(State::Open {
-            until: Instant::now() + open_for,
+            until: deadline_after(open_for),
         });
         tracing::warn!(breaker = %self.name, ?open_for, "circuit breaker opened");
     }

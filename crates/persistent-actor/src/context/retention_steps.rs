@@ -2,12 +2,15 @@
 
 use std::task::{Context, Poll};
 
-use actix_persistence_storage_api::{PersistenceId, SequenceNr, SnapshotCriteria, StorageError};
+use actix_persistence_storage_api::{
+    Operation, PersistenceId, SequenceNr, SnapshotCriteria, StorageError,
+};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
 use crate::context::retention_rounds::{Outcome, Step};
 use crate::error_chain::ErrorChain;
+use crate::patience::{self, in_time};
 use crate::{PersistentActor, PersistentContext, RecoveryError, StoreResponse};
 
 /// A step that a store is asked to take.
@@ -104,11 +107,14 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     fn finding_snapshot(&self, up_to: SequenceNr) -> StepFuture {
         let persistence_id = self.persistence_id.clone();
-        let loading = self
-            .environment
-            .stores
-            .snapshot_store()
-            .map(|store| store.load(persistence_id.clone(), SnapshotCriteria::up_to(up_to)));
+        let loading = self.environment.stores.snapshot_store().map(|store| {
+            in_time(
+                Operation::LoadSnapshot,
+                persistence_id.clone(),
+                patience::for_loading(store),
+                store.load(persistence_id.clone(), SnapshotCriteria::up_to(up_to)),
+            )
+        });
         let finding = async move {
             let found = match loading {
                 Some(reply) => reply.await,

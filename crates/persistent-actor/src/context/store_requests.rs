@@ -5,6 +5,7 @@ use actix_persistence_storage_api::{
     StorageErrorKind, Timestamp,
 };
 
+use crate::patience::{self, in_time};
 use crate::serializer::Manifest;
 use crate::{
     DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, Snapshot,
@@ -41,7 +42,12 @@ impl<A: PersistentActor> PersistentContext<A> {
             (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
             _ if self.retention.left_out_events() => Err(SaveSnapshotError::EventsLeftOut),
             (_, Err(error)) => Err(error.into()),
-            (Some(store), Ok(payload)) => Ok(store.save(metadata.clone(), payload)),
+            (Some(store), Ok(payload)) => Ok(in_time(
+                Operation::SaveSnapshot,
+                metadata.persistence_id.clone(),
+                patience::for_saving(store),
+                store.save(metadata.clone(), payload),
+            )),
         };
         async move {
             let result = match saving {
@@ -63,11 +69,14 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.retention.forget(|stored| stored == sequence_nr);
         let metadata =
             SnapshotMetadata::new(self.persistence_id.clone(), sequence_nr, Timestamp::UNSET);
-        let deleting = self
-            .environment
-            .stores
-            .snapshot_store()
-            .map(|store| store.delete(metadata.clone()));
+        let deleting = self.environment.stores.snapshot_store().map(|store| {
+            in_time(
+                Operation::DeleteSnapshot,
+                metadata.persistence_id.clone(),
+                patience::for_saving(store),
+                store.delete(metadata.clone()),
+            )
+        });
         self.store_responses.of_snapshot_store(async move {
             let result = match deleting {
                 Some(reply) => reply.await,
@@ -96,11 +105,14 @@ impl<A: PersistentActor> PersistentContext<A> {
         criteria: SnapshotCriteria,
     ) -> impl Future<Output = StoreResponse> + 'static + use<A> {
         let id = self.persistence_id.clone();
-        let deleting = self
-            .environment
-            .stores
-            .snapshot_store()
-            .map(|store| store.delete_matching(id, criteria));
+        let deleting = self.environment.stores.snapshot_store().map(|store| {
+            in_time(
+                Operation::DeleteMatchingSnapshots,
+                id.clone(),
+                patience::for_saving(store),
+                store.delete_matching(id, criteria),
+            )
+        });
         async move {
             let result = match deleting {
                 Some(reply) => reply.await,
@@ -152,7 +164,12 @@ impl<A: PersistentActor> PersistentContext<A> {
             journal
                 .map(|journal| {
                     let deletion = EventDeletion::up_to(to).at_epoch(self.epoch_of_deletes());
-                    journal.delete_messages_to(self.persistence_id.clone(), deletion)
+                    in_time(
+                        Operation::DeleteMessagesTo,
+                        self.persistence_id.clone(),
+                        patience::for_deleting(journal),
+                        journal.delete_messages_to(self.persistence_id.clone(), deletion),
+                    )
                 })
                 .map_err(DeleteMessagesError::from)
         };

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use actix_persistence_journal_actor::{JournalHandle, WriteRequest};
 use actix_persistence_state_actor::StateHandle;
-use tokio::time::Instant;
+use actix_persistence_store_actor::deadline_after;
 
 use crate::context::in_flight::InFlight;
 use crate::context::pending::WriteLimit;
@@ -44,7 +44,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         }
         let (count, deadline) = (
             writes.len(),
-            Instant::now() + journal.settings().write_timeout,
+            deadline_after(journal.settings().write_timeout),
         );
         let reply = journal.write(WriteRequest {
             persistence_id: self.persistence_id.clone(),

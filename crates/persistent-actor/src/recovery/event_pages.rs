@@ -9,8 +9,10 @@ use actix_persistence_storage_api::{
 };
 
 use crate::environment::Environment;
+use crate::patience::{self, in_time};
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
 use crate::serializer::{Manifest, decode, shown};
+use crate::time_slice::TimeSlice;
 use crate::{Event, RecoveryError};
 
 /// A decoded event with its number.
@@ -81,13 +83,13 @@ impl<E: Event> EventPages<E> {
         while self.next <= self.to && self.left > 0 {
             let passed = self.read_page().await?;
             if !passed.is_empty() {
-                return self.decode_all(passed);
+                return self.decode_all(passed).await;
             }
         }
         let held_back = self.filter.take().map_or_else(Vec::new, |mut filter| {
             std::iter::from_fn(|| filter.release()).collect()
         });
-        self.decode_all(held_back)
+        self.decode_all(held_back).await
     }
 
     /// Reads one page, and gives what the filter lets pass by now.
@@ -97,9 +99,10 @@ impl<E: Event> EventPages<E> {
         limit.max_events = limit
             .max_events
             .min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let page = self
-            .journal
-            .replay(self.persistence_id.clone(), range, limit)
+        let id = self.persistence_id.clone();
+        let reading = self.journal.replay(id.clone(), range, limit);
+        let limit = patience::for_reading(&self.journal);
+        let page = in_time(Operation::ReplayMessages, id, limit, reading)
             .await
             .map_err(|source| self.journal_error(source))?;
         if page.deleted_to >= range.from && page.deleted_to > self.deleted_before {
@@ -189,14 +192,17 @@ impl<E: Event> EventPages<E> {
         Ok(released)
     }
 
-    fn decode_all(
+    async fn decode_all(
         &mut self,
         records: Vec<EventRecord>,
     ) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
-        records
-            .into_iter()
-            .map(|record| self.decode(&record))
-            .collect()
+        let mut decoded = Vec::with_capacity(records.len());
+        let mut slice = TimeSlice::begin();
+        for record in records {
+            decoded.push(self.decode(&record)?);
+            slice.share().await;
+        }
+        Ok(decoded)
     }
 
     fn decode(&mut self, record: &EventRecord) -> Result<NumberedEvent<E>, RecoveryError> {

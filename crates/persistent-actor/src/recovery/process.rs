@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalHandle, Standing};
 use actix_persistence_storage_api::{
-    Fence, PersistenceId, Revision, SequenceNr, StorageError, WriterId,
+    Fence, Operation, PersistenceId, Revision, SequenceNr, StorageError, WriterId,
 };
 use actix_persistence_store_actor::RecoveryPermit;
 
 use crate::environment::Environment;
+use crate::patience::{self, in_time};
 use crate::recovery::current_state::{current_state, store_failed};
 use crate::recovery::event_pages::{EventPages, NumberedEvent};
 use crate::recovery::snapshot_search::{Found, SnapshotSearch};
@@ -181,18 +182,29 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         let journal = self.journal()?;
         let permit = journal.recovery_permit().await;
         let permit = permit.map_err(|source| self.journal_error(source))?;
-        let id = self.persistence_id.clone();
+        let (limit, id) = (patience::for_reading(journal), self.persistence_id.clone());
         let standing = match take_over {
-            TakeOver::WithFirstWrite => journal.look(id, writer).await,
-            TakeOver::BeforeRecovery => journal.recover(id, writer).await.map(Standing::from),
+            TakeOver::WithFirstWrite => {
+                let looking = journal.look(id.clone(), writer);
+                in_time(Operation::ReadHead, id, limit, looking).await
+            }
+            TakeOver::BeforeRecovery => {
+                let recovering = journal.recover(id.clone(), writer);
+                let recovered = in_time(Operation::Recover, id, limit, recovering).await;
+                recovered.map(Standing::from)
+            }
         };
         self.permit = Some(permit);
         standing.map_err(|source| self.journal_error(source))
     }
 
     async fn read_head(&self) -> Result<Standing, RecoveryError> {
-        let head = self.journal()?.read_head(self.persistence_id.clone()).await;
-        let head = head.map_err(|source| self.journal_error(source))?;
+        let (journal, id) = (self.journal()?, self.persistence_id.clone());
+        let reading = journal.read_head(id.clone());
+        let limit = patience::for_reading(journal);
+        let head = in_time(Operation::ReadHead, id, limit, reading)
+            .await
+            .map_err(|source| self.journal_error(source))?;
         Ok(Standing {
             highest_sequence_nr: head.highest_sequence_nr,
             deleted_to: head.deleted_to,

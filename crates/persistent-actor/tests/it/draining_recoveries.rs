@@ -148,3 +148,28 @@ fn a_recovery_that_fails_meanwhile_is_tried_again_at_once_for_what_waits() {
         assert_eq!(left(&drain), []);
     });
 }
+
+#[test]
+fn an_actor_that_waits_for_its_turn_to_recover_and_has_nothing_to_do_ends_at_once() {
+    run(|| async {
+        let held = Recovering::limited(Stall::TakeOvers, |journal| {
+            journal.max_concurrent_recoveries = 1;
+        })
+        .await;
+        let idle = held.world.start(Tally::factory("2", &held.log)).unwrap();
+        let busy = held.world.start(Tally::factory("3", &held.log)).unwrap();
+        let answer = busy.send(Add(1));
+        let drain = held.drain_until_deadline().await;
+        assert!(!idle.connected());
+        let unfinished = drain.unfinished();
+        let ids: Vec<_> = unfinished
+            .iter()
+            .map(|actor| actor.persistence_id.entity_id())
+            .collect();
+        assert_eq!(ids, ["3"], "the first one had nothing to do either");
+        assert_eq!(held.log.take(), ["stopped", "stopped"]);
+        held.journal.set(Stall::Nothing);
+        drain.finished().await;
+        assert_eq!(answer.await.unwrap().unwrap(), 1);
+    });
+}
