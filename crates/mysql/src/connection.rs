@@ -75,6 +75,10 @@ impl Connector for MysqlConnector {
         self.options.server.seats(role)
     }
 
+    fn seats_of_application(&self) -> usize {
+        self.options.server.seats(Role::Writer)
+    }
+
     fn patience(&self) -> (Duration, &'static str) {
         (
             self.options.server.acquire_timeout,

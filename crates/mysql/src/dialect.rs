@@ -32,6 +32,7 @@ impl Dialect for Mysql {
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
     const COMMIT: &'static str = queries::COMMIT;
     const ROLLBACK: &'static str = queries::ROLLBACK;
+    const DEFINITIONS_COMMIT: bool = true;
     const KEYS_ARE_BYTES: bool = true;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
@@ -66,6 +67,10 @@ impl Dialect for Mysql {
 
     fn meaning(error: &dyn DatabaseError) -> Meaning {
         error::meaning(error)
+    }
+
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        error::breaks_rule(error)
     }
 
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn std::error::Error + Send + Sync> {

@@ -97,6 +97,20 @@ impl Connector for PostgresConnector {
         self.options.server.seats(role)
     }
 
+    fn seats_of_application(&self) -> usize {
+        self.options.server.seats(Role::Writer)
+    }
+
+    fn commit_after_application(&self) -> &'static str {
+        self.options.synchronous_commit.commit()
+    }
+
+    async fn restore(&self, open: &mut PgConnection) -> Result<(), Fault> {
+        let limit = self.options.server.connect_timeout;
+        let restored = timeout(limit, opening::restore(open, &self.options)).await;
+        restored.unwrap_or(Err(Fault::Silent))
+    }
+
     fn patience(&self) -> (Duration, &'static str) {
         (
             self.options.server.acquire_timeout,

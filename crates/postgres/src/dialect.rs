@@ -70,6 +70,10 @@ impl Dialect for Postgres {
         error::meaning(error)
     }
 
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        error::breaks_rule(error)
+    }
+
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
         error::source(&*error)
     }

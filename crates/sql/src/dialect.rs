@@ -63,6 +63,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Whether a transaction can go on after a statement of it that failed.
     const TRANSACTIONS_SURVIVE_ERRORS: bool = true;
 
+    /// Whether statements that define tables commit what came before them.
+    const DEFINITIONS_COMMIT: bool = false;
+
     /// Makes and finds the table of versions.
     const VERSIONS: VersionTexts;
     /// The steps of the journal's schema: the first makes version 1, each further one the next of the one before.
@@ -105,6 +108,12 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// What an error means: the one place that decides.
     fn meaning(error: &dyn DatabaseError) -> Meaning;
+
+    /// Whether a rule of a table does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
+    /// key, or a trigger that raises an error.
+    ///
+    /// Asked only of statements in which such a rule can be that of the application.
+    fn breaks_rule(error: &dyn DatabaseError) -> bool;
 
     /// What is told of an error as the source of another; nothing that could quote a row or a secret.
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::{fmt, io};
 
 use actix_persistence_storage_api::{Effect, Operation, StorageError, StorageErrorKind};
-use sqlx::error::{DatabaseError, ErrorKind};
+use sqlx::error::DatabaseError;
 
 use crate::Dialect;
 
@@ -178,6 +178,22 @@ impl Fault {
         }
     }
 
+    /// The same where only the plugin itself writes: no rule of others can be the reason.
+    #[must_use]
+    pub(crate) fn in_own_tables<D: Dialect>(self) -> Self {
+        match self {
+            Fault::Driver(sqlx::Error::Database(error)) if D::breaks_rule(&*error) => {
+                let Meaning { kind, message, .. } = D::meaning(&*error);
+                Fault::Refused {
+                    kind,
+                    message: message.into_owned(),
+                    source: Some(D::source(error)),
+                }
+            }
+            fault => fault,
+        }
+    }
+
     /// Opening a connection to a server failed: before there is one, none was lost.
     pub fn of_connecting(error: sqlx::Error) -> Self {
         let (kind, message, error) = match error {
@@ -251,9 +267,15 @@ impl From<sqlx::Error> for Fault {
 pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) -> StorageError {
     let (kind, message, source) = match fault {
         // The driver's wrapper repeats the cause in its own text.
-        Fault::Driver(sqlx::Error::Database(error)) if is_rule_of_others(operation, &*error) => {
-            let kind = StorageErrorKind::Extension;
-            (kind, RULE_OF_OTHERS.into(), Some(D::source(error)))
+        Fault::Driver(sqlx::Error::Database(error))
+            if may_break_rules(operation) && D::breaks_rule(&*error) =>
+        {
+            let message = match operation {
+                Operation::Transact => RULE_OF_A_TABLE,
+                _ => RULE_OF_OTHERS,
+            };
+            let kind = StorageErrorKind::Constraint;
+            (kind, message.into(), Some(D::source(error)))
         }
         Fault::Driver(sqlx::Error::Database(error)) => {
             let Meaning { kind, message, .. } = D::meaning(&*error);
@@ -284,18 +306,22 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
     }
 }
 
-/// Whether a state breaks a rule of the table: those of our own columns hold for whatever is stored, and a second row of an
-/// id is found before.
-fn is_rule_of_others(operation: Operation, error: &dyn DatabaseError) -> bool {
-    let is_of_state = matches!(
+/// Whether rules that others made may be in the way: those of our own columns hold for whatever is stored, and a second row
+/// of an id is found before.
+fn may_break_rules(operation: Operation) -> bool {
+    matches!(
         operation,
-        Operation::UpsertState | Operation::DeleteState | Operation::HardDeleteState
-    );
-    is_of_state && !matches!(error.kind(), ErrorKind::Other)
+        Operation::UpsertState
+            | Operation::DeleteState
+            | Operation::HardDeleteState
+            | Operation::Transact
+    )
 }
 
-const RULE_OF_OTHERS: &str = "a column or a rule that was added to the table does not take it; see which values must be \
-    there, or must be the only ones of their kind";
+const RULE_OF_OTHERS: &str = "a column, a rule or a trigger that was added to the table does not take it; see which values \
+    must be there, which ones fit, and which must be the only ones of their kind";
+const RULE_OF_A_TABLE: &str = "a rule of the table does not take a value: the type or length of a column, NOT NULL, UNIQUE, \
+    CHECK, a foreign key, or a trigger";
 const NOT_SECURE: &str = "no secure connection could be made; check the keys that begin with 'tls'";
 const UNREACHABLE: &str =
     "no server can be reached there; see whether it runs, and check host and port";

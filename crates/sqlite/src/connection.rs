@@ -101,6 +101,11 @@ impl Connector for SqliteConnector {
         }
     }
 
+    /// It takes turns with the store for the one that writes.
+    fn seats_of_application(&self) -> usize {
+        0
+    }
+
     /// Longer than for a lock: whoever has the seat may have to wait for one, and others may stand before us.
     fn patience(&self) -> (Duration, &'static str) {
         let patience = (2 * self.busy_timeout).max(LEAST_PATIENCE);

@@ -60,6 +60,7 @@ fn may_be_one_request(error: &StorageError) -> bool {
     !matches!(
         error.kind(),
         StorageErrorKind::Unavailable
+            | StorageErrorKind::Busy
             | StorageErrorKind::Timeout
             | StorageErrorKind::AccessDenied
             | StorageErrorKind::SchemaMismatch
