@@ -109,6 +109,14 @@ impl Dialect for Mysql {
         journal::append(connection, queries, group).await
     }
 
+    async fn append_within(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        group: Group,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        journal::append_within(connection, queries, group).await
+    }
+
     async fn read_page(
         connection: &mut MySqlConnection,
         queries: &JournalQueries,

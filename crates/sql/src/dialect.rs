@@ -148,6 +148,16 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         group: Group,
     ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send;
 
+    /// The same in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
+    /// caller must not commit.
+    fn append_within(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        group: Group,
+    ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send {
+        Self::append(connection, queries, group)
+    }
+
     /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
     fn read_page(
         connection: &mut ConnectionOf<Self>,

@@ -1,5 +1,6 @@
 //! What a state store with extensions proves on every SQL database, or on every server.
 
+mod answers;
 mod columns;
 mod deadlocks;
 mod mistakes;
@@ -11,6 +12,10 @@ use actix_persistence_storage_api::{
     AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, StateChange, StateExtensions,
 };
 
+pub use answers::{
+    nothing_is_committed_after_a_statement_that_was_given_up,
+    whatever_code_of_the_application_runs_the_answer_is_true,
+};
 pub use columns::{
     a_column_that_needs_a_value_gets_it, a_column_whose_values_are_unique_is_kept_so,
 };

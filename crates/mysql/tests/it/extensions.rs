@@ -96,3 +96,44 @@ async fn the_printed_statements_make_the_tables_of_entity_types_too() {
     assert_eq!(place.number("SELECT COUNT(*) FROM test_state").await, 1);
     assert_eq!(place.number("SELECT COUNT(*) FROM durable_state").await, 0);
 }
+
+#[tokio::test]
+async fn whatever_code_of_the_application_runs_the_answer_is_true() {
+    let place = Place::new().await;
+    for procedure in ["commit_it() COMMIT", "roll_it_back() ROLLBACK"] {
+        place.run(format!("CREATE PROCEDURE {procedure}")).await;
+    }
+    let open = async |extensions| open(&place, extensions).await;
+    let more: &[&[&str]] = &[
+        &["SET autocommit = 0"],
+        &["SET autocommit = 1"],
+        &["/*!40000 COMMIT */"],
+        &["/*!40000 ROLLBACK */"],
+        &["CALL commit_it()"],
+        &["CALL roll_it_back()"],
+        &["CALL commit_it()", "START TRANSACTION"],
+        &["RENAME TABLE left_behind TO away, away TO left_behind"],
+        &["LOCK TABLES left_behind WRITE"],
+        &["CREATE TEMPORARY TABLE for_now (a INT)"],
+        &["XA END 'a'"],
+    ];
+    extensions::whatever_code_of_the_application_runs_the_answer_is_true(
+        &place,
+        "left_behind",
+        more,
+        open,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_committed_after_a_statement_that_was_given_up() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::nothing_is_committed_after_a_statement_that_was_given_up(
+        &place,
+        "left_behind",
+        open,
+    )
+    .await;
+}

@@ -183,3 +183,37 @@ async fn a_value_that_its_column_does_not_take_is_refused_whole() {
         assert_eq!(store.get(&id("a")).await.unwrap().revision, 0);
     }
 }
+
+#[tokio::test]
+async fn whatever_code_of_the_application_runs_the_answer_is_true() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    let more: &[&[&str]] = &[
+        &["ROLLBACK AND CHAIN"],
+        &["COMMIT AND CHAIN"],
+        &["PREPARE TRANSACTION 'a'"],
+        &["DO $$ BEGIN COMMIT; END $$"],
+        &["SET LOCAL synchronous_commit = off"],
+        &["/* /* */ */ COMMIT"],
+        &["/* /* */ */ COMMIT AND CHAIN"],
+    ];
+    extensions::whatever_code_of_the_application_runs_the_answer_is_true(
+        &place,
+        "public.left_behind",
+        more,
+        open,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_committed_after_a_statement_that_was_given_up() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::nothing_is_committed_after_a_statement_that_was_given_up(
+        &place,
+        "public.left_behind",
+        open,
+    )
+    .await;
+}

@@ -3,7 +3,8 @@
 /// The kinds of statements, by what they can do beside reading and changing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Nothing: it cannot end the transaction, and leaves nothing in the session but what functions of the server do.
+    /// Nothing, or it marks a place in the transaction: it cannot end that, and leaves nothing in the session but what
+    /// functions of the server do.
     Rows,
     /// Commits what came before it, and itself.
     Commits,
@@ -35,7 +36,8 @@ fn of_words(words: [String; 3], definitions_commit: bool) -> Kind {
     match first {
         "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" | "WITH" | "VALUES"
         | "TABLE" | "EXPLAIN" | "SHOW" | "DESCRIBE" | "DESC" => Kind::Rows,
-        "ROLLBACK" if [second, third].contains(&"TO") => Kind::Other,
+        "SAVEPOINT" | "RELEASE" => Kind::Rows,
+        "ROLLBACK" if [second, third].contains(&"TO") => Kind::Rows,
         "BEGIN" | "START" | "COMMIT" | "END" | "ROLLBACK" | "ABORT" | "XA" => Kind::OfTransactions,
         "SET" if second == "CONSTRAINTS" => Kind::Other,
         "PREPARE" if second == "TRANSACTION" => Kind::OfTransactions,
@@ -102,6 +104,10 @@ mod tests {
             " \n select 1;\n",
             "/* a */ -- b\n (SELECT 1) UNION (SELECT 2)",
             "with x as (select 1) update t set n = 1",
+            "SAVEPOINT a",
+            "RELEASE SAVEPOINT a",
+            "ROLLBACK TO a",
+            "rollback transaction to savepoint a",
         ] {
             assert_eq!(kind_of(sql, true), Kind::Rows, "{sql}");
         }
@@ -112,10 +118,6 @@ mod tests {
             "/*M! COMMIT */",
             "/* /* */ SELECT */ COMMIT",
             "/* SELECT",
-            "SAVEPOINT a",
-            "RELEASE SAVEPOINT a",
-            "ROLLBACK TO a",
-            "rollback transaction to savepoint a",
             "CALL p()",
             "SET CONSTRAINTS ALL DEFERRED",
             "CREATE TEMPORARY TABLE t (a INT)",

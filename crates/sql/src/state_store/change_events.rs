@@ -94,7 +94,7 @@ impl<D: Dialect> ChangeEvents<D> {
                 event: to_record(sequence_nr, event),
             }],
         };
-        let appended = D::append(connection, &self.queries, group).await;
+        let appended = D::append_within(connection, &self.queries, group).await;
         let lost = appended.map_err(Fault::in_own_tables::<D>)?;
         if lost.is_empty() {
             Ok(())

@@ -71,3 +71,34 @@ async fn the_printed_statements_make_the_tables_of_entity_types_too() {
     assert_eq!(place.number("SELECT COUNT(*) FROM test_state").await, 1);
     assert_eq!(place.number("SELECT COUNT(*) FROM durable_state").await, 0);
 }
+
+#[tokio::test]
+async fn whatever_code_of_the_application_runs_the_answer_is_true() {
+    let place = Place::new();
+    let open = async |extensions| open(&place, extensions).await;
+    let more: &[&[&str]] = &[
+        &["END TRANSACTION"],
+        &["INSERT OR ROLLBACK INTO left_behind VALUES (NULL)"],
+        &["SELECT 1; COMMIT; BEGIN IMMEDIATE"],
+        &["PRAGMA synchronous = OFF"],
+    ];
+    extensions::whatever_code_of_the_application_runs_the_answer_is_true(
+        &place,
+        "left_behind",
+        more,
+        open,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_committed_after_a_statement_that_was_given_up() {
+    let place = Place::new();
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::nothing_is_committed_after_a_statement_that_was_given_up(
+        &place,
+        "left_behind",
+        open,
+    )
+    .await;
+}
