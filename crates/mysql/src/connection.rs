@@ -34,6 +34,8 @@ impl MysqlConnector {
 }
 
 impl Connector for MysqlConnector {
+    const PATIENCE_KEY: &'static str = "acquire-timeout";
+
     type Dialect = Mysql;
     type Open = MySqlConnection;
 

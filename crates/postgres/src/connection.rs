@@ -60,6 +60,8 @@ impl PostgresConnector {
 }
 
 impl Connector for PostgresConnector {
+    const PATIENCE_KEY: &'static str = "acquire-timeout";
+
     type Dialect = Postgres;
     type Open = PgConnection;
 

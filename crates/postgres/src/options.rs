@@ -226,9 +226,13 @@ impl Settings for PostgresOptions {
             }
             found
         });
+        let server = ServerOptions::read(reader);
         Self {
-            server: ServerOptions::read(reader),
-            store: StoreOptions::read(reader, &StoreOptions::for_server()),
+            store: StoreOptions::read(
+                reader,
+                &StoreOptions::for_server().with_handler_timeout(server.default_handler_timeout()),
+            ),
+            server,
             schema: reader.string_or("schema", "public"),
             synchronous_commit: reader.choice_or(
                 "synchronous-commit",

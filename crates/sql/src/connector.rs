@@ -68,6 +68,9 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
+    /// The key by which one sets how long a call waits for one of them.
+    const PATIENCE_KEY: &'static str;
+
     /// How long a call waits for one of them, and what to change if that was not enough.
     fn patience(&self) -> (Duration, &'static str);
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{ConfigErrors, Section, SectionReader};
 
-use crate::TableName;
 use crate::state_store::ORDERING;
+use crate::{ServerOptions, TableName};
 
 const MEBIBYTE: usize = 1024 * 1024;
 /// No event, no snapshot and no state is ever larger.
@@ -109,10 +109,12 @@ pub struct StoreOptions {
     /// Without it any revision replaces whatever is stored, also a higher one, and a second writer of an id goes unnoticed:
     /// for tools that bring states from elsewhere, never for actors. Default `true`.
     pub assert_single_writer: bool,
-    /// `handler-timeout`: how long a change handler, or a transaction of the application, may take. Default 3 s.
+    /// `handler-timeout`: how long a change handler, or a transaction of the application, may take. Default 3 s; on a server
+    /// three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
     ///
-    /// For so long it holds the state that changes; on SQLite every other writer waits, too. Keep it well below the
-    /// `call-timeout` of the store.
+    /// For so long it holds the state that changes; on SQLite every other writer waits, too. It must be less than the time for
+    /// which others wait for a connection: `acquire-timeout` on a server, twice `busy-timeout`, at least 5 s, on SQLite. Keep
+    /// it well below the `call-timeout` of the store.
     /// A server ends the transaction earlier if no statement comes for `statement-timeout` and a second.
     pub handler_timeout: Duration,
     /// `max-group-events`: how many events the journal actor may put into one transaction. Default 1,000.
@@ -157,6 +159,7 @@ impl StoreOptions {
     pub fn for_server() -> Self {
         Self {
             auto_initialize: false,
+            handler_timeout: ServerOptions::default().default_handler_timeout(),
             ..Self::default()
         }
     }

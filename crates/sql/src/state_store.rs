@@ -26,7 +26,7 @@ use crate::connection::{Connections, Visit};
 use crate::refusal;
 use crate::turns::Turns;
 use crate::values::{Values, to_integer};
-use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work, classify, transact};
+use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work, classify, transact};
 
 pub(crate) use state_table::ORDERING;
 
@@ -79,6 +79,7 @@ impl<D: Dialect> SqlStateStore<D> {
         options: D::Options,
         extensions: &StateExtensions,
     ) -> Result<Self, InvalidOption> {
+        check_handler_timeout(&options, connections.connector())?;
         Ok(Self {
             connections,
             entities: Entities::new(&options, extensions)?,
@@ -439,6 +440,24 @@ impl<D: Dialect> SqlStates for SqlStateStore<D> {
         let limit = self.options.store().handler_timeout;
         transact(&self.connections, limit, work).await
     }
+}
+
+/// Others wait while code of the application runs: the next one of its like everywhere, and where only one connection
+/// writes, all.
+fn check_handler_timeout<C: Connector>(
+    options: &<C::Dialect as Dialect>::Options,
+    connector: &C,
+) -> Result<(), InvalidOption> {
+    let (limit, (patience, _)) = (options.store().handler_timeout, connector.patience());
+    if limit < patience {
+        return Ok(());
+    }
+    let message = format!(
+        "is {limit:?}, but others wait for a connection for no longer than {patience:?}, as '{}' says: lower the one or raise \
+         the other",
+        C::PATIENCE_KEY
+    );
+    Err(InvalidOption::new("handler-timeout", message))
 }
 
 /// What else happens in the transaction that changes a state.

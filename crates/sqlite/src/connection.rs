@@ -47,6 +47,8 @@ impl SqliteConnector {
 }
 
 impl Connector for SqliteConnector {
+    const PATIENCE_KEY: &'static str = "busy-timeout";
+
     type Dialect = Sqlite;
     type Open = OpenFile;
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod columns;
+mod crowds;
 mod deadlocks;
 mod mistakes;
 mod patience;
@@ -18,6 +19,9 @@ pub use answers::{
 };
 pub use columns::{
     a_column_that_needs_a_value_gets_it, a_column_whose_values_are_unique_is_kept_so,
+};
+pub use crowds::{
+    a_crowd_of_the_application_is_no_trouble_of_the_store, slow_handlers_are_in_nobodys_way,
 };
 pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
 pub use mistakes::mistakes_in_extensions_name_what_is_wrong;

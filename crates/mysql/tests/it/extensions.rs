@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_persistence_backend_tests::states::extensions;
 use actix_persistence_mysql::{MysqlOptions, MysqlPlugin, MysqlStateStore};
 use actix_persistence_storage_api::{
-    Origin, Payload, Section, StateExtensions, StateStore, StateUpdate,
+    Origin, Payload, Plugin, Section, StateExtensions, StateStore, StateUpdate,
 };
 
 use crate::place::{Place, id};
@@ -15,7 +15,11 @@ use crate::place::{Place, id};
 async fn open(place: &Place, extensions: StateExtensions) -> Arc<dyn StateStore> {
     let options = place
         .options()
-        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)));
+        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)))
+        .with_server(|mut server| {
+            server.acquire_timeout = Duration::from_secs(61);
+            server
+        });
     open_with(options, extensions).await
 }
 
@@ -64,6 +68,7 @@ async fn a_handler_may_take_longer_than_any_statement() {
             .with_server(|mut server| {
                 server.statement_timeout = Duration::from_secs(3);
                 server.lock_timeout = Duration::from_secs(2);
+                server.acquire_timeout = Duration::from_secs(61);
                 server
             });
         open_with(options, extensions).await
@@ -136,4 +141,65 @@ async fn nothing_is_committed_after_a_statement_that_was_given_up() {
         open,
     )
     .await;
+}
+
+/// The section of stores that share their connections, with little time for anything.
+fn shared(place: &Place, acquire: &str, handler: &str) -> Section {
+    Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", place.database.url())
+        .with("auto-initialize", true)
+        .with("acquire-timeout", acquire)
+        .with("handler-timeout", handler)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_handlers_are_in_nobodys_way() {
+    let place = Place::new().await;
+    let plugin = MysqlPlugin::new();
+    let section = shared(&place, "20s", "19s");
+    let journal = plugin.journal(&section).unwrap();
+    journal.initialize().await.unwrap();
+    let open = async |extensions| {
+        let store = plugin.state_store(&section, &extensions).unwrap();
+        store.initialize().await.unwrap();
+        store
+    };
+    extensions::slow_handlers_are_in_nobodys_way(&*journal, open).await;
+    assert_eq!(plugin.databases(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_of_the_application_is_no_trouble_of_the_store() {
+    let place = Place::new().await;
+    let plugin = MysqlPlugin::new();
+    let section = shared(&place, "800ms", "700ms");
+    let journal = plugin.journal(&section).unwrap();
+    journal.initialize().await.unwrap();
+    let open = async |extensions| {
+        let store = plugin.state_store(&section, &extensions).unwrap();
+        store.initialize().await.unwrap();
+        store
+    };
+    extensions::a_crowd_of_the_application_is_no_trouble_of_the_store(&*journal, open).await;
+}
+
+#[test]
+fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
+    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", "mysql://me@db.example.org/bank");
+    let open = |section: &Section| {
+        MysqlPlugin::new()
+            .state_store(section, &StateExtensions::default())
+            .map(drop)
+    };
+    // Shorter by itself.
+    assert!(open(&section.clone().with("acquire-timeout", "500ms")).is_ok());
+    let errors = open(&section.with("handler-timeout", "2s"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        errors.contains("'persistence.state.a.handler-timeout' is 2s"),
+        "{errors}"
+    );
+    assert!(errors.contains("'acquire-timeout'"), "{errors}");
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use actix_persistence_backend_tests::{StateTables, states};
 use actix_persistence_mysql::{MysqlOptions, MysqlStateStore, PayloadColumn};
 use actix_persistence_storage_api::{
-    ChangeEvent, Journal, Payload, ResetProgress, StateExtensions, StateStore, StateUpdate, StorageErrorKind,
-    WriterId,
+    ChangeEvent, Journal, Payload, ResetProgress, StateExtensions, StateStore, StateUpdate,
+    StorageErrorKind, WriterId,
 };
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_persistence_backend_tests::states::extensions;
 use actix_persistence_sqlite::{SqliteOptions, SqlitePlugin, SqliteStateStore};
 use actix_persistence_storage_api::{
-    Origin, Payload, Section, StateExtensions, StateStore, StateUpdate,
+    Origin, Payload, Plugin, Section, StateExtensions, StateStore, StateUpdate,
 };
 use sqlx::AssertSqlSafe;
 
@@ -16,6 +16,7 @@ use crate::place::{Place, id};
 async fn open(place: &Place, extensions: StateExtensions) -> Arc<dyn StateStore> {
     let options = place
         .options()
+        .with_busy_timeout(Duration::from_secs(31))
         .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)));
     open_with(options, extensions).await
 }
@@ -101,4 +102,40 @@ async fn nothing_is_committed_after_a_statement_that_was_given_up() {
         open,
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_of_the_application_is_no_trouble_of_the_store() {
+    let place = Place::new();
+    let plugin = SqlitePlugin::new();
+    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", place.options().url)
+        .with("handler-timeout", "2s");
+    let journal = plugin.journal(&section).unwrap();
+    journal.initialize().await.unwrap();
+    let open = async |extensions| {
+        let store = plugin.state_store(&section, &extensions).unwrap();
+        store.initialize().await.unwrap();
+        store
+    };
+    extensions::a_crowd_of_the_application_is_no_trouble_of_the_store(&*journal, open).await;
+}
+
+#[test]
+fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
+    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", "some.db")
+        .with("handler-timeout", "6s");
+    let open = |section: &Section| {
+        SqlitePlugin::new()
+            .state_store(section, &StateExtensions::default())
+            .map(drop)
+    };
+    let errors = open(&section).unwrap_err().to_string();
+    assert!(
+        errors.contains("'persistence.state.a.handler-timeout' is 6s"),
+        "{errors}"
+    );
+    assert!(errors.contains("'busy-timeout'"), "{errors}");
+    assert!(open(&section.with("busy-timeout", "4s")).is_ok());
 }
