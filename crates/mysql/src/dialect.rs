@@ -147,6 +147,10 @@ impl Dialect for Mysql {
         session::placeholder(position)
     }
 
+    fn changes(value: &SqlValue, type_name: &str) -> bool {
+        session::changes(value, type_name)
+    }
+
     fn add_value(arguments: &mut MySqlArguments, value: SqlValue) {
         session::add_value(arguments, value);
     }

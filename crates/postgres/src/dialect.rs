@@ -144,6 +144,10 @@ impl Dialect for Postgres {
         session::cast(placeholder, value, type_name)
     }
 
+    fn changes(value: &SqlValue, type_name: &str) -> bool {
+        session::changes(value, type_name)
+    }
+
     fn add_value(arguments: &mut PgArguments, value: SqlValue) {
         session::add_value(arguments, value);
     }

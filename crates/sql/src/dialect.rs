@@ -199,6 +199,11 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         placeholder.to_owned()
     }
 
+    /// Whether a column of this type would take a value of the application, and keep another one without a word.
+    fn changes(_value: &SqlValue, _type_name: &str) -> bool {
+        false
+    }
+
     /// Adds a value of the application to those of a statement.
     fn add_value(arguments: &mut <Self::Database as Database>::Arguments, value: SqlValue);
 

@@ -6,6 +6,7 @@ mod crowds;
 mod deadlocks;
 mod mistakes;
 mod patience;
+mod refusals;
 
 use std::sync::{Arc, PoisonError};
 
@@ -26,6 +27,10 @@ pub use crowds::{
 pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
 pub use mistakes::mistakes_in_extensions_name_what_is_wrong;
 pub use patience::a_handler_may_take_longer_than_any_statement;
+pub use refusals::{
+    Refused, code_of_the_application_is_told_what_its_rules_refuse,
+    what_rules_refuse_is_told_as_that,
+};
 
 /// The entity type of the ids here.
 const ENTITY_TYPE: &str = "Test";

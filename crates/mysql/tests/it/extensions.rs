@@ -203,3 +203,33 @@ fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
     );
     assert!(errors.contains("'acquire-timeout'"), "{errors}");
 }
+
+#[tokio::test]
+async fn what_rules_refuse_is_told_as_that() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    let refused = vec![
+        ("VARCHAR(4)", "too long".into()),
+        ("BIGINT", "no number".into()),
+        ("BIGINT", 0.5.into()),
+        ("TINYINT", 1_000_i64.into()),
+        ("DATE", "no such day".into()),
+        ("ENUM('a', 'b')", "neither".into()),
+        ("INTEGER CHECK (odd < 5)", 5_i64.into()),
+    ];
+    let refused = refused
+        .into_iter()
+        .map(|(column, value)| extensions::Refused { column, value });
+    let trigger: &[&str] = &[
+        "CREATE TRIGGER refuses BEFORE UPDATE ON durable_state FOR EACH ROW
+          IF NEW.revision = 3 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not that'; END IF",
+    ];
+    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger, open).await;
+}
+
+#[tokio::test]
+async fn code_of_the_application_is_told_what_its_rules_refuse() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, "things", open).await;
+}

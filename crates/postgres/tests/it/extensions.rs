@@ -283,3 +283,42 @@ fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
     );
     assert!(errors.contains("'acquire-timeout'"), "{errors}");
 }
+
+#[tokio::test]
+async fn what_rules_refuse_is_told_as_that() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    let refused = vec![
+        ("VARCHAR(4)", "too long".into()),
+        ("BIGINT", "no number".into()),
+        ("BIGINT", 0.5.into()),
+        ("BIGINT", true.into()),
+        ("SMALLINT", 100_000_i64.into()),
+        ("DATE", "no such day".into()),
+        ("TIMESTAMPTZ", "2026-13-45".into()),
+        ("UUID", "no-uuid-at-all".into()),
+        ("TEXT", vec![0xff, 0xfe].into()),
+        ("INTEGER CHECK (odd < 5)", 5_i64.into()),
+    ];
+    let refused = refused
+        .into_iter()
+        .map(|(column, value)| extensions::Refused { column, value });
+    let trigger: &[&str] = &[
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN IF NEW.revision = 3 THEN RAISE EXCEPTION 'not that'; END IF; RETURN NEW; END $$",
+        "CREATE TRIGGER refuses BEFORE UPDATE ON durable_state FOR EACH ROW EXECUTE FUNCTION refuse()",
+    ];
+    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger, open).await;
+}
+
+#[tokio::test]
+async fn code_of_the_application_is_told_what_its_rules_refuse() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(
+        &place,
+        "public.things",
+        open,
+    )
+    .await;
+}

@@ -139,3 +139,32 @@ fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
     assert!(errors.contains("'busy-timeout'"), "{errors}");
     assert!(open(&section.with("busy-timeout", "4s")).is_ok());
 }
+
+#[tokio::test]
+async fn what_rules_refuse_is_told_as_that() {
+    let place = Place::new();
+    let open = async |extensions| open(&place, extensions).await;
+    let refused = vec![
+        ("TEXT CHECK (length(odd) < 5)", "too long".into()),
+        (
+            "INTEGER CHECK (typeof(odd) IN ('integer', 'null'))",
+            "no number".into(),
+        ),
+        ("INTEGER CHECK (odd < 5)", 5_i64.into()),
+    ];
+    let refused = refused
+        .into_iter()
+        .map(|(column, value)| extensions::Refused { column, value });
+    let trigger: &[&str] = &[
+        "CREATE TRIGGER refuses BEFORE UPDATE ON durable_state WHEN NEW.revision = 3
+          BEGIN SELECT RAISE(ABORT, 'not that'); END",
+    ];
+    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger, open).await;
+}
+
+#[tokio::test]
+async fn code_of_the_application_is_told_what_its_rules_refuse() {
+    let place = Place::new();
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, "things", open).await;
+}
