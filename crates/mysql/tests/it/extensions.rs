@@ -233,3 +233,32 @@ async fn code_of_the_application_is_told_what_its_rules_refuse() {
     let open = async |extensions| open(&place, extensions).await;
     extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, "things", open).await;
 }
+
+#[tokio::test]
+async fn nothing_that_is_set_stays() {
+    let place = Place::new().await;
+    let options = place.options().with_server(|mut server| {
+        server.writers = 1;
+        server
+    });
+    let states = open_with(options, StateExtensions::default()).await;
+    let procedure = "CREATE PROCEDURE set_it() BEGIN
+        SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET SESSION lock_wait_timeout = 77; END";
+    place.run(procedure).await;
+    let settings = [
+        "CALL set_it()",
+        "CREATE TEMPORARY TABLE durable_state (a INT)",
+    ];
+    let refused = [
+        "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "SET autocommit = 0",
+        "USE mysql",
+        "LOCK TABLES durable_state WRITE",
+    ];
+    let variables = if place.number("SELECT @@version LIKE '%MariaDB%'").await == 1 {
+        "SELECT @@SESSION.tx_isolation AS a, CAST(@@SESSION.lock_wait_timeout AS CHAR) AS b"
+    } else {
+        "SELECT @@SESSION.transaction_isolation AS a, CAST(@@SESSION.lock_wait_timeout AS CHAR) AS b"
+    };
+    extensions::nothing_that_is_set_stays(&*states, &settings, &refused, variables).await;
+}

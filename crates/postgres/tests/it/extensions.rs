@@ -322,3 +322,45 @@ async fn code_of_the_application_is_told_what_its_rules_refuse() {
     )
     .await;
 }
+
+#[tokio::test]
+async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
+    let place = Place::new().await;
+    let options = place.options().with_server(|mut server| {
+        server.writers = 1;
+        server
+    });
+    let states = open_with(options, StateExtensions::default()).await;
+    // What a commit waits for, as it is when the commit is made.
+    place
+        .run(
+            "CREATE TABLE probe (a INTEGER); CREATE TABLE seen (at_commit TEXT);
+             CREATE FUNCTION probed() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN INSERT INTO public.seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
+             CREATE CONSTRAINT TRIGGER probed AFTER INSERT ON probe DEFERRABLE INITIALLY DEFERRED
+             FOR EACH ROW EXECUTE FUNCTION probed();
+             CREATE FUNCTION lower_durability() RETURNS INTEGER LANGUAGE plpgsql AS $$
+             BEGIN PERFORM set_config('synchronous_commit', 'off', false); RETURN 1; END $$",
+        )
+        .await;
+    let settings = [
+        "INSERT INTO public.probe SELECT public.lower_durability()",
+        "INSERT INTO public.probe SELECT length(set_config('synchronous_commit', 'off', true))",
+        "SELECT set_config('search_path', 'pg_catalog', false), set_config('statement_timeout', '0', false),
+                set_config('TimeZone', 'Asia/Tokyo', false), pg_advisory_lock(7)",
+        "CREATE TEMPORARY TABLE probe (a INTEGER)",
+    ];
+    let refused = [
+        "SET synchronous_commit = off",
+        "SET LOCAL synchronous_commit = off",
+        "RESET ALL",
+        "LISTEN news",
+    ];
+    let look = "SELECT current_setting('synchronous_commit') AS a, current_setting('search_path') AS b,
+                current_setting('statement_timeout') AS c, current_setting('TimeZone') AS d,
+                (SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())::text AS e,
+                'probe'::regclass::text AS f";
+    extensions::nothing_that_is_set_stays(&*states, &settings, &refused, look).await;
+    let durable = "SELECT COUNT(*) FROM seen WHERE at_commit = 'on'";
+    assert_eq!(place.number(durable).await, 2);
+}
