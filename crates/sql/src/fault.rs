@@ -114,7 +114,7 @@ impl Fault {
                 Fault::Refused {
                     kind,
                     message: format!("{place}: {message}"),
-                    source: Some(error.into()),
+                    source: Some(without_wrapper(error)),
                 }
             }
             Fault::Refused {
@@ -171,7 +171,7 @@ impl Fault {
     /// For an error that comes from this one.
     pub(crate) fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
         match self {
-            Fault::Driver(error) => Some(error.into()),
+            Fault::Driver(error) => Some(without_wrapper(error)),
             Fault::Refused { source, .. } => source,
             Fault::InSession { error, .. } => Some(error.into()),
             Fault::Silent => None,
@@ -200,6 +200,18 @@ impl Fault {
             // This is how the handshake reports what it finds in a certificate.
             sqlx::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
                 (StorageErrorKind::AccessDenied, NOT_SECURE, error)
+            }
+            // It has answered, and gone away again.
+            sqlx::Error::Io(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::UnexpectedEof
+                        | io::ErrorKind::ConnectionReset
+                        | io::ErrorKind::ConnectionAborted
+                        | io::ErrorKind::BrokenPipe
+                ) =>
+            {
+                (StorageErrorKind::Unavailable, CLOSED, error)
             }
             sqlx::Error::Io(error) => (StorageErrorKind::Unavailable, UNREACHABLE, error),
             error => return error.into(),
@@ -283,7 +295,7 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
         }
         Fault::Driver(error) => {
             let (kind, message) = meaning_of_driver(&error);
-            (kind, message.into(), Some(error.into()))
+            (kind, message.into(), Some(without_wrapper(error)))
         }
         Fault::Refused {
             kind,
@@ -306,6 +318,15 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
     }
 }
 
+/// The cause itself where the driver's text is the cause's with words before it: whoever prints all causes would read it twice.
+fn without_wrapper(error: sqlx::Error) -> Box<dyn Error + Send + Sync> {
+    match error {
+        sqlx::Error::Io(error) => error.into(),
+        sqlx::Error::Tls(error) | sqlx::Error::Configuration(error) => error,
+        error => error.into(),
+    }
+}
+
 /// Whether rules that others made may be in the way: those of our own columns hold for whatever is stored, and a second row
 /// of an id is found before.
 fn may_break_rules(operation: Operation) -> bool {
@@ -323,6 +344,8 @@ const RULE_OF_OTHERS: &str = "a column, a rule or a trigger that was added to th
 const RULE_OF_A_TABLE: &str = "a rule of the table does not take a value: the type or length of a column, NOT NULL, UNIQUE, \
     CHECK, a foreign key, or a trigger";
 const NOT_SECURE: &str = "no secure connection could be made; check the keys that begin with 'tls'";
+const CLOSED: &str = "the server, or what stands before it, accepted the connection and closed it; see its log, whether it is \
+    starting or stopping, takes so many connections, and is the kind of server that the section names";
 const UNREACHABLE: &str =
     "no server can be reached there; see whether it runs, and check host and port";
 const SILENT: &str = "the database gave no answer in time; see whether it is overloaded or hangs, or raise the time-outs";
@@ -365,5 +388,35 @@ fn meaning_of_driver(error: &sqlx::Error) -> (StorageErrorKind, &'static str) {
             "a row does not hold what this version stores",
         ),
         _ => (StorageErrorKind::Backend, "the driver refuses"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_connecting(kind: io::ErrorKind) -> (StorageErrorKind, String) {
+        match Fault::of_connecting(sqlx::Error::Io(kind.into())) {
+            Fault::Refused { kind, message, .. } => (kind, message),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_server_that_closes_a_connection_is_told_from_none() {
+        let (kind, message) = of_connecting(io::ErrorKind::UnexpectedEof);
+        assert_eq!(kind, StorageErrorKind::Unavailable);
+        assert!(message.contains("closed it"), "{message}");
+        let (kind, message) = of_connecting(io::ErrorKind::ConnectionRefused);
+        assert_eq!(kind, StorageErrorKind::Unavailable);
+        assert!(message.contains("no server can be reached"), "{message}");
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        let reset = io::Error::other("Connection reset by peer");
+        let source = without_wrapper(sqlx::Error::Io(reset));
+        assert_eq!(source.to_string(), "Connection reset by peer");
+        assert!(source.source().is_none());
     }
 }
