@@ -12,6 +12,7 @@ use crate::{ServerOptions, TableName};
 const MEBIBYTE: usize = 1024 * 1024;
 /// No event, no snapshot and no state is ever larger.
 const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
+const MAX_GROUP_BYTES: usize = 256 * MEBIBYTE;
 
 /// What a database's options must tell.
 pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
@@ -119,7 +120,8 @@ pub struct StoreOptions {
     pub handler_timeout: Duration,
     /// `max-group-events`: how many events the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,
-    /// `max-group-bytes`: how many payload bytes. Default 8 MiB.
+    /// `max-group-bytes`: how many payload bytes, at most 256 MiB: a group is one statement, and no server takes a whole GiB.
+    /// Default 8 MiB.
     pub max_group_bytes: usize,
     /// `max-page-events`: the most events in one page of a replay, whatever is asked for. Default 10,000.
     pub max_page_events: usize,
@@ -306,6 +308,8 @@ impl StoreOptions {
             let fits = (1..=MAX_PAYLOAD_BYTES).contains(&bytes);
             check(key, within(fits, "must be from 1 byte to 64MiB"));
         }
+        let fits = self.max_group_bytes <= MAX_GROUP_BYTES;
+        check("max-group-bytes", within(fits, "must be at most 256MiB"));
         for (key, number) in [
             ("max-group-events", self.max_group_events),
             ("max-group-bytes", self.max_group_bytes),

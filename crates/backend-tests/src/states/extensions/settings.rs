@@ -19,8 +19,7 @@ async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
     });
     let sql = states.sql().expect("it has SQL");
     sql.transact(work).await.expect(statement);
-    let found = found.lock().expect("nobody panicked").clone();
-    found
+    std::mem::take(&mut *found.lock().expect("nobody panicked"))
 }
 
 /// Whatever statements set, and wherever they do it, the next transaction finds what it found before. The store has one
