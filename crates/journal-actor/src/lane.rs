@@ -54,6 +54,7 @@ pub(crate) struct Lane {
 /// How the parts of a group fared.
 #[derive(Default)]
 struct Tally {
+    called: bool,
     worked: bool,
     failed: bool,
     late: bool,
@@ -172,8 +173,10 @@ impl Lane {
         self.in_flight.clear();
         if tally.late || (tally.failed && !tally.worked) {
             entry.failed();
-        } else {
+        } else if tally.worked {
             entry.succeeded();
+        } else {
+            entry.showed_nothing();
         }
     }
 
@@ -278,8 +281,11 @@ impl Tally {
         requests: usize,
         result: &Result<Vec<M::Outcome>, StorageError>,
     ) {
+        self.called = true;
         let store_failed = match result {
             Ok(outcomes) => M::store_failed(outcomes),
+            // It never came to the store.
+            Err(error) if error.kind() == StorageErrorKind::Busy => return,
             Err(error) => {
                 self.guilty += u32::from(requests == 1);
                 error.kind().counts_as_store_failure()
@@ -290,7 +296,7 @@ impl Tally {
     }
 
     fn has_called(&self) -> bool {
-        self.worked || self.failed
+        self.called
     }
 
     fn is_hopeless(&self) -> bool {

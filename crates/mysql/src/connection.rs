@@ -39,6 +39,8 @@ impl MysqlConnector {
 }
 
 impl Connector for MysqlConnector {
+    const PATIENCE_KEY: &'static str = "acquire-timeout";
+
     type Dialect = Mysql;
     type Open = MySqlConnection;
 
@@ -84,6 +86,10 @@ impl Connector for MysqlConnector {
 
     fn seats(&self, role: Role) -> usize {
         self.options.server.seats(role)
+    }
+
+    fn seats_of_application(&self) -> usize {
+        self.options.server.seats(Role::Writer)
     }
 
     fn patience(&self) -> (Duration, &'static str) {

@@ -33,6 +33,7 @@ impl Dialect for Mysql {
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
     const COMMIT: &'static str = queries::COMMIT;
     const ROLLBACK: &'static str = queries::ROLLBACK;
+    const DEFINITIONS_COMMIT: bool = true;
     const KEYS_ARE_BYTES: bool = true;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
@@ -77,6 +78,10 @@ impl Dialect for Mysql {
         error::meaning(error)
     }
 
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        error::breaks_rule(error)
+    }
+
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn std::error::Error + Send + Sync> {
         error::source(&*error)
     }
@@ -113,6 +118,14 @@ impl Dialect for Mysql {
         journal::append(connection, queries, group).await
     }
 
+    async fn append_within(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        group: Group,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        journal::append_within(connection, queries, group).await
+    }
+
     async fn read_page(
         connection: &mut MySqlConnection,
         queries: &JournalQueries,
@@ -141,6 +154,10 @@ impl Dialect for Mysql {
 
     fn placeholder(position: usize) -> String {
         session::placeholder(position)
+    }
+
+    fn changes(value: &SqlValue, type_name: &str) -> bool {
+        session::changes(value, type_name)
     }
 
     fn add_value(arguments: &mut MySqlArguments, value: SqlValue) {

@@ -81,6 +81,10 @@ impl Dialect for Postgres {
         error::meaning(error)
     }
 
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        error::breaks_rule(error)
+    }
+
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
         error::source(&*error)
     }
@@ -149,6 +153,10 @@ impl Dialect for Postgres {
 
     fn cast(placeholder: &str, value: &SqlValue, type_name: &str) -> String {
         session::cast(placeholder, value, type_name)
+    }
+
+    fn changes(value: &SqlValue, type_name: &str) -> bool {
+        session::changes(value, type_name)
     }
 
     fn add_value(arguments: &mut PgArguments, value: SqlValue) {

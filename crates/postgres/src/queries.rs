@@ -64,6 +64,13 @@ forgotten AS (
     DELETE FROM {kept_table} WHERE ordering IN (
         SELECT k.ordering FROM {kept_table} AS k WHERE k.ordering < (SELECT ordering FROM kept) FOR UPDATE SKIP LOCKED))";
 
+/// Undoes whatever functions may have done to the session that code of the application called, as
+/// [`DISCARD ALL`](https://www.postgresql.org/docs/current/sql-discard.html) does, but keeps what the driver has prepared.
+/// What [`SET_SESSION`] sets comes after it.
+pub(crate) const RESTORE_SESSION: &str = "\
+CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; \
+DISCARD SEQUENCES";
+
 /// Whether the schema is there.
 pub(crate) const SCHEMA_EXISTS: &str = "\
 SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = {schema_text})";

@@ -69,6 +69,26 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// How many connections of a role there are at most.
     fn seats(&self, role: Role) -> usize;
 
+    /// How many writers there are beside those, on which code of the application runs: then it is never in the way of what the
+    /// store itself writes. None where only one connection can write.
+    fn seats_of_application(&self) -> usize;
+
+    /// Ends a transaction in which code of the application has run, as durable as any other.
+    fn commit_after_application(&self) -> &'static str {
+        Self::Dialect::COMMIT
+    }
+
+    /// Undoes what functions of the server that code of the application called may have done to the session.
+    ///
+    /// # Errors
+    /// If that did not work; the connection is then closed.
+    fn restore(&self, _open: &mut Self::Open) -> impl Future<Output = Result<(), Fault>> + Send {
+        std::future::ready(Ok(()))
+    }
+
+    /// The key by which one sets how long a call waits for one of them.
+    const PATIENCE_KEY: &'static str;
+
     /// How long a call waits for one of them, and what to change if that was not enough.
     fn patience(&self) -> (Duration, &'static str);
 

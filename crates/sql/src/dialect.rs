@@ -66,6 +66,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Whether a transaction can go on after a statement of it that failed.
     const TRANSACTIONS_SURVIVE_ERRORS: bool = true;
 
+    /// Whether statements that define tables commit what came before them.
+    const DEFINITIONS_COMMIT: bool = false;
+
     /// Makes and finds the table of versions.
     const VERSIONS: VersionTexts;
     /// The steps of the journal's schema: the first makes version 1, each further one the next of the one before.
@@ -109,6 +112,12 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// What an error means: the one place that decides.
     fn meaning(error: &dyn DatabaseError) -> Meaning;
 
+    /// Whether a rule of a table does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
+    /// key, or a trigger that raises an error.
+    ///
+    /// Asked only of statements in which such a rule can be that of the application.
+    fn breaks_rule(error: &dyn DatabaseError) -> bool;
+
     /// What is told of an error as the source of another; nothing that could quote a row or a secret.
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
         error.into_error()
@@ -141,6 +150,16 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         queries: &Self::JournalQueries,
         group: Group,
     ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send;
+
+    /// The same in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
+    /// caller must not commit.
+    fn append_within(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        group: Group,
+    ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send {
+        Self::append(connection, queries, group)
+    }
 
     /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
     fn read_page(
@@ -192,6 +211,11 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// The same for a value of the application that goes into a column of this type.
     fn cast(placeholder: &str, _value: &SqlValue, _type_name: &str) -> String {
         placeholder.to_owned()
+    }
+
+    /// Whether a column of this type would take a value of the application, and keep another one without a word.
+    fn changes(_value: &SqlValue, _type_name: &str) -> bool {
+        false
     }
 
     /// Adds a value of the application to those of a statement.

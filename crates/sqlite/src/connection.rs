@@ -102,6 +102,8 @@ impl SqliteConnector {
 }
 
 impl Connector for SqliteConnector {
+    const PATIENCE_KEY: &'static str = "busy-timeout";
+
     type Dialect = Sqlite;
     type Open = OpenFile;
 
@@ -192,6 +194,11 @@ impl Connector for SqliteConnector {
             Role::SetUp { .. } | Role::Writer => 1,
             Role::Reader => self.read_connections,
         }
+    }
+
+    /// It takes turns with the store for the one that writes.
+    fn seats_of_application(&self) -> usize {
+        0
     }
 
     /// Longer than for a lock: whoever has the seat may have to wait for one, and others may stand before us.

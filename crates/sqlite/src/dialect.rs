@@ -68,6 +68,10 @@ impl Dialect for Sqlite {
         error::meaning(error)
     }
 
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        error::breaks_rule(error)
+    }
+
     fn journal_statements(names: &Names) -> JournalStatements {
         queries::journal_statements(names)
     }

@@ -47,13 +47,24 @@ pub(crate) fn doubt(fault: &Fault) -> Option<Doubt> {
 
 /// What an error means.
 ///
-/// Nothing is certain about a commit that fails, whatever SQLite says: the log may hold it or not.
+/// Nothing is certain about a commit that fails, whatever SQLite says: the log may hold it or not. Only what a constraint
+/// refuses was never begun to be written.
 pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
     let (kind, message) = match primary_code(error) {
         Some(code) => meaning_of_code(code),
         None => UNKNOWN,
     };
-    Meaning::new(kind, message).unknown()
+    let meaning = Meaning::new(kind, message);
+    match primary_code(error) {
+        // A deferred foreign key: the transaction stays open.
+        Some(code::CONSTRAINT) => meaning,
+        _ => meaning.unknown(),
+    }
+}
+
+/// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that raises an error.
+pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
+    matches!(primary_code(error), Some(code::CONSTRAINT | code::MISMATCH))
 }
 
 /// Whether somebody else holds a lock, so that trying again soon is likely to work.
@@ -158,6 +169,13 @@ mod tests {
             ("SELECT * FROM no_such_table", Backend),
         ] {
             let fault = fault_of(sql).await;
+            // If this were the answer to a commit.
+            let reported = fault.reported().expect(sql);
+            let expected = match breaks_rule(reported) {
+                true => Effect::NotStored,
+                false => Effect::Unknown,
+            };
+            assert_eq!(meaning(reported).effect, expected, "{sql}");
             let error = classify::<Sqlite>(Operation::WriteMessages, Effect::NotStored, fault);
             assert_eq!(error.kind(), kind, "{sql}: {error:?}");
             assert!(error.is_certainly_not_stored());

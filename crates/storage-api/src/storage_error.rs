@@ -34,6 +34,8 @@ pub enum StorageErrorKind {
     RevisionConflict,
     /// The store cannot be reached or is too busy now; waiting may help.
     Unavailable,
+    /// Every connection that this process may have is in use, while the store answers those who have one; waiting may help.
+    Busy,
     /// No answer in time; for a write the outcome is unknown.
     Timeout,
     /// An event, snapshot or group is larger than the store or its settings allow; make it smaller or raise the limit.
@@ -46,9 +48,13 @@ pub enum StorageErrorKind {
     AccessDenied,
     /// The store never does this, as its capabilities tell.
     Unsupported,
-    /// What the application added to the store said no: an additional column, a change handler, or a rule of the table, such as
-    /// a column that must not be NULL. Its error is the source.
+    /// The code that the application added to the store said no: an additional column or a change handler. Its error is the
+    /// source.
     Extension,
+    /// A rule of the database does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
+    /// key, or a trigger that raises an error. Of a statement of the application, or of a state that breaks a rule which
+    /// was added to its table. The source names the rule where the database does.
+    Constraint,
     /// Anything else the database says.
     Backend,
 }
@@ -62,11 +68,15 @@ impl StorageErrorKind {
     pub fn is_curable_by_waiting(self) -> bool {
         matches!(
             self,
-            StorageErrorKind::Unavailable | StorageErrorKind::Timeout | StorageErrorKind::Backend
+            StorageErrorKind::Unavailable
+                | StorageErrorKind::Busy
+                | StorageErrorKind::Timeout
+                | StorageErrorKind::Backend
         )
     }
 
-    /// Whether a circuit breaker counts it: trouble with the store itself, not with what was asked of it.
+    /// Whether a circuit breaker counts it: trouble with the store itself, not with what was asked of it, nor with how much
+    /// was asked at once.
     pub fn counts_as_store_failure(self) -> bool {
         !matches!(
             self,
@@ -75,6 +85,8 @@ impl StorageErrorKind {
                 | StorageErrorKind::TooLarge
                 | StorageErrorKind::Unsupported
                 | StorageErrorKind::Extension
+                | StorageErrorKind::Constraint
+                | StorageErrorKind::Busy
         )
     }
 
@@ -83,6 +95,7 @@ impl StorageErrorKind {
             StorageErrorKind::SequenceConflict => "another writer was there first",
             StorageErrorKind::RevisionConflict => "stored at another revision",
             StorageErrorKind::Unavailable => "the store is not available",
+            StorageErrorKind::Busy => "too much is asked of the store at once",
             StorageErrorKind::Timeout => "no answer in time",
             StorageErrorKind::TooLarge => "too large",
             StorageErrorKind::Corrupt => "what is stored is corrupt",
@@ -90,6 +103,7 @@ impl StorageErrorKind {
             StorageErrorKind::AccessDenied => "access is refused",
             StorageErrorKind::Unsupported => "not supported by this store",
             StorageErrorKind::Extension => "an additional column or change handler failed",
+            StorageErrorKind::Constraint => "a rule of the database refuses a value",
             StorageErrorKind::Backend => "the store reports an error",
         }
     }

@@ -70,6 +70,7 @@ fn may_be_one_request(error: &StorageError) -> bool {
     !matches!(
         error.kind(),
         StorageErrorKind::Unavailable
+            | StorageErrorKind::Busy
             | StorageErrorKind::Timeout
             | StorageErrorKind::AccessDenied
             | StorageErrorKind::SchemaMismatch

@@ -37,6 +37,21 @@ pub(crate) async fn append(
     Ok(losers)
 }
 
+/// The same in a transaction that others have begun: begun again, it would forget what they did in it. One mismatch is
+/// enough to give all ids, because the caller commits nothing then.
+pub(crate) async fn append_within(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    group: Group,
+) -> Result<Vec<PersistenceId>, Fault> {
+    if !raise(connection, queries, &group.heads).await? {
+        return Ok(group.heads.into_iter().map(|head| head.id).collect());
+    }
+    let orderings = numbering::number(connection, queries, &group.events).await?;
+    insert::insert(connection, queries, group.events, &orderings).await?;
+    Ok(Vec::new())
+}
+
 /// Raises the highest numbers, and tells whether all of them were as expected, and the epochs.
 async fn raise(
     connection: &mut MySqlConnection,

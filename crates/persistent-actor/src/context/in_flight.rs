@@ -103,7 +103,10 @@ fn outcome(stored: Result<(), StorageError>) -> WriteOutcome {
 fn is_rejection(error: &StorageError) -> bool {
     let lies_in_the_state = matches!(
         error.kind(),
-        StorageErrorKind::TooLarge | StorageErrorKind::Unsupported | StorageErrorKind::Extension
+        StorageErrorKind::TooLarge
+            | StorageErrorKind::Unsupported
+            | StorageErrorKind::Extension
+            | StorageErrorKind::Constraint
     );
     lies_in_the_state && error.is_certainly_not_stored()
 }

@@ -96,7 +96,8 @@ impl<D: Dialect> ChangeEvents<D> {
                 to_record(sequence_nr, event),
             )],
         };
-        let lost = D::append(connection, &self.queries, group).await?;
+        let appended = D::append_within(connection, &self.queries, group).await;
+        let lost = appended.map_err(Fault::in_own_tables::<D>)?;
         if lost.is_empty() {
             Ok(())
         } else {

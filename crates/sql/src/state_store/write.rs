@@ -1,12 +1,11 @@
 //! Storing a state at the revision that follows, in the transaction or the statement of the caller.
 
-use std::time::Duration;
-
 use actix_persistence_storage_api::{
     ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
 };
 use sqlx::SqlStr;
 
+use crate::connection::Visit;
 use crate::row::get_number;
 use crate::session::{SqlSession, guarded};
 use crate::values::Values;
@@ -91,11 +90,11 @@ pub(super) async fn remove<D: Dialect>(
     Ok(removed)
 }
 
-/// A handler, and for how long it may run.
+/// A handler, and how it may run.
 #[derive(Clone, Debug)]
 pub(super) struct Handling {
     pub(super) handler: Handler,
-    pub(super) limit: Duration,
+    pub(super) visit: Visit,
 }
 
 impl Handling {
@@ -105,12 +104,13 @@ impl Handling {
         change: &StateChange<'_>,
     ) -> Result<(), Fault> {
         let Handler { code, name } = &self.handler;
-        let mut session = SqlSession::<D>::new(connection);
-        let result = guarded(name, self.limit, async {
+        // Where such a statement commits, it would commit the state without its place in the order of commits.
+        let mut session = SqlSession::<D>::begin(connection, &self.visit, false).await?;
+        let result = guarded(name, self.visit.limit(), async {
             code.process(&mut session, change).await
         });
         let result = result.await;
-        session.end(name, result)
+        session.end(name, result).await
     }
 }
 
@@ -167,7 +167,12 @@ async fn number<D: Dialect>(
     }
     let mut values = Values::<D>::with_capacity(1);
     values.id(id);
-    execute::<D>(connection, numbering.set.clone(), values).await?;
+    if execute::<D>(connection, numbering.set.clone(), values).await? != 1 {
+        return Err(Fault::refused(
+            StorageErrorKind::Extension,
+            "the state is gone again before it is committed; see what a change handler or a trigger does to its row",
+        ));
+    }
     Ok(())
 }
 

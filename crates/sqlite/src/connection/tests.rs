@@ -116,16 +116,17 @@ async fn what_fails_before_the_commit_is_rolled_back_and_certainly_not_stored() 
     assert_eq!(number(&database, "SELECT sum(a) FROM t").await, 3);
 }
 
-/// A deferred foreign key is the one way to make SQLite refuse a commit without breaking anything.
+/// A deferred foreign key is the one way to make SQLite refuse a commit without breaking anything; it is also the one
+/// reason that leaves no doubt: the transaction stays open.
 #[tokio::test]
-async fn a_commit_that_fails_has_an_unknown_outcome_and_loses_its_connection() {
+async fn a_commit_that_a_constraint_refuses_is_certainly_not_stored_and_loses_its_connection() {
     let (_directory, database) = database().await;
     let child = "CREATE TABLE child (a INTEGER REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED)";
     run(&database, child).await.unwrap();
     let error = run(&database, "INSERT INTO child VALUES (77)")
         .await
         .unwrap_err();
-    assert_eq!(error.effect(), Some(Effect::Unknown), "{error:?}");
+    assert_eq!(error.effect(), Some(Effect::NotStored), "{error:?}");
     run(&database, "INSERT INTO t VALUES (5)").await.unwrap();
     assert_eq!(number(&database, "SELECT count(*) FROM child").await, 0);
     assert_eq!(number(&database, "SELECT count(*) FROM t").await, 1);
