@@ -104,7 +104,8 @@ pub enum RecoveryError {
     /// [retention](crate::Retention::delete_events) deletes only what a snapshot covers, or the recovery was asked for an
     /// earlier state, or for one without a snapshot that cannot be used.
     ///
-    /// Look for the snapshots of the id: in another store, or in a backup that is as young as the journal.
+    /// Look for the snapshots of the id: in another store, or in a backup that is as young as the journal. If the past of
+    /// the id is gone on purpose, reset its numbers.
     #[error(
         "could not recover {persistence_id:?} without its snapshot, because its events up to {deleted_to} were deleted"
     )]
