@@ -25,6 +25,12 @@ pub(super) struct Log {
 }
 
 impl Log {
+    /// Of a database that has no log yet: whoever opens it so makes one.
+    const NONE: Self = Self {
+        id: None,
+        index: None,
+    };
+
     /// Looks at both.
     pub(super) fn look(location: &Location) -> Result<Self, Fault> {
         let (id, _) = look_at(location, "-wal")?;
@@ -40,7 +46,7 @@ impl Log {
 
     /// Whether whoever opens the database now takes the same locks, or nobody has opened it since.
     fn shares_locks(&self, now: &Self) -> bool {
-        now.index == self.index || (now.id, now.index) == (None, None)
+        now.index == self.index || *now == Log::NONE
     }
 }
 
@@ -66,7 +72,7 @@ pub(super) async fn is_current(
     location: &Location,
     opened: &Log,
 ) -> Result<bool, Fault> {
-    if Log::look(location)? == *opened {
+    if *opened == Log::NONE || Log::look(location)? == *opened {
         return Ok(true);
     }
     save(connection, location, opened).await?;

@@ -140,7 +140,7 @@ fn the_jar_breaks_and_is_there_again_without_the_shard() {
     let expected = [
         "1 pieces",
         "rejected, the jar goes on",
-        "the write was rejected",
+        "the write was rejected: encoded as jar.put-in:v1 it takes more than 1048576 bytes, the limit of its store",
         "dropped: Err(MailboxError(Mailbox has closed))",
         "2 pieces",
         "an actor with the persistence id \"Jar|kitchen\" is already running",
