@@ -68,11 +68,16 @@ async fn starts(place: &Place, retaining: Retaining, entries: u64) -> bool {
 async fn again_and_again(place: Place) {
     let mut lives = [[0; 2]; 2];
     work(&place, Retaining { every: 5, keep: 1 }, 1..2).await;
+    let columns = place.columns("snapshot").await.join(", ");
     place
-        .execute("CREATE TABLE of_before AS SELECT * FROM snapshot")
+        .execute(&format!(
+            "CREATE TABLE of_before AS SELECT {columns} FROM snapshot"
+        ))
         .await;
     place
-        .execute("CREATE TABLE of_now AS SELECT * FROM snapshot")
+        .execute(&format!(
+            "CREATE TABLE of_now AS SELECT {columns} FROM snapshot"
+        ))
         .await;
     let mut entries = 1;
     for life in 0..scaled(12, 400) {
@@ -82,21 +87,27 @@ async fn again_and_again(place: Place) {
         };
         place.execute("DELETE FROM of_before").await;
         place
-            .execute("INSERT INTO of_before SELECT * FROM snapshot")
+            .execute(&format!(
+                "INSERT INTO of_before ({columns}) SELECT {columns} FROM snapshot"
+            ))
             .await;
         let more = fastrand::u64(0..30);
         work(&place, retaining, entries + 1..entries + more + 1).await;
         entries += more;
         place.execute("DELETE FROM of_now").await;
         place
-            .execute("INSERT INTO of_now SELECT * FROM snapshot")
+            .execute(&format!(
+                "INSERT INTO of_now ({columns}) SELECT {columns} FROM snapshot"
+            ))
             .await;
 
         let loss = [Loss::Removed, Loss::RolledBack][life % 2];
         place.execute("DELETE FROM snapshot").await;
         if loss == Loss::RolledBack {
             place
-                .execute("INSERT INTO snapshot SELECT * FROM of_before")
+                .execute(&format!(
+                    "INSERT INTO snapshot ({columns}) SELECT {columns} FROM of_before"
+                ))
                 .await;
         }
         let deleted = entries as i64 - place.number("SELECT COUNT(*) FROM event_journal").await;
@@ -113,7 +124,9 @@ async fn again_and_again(place: Place) {
 
         place.execute("DELETE FROM snapshot").await;
         place
-            .execute("INSERT INTO snapshot SELECT * FROM of_now")
+            .execute(&format!(
+                "INSERT INTO snapshot ({columns}) SELECT {columns} FROM of_now"
+            ))
             .await;
         assert!(
             starts(&place, retaining, entries).await,

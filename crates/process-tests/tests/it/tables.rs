@@ -15,41 +15,50 @@ impl Place {
     pub(crate) async fn tables(&self) -> Vec<String> {
         let mut tables = Vec::new();
         for (table, order) in TABLES {
-            let sql = match self {
-                Self::File(_) => {
-                    let columns = self
-                        .texts(&format!(
-                            "SELECT 'quote(' || name || ')' FROM pragma_table_info('{table}')"
-                        ))
-                        .await
-                        .join(" || ',' || ");
-                    format!("SELECT {columns} FROM {table} ORDER BY persistence_id, {order}")
-                }
+            let columns = self.columns(table).await;
+            let selected = match self {
+                Self::File(_) => columns
+                    .iter()
+                    .map(|column| format!("quote({column})"))
+                    .collect::<Vec<_>>()
+                    .join(" || ',' || "),
                 Self::Server {
                     database: Database::MariaDb,
-                    name,
                     ..
                 } => {
-                    let columns = self
-                        .texts(&format!(
-                            "SELECT CONVERT(CONCAT('COALESCE(HEX(`', column_name, '`), \\'-\\')') USING utf8mb4) \
-                             FROM information_schema.columns \
-                             WHERE table_schema = '{name}' AND table_name = '{table}' ORDER BY ordinal_position"
-                        ))
-                        .await
-                        .join(", ");
-                    format!(
-                        "SELECT CONCAT_WS(',', {columns}) FROM {table} ORDER BY {table}.persistence_id, {order}"
-                    )
+                    let columns: Vec<_> = columns
+                        .iter()
+                        .map(|column| format!("COALESCE(HEX(`{column}`), '-')"))
+                        .collect();
+                    format!("CONCAT_WS(',', {})", columns.join(", "))
                 }
                 // An UPDATE makes a new version of its row, even if it changes nothing.
-                Self::Server { .. } => format!(
-                    "SELECT t.xmin::text || t.ctid::text || t::text FROM {table} t ORDER BY t.persistence_id, {order}"
-                ),
+                Self::Server { .. } => "t.xmin::text || t.ctid::text || t::text".to_owned(),
             };
+            let sql =
+                format!("SELECT {selected} FROM {table} t ORDER BY t.persistence_id, t.{order}");
             let rows = self.texts(&sql).await;
             tables.extend(rows.into_iter().map(|row| format!("{table}: {row}")));
         }
         tables
+    }
+
+    /// The names of the columns that are not computed from others.
+    pub(crate) async fn columns(&self, table: &str) -> Vec<String> {
+        let sql = match self {
+            Self::File(_) => format!("SELECT name FROM pragma_table_info('{table}')"),
+            Self::Server {
+                database: Database::MariaDb,
+                ..
+            } => format!(
+                "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() \
+                 AND table_name = '{table}' AND generation_expression IS NULL ORDER BY ordinal_position"
+            ),
+            Self::Server { .. } => format!(
+                "SELECT column_name::text FROM information_schema.columns WHERE table_schema = 'public' \
+                 AND table_name = '{table}' AND is_generated = 'NEVER' ORDER BY ordinal_position"
+            ),
+        };
+        self.texts(&sql).await
     }
 }
