@@ -177,3 +177,22 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
         .unwrap()
         .block_on(future)
 }
+
+/// Makes of each function a test of the same name for each database, in a module called as its plugin.
+macro_rules! on_every_database {
+    ($($name:ident,)*) => {
+        on_every_database! { @on sqlite $($name,)* }
+        on_every_database! { @on postgres $($name,)* }
+        on_every_database! { @on mysql $($name,)* }
+    };
+    (@on $database:ident $($name:ident,)*) => {
+        mod $database {
+            $(
+                #[actix::test]
+                async fn $name() {
+                    super::$name(crate::database::Place::$database().await).await;
+                }
+            )*
+        }
+    };
+}

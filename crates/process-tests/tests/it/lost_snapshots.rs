@@ -65,7 +65,7 @@ async fn starts(place: &Place, retaining: Retaining, entries: u64) -> bool {
     has_started
 }
 
-async fn again_and_again(place: Place) {
+async fn an_actor_that_lacks_a_snapshot_writes_nothing(place: Place) {
     let mut lives = [[0; 2]; 2];
     work(&place, Retaining { every: 5, keep: 1 }, 1..2).await;
     let columns = place.columns("snapshot").await.join(", ");
@@ -144,17 +144,6 @@ async fn again_and_again(place: Place) {
     );
 }
 
-#[actix::test]
-async fn on_sqlite_an_actor_that_lacks_a_snapshot_writes_nothing() {
-    again_and_again(Place::sqlite().await).await;
-}
-
-#[actix::test]
-async fn on_postgres_an_actor_that_lacks_a_snapshot_writes_nothing() {
-    again_and_again(Place::postgres().await).await;
-}
-
-#[actix::test]
-async fn on_mysql_an_actor_that_lacks_a_snapshot_writes_nothing() {
-    again_and_again(Place::mysql().await).await;
+on_every_database! {
+    an_actor_that_lacks_a_snapshot_writes_nothing,
 }

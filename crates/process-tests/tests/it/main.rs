@@ -3,6 +3,7 @@
 #![allow(clippy::print_stderr, reason = "the numbers are worth reading")]
 
 mod balancer;
+#[macro_use]
 mod database;
 mod fight;
 mod fighter;

@@ -154,7 +154,7 @@ fn ledger_of(id: usize) -> Ledger {
     Ledger::named(id.to_string())
 }
 
-async fn a_retry_elsewhere_gets_through_the_second_time(place: Place) {
+async fn a_retry_at_the_other_process_gets_through(place: Place) {
     let processes = [
         Process::start(&place, 1).await,
         Process::start(&place, 1).await,
@@ -180,7 +180,7 @@ async fn a_retry_elsewhere_gets_through_the_second_time(place: Place) {
     assert!(conflicts > 0, "no fight");
 }
 
-async fn readers_disturb_no_writer(place: Place) {
+async fn a_reader_in_one_process_never_disturbs_a_writer_in_the_other(place: Place) {
     let writer = Process::start(&place, 1).await;
     let reader = Process::start(&place, 0).await;
     for number in 1..=scaled(50, 2_000) {
@@ -205,7 +205,7 @@ async fn readers_disturb_no_writer(place: Place) {
     }
 }
 
-async fn questions_leave_nothing_behind(place: Place) {
+async fn questions_and_starts_write_nothing(place: Place) {
     let writer = Process::start(&place, IDS).await;
     for (id, ledger) in writer.ledgers.iter().enumerate() {
         let number = id as u64 + 1;
@@ -254,34 +254,18 @@ async fn questions_leave_nothing_behind(place: Place) {
     assert_ne!(place.tables().await, before, "a write is seen");
 }
 
-/// The same on every database.
-macro_rules! on_every_database {
-    ($($name:ident: $run:expr;)*) => {
-        on_every_database! { @sqlite sqlite $($name: $run;)* }
-        on_every_database! { @postgres postgres $($name: $run;)* }
-        on_every_database! { @mysql mysql $($name: $run;)* }
-    };
-    (@$database:ident $place:ident $($name:ident: $run:expr;)*) => {
-        mod $database {
-            use super::*;
-            $(
-                #[actix::test]
-                async fn $name() {
-                    ($run)(Place::$place().await).await;
-                }
-            )*
-        }
-    };
+async fn thirty_two_clients_that_send_again_on_a_conflict_all_get_through(place: Place) {
+    thirty_two_clients(place, Balancer::RoundRobin).await;
+}
+
+async fn clients_that_are_routed_by_id_meet_no_conflict(place: Place) {
+    thirty_two_clients(place, Balancer::Sticky).await;
 }
 
 on_every_database! {
-    thirty_two_clients_that_send_again_on_a_conflict_all_get_through: async |place| {
-        thirty_two_clients(place, Balancer::RoundRobin).await;
-    };
-    clients_that_are_routed_by_id_meet_no_conflict: async |place| {
-        thirty_two_clients(place, Balancer::Sticky).await;
-    };
-    a_retry_at_the_other_process_gets_through: a_retry_elsewhere_gets_through_the_second_time;
-    a_reader_in_one_process_never_disturbs_a_writer_in_the_other: readers_disturb_no_writer;
-    questions_and_starts_write_nothing: questions_leave_nothing_behind;
+    thirty_two_clients_that_send_again_on_a_conflict_all_get_through,
+    clients_that_are_routed_by_id_meet_no_conflict,
+    a_retry_at_the_other_process_gets_through,
+    a_reader_in_one_process_never_disturbs_a_writer_in_the_other,
+    questions_and_starts_write_nothing,
 }
