@@ -1,4 +1,4 @@
-//! The actor that several processes have at once, and what it knows about its own past.
+#![doc = include_str!("../README.md")]
 
 mod book;
 mod ledger;
