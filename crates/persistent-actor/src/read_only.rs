@@ -17,7 +17,9 @@ use crate::{Event, PersistentActor, RecoveryError};
 /// Gives the actor and the number of the last event in its state, or its revision; 0 if nothing was ever stored.
 ///
 /// # Errors
-/// [`RecoveryError`] as for a real recovery, [`RecoveryError::Overtaken`] among them: start over then; also if the environment is one of actors of the other kind.
+/// [`RecoveryError`] as for a real recovery, [`RecoveryError::Overtaken`] among them: start over then; also if the
+/// environment is one of actors of the other kind. [`RecoveryError::SnapshotNeeded`] also if the actor's retention deletes
+/// events, and no snapshot covers those that are deleted.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.
@@ -30,15 +32,15 @@ pub async fn replay_actor<A: PersistentActor>(
         None => RecoveryProcess::for_reader(environment, id, actor.recovery()),
         Some(hooks) => RecoveryProcess::of_state(environment, id, hooks.read, false),
     };
-    let mut last = 0;
+    let (mut last, mut snapshot, mut deleted_to) = (0, 0, 0);
     loop {
         match process.next().await? {
-            RecoveryStep::Begun(_) => {}
+            RecoveryStep::Begun(standing) => deleted_to = standing.deleted_to,
             RecoveryStep::Snapshot(offer) => {
                 let (sequence_nr, answer) = (offer.metadata.sequence_nr, offer.answer());
                 actor.on_snapshot(offer);
                 if answer.is_taken() {
-                    last = sequence_nr;
+                    (last, snapshot) = (sequence_nr, sequence_nr);
                 }
             }
             RecoveryStep::Events(events) => {
@@ -53,9 +55,33 @@ pub async fn replay_actor<A: PersistentActor>(
                 A::STORED_AS.give(&mut actor, state.as_ref());
                 last = revision;
             }
-            RecoveryStep::Completed(_) => return Ok((actor, last)),
+            RecoveryStep::Completed(_) => {
+                check_snapshot(&actor, snapshot, deleted_to)?;
+                return Ok((actor, last));
+            }
         }
     }
+}
+
+/// Fails where an actor that deletes only what a snapshot covers lacks events: its state never was.
+fn check_snapshot<A: PersistentActor>(
+    actor: &A,
+    snapshot: SequenceNr,
+    deleted_to: SequenceNr,
+) -> Result<(), RecoveryError> {
+    let lacks_events = deleted_to > snapshot && actor.recovery().needs_what_was_deleted();
+    if lacks_events
+        && actor
+            .retention()
+            .is_some_and(|retention| retention.delete_events)
+    {
+        return Err(RecoveryError::SnapshotNeeded {
+            persistence_id: actor.persistence_id(),
+            deleted_to,
+            source: None,
+        });
+    }
+    Ok(())
 }
 
 /// Folds the events of an id that are stored now and not deleted, in order; `fold` gets their numbers too.

@@ -116,6 +116,11 @@ impl Recovery {
         bounded && !self.only_last_event
     }
 
+    /// Whether the state is to be the sum of all events before its own, and not that of the last one, or none.
+    pub(crate) fn needs_what_was_deleted(&self) -> bool {
+        !self.only_last_event && self.replay_max > 0
+    }
+
     /// Which snapshots may be the start, with both bounds.
     fn snapshot_criteria(&self) -> SnapshotCriteria {
         if self.from_snapshot == SnapshotCriteria::NONE || self.only_last_event {

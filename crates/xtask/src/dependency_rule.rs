@@ -109,6 +109,7 @@ const RULES: [Rule; 12] = [
         crates: &[
             "actix-persistence",
             "cli",
+            "process-tests",
             "state-crash-tests",
             "bank-account",
             "blog-post",

@@ -21,7 +21,7 @@ struct LongTest {
     variable: (&'static str, &'static str),
 }
 
-const LONG_TESTS: [LongTest; 8] = [
+const LONG_TESTS: [LongTest; 11] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
@@ -63,6 +63,27 @@ const LONG_TESTS: [LongTest; 8] = [
         program: "it",
         filter: "fight::",
         variable: ("ACTIX_PERSISTENCE_TEST_ROUNDS", "10"),
+    },
+    LongTest {
+        name: "processes on one database that fight, come, go and are killed, and delete what their snapshots cover",
+        package: "actix-persistence-process-tests",
+        program: "it",
+        filter: "fight::",
+        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+    },
+    LongTest {
+        name: "two processes behind a load balancer that knows nothing of ids",
+        package: "actix-persistence-process-tests",
+        program: "it",
+        filter: "round_robin::",
+        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+    },
+    LongTest {
+        name: "snapshots that are removed or rolled back between two lives",
+        package: "actix-persistence-process-tests",
+        program: "it",
+        filter: "lost_snapshots::",
+        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
     },
     LongTest {
         name: "durable states whose process or database is killed",

@@ -131,6 +131,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                 Stage::ReadHead => {
                     let standing = self.read_head().await?;
                     self.stage = self.search(standing);
+                    return Ok(RecoveryStep::Begun(standing));
                 }
                 Stage::Snapshot { search, standing } => {
                     let standing = *standing;

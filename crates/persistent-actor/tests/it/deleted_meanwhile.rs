@@ -150,7 +150,7 @@ fn a_look_or_a_replay_from_which_events_are_deleted_fails_instead_of_passing_the
 }
 
 #[test]
-fn an_actor_that_deletes_what_snapshots_cover_refuses_to_recover_without_one() {
+fn an_actor_that_deletes_what_snapshots_cover_refuses_to_recover_or_to_be_looked_at_without_one() {
     // None is left, or one that is older than what was deleted.
     for kept in [0, 500] {
         run(move || async move {
@@ -159,6 +159,19 @@ fn an_actor_that_deletes_what_snapshots_cover_refuses_to_recover_without_one() {
             let mut younger = SnapshotCriteria::LATEST;
             younger.min_sequence_nr = kept + 1;
             delete_snapshots(&stored.storage, younger).await;
+            let looked = replay_actor(retaining(&log)(), stored.environment.clone()).await;
+            assert!(
+                matches!(
+                    &looked,
+                    Err(RecoveryError::SnapshotNeeded {
+                        deleted_to: 2_000,
+                        ..
+                    })
+                ),
+                "a look shows {:?}",
+                looked.map(|(tally, at)| (tally.sum, at))
+            );
+            log.take();
             let shared = log.clone();
             let tally = stored.start(move || Tally {
                 back_off: Some(BackOffSettings::default().max_restarts(0)),

@@ -220,3 +220,20 @@ fn questions_see_what_the_page_says() {
     ];
     assert_eq!(lines(program, folder.path(), &[]), expected);
 }
+
+/// docs/guide/several-processes.md
+#[test]
+fn a_command_that_another_process_refuses_is_sent_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_several_processes");
+    let expected = [
+        "both are empty: 0 0",
+        "stored here: 1",
+        "refused there: another writer took over, the write was not stored",
+        "sent again: 2",
+        "stale: 1",
+        "fresh: 2",
+        "a write finds out: 3",
+    ];
+    assert_eq!(lines(program, folder.path(), &["baskets.db"]), expected);
+}

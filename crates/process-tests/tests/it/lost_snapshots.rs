@@ -1,0 +1,149 @@
+//! Snapshots that are gone, or older than what was deleted, between two lives: the actor does not start, nothing is
+//! written, and with the snapshots back everything is there.
+
+use std::time::Duration;
+
+use actix_persistence::ReplayError;
+use actix_persistence::prelude::*;
+use actix_persistence_process_tests::{Enter, Ledger, Look, Retaining};
+
+use crate::database::Place;
+use crate::scale::scaled;
+
+/// What happens to the snapshots between two lives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Loss {
+    /// None is left.
+    Removed,
+    /// Those of before the last life are left.
+    RolledBack,
+}
+
+fn ledger(retaining: Retaining) -> Ledger {
+    Ledger::named("1").retaining(retaining)
+}
+
+/// A life in which so many entries are acknowledged.
+async fn work(place: &Place, retaining: Retaining, entries: std::ops::Range<u64>) {
+    let persistence = place.open().await;
+    let actor = persistence.start(move || ledger(retaining)).unwrap();
+    for number in entries {
+        let event = actor.send(Enter { client: 1, number }).await.unwrap();
+        assert_eq!(event.unwrap(), number);
+    }
+    drop(actor);
+    let report = persistence.stop(Duration::from_secs(60)).await;
+    assert!(report.is_complete(), "{report}");
+}
+
+/// A life in which nobody finds out more than there is; true if the actor has started.
+async fn starts(place: &Place, retaining: Retaining, entries: u64) -> bool {
+    let before = place.tables().await;
+    let persistence = place.open().await;
+    let replayed = persistence.replay(ledger(retaining)).await;
+    let actor = persistence.start(move || ledger(retaining)).unwrap();
+    let looked = actor.send(Look).await;
+    let has_started = match replayed {
+        Ok(replayed) => {
+            assert_eq!(replayed.sequence_nr, entries);
+            replayed.actor.book.check(entries).unwrap();
+            assert_eq!(looked.unwrap(), replayed.actor.book);
+            true
+        }
+        Err(ReplayError::Recovery(RecoveryError::SnapshotNeeded { deleted_to, .. })) => {
+            assert!(deleted_to > 0 && looked.is_err(), "{looked:?}");
+            let number = entries + 1;
+            let answer = actor.send(Enter { client: 1, number }).await;
+            assert!(answer.is_err(), "{answer:?} without its snapshot");
+            false
+        }
+        Err(error) => panic!("{error}"),
+    };
+    drop(actor);
+    persistence.stop(Duration::ZERO).await;
+    assert_eq!(place.tables().await, before, "something was written");
+    has_started
+}
+
+async fn an_actor_that_lacks_a_snapshot_writes_nothing(place: Place) {
+    let mut lives = [[0; 2]; 2];
+    work(&place, Retaining { every: 5, keep: 1 }, 1..2).await;
+    let columns = place.columns("snapshot").await.join(", ");
+    place
+        .execute(&format!(
+            "CREATE TABLE of_before AS SELECT {columns} FROM snapshot"
+        ))
+        .await;
+    place
+        .execute(&format!(
+            "CREATE TABLE of_now AS SELECT {columns} FROM snapshot"
+        ))
+        .await;
+    let mut entries = 1;
+    for life in 0..scaled(12, 400) {
+        let retaining = Retaining {
+            every: fastrand::u64(1..=8),
+            keep: fastrand::usize(1..=2),
+        };
+        place.execute("DELETE FROM of_before").await;
+        place
+            .execute(&format!(
+                "INSERT INTO of_before ({columns}) SELECT {columns} FROM snapshot"
+            ))
+            .await;
+        // The first two lives delete more than the snapshots of before cover.
+        let more = if life < 2 { 30 } else { fastrand::u64(0..30) };
+        work(&place, retaining, entries + 1..entries + more + 1).await;
+        entries += more;
+        place.execute("DELETE FROM of_now").await;
+        place
+            .execute(&format!(
+                "INSERT INTO of_now ({columns}) SELECT {columns} FROM snapshot"
+            ))
+            .await;
+
+        let loss = [Loss::Removed, Loss::RolledBack][life % 2];
+        place.execute("DELETE FROM snapshot").await;
+        if loss == Loss::RolledBack {
+            place
+                .execute(&format!(
+                    "INSERT INTO snapshot ({columns}) SELECT {columns} FROM of_before"
+                ))
+                .await;
+        }
+        let deleted = entries as i64 - place.number("SELECT COUNT(*) FROM event_journal").await;
+        let covered = place
+            .number("SELECT COALESCE(MAX(sequence_nr), 0) FROM snapshot")
+            .await;
+        let has_started = starts(&place, retaining, entries).await;
+        assert_eq!(
+            has_started,
+            covered >= deleted,
+            "{covered} of {deleted}, {retaining:?}"
+        );
+        lives[loss as usize][usize::from(has_started)] += 1;
+
+        place.execute("DELETE FROM snapshot").await;
+        place
+            .execute(&format!(
+                "INSERT INTO snapshot ({columns}) SELECT {columns} FROM of_now"
+            ))
+            .await;
+        assert!(
+            starts(&place, retaining, entries).await,
+            "its snapshots are back"
+        );
+    }
+    eprintln!(
+        "[refused, started] without snapshots {:?}, with old ones {:?}",
+        lives[0], lives[1]
+    );
+    assert!(
+        lives[0][0] > 0 && lives[1][0] > 0,
+        "nothing was ever needed: {lives:?}"
+    );
+}
+
+on_every_database! {
+    an_actor_that_lacks_a_snapshot_writes_nothing,
+}

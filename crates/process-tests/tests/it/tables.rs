@@ -1,0 +1,64 @@
+//! Every row of the journal and of the snapshot store, to see whether anything was written.
+
+use actix_persistence_test_servers::Database;
+
+use crate::database::Place;
+
+const TABLES: [(&str, &str); 3] = [
+    ("event_journal", "sequence_nr"),
+    ("journal_metadata", "persistence_id"),
+    ("snapshot", "sequence_nr"),
+];
+
+impl Place {
+    /// What changes with every write to these tables, also with one that leaves a row as it was where the database tells.
+    pub(crate) async fn tables(&self) -> Vec<String> {
+        let mut tables = Vec::new();
+        for (table, order) in TABLES {
+            let columns = self.columns(table).await;
+            let selected = match self {
+                Self::File(_) => columns
+                    .iter()
+                    .map(|column| format!("quote({column})"))
+                    .collect::<Vec<_>>()
+                    .join(" || ',' || "),
+                Self::Server {
+                    database: Database::MariaDb,
+                    ..
+                } => {
+                    let columns: Vec<_> = columns
+                        .iter()
+                        .map(|column| format!("COALESCE(HEX(`{column}`), '-')"))
+                        .collect();
+                    format!("CONCAT_WS(',', {})", columns.join(", "))
+                }
+                // An UPDATE makes a new version of its row, even if it changes nothing.
+                Self::Server { .. } => "t.xmin::text || t.ctid::text || t::text".to_owned(),
+            };
+            let sql =
+                format!("SELECT {selected} FROM {table} t ORDER BY t.persistence_id, t.{order}");
+            let rows = self.texts(&sql).await;
+            tables.extend(rows.into_iter().map(|row| format!("{table}: {row}")));
+        }
+        tables
+    }
+
+    /// The names of the columns that are not computed from others.
+    pub(crate) async fn columns(&self, table: &str) -> Vec<String> {
+        let sql = match self {
+            Self::File(_) => format!("SELECT name FROM pragma_table_info('{table}')"),
+            Self::Server {
+                database: Database::MariaDb,
+                ..
+            } => format!(
+                "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() \
+                 AND table_name = '{table}' AND generation_expression IS NULL ORDER BY ordinal_position"
+            ),
+            Self::Server { .. } => format!(
+                "SELECT column_name::text FROM information_schema.columns WHERE table_schema = 'public' \
+                 AND table_name = '{table}' AND is_generated = 'NEVER' ORDER BY ordinal_position"
+            ),
+        };
+        self.texts(&sql).await
+    }
+}
