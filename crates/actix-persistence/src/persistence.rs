@@ -85,16 +85,7 @@ impl Persistence {
     /// When dropped, what was opened is closed again.
     #[cfg(feature = "sqlite")]
     pub async fn sqlite(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        let url = crate::sqlite_url::of(path.as_ref())?;
-        let config =
-            ["journal", "snapshot-store", "state"]
-                .iter()
-                .fold(Config::new(), |config, store| {
-                    config
-                        .with(&format!("persistence.{store}.plugin"), "sqlite")
-                        .with(&format!("persistence.{store}.sqlite.url"), url.as_str())
-                });
-        Self::open(config).await
+        Self::builder().sqlite(path).open().await
     }
 
     /// Keeps events, snapshots and states in memory, for tests: they end with the last clone.
@@ -102,13 +93,7 @@ impl Persistence {
     /// # Errors
     /// [`OpenError::Threads`] if the system has no more threads.
     pub async fn memory() -> Result<Self, OpenError> {
-        let storage = actix_persistence_memory::MemoryStorage::new();
-        Self::builder()
-            .journal("memory", Arc::new(storage.journal()))
-            .snapshot_store("memory", Arc::new(storage.snapshot_store()))
-            .state_store("memory", Arc::new(storage.state_store()))
-            .open()
-            .await
+        Self::builder().memory().open().await
     }
 
     /// To register other plugins, or stores that the program makes itself.

@@ -55,7 +55,7 @@ pub use durable_state::DurableState;
 pub use event::Event;
 pub use load_snapshot::{LoadSnapshotError, LoadedSnapshot};
 pub use notifications::{Missed, Subscription};
-pub use persist::Persist;
+pub use persist::{ManyEvents, NoEvent, OneEvent, Persist};
 pub use persist_future::PersistFuture;
 pub use persistent_actor::PersistentActor;
 pub use published_events::{PublishedEvent, PublishedEvents};
