@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use actix::{Addr, ArbiterHandle};
 use actix_persistence_persistent_actor::{
-    BackOffSettings, DeadLetters, Environment, PersistentActor, PluginIds, PublishedEvents,
-    StartError, StashPolicy, start, start_in,
+    BackOffSettings, DeadLetters, Environment, LiveIds, PersistentActor, PluginIds,
+    PublishedEvents, StartError, StashPolicy, start, start_in,
 };
-use actix_persistence_storage_api::{StateStore, StorageError};
+use actix_persistence_storage_api::{PersistenceId, StateStore, StorageError};
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::Runtime;
 
@@ -127,6 +127,31 @@ impl Persistence {
         start(self.kept_by(factory), move |actor| {
             chooser.environment(PluginIds::of(actor))
         })
+    }
+
+    /// Waits until the actor that has this id now is gone, whichever store it is on; returns at once if there is none.
+    /// Then the id can be started again.
+    ///
+    /// It asks nobody to stop: send the actor a command that stops it, or drop its last address, and await this before
+    /// the next [`start`](Self::start), instead of trying until it is no longer
+    /// [`AlreadyRunning`](StartError::AlreadyRunning). The actor must be able to run meanwhile: on its own arbiter, await
+    /// this, do not block. An actor in back-off, or one that others hold an address of, goes on for as long as it likes.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn stopped(&self, persistence_id: &PersistenceId) {
+        let stores = self.0.stores.live_ids.iter();
+        let ends: Vec<_> = stores.map(|ids| ids.stopped(persistence_id)).collect();
+        for end in ends {
+            end.await;
+        }
+    }
+
+    /// The ids that have an actor in this process, on any store of this handle, in no particular order: those of actors
+    /// that recover, back off or stop too.
+    pub fn live_ids(&self) -> Vec<PersistenceId> {
+        let stores = self.0.stores.live_ids.iter();
+        stores.flat_map(LiveIds::ids).collect()
     }
 
     /// As [`start`](Self::start) on another arbiter, where the factory runs too.

@@ -17,6 +17,11 @@ use crate::{
 /// When a write or the recovery fails, or a handler panics, the actor is dropped without its
 /// [`stopping`](Actor::stopping) and [`stopped`](Actor::stopped) being called, and is built again from its factory
 /// after a delay. Its address stays valid and waiting commands are kept, see [`BackOffSettings`](crate::BackOffSettings).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a `PersistentActor` nor a `DurableState`",
+    label = "implement one of them for it",
+    note = "implement `PersistentActor` to persist events, or `DurableState` to persist the state as it is now; what is given to `start` is a closure that makes the actor: `start(|| MyActor::default())`"
+)]
 pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     /// What it persists.
     type Event: Event;
