@@ -52,7 +52,7 @@ mod bare;
 pub use context::PersistentContext;
 pub use dead_letters::{DeadLetter, DeadLetterCause, DeadLetters};
 pub use durable_state::DurableState;
-pub use event::Event;
+pub use event::{Event, EventMeta};
 pub use load_snapshot::{LoadSnapshotError, LoadedSnapshot};
 pub use notifications::{Missed, Subscription};
 pub use persist::{ManyEvents, NoEvent, OneEvent, Persist};

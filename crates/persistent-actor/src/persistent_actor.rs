@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 
 use crate::stored_as::StoredAs;
 use crate::{
-    BackOffSettings, Event, PersistError, PersistentContext, Recovery, RecoveryError,
+    BackOffSettings, Event, EventMeta, PersistError, PersistentContext, Recovery, RecoveryError,
     RejectionCause, Retention, Snapshot, SnapshotOffer, StashPolicy, StoreResponse, TakeOver,
 };
 
@@ -39,6 +39,16 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     ///
     /// Must not fail; a panic in replay makes the recovery fail.
     fn on_event(&mut self, event: &Self::Event);
+
+    /// Takes note of an event, and may know its number and time: what is called in place of
+    /// [`on_event`](Self::on_event), which it calls unless implemented otherwise.
+    ///
+    /// Number and time are the same live and in replay, so that state may be made of them; not so
+    /// [`replayed`](EventMeta::replayed).
+    fn on_event_at(&mut self, event: &Self::Event, meta: &EventMeta) {
+        let _ = meta;
+        self.on_event(event);
+    }
 
     /// Takes over the state of a snapshot, before any event is replayed.
     ///

@@ -162,11 +162,13 @@ impl Player {
 
     fn change(&self, change: Change, ctx: &mut PersistentContext<Self>) -> Persist<Self, NoEvent> {
         let handler = change.handler;
-        let completed = self.callback("completed", change.complete);
         if let What::Delete = change.what {
+            let completed = self.callback("completed", change.complete);
             return ctx.delete().on_complete(completed);
         }
-        ctx.persist(self.state(change.what))
+        let state = self.state(change.what);
+        let completed = self.callback("completed", change.complete);
+        ctx.persist(state)
             .then(move |player: &mut Self, state, ctx| {
                 let entry = format!("handler {} at {}", state.n, ctx.revision());
                 player.log.add(entry);
