@@ -52,8 +52,9 @@ impl Handler<Queue> for Notebook {
     fn handle(&mut self, queue: Queue, ctx: &mut Self::Context) -> Reply<Queue> {
         for _ in 0..queue.0 {
             ctx.persist_async(Noted::new())
-                .then(|notebook, _, ctx| assert!(ctx.last_sequence_nr() >= notebook.notes));
-            ctx.defer_async(|_, _| ());
+                .then(|notebook, _, ctx| assert!(ctx.last_sequence_nr() >= notebook.notes))
+                .detach();
+            ctx.defer_async(|_, _| ()).detach();
         }
         ctx.defer(|_, _| ()).reply(|notebook| Ok(notebook.notes))
     }

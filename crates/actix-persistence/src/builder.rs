@@ -30,6 +30,8 @@ pub struct Builder {
     plugins: Vec<Arc<dyn Plugin>>,
     made: MadeStores,
     made_ids: Vec<(&'static str, String)>,
+    #[cfg(feature = "sqlite")]
+    sqlite: Option<std::path::PathBuf>,
     /// What the config may name.
     code: NamedCode,
     back_off: Option<BackOffSettings>,
@@ -54,6 +56,8 @@ impl Builder {
             ],
             made: MadeStores::default(),
             made_ids: Vec::new(),
+            #[cfg(feature = "sqlite")]
+            sqlite: None,
             code: NamedCode::default(),
             back_off: None,
             stash_policy: None,
@@ -73,6 +77,22 @@ impl Builder {
         self.plugins.retain(|known| known.name() != plugin.name());
         self.plugins.push(Arc::new(plugin));
         self
+    }
+
+    /// Keeps events, snapshots and states in one SQLite file, as [`Persistence::sqlite`], under the plugin id `sqlite`. The
+    /// config may hold further settings in the sections of this id, and other stores; these are the defaults.
+    #[cfg(feature = "sqlite")]
+    pub fn sqlite(mut self, path: impl AsRef<std::path::Path>) -> Self {
+        self.sqlite = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Keeps events, snapshots and states in memory, as [`Persistence::memory`], under the plugin id `memory`.
+    pub fn memory(self) -> Self {
+        let storage = actix_persistence_memory::MemoryStorage::new();
+        self.journal("memory", Arc::new(storage.journal()))
+            .snapshot_store("memory", Arc::new(storage.snapshot_store()))
+            .state_store("memory", Arc::new(storage.state_store()))
     }
 
     /// Adds a journal that the program made itself, under this plugin id; the first one is the default unless the
@@ -207,7 +227,7 @@ impl Builder {
     /// # Errors
     /// [`OpenError::Config`] with every mistake of the config; also if a database knows no roles.
     pub fn schema(self, roles: Option<&Roles>) -> Result<Vec<StoreSchema>, OpenError> {
-        let mut builder = self.complete();
+        let mut builder = self.complete()?;
         builder.code.may_lack_extensions = true;
         let Resolution {
             settings,
@@ -243,7 +263,7 @@ impl Builder {
     }
 
     fn start(self) -> Result<Shared, OpenError> {
-        let builder = self.complete();
+        let builder = self.complete()?;
         let (settings, stores) = builder.make_stores()?;
 
         let runtime = new_runtime().map_err(OpenError::Threads)?;
@@ -264,7 +284,17 @@ impl Builder {
     }
 
     /// With what the program made and said in the config, too.
-    fn complete(mut self) -> Self {
+    fn complete(mut self) -> Result<Self, OpenError> {
+        #[cfg(feature = "sqlite")]
+        if let Some(path) = self.sqlite.take() {
+            let url = crate::sqlite_url::of(&path)?;
+            for store in ["journal", "snapshot-store", "state"] {
+                self.config = self
+                    .config
+                    .with(&format!("persistence.{store}.plugin"), "sqlite")
+                    .with(&format!("persistence.{store}.sqlite.url"), url.as_str());
+            }
+        }
         for (sort, plugin_id) in std::mem::take(&mut self.made_ids) {
             self.config = self.config.with_made_store(sort, &plugin_id);
         }
@@ -272,7 +302,7 @@ impl Builder {
             self.config = self.config.with(key, i64::from(number));
         }
         self.plugins.push(Arc::new(std::mem::take(&mut self.made)));
-        self
+        Ok(self)
     }
 
     fn resolve(&self) -> Resolution {

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use actix::{Addr, ArbiterHandle};
 use actix_persistence_persistent_actor::{
-    BackOffSettings, DeadLetters, Environment, PersistentActor, PluginIds, PublishedEvents,
-    StartError, StashPolicy, start, start_in,
+    BackOffSettings, DeadLetters, Environment, LiveIds, PersistentActor, PluginIds,
+    PublishedEvents, StartError, StashPolicy, start, start_in,
 };
-use actix_persistence_storage_api::{StateStore, StorageError};
+use actix_persistence_storage_api::{PersistenceId, StateStore, StorageError};
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::Runtime;
 
@@ -85,16 +85,7 @@ impl Persistence {
     /// When dropped, what was opened is closed again.
     #[cfg(feature = "sqlite")]
     pub async fn sqlite(path: impl AsRef<Path>) -> Result<Self, OpenError> {
-        let url = crate::sqlite_url::of(path.as_ref())?;
-        let config =
-            ["journal", "snapshot-store", "state"]
-                .iter()
-                .fold(Config::new(), |config, store| {
-                    config
-                        .with(&format!("persistence.{store}.plugin"), "sqlite")
-                        .with(&format!("persistence.{store}.sqlite.url"), url.as_str())
-                });
-        Self::open(config).await
+        Self::builder().sqlite(path).open().await
     }
 
     /// Keeps events, snapshots and states in memory, for tests: they end with the last clone.
@@ -102,13 +93,7 @@ impl Persistence {
     /// # Errors
     /// [`OpenError::Threads`] if the system has no more threads.
     pub async fn memory() -> Result<Self, OpenError> {
-        let storage = actix_persistence_memory::MemoryStorage::new();
-        Self::builder()
-            .journal("memory", Arc::new(storage.journal()))
-            .snapshot_store("memory", Arc::new(storage.snapshot_store()))
-            .state_store("memory", Arc::new(storage.state_store()))
-            .open()
-            .await
+        Self::builder().memory().open().await
     }
 
     /// To register other plugins, or stores that the program makes itself.
@@ -142,6 +127,31 @@ impl Persistence {
         start(self.kept_by(factory), move |actor| {
             chooser.environment(PluginIds::of(actor))
         })
+    }
+
+    /// Waits until the actor that has this id now is gone, whichever store it is on; returns at once if there is none.
+    /// Then the id can be started again.
+    ///
+    /// It asks nobody to stop: send the actor a command that stops it, or drop its last address, and await this before
+    /// the next [`start`](Self::start), instead of trying until it is no longer
+    /// [`AlreadyRunning`](StartError::AlreadyRunning). The actor must be able to run meanwhile: on its own arbiter, await
+    /// this, do not block. An actor in back-off, or one that others hold an address of, goes on for as long as it likes.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn stopped(&self, persistence_id: &PersistenceId) {
+        let stores = self.0.stores.live_ids.iter();
+        let ends: Vec<_> = stores.map(|ids| ids.stopped(persistence_id)).collect();
+        for end in ends {
+            end.await;
+        }
+    }
+
+    /// The ids that have an actor in this process, on any store of this handle, in no particular order: those of actors
+    /// that recover, back off or stop too.
+    pub fn live_ids(&self) -> Vec<PersistenceId> {
+        let stores = self.0.stores.live_ids.iter();
+        stores.flat_map(LiveIds::ids).collect()
     }
 
     /// As [`start`](Self::start) on another arbiter, where the factory runs too.

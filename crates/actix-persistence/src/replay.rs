@@ -43,10 +43,14 @@ impl Persistence {
     /// Brings the state of an actor back without starting it: from its snapshot and the events after it, or from its
     /// stored state, whose revision is the number then.
     ///
-    /// Only reads: no other actor of the same id is disturbed, here or in another process.
+    /// Only reads: no other actor of the same id is disturbed, here or in another process. It needs no actix system, and is
+    /// `Send` if the actor is, its events and its snapshots.
     ///
     /// # Errors
     /// [`ReplayError`] if the stream cannot be read or decoded.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with timers.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

@@ -52,8 +52,8 @@ use crate::environment::Environment;
 use crate::serializer::Manifest;
 use crate::stash::StashRef;
 use crate::{
-    EncodeError, Event, Persist, PersistError, PersistentActor, Recovery, RejectionCause, Reply,
-    ReplyTo, UserStash,
+    EncodeError, Event, ManyEvents, NoEvent, Persist, PersistError, PersistentActor, Recovery,
+    RejectionCause, Reply, ReplyTo, UserStash,
 };
 
 /// The context of a [`PersistentActor`] or a [`DurableState`](crate::DurableState): an actix context with a run loop of its own.
@@ -168,11 +168,14 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// #     fn on_state(&mut self, _: Option<&Post>) {}
     /// # }
     /// fn persist_two(ctx: &mut PersistentContext<Bare>) {
-    ///     ctx.persist_all([Post, Post]);
+    ///     ctx.persist_all([Post, Post]).detach();
     /// }
     /// # fn main() { let _ = persist_two as fn(&mut PersistentContext<Bare>); }
     /// ```
-    pub fn persist_all(&mut self, events: impl IntoIterator<Item = A::Event>) -> Persist<A> {
+    pub fn persist_all(
+        &mut self,
+        events: impl IntoIterator<Item = A::Event>,
+    ) -> Persist<A, ManyEvents> {
         const {
             assert!(
                 A::STORED_AS.is_events(),
@@ -192,7 +195,10 @@ impl<A: PersistentActor> PersistentContext<A> {
     }
 
     /// As [`persist_all`](Self::persist_all), but nothing waits for it, as for [`persist_async`](Self::persist_async).
-    pub fn persist_all_async(&mut self, events: impl IntoIterator<Item = A::Event>) -> Persist<A> {
+    pub fn persist_all_async(
+        &mut self,
+        events: impl IntoIterator<Item = A::Event>,
+    ) -> Persist<A, ManyEvents> {
         const {
             assert!(
                 A::STORED_AS.is_events(),
@@ -210,8 +216,8 @@ impl<A: PersistentActor> PersistentContext<A> {
     pub fn defer(
         &mut self,
         handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
-    ) -> Persist<A> {
-        self.push_events(Kind::Stashing, Vec::new())
+    ) -> Persist<A, NoEvent> {
+        self.push_events::<NoEvent>(Kind::Stashing, Vec::new())
             .on_complete(handler)
     }
 
@@ -219,22 +225,22 @@ impl<A: PersistentActor> PersistentContext<A> {
     pub fn defer_async(
         &mut self,
         handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
-    ) -> Persist<A> {
-        self.push_events(Kind::Async, Vec::new())
+    ) -> Persist<A, NoEvent> {
+        self.push_events::<NoEvent>(Kind::Async, Vec::new())
             .on_complete(handler)
     }
 
-    fn push_events(&mut self, kind: Kind, events: Vec<A::Event>) -> Persist<A> {
+    fn push_events<N: 'static>(&mut self, kind: Kind, events: Vec<A::Event>) -> Persist<A, N> {
         let encoded = self.encode(&events);
         self.push(kind, events.into(), encoded)
     }
 
-    fn push(
+    fn push<N: 'static>(
         &mut self,
         kind: Kind,
         events: PersistedEvents<A::Event>,
         encoded: Result<Encoded, RejectionCause>,
-    ) -> Persist<A> {
+    ) -> Persist<A, N> {
         let cause = self.cause();
         let attached = self
             .pending

@@ -75,6 +75,11 @@ use crate::{
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a `PersistentActor` nor a `DurableState`",
+    label = "implement one of them for it",
+    note = "implement `PersistentActor` to persist events, or `DurableState` to persist the state as it is now; what is given to `start` is a closure that makes the actor: `start(|| MyActor::default())`"
+)]
 pub trait DurableState: Actor<Context = PersistentContext<Self>> {
     /// What it stores.
     type State: State;

@@ -1,5 +1,6 @@
 //! What an actor persists.
 
+use actix_persistence_storage_api::{SequenceNr, Timestamp};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -40,4 +41,17 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     const VERSION: u32;
     /// How to encode; `None` leaves it to the journal's setting `serializer`. What was stored decides when reading.
     const SERIALIZER: Option<Serializer> = None;
+}
+
+/// What is known of an event besides itself; given to
+/// [`on_event_at`](crate::PersistentActor::on_event_at).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct EventMeta {
+    /// Its number, from 1.
+    pub sequence_nr: SequenceNr,
+    /// When it was sent to its journal, by the clock of the process that did.
+    pub timestamp: Timestamp,
+    /// Whether it comes from the store, at a recovery or a replay, and was not just persisted.
+    pub replayed: bool,
 }

@@ -145,6 +145,29 @@ impl LiveIds {
         self.lock().drain.is_some()
     }
 
+    /// Waits until the actor that has the id now is gone; a successor that is started meanwhile is not waited for.
+    /// Returns at once if the id is not live.
+    ///
+    /// When it is gone nothing of it runs any more, `stopped` included, and the id may be started or reserved.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub fn stopped(&self, persistence_id: &PersistenceId) -> impl Future<Output = ()> + use<> {
+        let live = self.lock();
+        let gone = live.live.get(persistence_id).map(|live| live.gone.clone());
+        async move {
+            if let Some(mut gone) = gone {
+                // The sender never sends: the only change is that it is dropped.
+                let _ = gone.changed().await;
+            }
+        }
+    }
+
+    /// The ids that are live, in no particular order; those of actors on their way out too.
+    pub fn ids(&self) -> Vec<PersistenceId> {
+        self.lock().live.keys().cloned().collect()
+    }
+
     /// How many ids are live.
     pub fn len(&self) -> usize {
         self.lock().live.len()
@@ -234,6 +257,24 @@ mod tests {
         assert!(ids.register(&PersistenceId::of("T", "2")).is_ok());
         drop(first);
         assert!(ids.register(&id()).is_ok());
+    }
+
+    #[test]
+    fn the_end_of_an_actor_is_awaited_and_that_of_its_successor_is_not() {
+        let ids = LiveIds::default();
+        assert!(ids.stopped(&id()).now_or_never().is_some(), "never live");
+        let first = ids.register(&id()).unwrap();
+        assert_eq!(ids.ids(), [id()]);
+        let mut stopped = Box::pin(ids.stopped(&id()));
+        assert!((&mut stopped).now_or_never().is_none());
+        first.stopping();
+        let second = ids.register(&id()).unwrap();
+        assert!((&mut stopped).now_or_never().is_none(), "on its way out");
+        drop(first);
+        assert!(stopped.now_or_never().is_some());
+        assert!(ids.stopped(&id()).now_or_never().is_none(), "the successor");
+        drop(second);
+        assert!(ids.ids().is_empty());
     }
 
     #[test]

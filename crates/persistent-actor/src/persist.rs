@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::IntoFuture;
+use std::marker::PhantomData;
 
 use actix::Message;
 
@@ -14,23 +15,85 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 
 /// Events on their way into the journal, or a deferred call among them.
 ///
-/// The call has taken effect; this value only adds what happens afterwards, and may be dropped. It is meant for the
-/// turn that made the call: what is attached after the events were handled does not run any more.
+/// The call has taken effect, but nothing is stored yet, and an answer that the handler returns by itself does not wait
+/// for it. So the compiler asks (`unused_must_use`) who waits: the asker, by [`reply`](Self::reply) and its like, to be
+/// returned from the handler; a future that awaits it; or, with [`detach`](Self::detach), nobody. Handlers are attached
+/// in the turn that made the call: what is attached after the events were handled does not run any more.
 ///
 /// It can be awaited, in a future that was spawned on the context: `ctx.persist(event).await` ends when the events are
 /// stored and handled, or with the [`PersistError`] that says that they were rejected. A future of the context ends
 /// with an actor that fails, and whoever waits for its answer finds the channel closed; [`reply`](Self::reply) tells
 /// more.
-pub struct Persist<A: PersistentActor> {
+///
+/// `N` is what it was made with, [`OneEvent`], [`ManyEvents`] or [`NoEvent`], and decides what [`then`](Self::then) takes.
+///
+/// An answer before anything is stored does not compile where the lint is denied, and warns elsewhere:
+///
+/// ```compile_fail
+/// #![deny(unused_must_use)]
+/// # use actix_persistence_persistent_actor::{PersistError, PersistentActor, PersistentContext};
+/// fn add<A: PersistentActor>(event: A::Event, ctx: &mut PersistentContext<A>) -> Result<(), PersistError> {
+///     ctx.persist(event);
+///     Ok(())
+/// }
+/// ```
+///
+/// With the word that nobody waits it compiles:
+///
+/// ```
+/// #![deny(unused_must_use)]
+/// # use actix_persistence_persistent_actor::{PersistError, PersistentActor, PersistentContext};
+/// fn add<A: PersistentActor>(event: A::Event, ctx: &mut PersistentContext<A>) -> Result<(), PersistError> {
+///     ctx.persist(event).detach();
+///     Ok(())
+/// }
+/// ```
+#[must_use = "this has not happened yet: return its `.reply(..)` from the handler, await it, or say with `.detach()` that nobody waits for it"]
+pub struct Persist<A: PersistentActor, N = OneEvent> {
     attached: AttachedRef<A>,
     cause: CauseRef,
+    made_with: PhantomData<N>,
 }
 
-impl<A: PersistentActor> Persist<A> {
-    pub(crate) fn new(attached: AttachedRef<A>, cause: CauseRef) -> Self {
-        Self { attached, cause }
-    }
+/// Of a [`Persist`] that was made with one event or state: [`then`](Persist::then) runs once.
+#[derive(Debug)]
+pub enum OneEvent {}
 
+/// Of a [`Persist`] that was made with any number of events: [`then`](Persist::then) runs for each.
+#[derive(Debug)]
+pub enum ManyEvents {}
+
+/// Of a [`Persist`] that has no event to handle: of a delete, a deferred call, or after
+/// [`on_complete`](Persist::on_complete). It has no `then`.
+///
+/// ```compile_fail,E0599
+/// # use actix_persistence_persistent_actor::{DurableState, PersistentContext};
+/// fn clear<A: DurableState>(ctx: &mut PersistentContext<A>) {
+///     ctx.delete().then(|_, _, _| println!("deleted")).detach();
+/// }
+/// ```
+#[derive(Debug)]
+pub enum NoEvent {}
+
+impl<A: PersistentActor> Persist<A, OneEvent> {
+    /// Runs `handler` once the event is stored and [`on_event`](PersistentActor::on_event) has taken note of it. It may
+    /// persist; such events are handled after all those before them. Of several handlers the first attached runs first.
+    ///
+    /// It runs at most once, so that what it was given, as the sender of a channel, may be used up in it.
+    pub fn then(
+        self,
+        handler: impl FnOnce(&mut A, &A::Event, &mut PersistentContext<A>) + 'static,
+    ) -> Self {
+        let mut handler = Some(handler);
+        self.add_handler(move |actor, event, ctx| {
+            if let Some(handler) = handler.take() {
+                handler(actor, event, ctx);
+            }
+        })
+    }
+}
+
+impl<A: PersistentActor> Persist<A, ManyEvents> {
     /// Runs `handler` for each event, in order, once it is stored and [`on_event`](PersistentActor::on_event) has
     /// taken note of it. Handlers may persist; such events are handled after all those before them. Of several handlers
     /// the first attached runs first.
@@ -38,18 +101,38 @@ impl<A: PersistentActor> Persist<A> {
         self,
         handler: impl FnMut(&mut A, &A::Event, &mut PersistentContext<A>) + 'static,
     ) -> Self {
-        self.attached.borrow_mut().add_handler(Box::new(handler));
-        self
+        self.add_handler(handler)
     }
+}
+
+impl<A: PersistentActor, N: 'static> Persist<A, N> {
+    pub(crate) fn new(attached: AttachedRef<A>, cause: CauseRef) -> Self {
+        Self {
+            attached,
+            cause,
+            made_with: PhantomData,
+        }
+    }
+
+    /// Says that nobody waits for it: it happens all the same, and the turn goes on at once.
+    ///
+    /// For events of timers, of other handlers and of commands that nobody asks, and before
+    /// [`Reply::by_handler`], where a handler answers. The name is that of a task that is detached from whoever spawned
+    /// it. A failure is told to [`on_persist_failure`](PersistentActor::on_persist_failure) or
+    /// [`on_persist_rejected`](PersistentActor::on_persist_rejected), and to no caller; of a command that is answered
+    /// by [`Reply::by_handler`], or by another call's reply, its asker.
+    pub fn detach(self) {}
 
     /// Runs `completion` once, after the last event was handled; also when there were no events, in the same order.
     /// Not run when the events were rejected or have failed.
+    ///
+    /// What is attached to what it returns comes after it, so that has no [`then`](Persist::then) any more.
     pub fn on_complete(
         self,
         completion: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
-    ) -> Self {
+    ) -> Persist<A, NoEvent> {
         self.add(OnComplete(completion));
-        self
+        Persist::new(self.attached, self.cause)
     }
 
     /// Answers the command with what `answer` gives, after the handlers; a failed persist answers with its
@@ -62,7 +145,22 @@ impl<A: PersistentActor> Persist<A> {
         M: Message,
         M::Result: FromPersistError,
     {
-        self.reply_with(answer, |error| Some(M::Result::from_persist_error(error)))
+        self.reply_with(move |actor, _| answer(actor))
+    }
+
+    /// As [`reply`](Self::reply), and `answer` sees the context: right after the last event of this call was handled,
+    /// so that [`last_sequence_nr`](PersistentContext::last_sequence_nr), or
+    /// [`revision`](PersistentContext::revision), is the number of that event, also among calls of `persist_async`.
+    /// It may persist.
+    pub fn reply_with<M>(
+        self,
+        answer: impl FnOnce(&mut A, &mut PersistentContext<A>) -> M::Result + 'static,
+    ) -> Reply<M>
+    where
+        M: Message,
+        M::Result: FromPersistError,
+    {
+        self.reply_later(answer, |error| Some(M::Result::from_persist_error(error)))
     }
 
     /// Answers the command with what `answer` gives, after the handlers; a failed persist closes the channel, so that
@@ -71,12 +169,12 @@ impl<A: PersistentActor> Persist<A> {
         self,
         answer: impl FnOnce(&mut A) -> M::Result + 'static,
     ) -> Reply<M> {
-        self.reply_with(answer, |_| None)
+        self.reply_later(move |actor, _| answer(actor), |_| None)
     }
 
-    fn reply_with<M: Message>(
+    fn reply_later<M: Message>(
         self,
-        answer: impl FnOnce(&mut A) -> M::Result + 'static,
+        answer: impl FnOnce(&mut A, &mut PersistentContext<A>) -> M::Result + 'static,
         failure: FailureAnswer<M::Result>,
     ) -> Reply<M> {
         Reply::later(Box::new(LaterReply {
@@ -86,6 +184,14 @@ impl<A: PersistentActor> Persist<A> {
         }))
     }
 
+    fn add_handler(
+        self,
+        handler: impl FnMut(&mut A, &A::Event, &mut PersistentContext<A>) + 'static,
+    ) -> Self {
+        self.attached.borrow_mut().add_handler(Box::new(handler));
+        self
+    }
+
     fn add(&self, completion: impl Completion<A> + 'static) {
         self.attached
             .borrow_mut()
@@ -93,7 +199,7 @@ impl<A: PersistentActor> Persist<A> {
     }
 }
 
-impl<A: PersistentActor> IntoFuture for Persist<A> {
+impl<A: PersistentActor, N: 'static> IntoFuture for Persist<A, N> {
     type Output = Result<(), PersistError>;
     type IntoFuture = PersistFuture;
 
@@ -110,7 +216,7 @@ impl<A: PersistentActor> IntoFuture for Persist<A> {
     }
 }
 
-impl<A: PersistentActor> fmt::Debug for Persist<A> {
+impl<A: PersistentActor, N> fmt::Debug for Persist<A, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Persist").finish_non_exhaustive()
     }
@@ -131,17 +237,18 @@ where
 }
 
 /// A reply that waits for the channel of its command.
-struct LaterReply<A: PersistentActor, R, F> {
-    persist: Persist<A>,
+struct LaterReply<A: PersistentActor, N, R, F> {
+    persist: Persist<A, N>,
     answer: F,
     failure: FailureAnswer<R>,
 }
 
-impl<A, R, F> AttachReply<R> for LaterReply<A, R, F>
+impl<A, N, R, F> AttachReply<R> for LaterReply<A, N, R, F>
 where
     A: PersistentActor,
+    N: 'static,
     R: 'static,
-    F: FnOnce(&mut A) -> R + 'static,
+    F: FnOnce(&mut A, &mut PersistentContext<A>) -> R + 'static,
 {
     fn attach(self: Box<Self>, sender: ReplySender<R>) {
         let cause = CauseRef::clone(&self.persist.cause);
@@ -163,11 +270,11 @@ impl<A, R, F> Completion<A> for WaitingReply<F>
 where
     A: PersistentActor,
     R: 'static,
-    F: FnOnce(&mut A) -> R,
+    F: FnOnce(&mut A, &mut PersistentContext<A>) -> R,
 {
-    fn stored(self: Box<Self>, actor: &mut A, _: &mut PersistentContext<A>) {
+    fn stored(self: Box<Self>, actor: &mut A, ctx: &mut PersistentContext<A>) {
         // The answer is computed even if nobody waits: it may have effects, and must not depend on the asker.
-        let answer = (self.answer)(actor);
+        let answer = (self.answer)(actor, ctx);
         let _ = self.cause.answer(answer);
     }
 

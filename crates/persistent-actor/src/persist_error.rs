@@ -94,6 +94,11 @@ impl PersistError {
 /// Implemented for `Result<T, E>` with `E: From<PersistError>`, open for others.
 ///
 /// [`Persist::reply`]: crate::Persist::reply
+#[diagnostic::on_unimplemented(
+    message = "the result `{Self}` of the command cannot tell that persisting failed",
+    label = "not a `FromPersistError`",
+    note = "let the command result in a `Result<T, E>` with `E: From<PersistError>`, as `Result<T, PersistError>`; or close the channel with `reply_or_close` or `by_handler_or_close`"
+)]
 pub trait FromPersistError {
     /// The answer that stands for the failure.
     fn from_persist_error(error: PersistError) -> Self;

@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 
 use crate::stored_as::StoredAs;
 use crate::{
-    BackOffSettings, Event, PersistError, PersistentContext, Recovery, RecoveryError,
+    BackOffSettings, Event, EventMeta, PersistError, PersistentContext, Recovery, RecoveryError,
     RejectionCause, Retention, Snapshot, SnapshotOffer, StashPolicy, StoreResponse, TakeOver,
 };
 
@@ -17,6 +17,11 @@ use crate::{
 /// When a write or the recovery fails, or a handler panics, the actor is dropped without its
 /// [`stopping`](Actor::stopping) and [`stopped`](Actor::stopped) being called, and is built again from its factory
 /// after a delay. Its address stays valid and waiting commands are kept, see [`BackOffSettings`](crate::BackOffSettings).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither a `PersistentActor` nor a `DurableState`",
+    label = "implement one of them for it",
+    note = "implement `PersistentActor` to persist events, or `DurableState` to persist the state as it is now; what is given to `start` is a closure that makes the actor: `start(|| MyActor::default())`"
+)]
 pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     /// What it persists.
     type Event: Event;
@@ -34,6 +39,16 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     ///
     /// Must not fail; a panic in replay makes the recovery fail.
     fn on_event(&mut self, event: &Self::Event);
+
+    /// Takes note of an event, and may know its number and time: what is called in place of
+    /// [`on_event`](Self::on_event), which it calls unless implemented otherwise.
+    ///
+    /// Number and time are the same live and in replay, so that state may be made of them; not so
+    /// [`replayed`](EventMeta::replayed).
+    fn on_event_at(&mut self, event: &Self::Event, meta: &EventMeta) {
+        let _ = meta;
+        self.on_event(event);
+    }
 
     /// Takes over the state of a snapshot, before any event is replayed.
     ///

@@ -46,7 +46,7 @@ pub async fn replay_actor<A: PersistentActor>(
             RecoveryStep::Events(events) => {
                 let mut slice = TimeSlice::begin();
                 for numbered in events {
-                    actor.on_event(&numbered.event);
+                    actor.on_event_at(&numbered.event, &numbered.meta());
                     last = numbered.sequence_nr;
                     slice.share().await;
                 }

@@ -1,8 +1,7 @@
 //! Whole states, stored to shorten recovery.
 
-use std::cell::RefCell;
 use std::fmt;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix_persistence_storage_api::SnapshotMetadata;
 use serde::de::DeserializeOwned;
@@ -44,9 +43,9 @@ pub struct SnapshotOffer<S> {
     answer: OfferAnswer,
 }
 
-/// What the actor makes of an offer, for those who made it.
+/// What the actor makes of an offer, for those who made it; `Send`, so that a replay may run on any thread.
 #[derive(Clone, Default)]
-pub(crate) struct OfferAnswer(Rc<RefCell<OfferState>>);
+pub(crate) struct OfferAnswer(Arc<Mutex<OfferState>>);
 
 #[derive(Default, PartialEq, Eq)]
 pub(crate) enum OfferState {
@@ -89,15 +88,20 @@ impl<S> SnapshotOffer<S> {
 
 impl OfferAnswer {
     pub(crate) fn is_taken(&self) -> bool {
-        *self.0.borrow() == OfferState::Taken
+        *self.lock() == OfferState::Taken
     }
 
     pub(crate) fn take(&self) -> OfferState {
-        self.0.take()
+        std::mem::take(&mut *self.lock())
     }
 
     fn set(&self, state: OfferState) {
-        *self.0.borrow_mut() = state;
+        *self.lock() = state;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OfferState> {
+        // Each change is a single step, so a panic elsewhere leaves nothing half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -26,7 +26,8 @@ pub enum StartError {
     ///
     /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed: there
     /// the two take the id from each other, and each conflict is told to the asker. Open a database once in a process.
-    /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too.
+    /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too; its end
+    /// can be awaited, with [`LiveIds::stopped`](crate::LiveIds::stopped) or `Persistence::stopped` of the facade.
     #[error("an actor with the persistence id {0:?} is already running")]
     AlreadyRunning(PersistenceId),
     /// What is stored of the id is being cleaned up; it can be started when that has ended.

@@ -85,21 +85,20 @@ impl Handler<Move> for Parcel {
 
     fn handle(&mut self, Move { to }: Move, ctx: &mut Self::Context) -> Self::Result {
         let moves = self.whereabouts.as_ref().map_or(0, |state| state.moves);
-        let persist = match to {
-            Some(place) => ctx.persist(Whereabouts {
-                place,
-                moves: moves + 1,
-            }),
-            None => ctx.delete(),
-        };
-        persist
-            .on_complete(|parcel, ctx| parcel.revision = ctx.revision())
-            .reply(|parcel| {
-                Ok(Moved {
-                    parcel: DurableState::persistence_id(parcel),
-                    revision: parcel.revision,
-                    place: parcel.whereabouts.as_ref().map(|state| state.place),
-                })
+        let answer = |parcel: &mut Self, ctx: &mut PersistentContext<Self>| {
+            parcel.revision = ctx.revision();
+            Ok(Moved {
+                parcel: DurableState::persistence_id(parcel),
+                revision: parcel.revision,
+                place: parcel.whereabouts.as_ref().map(|state| state.place),
             })
+        };
+        match to {
+            Some(place) => {
+                let moves = moves + 1;
+                ctx.persist(Whereabouts { place, moves }).reply_with(answer)
+            }
+            None => ctx.delete().reply_with(answer),
+        }
     }
 }

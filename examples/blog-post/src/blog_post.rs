@@ -86,8 +86,7 @@ impl Handler<Write> for BlogPost {
             text,
             is_published,
         };
-        let revision = ctx.revision() + 1;
-        ctx.persist(post).reply(move |_| Ok(revision))
+        ctx.persist(post).reply_with(|_, ctx| Ok(ctx.revision()))
     }
 }
 
@@ -110,8 +109,7 @@ impl Handler<Publish> for BlogPost {
             is_published: true,
             ..post.clone()
         };
-        let revision = ctx.revision() + 1;
-        ctx.persist(post).reply(move |_| Ok(revision))
+        ctx.persist(post).reply_with(|_, ctx| Ok(ctx.revision()))
     }
 }
 
@@ -127,7 +125,6 @@ impl Handler<Delete> for BlogPost {
         if self.post.is_none() {
             return Reply::now(Err(PostError::NoPost));
         }
-        let revision = ctx.revision() + 1;
-        ctx.delete().reply(move |_| Ok(revision))
+        ctx.delete().reply_with(|_, ctx| Ok(ctx.revision()))
     }
 }

@@ -27,15 +27,16 @@ impl Handler<Announce> for Note {
     type Result = Reply<Announce>;
 
     fn handle(&mut self, Announce(text): Announce, ctx: &mut Self::Context) -> Self::Result {
-        let revision = ctx.revision() + 1;
-        let persist = match text {
+        match text {
             Some(text) => {
                 let event = NoteEvent::Replaced { bytes: text.len() };
                 ctx.persist_with_event(Written(text.to_owned()), &event)
+                    .reply_with(|_, ctx| Ok(ctx.revision()))
             }
-            None => ctx.delete_with_event(&NoteEvent::Deleted),
-        };
-        persist.reply(move |_| Ok(revision))
+            None => ctx
+                .delete_with_event(&NoteEvent::Deleted)
+                .reply_with(|_, ctx| Ok(ctx.revision())),
+        }
     }
 }
 

@@ -162,3 +162,61 @@ async fn without_a_configured_journal_starting_says_so() {
         .to_string();
     assert!(error.contains("no default journal"), "{error}");
 }
+
+#[test]
+fn an_actor_that_may_cross_threads_is_replayed_on_any_thread() {
+    fn is_send(_: &impl Send) {}
+    actix::System::new().block_on(async {
+        let persistence = Persistence::builder().memory().open().await.unwrap();
+        let counter = persistence.start(|| Counter::named("1")).unwrap();
+        counter.send(Count(1)).await.unwrap().unwrap();
+        let replay = persistence.replay(Counter::named("1"));
+        is_send(&replay);
+        let threads = tokio::runtime::Builder::new_multi_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let replayed = threads.spawn({
+            let persistence = persistence.clone();
+            async move { persistence.replay(Counter::named("1")).await }
+        });
+        assert_eq!(replayed.await.unwrap().unwrap().actor.count, 1);
+        threads.shutdown_background();
+        assert_eq!(replay.await.unwrap().sequence_nr, 1);
+    });
+}
+
+#[actix::test]
+async fn a_builder_goes_on_after_it_was_told_the_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("bank.db");
+    for expected in [5, 10] {
+        let policy = StashPolicy::new(7, Overflow::Fail);
+        let builder = Persistence::builder().sqlite(&file).stash_policy(policy);
+        let persistence = builder.open().await.unwrap();
+        assert_eq!(persistence.stash_policy().capacity(), 7);
+        let counter = persistence.start(|| Counter::named("1")).unwrap();
+        assert_eq!(counter.send(Count(5)).await.unwrap().unwrap(), expected);
+        persistence.drained().await;
+    }
+}
+
+#[actix::test]
+async fn an_id_is_started_again_as_soon_as_the_end_of_its_actor_was_awaited() {
+    let persistence = Persistence::memory().await.unwrap();
+    let mut id = None;
+    for expected in 1..=50 {
+        let counter = persistence.start(|| Counter::named("1")).unwrap();
+        assert_eq!(counter.send(Count(1)).await.unwrap().unwrap(), expected);
+        let live = persistence.live_ids();
+        assert_eq!(live.len(), 1);
+        let id = id.insert(live[0].clone());
+        drop(counter);
+        assert!(matches!(
+            persistence.start(|| Counter::named("1")),
+            Err(StartError::AlreadyRunning(_))
+        ));
+        persistence.stopped(id).await;
+        assert!(persistence.live_ids().is_empty());
+    }
+}

@@ -6,16 +6,18 @@ use crate::context::encoded::Encoded;
 use crate::context::pending::Kind;
 use crate::context::persisted_events::PersistedEvents;
 use crate::serializer::Manifest;
-use crate::{DurableState, Event, HARD_PAYLOAD_LIMIT, Persist, PersistentContext, RejectionCause};
+use crate::{
+    DurableState, Event, HARD_PAYLOAD_LIMIT, NoEvent, Persist, PersistentContext, RejectionCause,
+};
 
 impl<A: DurableState> PersistentContext<A> {
     /// Deletes the stored state, then calls [`on_state`](DurableState::on_state) with `None`, then runs what is attached
-    /// to what this returns; not [`then`](Persist::then), which is for states.
+    /// to what this returns.
     ///
     /// Takes effect at the call, and commands wait until all of it has happened, as for [`persist`](Self::persist).
     /// The delete has a revision of its own, which the store keeps: the actor goes on, and a state that it persists
     /// afterwards has the one after that. What was deleted may be deleted again.
-    pub fn delete(&mut self) -> Persist<A> {
+    pub fn delete(&mut self) -> Persist<A, NoEvent> {
         self.push_delete(|_| Ok(None))
     }
 
@@ -40,14 +42,14 @@ impl<A: DurableState> PersistentContext<A> {
     }
 
     /// As [`delete`](Self::delete), with an event as for [`persist_with_event`](Self::persist_with_event), without tags.
-    pub fn delete_with_event<E: Event>(&mut self, event: &E) -> Persist<A> {
+    pub fn delete_with_event<E: Event>(&mut self, event: &E) -> Persist<A, NoEvent> {
         self.push_delete(|ctx| ctx.change_event(event).map(Some))
     }
 
     fn push_delete(
         &mut self,
         event: impl FnOnce(&Self) -> Result<Option<ChangeEvent>, RejectionCause>,
-    ) -> Persist<A> {
+    ) -> Persist<A, NoEvent> {
         let phase = self.check_phase();
         let encoded = phase.and_then(|()| event(self).map(|event| Encoded::Delete { event }));
         self.push(Kind::Stashing, PersistedEvents::Delete, encoded)

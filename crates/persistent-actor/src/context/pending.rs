@@ -48,7 +48,10 @@ enum State {
 /// What became of the events of one call.
 pub(crate) enum Fate {
     /// Stored, the first event with this number; with 0 it is the fate of a call that stores nothing.
-    Stored { first: SequenceNr },
+    Stored {
+        first: SequenceNr,
+        timestamp: Timestamp,
+    },
     /// Certainly not stored, the actor goes on.
     Rejected(RejectionCause),
     /// Not stored or unknown, the actor stops. `first` is the number it was sent with.
@@ -126,9 +129,13 @@ impl<A: PersistentActor> PendingQueue<A> {
         let attached = Attached::new();
         let (encoded, state) = match encoded {
             // Nothing to store, but its completion waits for its turn.
-            Ok(encoded) if encoded.is_empty() => {
-                (encoded, State::Settled(Fate::Stored { first: 0 }))
-            }
+            Ok(encoded) if encoded.is_empty() => (
+                encoded,
+                State::Settled(Fate::Stored {
+                    first: 0,
+                    timestamp: Timestamp::now(),
+                }),
+            ),
             Ok(encoded) => (encoded, State::Unsent),
             Err(cause) => (Encoded::NOTHING, State::Settled(Fate::Rejected(cause))),
         };
@@ -254,7 +261,7 @@ impl<A: PersistentActor> PendingQueue<A> {
                 (WriteOutcome::Stored, _) => {
                     highest = Some(first + invocation.encoded.len() as u64 - 1);
                     stored(&mut invocation.events, first, timestamp);
-                    Fate::Stored { first }
+                    Fate::Stored { first, timestamp }
                 }
                 (WriteOutcome::Rejected(cause), _) => {
                     rejected = true;
@@ -333,7 +340,7 @@ impl<A: PersistentActor> PendingQueue<A> {
             let error = match invocation.state {
                 State::Unsent => unsent.clone(),
                 State::Sent { .. } => in_flight(),
-                State::Settled(Fate::Stored { first }) => unanswered(first),
+                State::Settled(Fate::Stored { first, .. }) => unanswered(first),
                 State::Settled(Fate::Rejected(cause)) => PersistError::Rejected(cause),
                 State::Settled(Fate::Failed { error, .. }) => PersistError::from_failure(error),
             };

@@ -336,7 +336,7 @@ impl<A: PersistentActor> Incarnation<A> {
     fn replay(&mut self) -> Result<(), RecoveryError> {
         let mut slice = TimeSlice::begin();
         while let Some(numbered) = self.replaying.next() {
-            caught(|| self.actor.on_event(&numbered.event))
+            caught(|| self.actor.on_event_at(&numbered.event, &numbered.meta()))
                 .map_err(|message| self.recovery_panicked(message))?;
             self.ctx.last_sequence_nr = numbered.sequence_nr;
             if slice.is_used_up() {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use actix_persistence_journal_actor::{JournalHandle, ReplayFilterMode};
 use actix_persistence_storage_api::{
     EventRecord, Operation, PageLimit, PersistenceId, ReplayRange, SequenceNr, StorageError,
-    StorageErrorKind,
+    StorageErrorKind, Timestamp,
 };
 
 use crate::environment::Environment;
@@ -13,12 +13,23 @@ use crate::patience::{self, in_time};
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
 use crate::serializer::{Manifest, decode, shown};
 use crate::time_slice::TimeSlice;
-use crate::{Event, RecoveryError};
+use crate::{Event, EventMeta, RecoveryError};
 
-/// A decoded event with its number.
+/// A decoded event with its number and time.
 pub(crate) struct NumberedEvent<E> {
     pub(crate) sequence_nr: SequenceNr,
+    pub(crate) timestamp: Timestamp,
     pub(crate) event: E,
+}
+
+impl<E> NumberedEvent<E> {
+    pub(crate) fn meta(&self) -> EventMeta {
+        EventMeta {
+            sequence_nr: self.sequence_nr,
+            timestamp: self.timestamp,
+            replayed: true,
+        }
+    }
 }
 
 /// What is left of a replay from one number to another, both inclusive.
@@ -216,7 +227,11 @@ impl<E: Event> EventPages<E> {
                 manifest: shown(&record.payload.manifest),
                 source,
             })?;
-        Ok(NumberedEvent { sequence_nr, event })
+        Ok(NumberedEvent {
+            sequence_nr,
+            timestamp: record.timestamp,
+            event,
+        })
     }
 
     /// An event that contradicts one already given is the last resort: the filter sees those within its window.

@@ -39,7 +39,7 @@ impl Actor for Busy {
 
     fn stopping(&mut self, ctx: &mut Self::Context) -> Running {
         if !std::mem::replace(&mut self.said_goodbye, true) {
-            ctx.persist(added(1_000));
+            ctx.persist(added(1_000)).detach();
         }
         Running::Stop
     }

@@ -194,7 +194,7 @@ async fn busy(overflow: Overflow) -> (World, Arc<ScriptedJournal>, actix::Addr<T
     });
     let tally = world.start(Tally::factory("1", &Log::default())).unwrap();
     let persisting = Run::new(|_, ctx| {
-        persist(ctx, 1);
+        persist(ctx, 1).detach();
     });
     tally.send(persisting).await.unwrap();
     (world, journal, tally)

@@ -185,7 +185,9 @@ fn snapshots_are_answered_and_spawned_futures_end_before_the_actor_stops() {
             ctx.spawn(ActorFutureExt::<Tally>::map(
                 slow,
                 |(), _, ctx: &mut PersistentContext<Tally>| {
-                    persist(ctx, 7).then(|tally, _, _| tally.log.add("handler 7"));
+                    persist(ctx, 7)
+                        .then(|tally, _, _| tally.log.add("handler 7"))
+                        .detach();
                 },
             ));
         });

@@ -159,7 +159,7 @@ fn a_panicking_handler_ends_the_incarnation_and_nothing_it_persisted_in_that_tur
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         tally.send(Add(1)).await.unwrap().unwrap();
         let panicking = tally.send(Run::new(|_, ctx| {
-            persist(ctx, 50);
+            persist(ctx, 50).detach();
             panic!("in a handler");
         }));
         let waiting = tally.send(Add(2));
@@ -180,7 +180,7 @@ fn an_actor_that_panics_while_a_write_is_in_flight_recovers_with_its_event() {
             tokio::task::yield_now().await;
         }
         let panicking = tally.send(Run::new(|_, ctx| {
-            ctx.persist_async(added(50));
+            ctx.persist_async(added(50)).detach();
             panic!("while a write is in flight");
         }));
         assert!(panicking.await.is_err());
@@ -418,9 +418,11 @@ fn a_panic_while_what_the_actor_left_behind_is_dropped_leaves_the_address_alive(
             let turn = Run::new(move |_, ctx| {
                 for call in 0..2 {
                     let brittle = (call == place % 2).then(|| Brittle);
-                    persist(ctx, 1).then(move |_, _, _| {
-                        let _ = &brittle;
-                    });
+                    persist(ctx, 1)
+                        .then(move |_, _, _| {
+                            let _ = &brittle;
+                        })
+                        .detach();
                 }
             });
             if place < 2 {

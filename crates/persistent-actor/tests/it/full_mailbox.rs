@@ -21,7 +21,9 @@ fn a_full_mailbox_loses_no_reply_of_a_store() {
             .send(Run::new(|tally, ctx| {
                 ctx.save_snapshot(&Sum(tally.sum));
                 ctx.delete_messages(0);
-                persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+                persist(ctx, 1)
+                    .then(|tally, _, _| tally.log.add("handler"))
+                    .detach();
             }))
             .await
             .unwrap();

@@ -53,7 +53,9 @@ fn stop_takes_effect_when_everything_persisted_is_handled_and_drops_what_waits()
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let turn = tally.send(Run::new(|tally, ctx| {
-            persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+            persist(ctx, 1)
+                .then(|tally, _, _| tally.log.add("handler"))
+                .detach();
             stop(tally, ctx);
         }));
         let late = tally.send(Get);
@@ -73,7 +75,9 @@ fn terminate_ends_after_the_present_turn_and_no_handler_runs() {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let turn = Run::new(|_, ctx| {
-            persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+            persist(ctx, 1)
+                .then(|tally, _, _| tally.log.add("handler"))
+                .detach();
             ctx.terminate();
         });
         tally.send(turn).await.unwrap();

@@ -69,7 +69,7 @@ fn commands_are_not_held_back_while_a_snapshot_is_loaded() {
         let command = Run::new(|tally, ctx| {
             let loading = ctx.load_snapshot(SnapshotCriteria::LATEST);
             // The context is free: it persists while the future is there.
-            persist(ctx, 4);
+            persist(ctx, 4).detach();
             let log = tally.log.clone();
             ctx.spawn(actix::fut::wrap_future(async move {
                 let loaded = loading.await.unwrap().unwrap();

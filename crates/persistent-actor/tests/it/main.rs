@@ -9,6 +9,7 @@ mod deleting_messages;
 mod draining;
 mod draining_recoveries;
 mod durable_state;
+mod event_meta;
 mod every_call;
 mod failures;
 mod fates;

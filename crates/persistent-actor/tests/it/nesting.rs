@@ -22,11 +22,14 @@ fn inner_handlers_run_after_all_outer_ones_whichever_of_them_are_async() {
             tally
                 .send(Run::new(move |_, ctx| {
                     for n in [1, 2] {
-                        call(ctx, outer, n).then(move |tally, _, ctx| {
-                            tally.log.add(format!("outer-{n}"));
-                            call(ctx, inner, 10 * n)
-                                .then(move |tally, _, _| tally.log.add(format!("inner-{n}")));
-                        });
+                        call(ctx, outer, n)
+                            .then(move |tally, _, ctx| {
+                                tally.log.add(format!("outer-{n}"));
+                                call(ctx, inner, 10 * n)
+                                    .then(move |tally, _, _| tally.log.add(format!("inner-{n}")))
+                                    .detach();
+                            })
+                            .detach();
                     }
                 }))
                 .await
@@ -45,11 +48,13 @@ fn inner_handlers_run_after_all_outer_ones_whichever_of_them_are_async() {
 
 /// Persists the number, and in its handler the next smaller one, down to 1.
 fn descend(ctx: &mut PersistentContext<Tally>, is_async: bool, n: i64) {
-    call(ctx, is_async, n).then(move |_, _, ctx| {
-        if n > 1 {
-            descend(ctx, is_async, n - 1);
-        }
-    });
+    call(ctx, is_async, n)
+        .then(move |_, _, ctx| {
+            if n > 1 {
+                descend(ctx, is_async, n - 1);
+            }
+        })
+        .detach();
 }
 
 #[test]
@@ -82,7 +87,9 @@ fn what_a_handler_persists_is_sent_at_once_and_what_accumulates_meanwhile_goes_t
         tally
             .send(Run::new(|_, ctx| {
                 for n in 1..=4 {
-                    persist(ctx, n).then(move |_, _, ctx| drop(persist(ctx, 10 * n)));
+                    persist(ctx, n)
+                        .then(move |_, _, ctx| drop(persist(ctx, 10 * n)))
+                        .detach();
                 }
             }))
             .await

@@ -21,11 +21,15 @@ impl Handler<AddNested> for Tally {
         ctx: &mut Self::Context,
     ) -> Reply<AddNested> {
         let to = ctx.reply_to::<AddNested>();
-        persist(ctx, first).on_complete(move |_, ctx| {
-            persist(ctx, second).on_complete(move |tally, _| {
-                let _ = to.send(Ok(tally.sum));
-            });
-        });
+        persist(ctx, first)
+            .on_complete(move |_, ctx| {
+                persist(ctx, second)
+                    .on_complete(move |tally, _| {
+                        let _ = to.send(Ok(tally.sum));
+                    })
+                    .detach();
+            })
+            .detach();
         Reply::by_handler()
     }
 }

@@ -10,7 +10,7 @@ use actix::{Arbiter, AsyncContext, System};
 use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    Environment, Persist, PersistentContext, start, start_in,
+    Environment, NoEvent, Persist, PersistentContext, start, start_in,
 };
 use actix_persistence_storage_api::Journal;
 use actix_persistence_store_actor::StoreThread;
@@ -22,7 +22,8 @@ use crate::world::{World, run};
 /// Persists without holding anything back, and writes the handler down.
 fn persist_async(ctx: &mut PersistentContext<Tally>, n: i64) {
     ctx.persist_async(added(n))
-        .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)));
+        .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
+        .detach();
 }
 
 fn note(entry: &'static str) -> Run {
@@ -86,10 +87,13 @@ fn a_persist_inside_a_persist_async_handler_holds_back_commands_at_once_and_not_
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         tally
             .send(Run::new(|_, ctx| {
-                ctx.persist_async(added(1)).then(|_, _, ctx| {
-                    persist(ctx, 2)
-                        .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)));
-                });
+                ctx.persist_async(added(1))
+                    .then(|_, _, ctx| {
+                        persist(ctx, 2)
+                            .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
+                            .detach();
+                    })
+                    .detach();
             }))
             .await
             .unwrap();
@@ -121,7 +125,9 @@ fn async_handlers_that_remain_do_not_hold_back_commands() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         tally
             .send(Run::new(|_, ctx| {
-                persist(ctx, 1).then(|_, _, ctx| persist_async(ctx, 2));
+                persist(ctx, 1)
+                    .then(|_, _, ctx| persist_async(ctx, 2))
+                    .detach();
             }))
             .await
             .unwrap();
@@ -143,9 +149,10 @@ fn deferred_calls_run_in_their_place_among_the_handlers_and_store_nothing() {
         tally
             .send(Run::new(|_, ctx| {
                 persist_async(ctx, 1);
-                ctx.defer_async(|tally, _| tally.log.add("deferred 1"));
+                ctx.defer_async(|tally, _| tally.log.add("deferred 1"))
+                    .detach();
                 persist_async(ctx, 2);
-                ctx.defer(|tally, _| tally.log.add("deferred 2"));
+                ctx.defer(|tally, _| tally.log.add("deferred 2")).detach();
             }))
             .await
             .unwrap();
@@ -170,12 +177,13 @@ fn a_deferred_call_with_nothing_before_it_runs_after_its_turn_and_asks_no_journa
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         tally.do_send(Run::new(|tally, ctx| {
-            ctx.defer(|tally, _| tally.log.add("deferred"));
+            ctx.defer(|tally, _| tally.log.add("deferred")).detach();
             tally.log.add("turn");
         }));
         tally.send(note("command")).await.unwrap();
         tally.do_send(Run::new(|tally, ctx| {
-            ctx.defer_async(|tally, _| tally.log.add("deferred"));
+            ctx.defer_async(|tally, _| tally.log.add("deferred"))
+                .detach();
             tally.log.add("turn");
         }));
         tally.send(note("command")).await.unwrap();
@@ -193,14 +201,15 @@ fn defer_holds_back_commands_and_defer_async_does_not() {
         tally
             .send(Run::new(|_, ctx| {
                 persist_async(ctx, 1);
-                ctx.defer_async(|tally, _| tally.log.add("deferred async"));
+                ctx.defer_async(|tally, _| tally.log.add("deferred async"))
+                    .detach();
             }))
             .await
             .unwrap();
         tally.send(note("command 1")).await.unwrap();
         tally
             .send(Run::new(|_, ctx| {
-                ctx.defer(|tally, _| tally.log.add("deferred"));
+                ctx.defer(|tally, _| tally.log.add("deferred")).detach();
             }))
             .await
             .unwrap();
@@ -226,8 +235,8 @@ fn a_deferred_call_does_not_run_behind_a_failed_persist_but_behind_a_rejected_on
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let both = || {
             Run::new(|_, ctx| {
-                persist(ctx, 1);
-                ctx.defer(|tally, _| tally.log.add("deferred"));
+                persist(ctx, 1).detach();
+                ctx.defer(|tally, _| tally.log.add("deferred")).detach();
             })
         };
         journal.next(Next::RejectWritesOf(1));
@@ -250,9 +259,11 @@ fn persist_all_async_is_one_atomic_write_that_holds_back_nothing() {
             .send(Run::new(|_, ctx| {
                 ctx.persist_all_async([added(1), added(2)])
                     .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
-                    .on_complete(|tally, _| tally.log.add("completed"));
+                    .on_complete(|tally, _| tally.log.add("completed"))
+                    .detach();
                 ctx.persist_all_async([])
-                    .on_complete(|tally, _| tally.log.add("empty completed"));
+                    .on_complete(|tally, _| tally.log.add("empty completed"))
+                    .detach();
             }))
             .await
             .unwrap();
@@ -283,8 +294,9 @@ fn a_completion_runs_after_the_last_handler_and_before_the_answer_and_may_persis
                 ctx.persist_all([added(1), added(2)])
                     .on_complete(|tally, ctx| {
                         tally.log.add("completed");
-                        persist(ctx, 3);
-                    });
+                        persist(ctx, 3).detach();
+                    })
+                    .detach();
             }))
             .await
             .unwrap();
@@ -302,7 +314,9 @@ fn a_completion_does_not_run_when_the_events_are_rejected() {
         journal.next(Next::RejectWritesOf(1));
         tally
             .send(Run::new(|_, ctx| {
-                persist(ctx, 1).on_complete(|tally, _| tally.log.add("completed"));
+                persist(ctx, 1)
+                    .on_complete(|tally, _| tally.log.add("completed"))
+                    .detach();
             }))
             .await
             .unwrap();
@@ -363,9 +377,11 @@ fn what_a_handler_persists_is_not_sent_behind_a_write_that_fails_meanwhile() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let outer = Run::new(|_, ctx| {
             for n in [1, 2] {
-                persist(ctx, n).then(move |_, _, ctx| {
-                    persist(ctx, 10 * n);
-                });
+                persist(ctx, n)
+                    .then(move |_, _, ctx| {
+                        persist(ctx, 10 * n).detach();
+                    })
+                    .detach();
             }
         });
         tally.do_send(outer);
@@ -435,11 +451,11 @@ fn numbers_are_given_in_the_order_of_the_calls_over_both_kinds() {
                                 .add(format!("{} is {}", event.n, ctx.last_sequence_nr()));
                         };
                     if n % 2 == 0 {
-                        ctx.persist_async(added(n)).then(number);
+                        ctx.persist_async(added(n)).then(number).detach();
                     } else {
-                        ctx.persist(added(n)).then(number);
+                        ctx.persist(added(n)).then(number).detach();
                     }
-                    ctx.defer_async(|_, _| ());
+                    ctx.defer_async(|_, _| ()).detach();
                 }
             }))
             .await
@@ -471,7 +487,7 @@ fn a_persist_can_be_awaited_in_a_spawned_future() {
                     |result, tally: &mut Tally, ctx: &mut PersistentContext<Tally>| {
                         tally.log.add(format!("awaited {result:?}"));
                         if result.is_ok() {
-                            persist(ctx, 2);
+                            persist(ctx, 2).detach();
                         }
                     },
                 );
@@ -548,7 +564,7 @@ fn what_is_awaited_first_when_all_is_handled_is_answered_too() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let (sender, receiver) = tokio::sync::oneshot::channel();
         let turn = Run::new(|_, ctx| {
-            let kept = Rc::new(RefCell::new(None::<Persist<Tally>>));
+            let kept = Rc::new(RefCell::new(None::<Persist<Tally, NoEvent>>));
             let persisted = Rc::clone(&kept);
             *kept.borrow_mut() = Some(ctx.persist(added(1)).on_complete(move |_, _| {
                 let persisted = persisted.take().unwrap().into_future();
@@ -594,7 +610,7 @@ fn a_queue_longer_than_a_turn_lets_others_of_the_arbiter_run() {
         tally
             .send(Run::new(|_, ctx| {
                 for n in 0..10_000 {
-                    ctx.persist_async(added(n));
+                    ctx.persist_async(added(n)).detach();
                 }
             }))
             .await
@@ -639,15 +655,16 @@ fn a_backlog_beyond_what_the_journal_takes_at_once_goes_in_several_writes_in_ord
         tally
             .send(Run::new(|_, ctx| {
                 for n in 0..25 {
-                    ctx.persist_async(added(n));
+                    ctx.persist_async(added(n)).detach();
                 }
                 // More than fits: alone. Then large ones, by their bytes.
-                ctx.persist_all_async((25..40).map(added));
+                ctx.persist_all_async((25..40).map(added)).detach();
                 for n in 40..43 {
                     ctx.persist_async(Added {
                         n,
                         ballast: "x".repeat(900),
-                    });
+                    })
+                    .detach();
                 }
             }))
             .await
@@ -687,13 +704,15 @@ fn the_next_write_is_sent_before_the_handlers_of_the_last_one_run() {
         let tally = start(Tally::factory("1", &log), |_| Ok(environment)).unwrap();
         let watched = journal.clone();
         let first = Run::new(move |_, ctx| {
-            ctx.persist_async(added(1)).then(move |tally, _, _| {
-                let deadline = std::time::Instant::now() + Duration::from_secs(30);
-                while watched.calls().len() < 2 && std::time::Instant::now() < deadline {
-                    std::thread::yield_now();
-                }
-                tally.log.add(format!("{} writes", watched.calls().len()));
-            });
+            ctx.persist_async(added(1))
+                .then(move |tally, _, _| {
+                    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+                    while watched.calls().len() < 2 && std::time::Instant::now() < deadline {
+                        std::thread::yield_now();
+                    }
+                    tally.log.add(format!("{} writes", watched.calls().len()));
+                })
+                .detach();
         });
         tally.send(first).await.unwrap();
         let second = Run::new(|_, ctx| persist_async(ctx, 2));

@@ -77,11 +77,14 @@ fn nested_persists_are_handled_after_the_outer_ones_and_before_the_next_command(
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let outer = tally.send(Run::new(|_, ctx| {
             for n in [1, 2] {
-                persist(ctx, n).then(move |tally, _, ctx| {
-                    tally.log.add(format!("outer-{n}"));
-                    persist(ctx, 10 * n)
-                        .then(move |tally, _, _| tally.log.add(format!("inner-{n}")));
-                });
+                persist(ctx, n)
+                    .then(move |tally, _, ctx| {
+                        tally.log.add(format!("outer-{n}"));
+                        persist(ctx, 10 * n)
+                            .then(move |tally, _, _| tally.log.add(format!("inner-{n}")))
+                            .detach();
+                    })
+                    .detach();
             }
         }));
         let next = tally.send(Add(100));
@@ -117,7 +120,8 @@ fn several_handlers_of_one_call_all_run_for_each_event_in_the_order_they_were_at
                     .then(|tally, event, _| tally.log.add(format!("first {}", event.n)))
                     .then(|tally, event, _| tally.log.add(format!("second {}", event.n)))
                     .on_complete(|tally, _| tally.log.add("third"))
-                    .on_complete(|tally, _| tally.log.add("fourth"));
+                    .on_complete(|tally, _| tally.log.add("fourth"))
+                    .detach();
             }))
             .await
             .unwrap();
@@ -136,10 +140,10 @@ fn everything_persisted_in_one_turn_is_one_write() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         tally
             .send(Run::new(|_, ctx| {
-                persist(ctx, 1);
-                ctx.persist_all([]);
-                persist(ctx, 2);
-                persist(ctx, 3);
+                persist(ctx, 1).detach();
+                ctx.persist_all([]).detach();
+                persist(ctx, 2).detach();
+                persist(ctx, 3).detach();
             }))
             .await
             .unwrap();
@@ -237,9 +241,9 @@ fn a_rejection_by_the_journal_leaves_no_gap_and_what_follows_is_sent_again() {
                 };
                 ns.iter().map(event).collect()
             };
-            ctx.persist_all(events(&[1]));
-            ctx.persist_all(events(&[20, 30]));
-            ctx.persist_all(events(&[4]));
+            ctx.persist_all(events(&[1])).detach();
+            ctx.persist_all(events(&[20, 30])).detach();
+            ctx.persist_all(events(&[4])).detach();
         }));
         turn.await.unwrap();
         assert_eq!(tally.send(Get).await.unwrap(), 5);
@@ -271,16 +275,18 @@ fn everything_persisted_or_deferred_before_the_recovery_has_completed_is_rejecte
     impl Actor for Hasty {
         type Context = PersistentContext<Self>;
         fn started(&mut self, ctx: &mut Self::Context) {
-            ctx.persist(added(1));
-            ctx.persist_all([added(2), added(3)]);
-            ctx.persist_async(added(4));
+            ctx.persist(added(1)).detach();
+            ctx.persist_all([added(2), added(3)]).detach();
+            ctx.persist_async(added(4)).detach();
             ctx.persist_all_async([added(5)])
-                .then(|hasty, _, _| hasty.0.add("handler"));
-            ctx.defer(|hasty, _| hasty.0.add("deferred"));
+                .then(|hasty, _, _| hasty.0.add("handler"))
+                .detach();
+            ctx.defer(|hasty, _| hasty.0.add("deferred")).detach();
             ctx.defer_async(|hasty, ctx| {
                 hasty.0.add("deferred async");
                 actix::ActorContext::stop(ctx);
-            });
+            })
+            .detach();
         }
     }
     impl PersistentActor for Hasty {
@@ -338,7 +344,9 @@ fn timers_and_spawned_futures_do_not_run_between_a_command_and_its_handlers() {
                     tally.log.add("future");
                 },
             ));
-            persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+            persist(ctx, 1)
+                .then(|tally, _, _| tally.log.add("handler"))
+                .detach();
         }));
         turn.await.unwrap();
         tokio::time::sleep(Duration::from_secs(5)).await;
@@ -359,7 +367,9 @@ fn a_timer_persists_as_a_command_does() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let turn = Run::new(|_, ctx| {
             ctx.run_later(Duration::from_secs(1), |_, ctx| {
-                persist(ctx, 3).then(|tally, _, _| tally.log.add("handler"));
+                persist(ctx, 3)
+                    .then(|tally, _, _| tally.log.add("handler"))
+                    .detach();
             });
         });
         tally.send(turn).await.unwrap();

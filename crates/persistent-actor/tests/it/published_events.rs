@@ -32,9 +32,11 @@ fn an_event_is_published_once_stored_and_before_its_handler_runs() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let (mut events, mut seen) = (subscribe(&world), subscribe(&world));
         let persisting = Run::new(move |_, ctx| {
-            persist(ctx, 5).then(move |tally, _, _| {
-                tally.log.add(format!("{:?}", read(&mut seen)));
-            });
+            persist(ctx, 5)
+                .then(move |tally, _, _| {
+                    tally.log.add(format!("{:?}", read(&mut seen)));
+                })
+                .detach();
         });
         tally.send(persisting).await.unwrap();
         while journal.calls().is_empty() {
@@ -67,10 +69,12 @@ fn events_are_published_in_the_order_of_their_numbers_however_they_were_persiste
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         tally.send(AddAll(vec![1, 2, 3])).await.unwrap().unwrap();
         let nested = Run::new(|_, ctx| {
-            persist(ctx, 4).then(|_, _, ctx| {
-                persist(ctx, 6);
-            });
-            ctx.persist_async(added(5));
+            persist(ctx, 4)
+                .then(|_, _, ctx| {
+                    persist(ctx, 6).detach();
+                })
+                .detach();
+            ctx.persist_async(added(5)).detach();
         });
         tally.send(nested).await.unwrap();
         tally.send(AddAll(Vec::new())).await.unwrap().unwrap();
@@ -107,9 +111,9 @@ fn rejected_events_are_not_published() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         journal.next(Next::RejectWritesOf(2));
         let together = Run::new(|_, ctx| {
-            persist(ctx, 1);
-            ctx.persist_all([2, 3].map(added));
-            persist(ctx, 4);
+            persist(ctx, 1).detach();
+            ctx.persist_all([2, 3].map(added)).detach();
+            persist(ctx, 4).detach();
         });
         tally.send(together).await.unwrap();
         tally.send(Get).await.unwrap();
@@ -140,8 +144,10 @@ fn a_stored_event_is_published_even_if_the_actor_panics_before_its_handler() {
         let mut events = subscribe(&world);
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let panicking = Run::new(|_, ctx| {
-            persist(ctx, 1).then(|_, _, _| panic!("in a handler"));
-            persist(ctx, 2);
+            persist(ctx, 1)
+                .then(|_, _, _| panic!("in a handler"))
+                .detach();
+            persist(ctx, 2).detach();
         });
         tally.send(panicking).await.unwrap();
         assert_eq!(tally.send(Get).await.unwrap(), 3);

@@ -226,7 +226,8 @@ impl PersistentActor for Curious {
             n: 9,
             ballast: String::new(),
         })
-        .then(|curious, _, ctx| curious.note("persisted", ctx));
+        .then(|curious, _, ctx| curious.note("persisted", ctx))
+        .detach();
     }
 }
 
@@ -267,7 +268,7 @@ fn completion_comes_once_per_incarnation_after_a_failure() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         tally.send(Get).await.unwrap();
         let panicking = Run::new(|_, ctx| {
-            persist(ctx, 3);
+            persist(ctx, 3).detach();
             panic!("after it persisted");
         });
         tally.send(panicking).await.unwrap_err();

@@ -252,7 +252,8 @@ fn a_reply_to_an_earlier_incarnation_reaches_nobody_and_permits_no_second_write(
         let persists = |n| {
             Run::new(move |_, ctx| {
                 ctx.persist_async(added(n))
-                    .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)));
+                    .then(|tally, event, _| tally.log.add(format!("handler {}", event.n)))
+                    .detach();
             })
         };
         tally.send(persists(1)).await.unwrap();

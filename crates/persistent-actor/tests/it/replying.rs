@@ -51,11 +51,16 @@ fn a_nested_handler_answers_the_command_that_caused_it() {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let ask = Ask::by_handler(|_, ctx| {
-            persist(ctx, 1).then(|_, _, ctx| {
-                ctx.persist_async(added(2)).then(|_, _, ctx| {
-                    ctx.defer(|tally, ctx| answer(ctx, 100 + tally.sum).unwrap());
-                });
-            });
+            persist(ctx, 1)
+                .then(|_, _, ctx| {
+                    ctx.persist_async(added(2))
+                        .then(|_, _, ctx| {
+                            ctx.defer(|tally, ctx| answer(ctx, 100 + tally.sum).unwrap())
+                                .detach();
+                        })
+                        .detach();
+                })
+                .detach();
         });
         assert_eq!(tally.send(ask).await.unwrap().unwrap(), 103);
     });
@@ -69,9 +74,12 @@ fn handlers_of_commands_in_between_answer_their_own_askers() {
         let asks: Vec<_> = (0..20)
             .map(|n| {
                 tally.send(Ask::by_handler(move |_, ctx| {
-                    ctx.persist_async(added(n)).then(move |_, _, ctx| {
-                        ctx.defer_async(move |_, ctx| answer(ctx, n).unwrap());
-                    });
+                    ctx.persist_async(added(n))
+                        .then(move |_, _, ctx| {
+                            ctx.defer_async(move |_, ctx| answer(ctx, n).unwrap())
+                                .detach();
+                        })
+                        .detach();
                 }))
             })
             .collect();
@@ -122,10 +130,12 @@ fn the_channel_travels_into_a_spawned_future() {
                 tokio::time::sleep(std::time::Duration::from_secs(5)).await;
             });
             ctx.spawn(future.map(|(), _, ctx: &mut PersistentContext<Tally>| {
-                persist(ctx, 7).then(move |_, event, _| {
-                    // FnMut: the channel is used once.
-                    let _ = event;
-                });
+                persist(ctx, 7)
+                    .then(move |_, event, _| {
+                        // FnMut: the channel is used once.
+                        let _ = event;
+                    })
+                    .detach();
                 reply_to.send(Ok(42)).unwrap();
             }));
         });
@@ -140,7 +150,8 @@ fn a_timer_and_another_command_have_no_channel_of_the_first() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let ask = tally.send(Ask::by_handler(|_, ctx| {
             ctx.persist_async(added(1))
-                .then(|_, _, ctx| answer(ctx, 1).unwrap());
+                .then(|_, _, ctx| answer(ctx, 1).unwrap())
+                .detach();
             ctx.run_later(std::time::Duration::from_millis(1), |tally, ctx| {
                 tally.log.add(format!("timer {}", answer(ctx, 5).is_ok()));
             });
@@ -171,7 +182,8 @@ fn the_wrong_type_of_message_does_not_answer() {
                 let back = ctx.reply_to::<Other>().send("no".to_owned());
                 assert_eq!(back, Err("no".to_owned()));
                 answer(ctx, 3).unwrap();
-            });
+            })
+            .detach();
         });
         assert_eq!(tally.send(ask).await.unwrap().unwrap(), 3);
     });
@@ -183,7 +195,7 @@ fn an_asker_whom_nobody_answers_finds_its_channel_closed() {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let ask = Ask::by_handler(|_, ctx| {
-            persist(ctx, 1);
+            persist(ctx, 1).detach();
         });
         assert_eq!(tally.send(ask).await.unwrap_err(), MailboxError::Closed);
     });
@@ -196,7 +208,9 @@ fn an_asker_whose_handler_never_runs_learns_of_the_rejection() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         journal.next(Next::RejectWritesOf(1));
         let ask = Ask::by_handler(|_, ctx| {
-            persist(ctx, 1).then(|_, _, ctx| answer(ctx, 1).unwrap());
+            persist(ctx, 1)
+                .then(|_, _, ctx| answer(ctx, 1).unwrap())
+                .detach();
         });
         let error = tally.send(ask).await.unwrap().unwrap_err();
         assert_eq!(kind(&error), "Rejected");
@@ -210,8 +224,10 @@ fn a_handler_behind_a_rejection_still_answers() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         journal.next(Next::RejectWritesOf(2));
         let ask = Ask::by_handler(|_, ctx| {
-            ctx.persist_all([added(1), added(2)]);
-            persist(ctx, 3).then(|_, event, ctx| answer(ctx, event.n).unwrap());
+            ctx.persist_all([added(1), added(2)]).detach();
+            persist(ctx, 3)
+                .then(|_, event, ctx| answer(ctx, event.n).unwrap())
+                .detach();
         });
         assert_eq!(tally.send(ask).await.unwrap().unwrap(), 3);
     });
@@ -224,9 +240,13 @@ fn an_asker_whose_handler_never_runs_learns_of_the_failure_and_of_what_may_be_st
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let ask = || {
             Ask::by_handler(|_, ctx| {
-                persist(ctx, 1).then(|_, _, ctx| {
-                    persist(ctx, 2).then(|_, _, ctx| answer(ctx, 2).unwrap());
-                });
+                persist(ctx, 1)
+                    .then(|_, _, ctx| {
+                        persist(ctx, 2)
+                            .then(|_, _, ctx| answer(ctx, 2).unwrap())
+                            .detach();
+                    })
+                    .detach();
             })
         };
         journal.next(Next::StoreButFailUnknown);
@@ -241,8 +261,10 @@ fn a_panic_in_a_handler_tells_the_asker_that_its_event_is_stored() {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let ask = Ask::by_handler(|_, ctx| {
-            persist(ctx, 1).then(|_, _, _| panic!("scripted"));
-            persist(ctx, 2).then(|_, _, ctx| answer(ctx, 2).unwrap());
+            persist(ctx, 1).then(|_, _, _| panic!("scripted")).detach();
+            persist(ctx, 2)
+                .then(|_, _, ctx| answer(ctx, 2).unwrap())
+                .detach();
         });
         let error = tally.send(ask).await.unwrap().unwrap_err();
         assert!(matches!(error, PersistError::StoredUnanswered), "{error:?}");
@@ -271,13 +293,73 @@ fn without_an_asker_an_answer_is_given_back() {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         tally.do_send(Ask::by_handler(|_, ctx| {
-            persist(ctx, 1).then(|tally, _, ctx| {
-                tally
-                    .log
-                    .add(format!("answered {}", answer(ctx, 1).is_ok()));
-            });
+            persist(ctx, 1)
+                .then(|tally, _, ctx| {
+                    tally
+                        .log
+                        .add(format!("answered {}", answer(ctx, 1).is_ok()));
+                })
+                .detach();
         }));
         tally.send(Get).await.unwrap();
         assert_eq!(log.take()[2], "answered false");
+    });
+}
+
+#[test]
+fn an_answer_sees_the_number_of_its_own_event_among_many_of_persist_async() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let asks: Vec<_> = (1..=30)
+            .map(|n| {
+                tally.send(Ask::new(move |_, ctx| {
+                    ctx.persist_async(added(n))
+                        .reply_with(|_, ctx| Ok(ctx.last_sequence_nr() as i64))
+                }))
+            })
+            .collect();
+        for (expected, ask) in (1..).zip(asks) {
+            assert_eq!(ask.await.unwrap().unwrap(), expected);
+        }
+    });
+}
+
+#[test]
+fn an_answer_may_persist_and_a_rejected_event_has_none() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let ask = Ask::new(|_, ctx| {
+            persist(ctx, 1).reply_with(|tally, ctx| {
+                persist(ctx, 2).detach();
+                Ok(tally.sum)
+            })
+        });
+        assert_eq!(tally.send(ask).await.unwrap().unwrap(), 1);
+        assert_eq!(tally.send(Get).await.unwrap(), 3);
+        let refused = Ask::new(|_, ctx| {
+            let mut large = added(4);
+            large.ballast = "x".repeat(actix_persistence_persistent_actor::DEFAULT_EVENT_LIMIT);
+            ctx.persist(large)
+                .reply_with(|_, _| panic!("a rejected event is not answered as a stored one"))
+        });
+        let error = tally.send(refused).await.unwrap().unwrap_err();
+        assert!(matches!(error, PersistError::Rejected(_)), "{error:?}");
+    });
+}
+
+#[test]
+fn the_handler_of_one_event_uses_up_what_it_was_given() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let (sender, receiver) = tokio::sync::oneshot::channel();
+        tally.do_send(Ask::by_handler(move |_, ctx| {
+            persist(ctx, 7)
+                .then(move |tally, _, _| sender.send(tally.sum).unwrap())
+                .detach();
+        }));
+        assert_eq!(receiver.await, Ok(7));
     });
 }

@@ -79,7 +79,9 @@ fn answers_of_the_stores_wait_for_the_handlers_of_events_as_commands_do() {
         tally
             .send(Run::new(|tally, ctx| {
                 ctx.save_snapshot(&Sum(tally.sum));
-                persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+                persist(ctx, 1)
+                    .then(|tally, _, _| tally.log.add("handler"))
+                    .detach();
             }))
             .await
             .unwrap();

@@ -109,7 +109,7 @@ impl Handler<Busy> for Door {
     type Result = ();
 
     fn handle(&mut self, busy: Busy, ctx: &mut Self::Context) {
-        ctx.persist(added(busy.0));
+        ctx.persist(added(busy.0)).detach();
     }
 }
 
@@ -177,13 +177,15 @@ fn unstash_all_comes_before_what_waits_in_the_internal_stash_and_unstash_behind_
             let passing = [door.send(pass(1)), door.send(pass(2))];
             with(&door, move |door, ctx| {
                 door.open = true;
-                ctx.persist(added(0)).on_complete(move |_, ctx| {
-                    if one_by_one {
-                        assert!(ctx.unstash() && ctx.unstash() && !ctx.unstash());
-                    } else {
-                        ctx.unstash_all();
-                    }
-                });
+                ctx.persist(added(0))
+                    .on_complete(move |_, ctx| {
+                        if one_by_one {
+                            assert!(ctx.unstash() && ctx.unstash() && !ctx.unstash());
+                        } else {
+                            ctx.unstash_all();
+                        }
+                    })
+                    .detach();
             })
             .await;
             let waiting = door.send(note("waiting"));
@@ -268,10 +270,12 @@ fn unstashing_in_an_async_handler_goes_on_at_once() {
         let door = world.start(Door::factory(&log, None)).unwrap();
         let passing = door.send(pass(1));
         with(&door, |_, ctx| {
-            ctx.persist_async(added(0)).then(|door, _, ctx| {
-                door.open = true;
-                ctx.unstash_all();
-            });
+            ctx.persist_async(added(0))
+                .then(|door, _, ctx| {
+                    door.open = true;
+                    ctx.unstash_all();
+                })
+                .detach();
         })
         .await;
         assert_eq!(passing.await.unwrap(), 1);

@@ -35,7 +35,9 @@ fn timers_and_messages_of_timers_whose_time_comes_while_commands_wait_follow_the
                 ctx.notify_later(Ring, Duration::ZERO);
                 timer(ctx, Duration::ZERO, "timer");
                 ctx.run_interval(SECOND, |tally, _| tally.log.add("interval"));
-                persist(ctx, 1).then(|tally, _, _| tally.log.add("handler"));
+                persist(ctx, 1)
+                    .then(|tally, _, _| tally.log.add("handler"))
+                    .detach();
             }))
             .await
             .unwrap();
@@ -58,7 +60,9 @@ fn a_timer_that_is_cancelled_before_its_turn_never_fires_even_if_its_time_has_co
         tally
             .send(Run::new(|_, ctx| {
                 let handle = ctx.run_later(SECOND, |tally, _| tally.log.add("timer"));
-                persist(ctx, 1).then(move |_, _, ctx| assert!(ctx.cancel_future(handle)));
+                persist(ctx, 1)
+                    .then(move |_, _, ctx| assert!(ctx.cancel_future(handle)))
+                    .detach();
             }))
             .await
             .unwrap();
@@ -140,7 +144,7 @@ impl Handler<Get> for Idler {
 
     fn handle(&mut self, _: Get, ctx: &mut Self::Context) -> i64 {
         self.begin_to_wait(ctx);
-        ctx.persist(added(1));
+        ctx.persist(added(1)).detach();
         0
     }
 }
@@ -181,7 +185,7 @@ fn every_tick_of_an_interval_is_a_turn_of_its_own_however_many_are_late() {
                 ctx.run_interval(Duration::MAX, |tally, _| tally.log.add("never"));
                 ctx.run_interval(SECOND, |tally, ctx| {
                     tally.log.add(format!("tick at {}", tally.sum));
-                    persist(ctx, 1);
+                    persist(ctx, 1).detach();
                 });
             }))
             .await

@@ -84,7 +84,7 @@ async fn leave_alone(on_stopping: OnStopping) -> Vec<String> {
 fn what_is_persisted_in_stopping_is_stored_when_nobody_can_reach_the_actor() {
     run(|| async {
         let entries = leave_alone(|_, ctx| {
-            ctx.persist(added(1));
+            ctx.persist(added(1)).detach();
             Running::Stop
         })
         .await;
@@ -96,7 +96,7 @@ fn what_is_persisted_in_stopping_is_stored_when_nobody_can_reach_the_actor() {
 fn an_actor_that_declines_to_stop_goes_on_with_what_it_persists() {
     run(|| async {
         let entries = leave_alone(|_, ctx| {
-            ctx.persist(added(1));
+            ctx.persist(added(1)).detach();
             Running::Continue
         })
         .await;
@@ -197,7 +197,7 @@ impl Handler<PersistOne> for Tally {
     type Result = ();
 
     fn handle(&mut self, _: PersistOne, ctx: &mut Self::Context) {
-        persist(ctx, 1);
+        persist(ctx, 1).detach();
     }
 }
 

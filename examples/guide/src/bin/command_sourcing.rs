@@ -58,10 +58,12 @@ impl Handler<Water> for Garden {
     type Result = ();
 
     fn handle(&mut self, command: Water, ctx: &mut Self::Context) {
-        ctx.persist_async(command).then(|_, command, _| {
-            // The effect: once stored, and never in replay.
-            println!("opening the tap of the {}", command.bed);
-        });
+        ctx.persist_async(command)
+            .then(|_, command, _| {
+                // The effect: once stored, and never in replay.
+                println!("opening the tap of the {}", command.bed);
+            })
+            .detach();
     }
 }
 // ANCHOR_END: handler

@@ -85,7 +85,7 @@ impl Handler<Drop> for Jar {
     // ANCHOR: panic
     fn handle(&mut self, _: Drop, ctx: &mut Self::Context) -> Reply<Drop> {
         let label = "a shard".to_owned();
-        let _ = ctx.persist(PutIn { label });
+        ctx.persist(PutIn { label }).detach();
         panic!("the jar broke");
     }
     // ANCHOR_END: panic

@@ -57,12 +57,15 @@ impl Handler<Nested> for Log {
     // ANCHOR: nested
     fn handle(&mut self, _: Nested, ctx: &mut Self::Context) {
         for outer in ["outer-1", "outer-2"] {
-            ctx.persist(noted(outer)).then(|_, event, ctx| {
-                println!("{}", event.line);
-                let inner = event.line.replace("outer", "inner");
-                ctx.persist(noted(&inner))
-                    .then(|_, event, _| println!("{}", event.line));
-            });
+            ctx.persist(noted(outer))
+                .then(|_, event, ctx| {
+                    println!("{}", event.line);
+                    let inner = event.line.replace("outer", "inner");
+                    ctx.persist(noted(&inner))
+                        .then(|_, event, _| println!("{}", event.line))
+                        .detach();
+                })
+                .detach();
         }
     }
     // ANCHOR_END: nested
@@ -109,10 +112,13 @@ impl Handler<Measure> for Log {
     // ANCHOR: async
     fn handle(&mut self, _: Measure, ctx: &mut Self::Context) {
         ctx.persist_async(noted("wind"))
-            .then(|_, event, _| println!("{}", event.line));
-        ctx.defer_async(|_, _| println!("between wind and water"));
+            .then(|_, event, _| println!("{}", event.line))
+            .detach();
+        ctx.defer_async(|_, _| println!("between wind and water"))
+            .detach();
         ctx.persist_async(noted("water"))
-            .then(|_, event, _| println!("{}", event.line));
+            .then(|_, event, _| println!("{}", event.line))
+            .detach();
         println!("measured, nothing is stored yet");
     }
     // ANCHOR_END: async
@@ -127,7 +133,8 @@ impl Handler<Close> for Log {
 
     // ANCHOR: defer
     fn handle(&mut self, _: Close, ctx: &mut Self::Context) {
-        ctx.defer(|log, _| println!("everything is stored, {} lines", log.lines));
+        ctx.defer(|log, _| println!("everything is stored, {} lines", log.lines))
+            .detach();
     }
     // ANCHOR_END: defer
 }

@@ -84,7 +84,7 @@ impl Handler<LendQuickly> for Library {
 
     fn handle(&mut self, lend: LendQuickly, ctx: &mut Self::Context) -> usize {
         let title = lend.title.to_owned();
-        ctx.persist_async(Lent { title });
+        ctx.persist_async(Lent { title }).detach();
         self.lent.len()
     }
 }

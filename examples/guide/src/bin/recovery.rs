@@ -51,7 +51,7 @@ impl PersistentActor for Ledger {
     fn on_recovery_completed(&mut self, ctx: &mut Self::Context) {
         println!("{} events, {} cents", ctx.last_sequence_nr(), self.cents);
         if ctx.last_sequence_nr() == 0 {
-            ctx.persist(Booked { cents: 100 });
+            ctx.persist(Booked { cents: 100 }).detach();
         }
     }
     // ANCHOR_END: completed

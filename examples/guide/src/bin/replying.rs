@@ -99,14 +99,18 @@ impl Handler<Buy> for Office {
         if self.left == 0 {
             return Reply::now(Err(OfficeError::SoldOut));
         }
-        ctx.persist(Ticket::Reserved).then(move |office, _, ctx| {
-            buy.notices.do_send(Notice("reserved"));
-            let number = office.sold + 1;
-            ctx.persist(Ticket::Sold { number }).then(move |_, _, ctx| {
-                // The answer is given back if nobody waits for it.
-                let _ = ctx.reply_to::<Buy>().send(Ok(number));
-            });
-        });
+        ctx.persist(Ticket::Reserved)
+            .then(move |office, _, ctx| {
+                buy.notices.do_send(Notice("reserved"));
+                let number = office.sold + 1;
+                ctx.persist(Ticket::Sold { number })
+                    .then(move |_, _, ctx| {
+                        // The answer is given back if nobody waits for it.
+                        let _ = ctx.reply_to::<Buy>().send(Ok(number));
+                    })
+                    .detach();
+            })
+            .detach();
         Reply::by_handler()
     }
     // ANCHOR_END: by_handler

@@ -1,17 +1,19 @@
 //! What happens to a call whose fate is known.
 
+use actix_persistence_storage_api::Timestamp;
+
 use crate::context::pending::{Fate, Settled, fail, unanswered};
 use crate::context::persisted_events::PersistedEvents;
 use crate::driver::incarnation::{Failure, Incarnation};
 use crate::error_chain::ErrorChain;
 use crate::stored_as::StateHooks;
-use crate::{PersistError, PersistentActor, RejectionCause};
+use crate::{EventMeta, PersistError, PersistentActor, RejectionCause};
 
 impl<A: PersistentActor> Incarnation<A> {
     /// Runs the handlers of a stored call, tells the actor of a rejected one, and ends with a failed one.
     pub(super) fn handle(&mut self, settled: Settled<A>) -> Result<(), Failure> {
         match settled.fate {
-            Fate::Stored { first } => self.handle_stored(settled, first),
+            Fate::Stored { first, timestamp } => self.handle_stored(settled, first, timestamp),
             Fate::Rejected(ref cause) => {
                 let cause = cause.clone();
                 self.handle_rejected(settled, cause)
@@ -23,7 +25,12 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    fn handle_stored(&mut self, settled: Settled<A>, first: u64) -> Result<(), Failure> {
+    fn handle_stored(
+        &mut self,
+        settled: Settled<A>,
+        first: u64,
+        timestamp: Timestamp,
+    ) -> Result<(), Failure> {
         if first > 0 {
             self.has_stored = true;
             settled.cause.note_stored();
@@ -40,7 +47,12 @@ impl<A: PersistentActor> Incarnation<A> {
             let mut handlers = handlers;
             for (sequence_nr, event) in (first..).zip(events.iter()) {
                 ctx.last_sequence_nr = sequence_nr;
-                actor.on_event(event);
+                let meta = EventMeta {
+                    sequence_nr,
+                    timestamp,
+                    replayed: false,
+                };
+                actor.on_event_at(event, &meta);
                 for handler in &mut handlers {
                     handler(actor, event, ctx);
                 }

@@ -94,7 +94,9 @@ fn nothing_is_sent_behind_a_failed_write_and_each_asker_learns_what_became_of_it
         states.next(Next::FailNotStored);
         let code = Run::new(|_, ctx| {
             for n in 1..=2 {
-                persist(ctx, n).on_complete(|memo, _| memo.log.add("completed"));
+                persist(ctx, n)
+                    .on_complete(|memo, _| memo.log.add("completed"))
+                    .detach();
             }
         });
         memo.send(code).await.unwrap();
@@ -130,7 +132,9 @@ fn an_answer_that_comes_after_the_actor_has_ended_is_found_by_its_next_start() {
         let memo = world.start(Memo::factory("1", &log)).unwrap();
         let code = Run::new(|_, ctx| {
             let persist = ctx.persist_async(number(1));
-            persist.on_complete(|memo, _| memo.log.add("completed"));
+            persist
+                .on_complete(|memo, _| memo.log.add("completed"))
+                .detach();
         });
         memo.send(code).await.unwrap();
         while states.writes().is_empty() {

@@ -73,7 +73,7 @@ impl Actor for Memo {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         if self.hasty {
-            ctx.delete();
+            ctx.delete().detach();
         }
     }
 
@@ -163,7 +163,6 @@ impl Handler<Clear> for Memo {
     fn handle(&mut self, _: Clear, ctx: &mut Self::Context) -> Reply<Clear> {
         self.log.add("command clear");
         ctx.delete()
-            .then(|memo, _, _| memo.log.add("handler of a state"))
             .on_complete(|memo, _| memo.log.add("completed"))
             .reply(|memo| Ok(memo.n))
     }

@@ -53,14 +53,16 @@ fn several_states_of_one_turn_are_stored_one_after_the_other_each_with_its_handl
         let memo = world.start(Memo::factory("1", &log)).unwrap();
         let code = Run::new(|_, ctx| {
             for n in 1..=2 {
-                persist(ctx, n).then(|memo, state, ctx| {
-                    let entry = format!("handler {} at {}", state.n, ctx.revision());
-                    memo.log.add(entry);
-                });
+                persist(ctx, n)
+                    .then(|memo, state, ctx| {
+                        let entry = format!("handler {} at {}", state.n, ctx.revision());
+                        memo.log.add(entry);
+                    })
+                    .detach();
             }
-            ctx.delete();
-            persist(ctx, 3);
-            ctx.defer(|memo, _| memo.log.add("deferred"));
+            ctx.delete().detach();
+            persist(ctx, 3).detach();
+            ctx.defer(|memo, _| memo.log.add("deferred")).detach();
         });
         memo.send(code).await.unwrap();
         let clock = tokio::time::Duration::from_millis(1);
@@ -118,7 +120,8 @@ fn a_state_that_is_too_large_is_rejected_before_the_store_is_asked() {
             ctx.persist(Number {
                 ballast,
                 ..number(1)
-            });
+            })
+            .detach();
         });
         memo.send(code).await.unwrap();
         assert_eq!(memo.send(Get).await.unwrap(), (None, 0));

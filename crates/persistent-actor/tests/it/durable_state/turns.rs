@@ -46,7 +46,7 @@ fn commands_and_timers_wait_until_the_state_is_stored_and_then_see_it() {
                 let entry = format!("timer sees {:?} at {}", memo.n, ctx.revision());
                 memo.log.add(entry);
             });
-            persist(ctx, 1);
+            persist(ctx, 1).detach();
             assert_eq!((memo.n, ctx.revision()), (None, 0), "not yet");
         });
         memo.send(code).await.unwrap();
@@ -82,9 +82,11 @@ fn what_was_put_aside_comes_back_in_order_before_what_has_arrived_since() {
         let second = actix::spawn(memo.send(Once::new()));
         memo.send(Set(1)).await.unwrap().unwrap();
         let unstash = |_: &mut Memo, ctx: &mut PersistentContext<Memo>| {
-            persist(ctx, 2).on_complete(|_, ctx| {
-                ctx.unstash_all();
-            });
+            persist(ctx, 2)
+                .on_complete(|_, ctx| {
+                    ctx.unstash_all();
+                })
+                .detach();
         };
         memo.do_send(Run::new(unstash));
         memo.send(Set(3)).await.unwrap().unwrap();
@@ -100,7 +102,9 @@ fn an_actor_that_stops_itself_stores_what_it_persisted_first_and_is_found_so() {
         let ((world, states), log) = (StateWorld::held(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();
         let code = Run::new(|_, ctx| {
-            persist(ctx, 1).on_complete(|memo, _| memo.log.add("completed"));
+            persist(ctx, 1)
+                .on_complete(|memo, _| memo.log.add("completed"))
+                .detach();
             ctx.stop();
         });
         memo.send(code).await.unwrap();
@@ -118,13 +122,17 @@ fn handlers_may_persist_and_what_they_persist_comes_after_all_before_it() {
         let (world, log) = (StateWorld::new(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();
         let code = Run::new(|_, ctx| {
-            persist(ctx, 1).then(|_, _, ctx| {
-                ctx.delete().on_complete(|memo, ctx| {
-                    memo.log.add("deleted");
-                    persist(ctx, 3);
-                });
-            });
-            persist(ctx, 2);
+            persist(ctx, 1)
+                .then(|_, _, ctx| {
+                    ctx.delete()
+                        .on_complete(|memo, ctx| {
+                            memo.log.add("deleted");
+                            persist(ctx, 3).detach();
+                        })
+                        .detach();
+                })
+                .detach();
+            persist(ctx, 2).detach();
         });
         memo.send(code).await.unwrap();
         assert_eq!(memo.send(Get).await.unwrap(), (Some(3), 4));

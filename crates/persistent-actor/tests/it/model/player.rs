@@ -9,8 +9,8 @@ use actix::{Actor, ActorContext, AsyncContext, Handler, MailboxError, Message};
 use actix_persistence_journal_actor::JournalSettings;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    BackOffSettings, DEFAULT_EVENT_LIMIT, Event, PersistError, PersistentActor, PersistentContext,
-    RejectionCause, Reply, Snapshot, SnapshotOffer, StoreResponse,
+    BackOffSettings, DEFAULT_EVENT_LIMIT, Event, NoEvent, Persist, PersistError, PersistentActor,
+    PersistentContext, RejectionCause, Reply, Snapshot, SnapshotOffer, StoreResponse,
 };
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::{Journal, PageLimit, PersistenceId, ReplayRange, SequenceNr};
@@ -162,13 +162,13 @@ impl Player {
 
     fn perform(&mut self, op: Op, ctx: &mut PersistentContext<Self>) {
         match op {
-            Op::Persist(call) => drop(self.persist(call, ctx)),
+            Op::Persist(call) => self.persist(call, ctx).detach(),
             Op::Defer { stashing, then } => {
                 let handler = self.callback("deferred", then);
                 if stashing {
-                    ctx.defer(handler);
+                    ctx.defer(handler).detach();
                 } else {
-                    ctx.defer_async(handler);
+                    ctx.defer_async(handler).detach();
                 }
             }
             Op::Timer(after, then) => {
@@ -218,11 +218,7 @@ impl Player {
         }
     }
 
-    fn persist(
-        &self,
-        call: Call,
-        ctx: &mut PersistentContext<Self>,
-    ) -> actix_persistence_persistent_actor::Persist<Self> {
+    fn persist(&self, call: Call, ctx: &mut PersistentContext<Self>) -> Persist<Self, NoEvent> {
         let ballast = if call.unencodable {
             DEFAULT_EVENT_LIMIT
         } else {
@@ -234,19 +230,28 @@ impl Player {
                 ballast: "x".repeat(if index == 0 { ballast } else { 0 }),
             })
             .collect();
-        let persist = match (call.stashing, events.len()) {
-            (true, 1) => ctx.persist(events.remove(0)),
-            (false, 1) => ctx.persist_async(events.remove(0)),
-            (true, _) => ctx.persist_all(events),
-            (false, _) => ctx.persist_all_async(events),
-        };
-        let handler = call.handler;
-        persist
-            .then(move |player: &mut Self, event, ctx| {
+        let then = call.handler;
+        let handler =
+            move |player: &mut Self, event: &Happened, ctx: &mut PersistentContext<Self>| {
                 player.log.add(format!("handler {}", event.n));
-                player.play(handler.clone(), ctx);
-            })
-            .on_complete(self.callback("completed", call.complete))
+                player.play(then.clone(), ctx);
+            };
+        let completed = self.callback("completed", call.complete);
+        match (call.stashing, events.len()) {
+            (true, 1) => ctx
+                .persist(events.remove(0))
+                .then(handler)
+                .on_complete(completed),
+            (false, 1) => ctx
+                .persist_async(events.remove(0))
+                .then(handler)
+                .on_complete(completed),
+            (true, _) => ctx.persist_all(events).then(handler).on_complete(completed),
+            (false, _) => ctx
+                .persist_all_async(events)
+                .then(handler)
+                .on_complete(completed),
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use actix::{Actor, ActorContext, Addr, Handler, MailboxError, Message};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    BackOffSettings, DEFAULT_STATE_LIMIT, DurableState, Persist, PersistError, PersistentContext,
-    RejectionCause, Reply,
+    BackOffSettings, DEFAULT_STATE_LIMIT, DurableState, NoEvent, Persist, PersistError,
+    PersistentContext, RejectionCause, Reply,
 };
 use actix_persistence_state_actor::StateSettings;
 use actix_persistence_storage_api::{PersistenceId, Revision, StateStore, StateUpdate};
@@ -136,8 +136,8 @@ impl Player {
 
     fn perform(&mut self, op: Op, ctx: &mut PersistentContext<Self>) {
         match op {
-            Op::Change(change) => drop(self.change(change, ctx)),
-            Op::Defer(then) => drop(ctx.defer(self.callback("deferred", then))),
+            Op::Change(change) => self.change(change, ctx).detach(),
+            Op::Defer(then) => ctx.defer(self.callback("deferred", then)).detach(),
             Op::Close => self.closed = true,
             Op::Open => {
                 self.closed = false;
@@ -160,19 +160,21 @@ impl Player {
         }
     }
 
-    fn change(&self, change: Change, ctx: &mut PersistentContext<Self>) -> Persist<Self> {
+    fn change(&self, change: Change, ctx: &mut PersistentContext<Self>) -> Persist<Self, NoEvent> {
         let handler = change.handler;
-        let persist = match change.what {
-            What::Delete => ctx.delete(),
-            what => ctx.persist(self.state(what)),
-        };
-        persist
+        if let What::Delete = change.what {
+            let completed = self.callback("completed", change.complete);
+            return ctx.delete().on_complete(completed);
+        }
+        let state = self.state(change.what);
+        let completed = self.callback("completed", change.complete);
+        ctx.persist(state)
             .then(move |player: &mut Self, state, ctx| {
                 let entry = format!("handler {} at {}", state.n, ctx.revision());
                 player.log.add(entry);
-                player.play(handler.clone(), ctx);
+                player.play(handler, ctx);
             })
-            .on_complete(self.callback("completed", change.complete))
+            .on_complete(completed)
     }
 
     fn state(&self, what: What) -> Number {
