@@ -33,6 +33,8 @@ const RELAPSE: Duration = Duration::from_secs(10);
 const AFTERMATH: Duration = Duration::from_secs(5);
 /// Those who waited go on within this time, at random, and not all at once.
 const SPREAD: Duration = Duration::from_millis(500);
+/// So many relapses in a row are told of one by one.
+const TOLD_RELAPSES: u32 = 2;
 /// Between two lines of log about one outage.
 const LOG_PERIOD: Duration = Duration::from_secs(60);
 
@@ -140,13 +142,13 @@ impl StoreHealth {
             let probing = probe(Arc::downgrade(self), course.probes, rest(course.relapses));
             self.caller.runtime().spawn(probing);
         }
-        let relapsed = course.relapses > 0;
+        let is_told = is_new && course.relapses <= TOLD_RELAPSES;
         let Some(outage) = &mut course.outage else {
             return;
         };
         outage.failures += 1;
         let due = self.log.due();
-        if due.is_some() || (is_new && !relapsed) {
+        if due.is_some() || is_told {
             outage.told = true;
             let (failures, lasts) = (outage.failures, outage.since.elapsed());
             drop(course);
