@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_snapshot_actor::SnapshotHandle;
@@ -67,16 +66,16 @@ impl OpenedStore<'_> {
     pub(crate) fn closing(self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         match self.handle {
             StoreHandle::Journal(handle) => {
-                let journal = Arc::clone(handle.journal());
-                Box::pin(async move { journal.close().await })
+                let handle = handle.clone();
+                Box::pin(async move { handle.close().await })
             }
             StoreHandle::SnapshotStore(handle) => {
-                let store = Arc::clone(handle.store());
-                Box::pin(async move { store.close().await })
+                let handle = handle.clone();
+                Box::pin(async move { handle.close().await })
             }
             StoreHandle::StateStore(handle) => {
-                let store = Arc::clone(handle.store());
-                Box::pin(async move { store.close().await })
+                let handle = handle.clone();
+                Box::pin(async move { handle.close().await })
             }
         }
     }

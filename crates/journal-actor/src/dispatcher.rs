@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{JournalCapabilities, PersistenceId};
-use actix_persistence_store_actor::{Call, CircuitBreaker, Gate, Refuse, StoreService};
+use actix_persistence_store_actor::{
+    Call, CircuitBreaker, Gate, Refuse, StoreHealth, StoreService,
+};
 
 use crate::job::{Ordered, Request};
 use crate::journal_settings::JournalSettings;
@@ -64,6 +66,10 @@ impl StoreService for Dispatcher {
 
     fn gate(&self) -> &Gate<Request> {
         &self.gate
+    }
+
+    fn health(&self) -> &Arc<StoreHealth> {
+        &self.calls.health
     }
 
     fn initialize(&self) -> Call<()> {

@@ -12,7 +12,7 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_store_actor::{
     Ask, Caller, Front, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse, Reply, Slot,
-    StoreService, StoreThread, deadline_after,
+    StoreHealth, StoreService, StoreThread, deadline_after,
 };
 use tokio::runtime::Handle;
 
@@ -208,6 +208,20 @@ impl JournalHandle {
         self.ask(Operation::Reset, persistence_id, limit, (), |job| {
             Request::Ordered(Ordered::Reset(job))
         })
+    }
+
+    /// Whether the journal works.
+    pub fn health(&self) -> &Arc<StoreHealth> {
+        self.inner.front.service().health()
+    }
+
+    /// Closes the journal, once everything else was answered; nothing is asked of it then by itself.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn close(&self) {
+        self.health().rest();
+        self.journal().close().await;
     }
 
     /// Waits until the journal is initialised.

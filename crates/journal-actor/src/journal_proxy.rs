@@ -169,6 +169,11 @@ impl Journal for JournalProxy {
         self.handle.reset(persistence_id.clone()).await
     }
 
+    /// Past the actor, which answers for itself while its breakers are open.
+    async fn ping(&self) -> Result<(), StorageError> {
+        self.handle.journal().ping().await
+    }
+
     async fn close(&self) {
         self.handle.journal().close().await;
     }

@@ -15,6 +15,7 @@ use actix_persistence_store_actor::{Call, CallEnd, LateCall, Refusal};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::job::{Ordered, Read};
@@ -58,6 +59,8 @@ struct Tally {
     worked: bool,
     failed: bool,
     late: bool,
+    /// What becomes of a call whose askers had less time than a call may take; the breaker waits for it.
+    to_come: Option<oneshot::Receiver<Result<(), StorageError>>>,
     /// Requests that failed alone.
     guilty: u32,
 }
@@ -175,6 +178,13 @@ impl Lane {
             entry.failed();
         } else if tally.worked {
             entry.succeeded();
+        } else if let Some(to_come) = tally.to_come {
+            self.calls.caller.runtime().spawn(async move {
+                // Without an end the entry is dropped, which is a failure.
+                if let Ok(result) = to_come.await {
+                    entry.ended(&result);
+                }
+            });
         } else {
             entry.showed_nothing();
         }
@@ -194,15 +204,27 @@ impl Lane {
             }
             let limit = M::limit(&part, call_timeout);
             let result = match self.call(&mut part, limit).await {
-                CallEnd::InTime(result) => checked(&part, result),
+                CallEnd::InTime(result) => {
+                    let result = checked(&part, result);
+                    self.calls.health.note(&result);
+                    tally.count::<M>(part.len(), &result);
+                    result
+                }
                 CallEnd::Late(late) => {
-                    tally.late = true;
-                    // A call given up early keeps its ids blocked no shorter than others do.
-                    let grace = call_timeout.saturating_mul(2).saturating_sub(limit);
-                    self.give_up_waiting(&part, grace, late)
+                    let rest = call_timeout.saturating_sub(limit);
+                    let error = late.error();
+                    let to_come = self.give_up_waiting(&part, rest, call_timeout, late);
+                    if rest.is_zero() {
+                        tally.late = true;
+                        self.calls.health.note::<()>(&Err(error.clone()));
+                    } else {
+                        tally.to_come = Some(to_come);
+                    }
+                    tally.guilty += u32::from(part.len() == 1);
+                    tally.called = true;
+                    Err(error)
                 }
             };
-            tally.count::<M>(part.len(), &result);
             M::settle(&part, &result, &mut self.unsettled);
             match result {
                 Ok(outcomes) => answer_all(part, outcomes),
@@ -244,19 +266,30 @@ impl Lane {
         }
     }
 
-    /// Keeps the ids of a late call from being written to, until it has ended or its grace is over.
+    /// Keeps the ids of a late call from being written to, until it has ended, or a call time-out after the time that a
+    /// call may take; gives how it ended within the `rest` of that time.
     fn give_up_waiting<M: Member>(
         &mut self,
         part: &[M],
-        grace: Duration,
+        rest: Duration,
+        call_timeout: Duration,
         late: LateCall<Vec<M::Outcome>>,
-    ) -> Result<Vec<M::Outcome>, StorageError> {
-        let error = late.error();
+    ) -> oneshot::Receiver<Result<(), StorageError>> {
         let ids = ids(part);
-        tracing::warn!(requests = ids.len(), %error, "a call of the journal is late");
+        tracing::debug!(requests = ids.len(), error = %late.error(), "a call of the journal is late");
         self.blocked.extend(ids.iter().cloned());
+        let (sender, to_come) = oneshot::channel();
         let ended = async move {
-            if !late.ended(grace).await {
+            let late = match late.within(rest).await {
+                CallEnd::InTime(result) => {
+                    // The breaker may have heard enough.
+                    let _ = sender.send(result.map(drop));
+                    return ids;
+                }
+                CallEnd::Late(late) => late,
+            };
+            let _ = sender.send(Err(late.error()));
+            if !late.ended(call_timeout).await {
                 tracing::warn!(
                     requests = ids.len(),
                     "a late call has not ended in its grace"
@@ -265,7 +298,7 @@ impl Lane {
             ids
         };
         self.late.push(ended.boxed());
-        Err(error)
+        to_come
     }
 
     fn unblock(&mut self, ids: &[PersistenceId]) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{Journal, Operation, StorageError};
 use actix_persistence_store_actor::{
-    Ask, Call, CallEnd, Caller, CircuitBreaker, Entry, Refusal, Refuse, Slot,
+    Ask, Call, CallEnd, Caller, CircuitBreaker, Entry, Refusal, Refuse, Slot, StoreHealth,
 };
 use tokio::time::Instant;
 
@@ -22,6 +22,7 @@ pub(crate) struct PluginCalls {
     pub(crate) recoveries: Arc<CircuitBreaker>,
     /// Of the highest number; replays have none.
     pub(crate) reads: Arc<CircuitBreaker>,
+    pub(crate) health: Arc<StoreHealth>,
 }
 
 impl PluginCalls {
@@ -30,9 +31,16 @@ impl PluginCalls {
         caller: Caller,
         settings: &JournalSettings,
     ) -> Self {
+        let pinged = journal.clone();
+        let ping = move || {
+            let journal = pinged.clone();
+            Box::pin(async move { journal.ping().await }) as _
+        };
+        let store = format!("journal {:?}", settings.plugin_id);
+        let health = StoreHealth::new(store, caller.runtime().clone(), Box::new(ping));
         let breaker = |what: &str| {
             let name = format!("{what} of journal {:?}", settings.plugin_id);
-            CircuitBreaker::new(name, settings.circuit_breaker.clone())
+            CircuitBreaker::new(name, settings.circuit_breaker.clone(), &health)
         };
         Self {
             journal,
@@ -40,6 +48,7 @@ impl PluginCalls {
             writes: breaker("writes"),
             recoveries: breaker("recoveries"),
             reads: breaker("reads"),
+            health,
         }
     }
 
@@ -127,10 +136,12 @@ impl PluginCalls {
     ) {
         // The asker's time may be over before the store's is.
         let rest = self.reads.call_timeout().saturating_sub(limit);
+        let health = self.health.clone();
         slot.dispatched();
         self.caller.runtime().spawn(async move {
             let late = match call.within(limit).await {
                 CallEnd::InTime(result) => {
+                    health.note(&result);
                     if let Some(entry) = entry {
                         entry.ended(&result);
                     }

@@ -13,6 +13,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use actix_persistence_storage_api::{BackOff, PersistenceId};
+use futures_util::future::BoxFuture;
 use tokio::time::Sleep;
 
 use crate::drain_signal::Urgency;
@@ -49,6 +50,8 @@ enum Stage<A: PersistentActor> {
     BackingOff {
         /// `None` for no delay.
         until: Option<Pin<Box<Sleep>>>,
+        /// Ends the delay early: the store that was away works again.
+        store_is_back: Option<BoxFuture<'static, ()>>,
         /// Whether messages that arrive meanwhile are refused instead of kept.
         refusing: bool,
         /// Whether nobody needs another incarnation before a message is there.
@@ -134,13 +137,19 @@ where
             self.mailbox.close_waiting(cx);
         }
         let delay = self.delays.next_delay();
-        tracing::info!(
-            persistence_id = %self.persistence_id,
-            delay_ms = delay.as_millis() as u64,
-            "the actor will be rebuilt from its factory"
-        );
-        // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
-        self.wait(delay, failure.is_lasting, false);
+        let (persistence_id, delay_ms) = (&self.persistence_id, delay.as_millis() as u64);
+        if failure.store_is_back.is_some() {
+            tracing::debug!(%persistence_id, delay_ms, "the actor will be rebuilt when its store works, or after the delay");
+        } else {
+            tracing::info!(%persistence_id, delay_ms, "the actor will be rebuilt from its factory");
+        }
+        self.wait(Stage::BackingOff {
+            until: waiting(delay),
+            store_is_back: failure.store_is_back,
+            // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
+            refusing: failure.is_lasting,
+            until_asked: false,
+        });
         true
     }
 
@@ -152,18 +161,19 @@ where
         }
         let delay = self.contention.next_delay(failure.has_stored);
         let until_asked = failure.is_conflict && self.lived_by_itself == Some(false);
-        self.wait(delay, false, until_asked);
+        self.wait(Stage::BackingOff {
+            until: waiting(delay),
+            store_is_back: None,
+            refusing: false,
+            until_asked,
+        });
         true
     }
 
-    fn wait(&mut self, delay: Duration, refusing: bool, until_asked: bool) {
+    fn wait(&mut self, back_off: Stage<A>) {
         // What the actor had put aside is for the next one to decide about.
         self.mailbox.stash().borrow_mut().take_back_everything();
-        self.leave_for(Stage::BackingOff {
-            until: (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay))),
-            refusing,
-            until_asked,
-        });
+        self.leave_for(back_off);
     }
 
     /// Changes the stage; a panic while the last actor is dropped must not take its address along.
@@ -224,6 +234,10 @@ where
     }
 }
 
+fn waiting(delay: Duration) -> Option<Pin<Box<Sleep>>> {
+    (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay)))
+}
+
 fn stash_policy<A: PersistentActor>(actor: &A, environment: &Environment) -> StashPolicy {
     actor
         .stash_policy()
@@ -277,6 +291,7 @@ where
                 }
                 Stage::BackingOff {
                     until,
+                    store_is_back,
                     refusing,
                     until_asked,
                 } => {
@@ -305,7 +320,10 @@ where
                     if *until_asked && !self.mailbox.has_waiting() {
                         return Poll::Pending;
                     }
-                    if let Some(until) = until {
+                    let is_back = |back: &mut BoxFuture<'_, ()>| back.as_mut().poll(cx).is_ready();
+                    if !store_is_back.as_mut().is_some_and(is_back)
+                        && let Some(until) = until
+                    {
                         ready!(until.as_mut().poll(cx));
                     }
                     match self.rebuild() {

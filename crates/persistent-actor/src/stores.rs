@@ -6,8 +6,9 @@ use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
+use actix_persistence_store_actor::StoreHealth;
 
-use crate::PersistentActor;
+use crate::{PersistentActor, RecoveryError};
 
 /// The stores of actors of one kind.
 #[derive(Clone)]
@@ -63,6 +64,32 @@ impl Stores {
                 "the actor was given a journal, not a state store",
             )),
         }
+    }
+
+    /// Whether the store works that events, or states, are written to.
+    pub(crate) fn health(&self) -> &StoreHealth {
+        match self {
+            Stores::Events { journal, .. } => journal.health(),
+            Stores::State(store) => store.health(),
+        }
+    }
+
+    /// The store that is away, if that is all there is to a failed recovery.
+    pub(crate) fn outage_behind(&self, error: &RecoveryError) -> Option<&StoreHealth> {
+        let (health, source) = match error {
+            RecoveryError::Journal { source, .. } | RecoveryError::StateStore { source, .. } => {
+                (self.health(), source)
+            }
+            RecoveryError::SnapshotStore { source, .. } => {
+                (&**self.snapshot_store()?.health(), source)
+            }
+            RecoveryError::SnapshotNeeded {
+                source: Some(source),
+                ..
+            } => return self.outage_behind(source),
+            _ => return None,
+        };
+        health.accounts_for(source).then_some(health)
     }
 
     /// Whether several events are stored together or not at all.

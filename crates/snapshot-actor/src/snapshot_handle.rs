@@ -8,7 +8,9 @@ use actix_persistence_storage_api::{
     Operation, Payload, PersistenceId, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata,
     SnapshotRecord, SnapshotStore, StorageError,
 };
-use actix_persistence_store_actor::{OrderedFront, OrderedFrontSettings, Reply, StoreThread};
+use actix_persistence_store_actor::{
+    OrderedFront, OrderedFrontSettings, Reply, StoreHealth, StoreThread,
+};
 use tokio::runtime::Handle;
 
 use crate::snapshot_settings::SnapshotSettings;
@@ -43,6 +45,11 @@ impl SnapshotHandle {
             let store = initialized.clone();
             Box::pin(async move { store.initialize().await }) as _
         };
+        let pinged = store.clone();
+        let ping = move || {
+            let store = pinged.clone();
+            Box::pin(async move { store.ping().await }) as _
+        };
         let front = OrderedFrontSettings {
             store: format!("snapshot store {:?}", settings.plugin_id),
             reads: "loads",
@@ -54,7 +61,13 @@ impl SnapshotHandle {
         };
         Self {
             inner: Arc::new(Inner {
-                front: OrderedFront::start(front, Box::new(initialize), &runtime, thread),
+                front: OrderedFront::start(
+                    front,
+                    Box::new(initialize),
+                    Box::new(ping),
+                    &runtime,
+                    thread,
+                ),
                 capabilities: store.capabilities(),
                 store,
                 settings,
@@ -115,6 +128,20 @@ impl SnapshotHandle {
             persistence_id,
             async move { store.delete_matching(&id, criteria).await },
         )
+    }
+
+    /// Whether the store works.
+    pub fn health(&self) -> &Arc<StoreHealth> {
+        self.inner.front.health()
+    }
+
+    /// Closes the store, once everything else was answered; nothing is asked of it then by itself.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn close(&self) {
+        self.health().rest();
+        self.store().close().await;
     }
 
     /// Waits until the store is initialised.

@@ -77,6 +77,11 @@ impl SnapshotStore for SnapshotStoreProxy {
             .await
     }
 
+    /// Past the actor, which answers for itself while its breakers are open.
+    async fn ping(&self) -> Result<(), StorageError> {
+        self.handle.store().ping().await
+    }
+
     async fn close(&self) {
         self.handle.store().close().await;
     }

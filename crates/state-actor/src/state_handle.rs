@@ -9,7 +9,8 @@ use actix_persistence_storage_api::{
     StateUpdate, StorageError,
 };
 use actix_persistence_store_actor::{
-    OrderedFront, OrderedFrontSettings, RecoveryPermit, RecoveryPermits, Reply, StoreThread,
+    OrderedFront, OrderedFrontSettings, RecoveryPermit, RecoveryPermits, Reply, StoreHealth,
+    StoreThread,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -48,6 +49,11 @@ impl StateHandle {
             let store = initialized.clone();
             Box::pin(async move { store.initialize().await }) as _
         };
+        let pinged = store.clone();
+        let ping = move || {
+            let store = pinged.clone();
+            Box::pin(async move { store.ping().await }) as _
+        };
         let front = OrderedFrontSettings {
             store: format!("state store {:?}", settings.plugin_id),
             reads: "reads",
@@ -64,7 +70,13 @@ impl StateHandle {
         );
         Self {
             inner: Arc::new(Inner {
-                front: OrderedFront::start(front, Box::new(initialize), &runtime, thread),
+                front: OrderedFront::start(
+                    front,
+                    Box::new(initialize),
+                    Box::new(ping),
+                    &runtime,
+                    thread,
+                ),
                 capabilities: store.capabilities(),
                 store,
                 settings,
@@ -129,6 +141,20 @@ impl StateHandle {
         self.change(Operation::HardDeleteState, persistence_id, async move {
             store.hard_delete(&id).await
         })
+    }
+
+    /// Whether the store works.
+    pub fn health(&self) -> &Arc<StoreHealth> {
+        self.inner.front.health()
+    }
+
+    /// Closes the store, once everything else was answered; nothing is asked of it then by itself.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    pub async fn close(&self) {
+        self.health().rest();
+        self.store().close().await;
     }
 
     /// Waits until the store is initialised.

@@ -81,6 +81,11 @@ impl StateStore for StateStoreProxy {
         self.handle.hard_delete(persistence_id.clone()).await
     }
 
+    /// Past the actor, which answers for itself while its breakers are open.
+    async fn ping(&self) -> Result<(), StorageError> {
+        self.handle.store().ping().await
+    }
+
     async fn close(&self) {
         self.handle.store().close().await;
     }

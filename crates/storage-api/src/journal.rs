@@ -239,6 +239,22 @@ pub trait Journal: Any + Send + Sync {
         )
     }
 
+    /// Tells whether the journal works again: called now and then after calls have failed, until it gives `Ok`.
+    ///
+    /// Waiting actors go on as soon as it does. The default looks at an id that nobody uses, so a plugin
+    /// need not implement it; one that can ask its database for less may. It must really ask: an answer from memory sends
+    /// waiting actors to a database that is away. It changes nothing, no circuit breaker counts it, and it may be called
+    /// beside calls that hang.
+    ///
+    /// # Errors
+    /// Any kind that [counts as a failure of the store](crate::StorageErrorKind::counts_as_store_failure) means: not yet.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn ping(&self) -> Result<(), StorageError> {
+        self.read_head(&PersistenceId::nobodys()).await.map(drop)
+    }
+
     /// Closes what is open: connections, files. Called when an application stops, after everything else was answered.
     ///
     /// Changes nothing that is stored. The journal can be used on, which opens it again; a call that is under way is waited

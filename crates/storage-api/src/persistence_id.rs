@@ -110,6 +110,11 @@ impl PersistenceId {
         slice_of(&self.text)
     }
 
+    /// An id that no application uses, for questions whose answer does not matter.
+    pub(crate) fn nobodys() -> Self {
+        Self::of_unique("actix-persistence: is anybody there?")
+    }
+
     fn parts(&self) -> Option<(&str, &str)> {
         self.text.split_once(Self::SEPARATOR)
     }

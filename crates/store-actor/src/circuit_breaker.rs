@@ -3,12 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
-use actix_persistence_storage_api::{StorageError, StorageErrorKind};
+use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
 use tokio::time::Instant;
 
 use crate::call::{CallEnd, LateCall};
 use crate::deadline::deadline_after;
 use crate::refusal::Refusal;
+use crate::store_health::StoreHealth;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -63,12 +64,16 @@ impl BreakerSettings {
 
 /// Lets calls through while they succeed, none for a while after too many failures in a row, then one as a trial.
 ///
+/// A [probe](StoreHealth) that finds the store at work is as good as a trial, and comes earlier: all calls are let through
+/// then, and the next failure opens it again.
+///
 /// Results are reported through the [`Entry`] of each call; those of calls that began before the breaker last changed
 /// its mind are ignored. The clock is tokio's.
 #[derive(Debug)]
 pub struct CircuitBreaker {
     name: String,
     settings: BreakerSettings,
+    health: Arc<StoreHealth>,
     position: Mutex<Position>,
 }
 
@@ -77,8 +82,10 @@ struct Position {
     state: State,
     /// Grows with every change of state, so that late results can be told.
     generation: u64,
-    /// Since the breaker was last closed.
+    /// Since a call last worked.
     failed_trials: u32,
+    /// Whether a probe let calls through and none has worked yet.
+    on_probation: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,17 +122,25 @@ pub struct BreakerOpen {
 }
 
 impl CircuitBreaker {
-    /// A closed breaker; the name says in errors and logs for what it is.
-    pub fn new(name: impl Into<String>, settings: BreakerSettings) -> Arc<Self> {
-        Arc::new(Self {
+    /// A closed breaker for calls of the store with this health; the name says in errors and logs for what it is.
+    pub fn new(
+        name: impl Into<String>,
+        settings: BreakerSettings,
+        health: &Arc<StoreHealth>,
+    ) -> Arc<Self> {
+        let breaker = Arc::new(Self {
             name: name.into(),
             settings,
+            health: Arc::clone(health),
             position: Mutex::new(Position {
                 state: State::Closed { failures: 0 },
                 generation: 0,
                 failed_trials: 0,
+                on_probation: false,
             }),
-        })
+        });
+        health.attach(&breaker);
+        breaker
     }
 
     /// How long one call may take.
@@ -150,7 +165,7 @@ impl CircuitBreaker {
         self.remaining(position.state)?;
         if matches!(position.state, State::Open { .. }) {
             position.change(State::HalfOpen);
-            tracing::info!(breaker = %self.name, "circuit breaker tries one call");
+            tracing::debug!(breaker = %self.name, "circuit breaker tries one call");
         }
         Ok(Entry {
             breaker: self.clone(),
@@ -185,17 +200,27 @@ impl CircuitBreaker {
         let success = end == End::Success;
         match position.state {
             State::Closed { .. } if end == End::Unknown => {}
-            State::Closed { .. } if success => position.state = State::Closed { failures: 0 },
+            State::Closed { .. } if success => {
+                position.state = State::Closed { failures: 0 };
+                if std::mem::take(&mut position.on_probation) {
+                    position.failed_trials = 0;
+                }
+            }
             State::Closed { failures } if failures + 1 < self.settings.max_failures => {
                 position.state = State::Closed {
                     failures: failures + 1,
                 };
             }
-            State::Closed { .. } => self.open(&mut position),
+            State::Closed { .. } => {
+                if position.on_probation {
+                    position.failed_trials = position.failed_trials.saturating_add(1);
+                }
+                self.open(&mut position);
+            }
             State::HalfOpen if success => {
                 position.failed_trials = 0;
                 position.change(State::Closed { failures: 0 });
-                tracing::info!(breaker = %self.name, "circuit breaker closed");
+                tracing::debug!(breaker = %self.name, "circuit breaker closed");
             }
             State::HalfOpen if end == End::Unknown => self.open(&mut position),
             State::HalfOpen => {
@@ -205,6 +230,24 @@ impl CircuitBreaker {
             // Nobody enters an open breaker, so no entry has its generation.
             State::Open { .. } => {}
         }
+        let has_opened = matches!(position.state, State::Open { .. });
+        drop(position);
+        if has_opened {
+            let message = format!("the circuit breaker for {} has opened", self.name);
+            let error = StorageError::new(StorageErrorKind::Unavailable, Operation::ReadHead);
+            self.health.failed(&error.with_message(message));
+        }
+    }
+
+    /// A probe found the store at work.
+    pub(crate) fn readmit(&self) {
+        let mut position = self.lock();
+        if !matches!(position.state, State::Closed { .. }) {
+            let failures = self.settings.max_failures.saturating_sub(1);
+            position.on_probation = true;
+            position.change(State::Closed { failures });
+            tracing::debug!(breaker = %self.name, "circuit breaker closed by a probe");
+        }
     }
 
     fn open(&self, position: &mut Position) {
@@ -212,7 +255,7 @@ impl CircuitBreaker {
         position.change(State::Open {
             until: deadline_after(open_for),
         });
-        tracing::warn!(breaker = %self.name, ?open_for, "circuit breaker opened");
+        tracing::debug!(breaker = %self.name, ?open_for, "circuit breaker opened");
     }
 
     fn lock(&self) -> MutexGuard<'_, Position> {
@@ -250,6 +293,7 @@ impl Entry {
     ///
     /// What never came to the store, because the process asked too much of it at once, counts as neither.
     pub fn ended<T>(self, result: &Result<T, StorageError>) {
+        self.breaker.health.note(result);
         match result {
             Err(error) if error.kind() == StorageErrorKind::Busy => self.showed_nothing(),
             Err(error) if error.kind().counts_as_store_failure() => self.failed(),
@@ -264,7 +308,7 @@ impl Entry {
     pub async fn watch<T>(self, late: LateCall<T>, rest: Duration) {
         match late.within(rest).await {
             CallEnd::InTime(result) => self.ended(&result),
-            CallEnd::Late(_) => self.failed(),
+            CallEnd::Late(late) => self.ended::<T>(&Err(late.error())),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::call::CallEnd;
 use crate::store_service::StoreService;
 
 const SHORTEST_DELAY: Duration = Duration::from_millis(200);
-const LONGEST_DELAY: Duration = Duration::from_secs(10);
+const LONGEST_DELAY: Duration = Duration::from_secs(2);
 
 /// Attempts with growing delays in between until one works, then opens the gate.
 ///
@@ -55,7 +55,10 @@ async fn attempts<S: StoreService>(service: &Weak<S>, timeout: Duration) {
             return;
         };
         match result {
-            Ok(()) => return service.gate().open(|request| service.route(request)),
+            Ok(()) => {
+                service.gate().open(|request| service.route(request));
+                return service.health().initialized();
+            }
             Err(error) => failed(&service, error, back_off.attempts()),
         }
         drop(service);
@@ -64,11 +67,11 @@ async fn attempts<S: StoreService>(service: &Weak<S>, timeout: Duration) {
 }
 
 fn failed<S: StoreService>(service: &Arc<S>, error: StorageError, attempts: u32) {
-    let store = service.gate().name();
-    let cause = std::error::Error::source(&error).map(ToString::to_string);
     if error.kind().is_curable_by_waiting() {
-        tracing::warn!(store, attempts, %error, cause, "initializing failed, trying again");
+        service.health().failed(&error);
     } else {
+        let store = service.gate().name();
+        let cause = std::error::Error::source(&error).map(ToString::to_string);
         tracing::error!(store, attempts, %error, cause, "initializing failed");
     }
     service.gate().attempt_failed(error);

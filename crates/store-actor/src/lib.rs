@@ -16,8 +16,10 @@ mod slot;
 
 mod call;
 mod circuit_breaker;
+mod log_limiter;
 mod outstanding;
 mod recovery_permits;
+mod store_health;
 
 pub use deadline::deadline_after;
 pub use front::Front;
@@ -34,5 +36,7 @@ pub use slot::{Question, Slot};
 
 pub use call::{Call, CallEnd, Caller, LateCall};
 pub use circuit_breaker::{BreakerOpen, BreakerSettings, CircuitBreaker, Entry};
+pub use log_limiter::LogLimiter;
 pub use outstanding::{Outstanding, Ticket};
 pub use recovery_permits::{RecoveryPermit, RecoveryPermits};
+pub use store_health::{Ping, StoreHealth};

@@ -7,6 +7,7 @@ mod store_calls;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
@@ -21,6 +22,7 @@ use crate::outstanding::Outstanding;
 use crate::refusal::Refuse;
 use crate::reply::Reply;
 use crate::slot::Slot;
+use crate::store_health::{Ping, StoreHealth};
 use crate::store_service::StoreService;
 use crate::store_thread::StoreThread;
 use dispatcher::Dispatcher;
@@ -64,12 +66,14 @@ impl OrderedFront {
     pub fn start(
         settings: OrderedFrontSettings,
         initialize: InitializeCall,
+        ping: Ping,
         runtime: &Handle,
         thread: &StoreThread,
     ) -> Self {
         let outstanding = Outstanding::new();
         let caller = Caller::new(runtime.clone(), outstanding.clone());
-        let calls = StoreCalls::new(caller, &settings);
+        let health = StoreHealth::new(&*settings.store, runtime.clone(), ping);
+        let calls = StoreCalls::new(caller, health, &settings);
         let dispatcher = Dispatcher::new(calls, initialize, settings);
         let front = Front::start(dispatcher, runtime, thread);
         Self { front, outstanding }
@@ -97,6 +101,11 @@ impl OrderedFront {
             Err(invalid) => slot.refuse(&invalid.into()),
         }
         reply
+    }
+
+    /// Whether the store works.
+    pub fn health(&self) -> &Arc<StoreHealth> {
+        self.front.service().health()
     }
 
     /// Waits until the store is initialised.

@@ -1,10 +1,12 @@
 //! What a store actor does with requests.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::call::Call;
 use crate::gate::Gate;
 use crate::refusal::Refuse;
+use crate::store_health::StoreHealth;
 
 /// The part of a store actor that is not actix: it outlives the actor, which only brings it the requests.
 pub trait StoreService: Send + Sync + 'static {
@@ -13,6 +15,9 @@ pub trait StoreService: Send + Sync + 'static {
 
     /// What holds requests until [`initialize`](Self::initialize) has worked.
     fn gate(&self) -> &Gate<Self::Request>;
+
+    /// Whether the store works.
+    fn health(&self) -> &Arc<StoreHealth>;
 
     /// Starts an attempt to make the store ready.
     fn initialize(&self) -> Call<()>;

@@ -203,3 +203,47 @@ fn a_read_given_up_early_is_held_against_the_journal_only_when_its_call_stays_la
         refused(&now(read).await.unwrap_err());
     });
 }
+
+#[test]
+fn a_probe_that_works_ends_an_open_breaker_and_is_no_call_of_anybody() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let error = unknown(StorageErrorKind::Unavailable);
+        fixture.fail_writes(10, &error).await;
+        tokio::time::sleep(seconds(20)).await;
+        refused(&failure(now(fixture.write("a")).await));
+        fixture.calls.answer_pings();
+        tokio::time::sleep(seconds(2)).await;
+        assert!(fixture.calls.is_quiet().await);
+        let write = fixture.write("a");
+        fixture.calls.next().await.works();
+        assert!(is_stored(&now(write).await));
+    });
+}
+
+#[test]
+fn a_recovery_that_ends_after_its_asker_has_left_is_no_failure_if_a_call_may_take_so_long() {
+    on_paused_clock(async {
+        let mut settings = settings();
+        settings.recovery_event_timeout = seconds(5);
+        let mut fixture = Fixture::ready_with(settings, JournalCapabilities::default()).await;
+        for nr in 0..12 {
+            let recovery = fixture.handle.recover(id(&nr.to_string()), WriterId::NIL);
+            let called = fixture.calls.next().await;
+            let error = recovery.await.unwrap_err();
+            assert_eq!(error.kind(), StorageErrorKind::Timeout);
+            tokio::time::sleep(seconds(1)).await;
+            called.works();
+            settle().await;
+        }
+        // One that takes longer than a call may is one.
+        for nr in 20..30 {
+            let recovery = fixture.handle.recover(id(&nr.to_string()), WriterId::NIL);
+            fixture.calls.next().await.hangs();
+            recovery.await.unwrap_err();
+            tokio::time::sleep(seconds(6)).await;
+        }
+        let recovery = fixture.handle.recover(id("last"), WriterId::NIL);
+        refused(&now(recovery).await.unwrap_err());
+    });
+}

@@ -1,12 +1,14 @@
 //! A journal whose every call is answered by the test.
 
 use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome,
-    WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
+    StorageErrorKind, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -17,10 +19,14 @@ use tokio::time::timeout;
 pub(crate) struct ScriptedJournal {
     capabilities: JournalCapabilities,
     calls: UnboundedSender<Called>,
+    answers_pings: Arc<AtomicBool>,
 }
 
 /// The test's end.
-pub(crate) struct Calls(UnboundedReceiver<Called>);
+pub(crate) struct Calls {
+    calls: UnboundedReceiver<Called>,
+    answers_pings: Arc<AtomicBool>,
+}
 
 /// A call under way.
 pub(crate) struct Called {
@@ -50,11 +56,17 @@ pub(crate) enum Answer {
 impl ScriptedJournal {
     pub(crate) fn new(capabilities: JournalCapabilities) -> (Self, Calls) {
         let (calls, receiver) = unbounded_channel();
+        let answers_pings = Arc::<AtomicBool>::default();
         let journal = Self {
             capabilities,
             calls,
+            answers_pings: answers_pings.clone(),
         };
-        (journal, Calls(receiver))
+        let calls = Calls {
+            calls: receiver,
+            answers_pings,
+        };
+        (journal, calls)
     }
 
     async fn ask(&self, call: Call) -> Result<Option<Vec<WriteOutcome>>, StorageError> {
@@ -74,7 +86,7 @@ impl ScriptedJournal {
 impl Calls {
     /// The next call; fails the test if none comes within a virtual hour.
     pub(crate) async fn next(&mut self) -> Called {
-        let next = timeout(Duration::from_secs(3_600), self.0.recv()).await;
+        let next = timeout(Duration::from_secs(3_600), self.calls.recv()).await;
         next.expect("a call should have come").expect("a journal")
     }
 
@@ -85,15 +97,20 @@ impl Calls {
         (called, ids)
     }
 
+    /// Lets pings work from now on; they never come to the test.
+    pub(crate) fn answer_pings(&self) {
+        self.answers_pings.store(true, Ordering::Relaxed);
+    }
+
     /// Whether no call is waiting for its answer that the test has not seen.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         settle().await;
-        self.0.is_empty()
+        self.calls.is_empty()
     }
 
     /// The next call if there is one, and never more than one at a time.
     pub(crate) async fn recv(&mut self) -> Option<Called> {
-        self.0.recv().await
+        self.calls.recv().await
     }
 }
 
@@ -154,6 +171,16 @@ pub(crate) async fn settle() {
 impl Journal for ScriptedJournal {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.ask(Call::Initialize).await.map(drop)
+    }
+
+    async fn ping(&self) -> Result<(), StorageError> {
+        if self.answers_pings.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(StorageError::new(
+            StorageErrorKind::Unavailable,
+            Operation::ReadHead,
+        ))
     }
 
     async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {

@@ -11,8 +11,9 @@ use std::time::Duration;
 use actix::dev::{Envelope, EnvelopeProxy};
 use actix::{ActorState, Running};
 use actix_persistence_storage_api::{PersistenceId, WriterId};
+use actix_persistence_store_actor::StoreHealth;
 use futures_util::FutureExt;
-use futures_util::future::LocalBoxFuture;
+use futures_util::future::{BoxFuture, LocalBoxFuture};
 use tokio::time::Instant;
 
 use crate::context::cause::CauseRef;
@@ -86,6 +87,8 @@ pub(crate) struct Failure {
     pub(crate) has_stored: bool,
     /// Whether it had timers, streams or futures of its own; `None` if it never got so far as to tell.
     pub(crate) lived_by_itself: Option<bool>,
+    /// Ends when the store is back, if that it was away is all there is to it.
+    pub(crate) store_is_back: Option<BoxFuture<'static, ()>>,
 }
 
 impl Failure {
@@ -98,6 +101,15 @@ impl Failure {
             is_contention: matches!(error, RecoveryError::Overtaken { .. }),
             has_stored: false,
             lived_by_itself: None,
+            store_is_back: None,
+        }
+    }
+
+    /// The same, because this store is away.
+    pub(crate) fn of_outage(self, health: Option<&StoreHealth>) -> Self {
+        Self {
+            store_is_back: health.map(|health| health.returned().boxed()),
+            ..self
         }
     }
 }
@@ -433,8 +445,17 @@ impl<A: PersistentActor> Incarnation<A> {
         self.failure(false)
     }
 
+    /// That its store is away is said once for all actors; see [`StoreHealth`].
     fn recovery_failed(&mut self, error: RecoveryError) -> Failure {
-        if let RecoveryError::Overtaken { .. } = error {
+        let environment = Arc::clone(&self.ctx.environment);
+        let outage = environment.stores.outage_behind(&error);
+        if outage.is_some() {
+            tracing::debug!(
+                persistence_id = %self.ctx.persistence_id,
+                error = %ErrorChain(&error),
+                "the recovery failed with its store"
+            );
+        } else if let RecoveryError::Overtaken { .. } = error {
             tracing::info!(
                 persistence_id = %self.ctx.persistence_id,
                 error = %ErrorChain(&error),
@@ -450,7 +471,8 @@ impl<A: PersistentActor> Incarnation<A> {
             );
         }
         let told = self.turn_with(|actor, _| actor.on_recovery_failure(&error));
-        told.err().unwrap_or_else(|| Failure::of_recovery(&error))
+        told.err()
+            .unwrap_or_else(|| Failure::of_recovery(&error).of_outage(outage))
     }
 
     fn recovery_panicked(&self, message: String) -> RecoveryError {
@@ -507,6 +529,7 @@ impl<A: PersistentActor> Incarnation<A> {
             is_contention: false,
             has_stored: self.has_stored,
             lived_by_itself: (!self.ctx.recovering).then(|| !self.ctx.tasks.allow_stop(false)),
+            store_is_back: None,
         }
     }
 

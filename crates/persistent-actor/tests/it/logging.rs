@@ -77,7 +77,8 @@ fn failures_are_errors_and_rejections_warnings_with_id_number_and_manifest_and_n
         let with = |first: &[&'static str]| has_line(&[first, &who].concat());
         with(&["WARN", "rejected", "bytes"]);
         with(&["ERROR", "persisting failed", "could not write events"]);
-        has_line(&["ERROR", "recovery failed", "Tally|1", "test.added:v1"]);
+        has_line(&["WARN", "the store does not answer", "journal \\\"test\\\""]);
+        has_line(&["DEBUG", "recovery failed", "Tally|1"]);
         has_line(&[
             "ERROR",
             "panicked",

@@ -28,6 +28,7 @@ mod logging;
 mod model;
 mod nesting;
 mod optional_snapshots;
+mod outages;
 mod partly_stored;
 mod persist_async;
 mod persisting;

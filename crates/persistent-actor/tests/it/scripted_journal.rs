@@ -1,6 +1,7 @@
 //! A journal in memory whose next answers a test decides.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
@@ -34,6 +35,8 @@ pub(crate) struct ScriptedJournal {
     /// The numbers of events in each write of each call, in order.
     calls: Mutex<Vec<Vec<usize>>>,
     recoveries_to_fail: Mutex<usize>,
+    /// Whether nobody can reach it.
+    away: AtomicBool,
     capabilities: JournalCapabilities,
 }
 
@@ -56,6 +59,7 @@ impl ScriptedJournal {
             gate,
             calls: Mutex::default(),
             recoveries_to_fail: Mutex::default(),
+            away: AtomicBool::default(),
             capabilities,
         })
     }
@@ -69,6 +73,7 @@ impl ScriptedJournal {
             gate: Semaphore::new(0),
             calls: Mutex::default(),
             recoveries_to_fail: Mutex::default(),
+            away: AtomicBool::default(),
             capabilities,
         })
     }
@@ -86,6 +91,11 @@ impl ScriptedJournal {
         *self.recoveries_to_fail.lock().unwrap() = count;
     }
 
+    /// Lets every call fail until it is back.
+    pub(crate) fn set_away(&self, away: bool) {
+        self.away.store(away, Ordering::Relaxed);
+    }
+
     /// The numbers of events in each write of each call so far.
     pub(crate) fn calls(&self) -> Vec<Vec<usize>> {
         self.calls.lock().unwrap().clone()
@@ -93,8 +103,17 @@ impl ScriptedJournal {
 }
 
 impl ScriptedJournal {
+    fn reached(&self, operation: Operation) -> Result<(), StorageError> {
+        if self.away.load(Ordering::Relaxed) {
+            let error = StorageError::new(StorageErrorKind::Unavailable, operation);
+            return Err(error.not_stored());
+        }
+        Ok(())
+    }
+
     /// Fails as often as it was told to.
     fn recovers(&self, operation: Operation) -> Result<(), StorageError> {
+        self.reached(operation)?;
         let mut left = self.recoveries_to_fail.lock().unwrap();
         if *left == 0 {
             return Ok(());
@@ -108,6 +127,16 @@ impl ScriptedJournal {
 impl Journal for ScriptedJournal {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.inner.initialize().await
+    }
+
+    /// It is not back before all recoveries have failed that are to.
+    async fn ping(&self) -> Result<(), StorageError> {
+        self.reached(Operation::ReadHead)?;
+        if *self.recoveries_to_fail.lock().unwrap() > 0 {
+            let kind = StorageErrorKind::Unavailable;
+            return Err(StorageError::new(kind, Operation::ReadHead));
+        }
+        Ok(())
     }
 
     async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
@@ -128,6 +157,7 @@ impl Journal for ScriptedJournal {
         &self,
         writes: Vec<AtomicWrite>,
     ) -> Result<Vec<WriteOutcome>, StorageError> {
+        self.reached(Operation::WriteMessages)?;
         let sizes = writes.iter().map(|write| write.events().len()).collect();
         self.calls.lock().unwrap().push(sizes);
         if let Ok(permit) = self.gate.acquire().await {
@@ -170,6 +200,7 @@ impl Journal for ScriptedJournal {
         range: ReplayRange,
         page: PageLimit,
     ) -> Result<ReplayPage, StorageError> {
+        self.reached(Operation::ReplayMessages)?;
         self.inner
             .replay_messages(persistence_id, range, page)
             .await

@@ -12,6 +12,7 @@ mod encryption;
 mod extensions;
 mod late_writes;
 mod opening;
+mod outage;
 mod pages;
 mod place;
 mod plugin;

@@ -4,8 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Payload, PersistenceId, SnapshotCriteria, SnapshotMetadata, SnapshotRecord, SnapshotStore,
-    StorageError,
+    Operation, Payload, PersistenceId, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
+    SnapshotStore, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -120,6 +120,14 @@ pub(crate) async fn settle() {
 impl SnapshotStore for ScriptedStore {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.ask(Call::Initialize).await
+    }
+
+    /// Away for good: what the tests see of outages comes from their own calls.
+    async fn ping(&self) -> Result<(), StorageError> {
+        Err(StorageError::new(
+            StorageErrorKind::Unavailable,
+            Operation::LoadSnapshot,
+        ))
     }
 
     async fn load(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{
     ChangeEvent, CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore,
-    StateUpdate, StorageError,
+    StateUpdate, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -118,6 +118,14 @@ pub(crate) async fn settle() {
 impl StateStore for ScriptedStore {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.ask(Operation::Initialize, None, 0).await.map(drop)
+    }
+
+    /// Away for good: what the tests see of outages comes from their own calls.
+    async fn ping(&self) -> Result<(), StorageError> {
+        Err(StorageError::new(
+            StorageErrorKind::Unavailable,
+            Operation::GetState,
+        ))
     }
 
     async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {

@@ -7,7 +7,13 @@ use super::*;
 const RESET: Duration = Duration::from_secs(30);
 
 fn breaker(settings: BreakerSettings) -> Arc<CircuitBreaker> {
-    CircuitBreaker::new("test", settings)
+    CircuitBreaker::new("test", settings, &away())
+}
+
+/// Of a store that never answers a probe.
+fn away() -> Arc<StoreHealth> {
+    let ping = || Box::pin(std::future::pending()) as _;
+    StoreHealth::new("test", tokio::runtime::Handle::current(), Box::new(ping))
 }
 
 fn fail(breaker: &Arc<CircuitBreaker>, times: u32) {
@@ -135,7 +141,11 @@ fn no_setting_makes_the_time_to_stay_open_overflow() {
 async fn a_refusal_names_the_breaker_and_the_time_left() {
     use actix_persistence_storage_api::{Operation, PersistenceId};
 
-    let breaker = CircuitBreaker::new("writes of journal \"sqlite\"", BreakerSettings::journal());
+    let breaker = CircuitBreaker::new(
+        "writes of journal \"sqlite\"",
+        BreakerSettings::journal(),
+        &away(),
+    );
     fail(&breaker, 10);
     let refusal = Refusal::from(breaker.check().unwrap_err());
     let error = refusal.error(Operation::WriteMessages, &PersistenceId::of("T", "1"));
@@ -145,4 +155,44 @@ async fn a_refusal_names_the_breaker_and_the_time_left() {
         "could not write events of \"T|1\": the store is not available: \
          the circuit breaker for writes of journal \"sqlite\" is open for another 30s"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_lets_all_calls_through_and_the_next_failure_opens_it_again() {
+    let breaker = breaker(BreakerSettings {
+        exponential_backoff: 2.0,
+        ..BreakerSettings::journal()
+    });
+    fail(&breaker, 10);
+    let late = breaker.position.lock().unwrap().generation;
+    breaker.readmit();
+    let calls: Vec<_> = (0..5).map(|_| breaker.enter().expect("closed")).collect();
+    // What began before the probe shows nothing any more.
+    breaker.report(late, End::Failure);
+    assert!(breaker.check().is_ok());
+    fail(&breaker, 1);
+    // A failed trial, as it were.
+    assert_eq!(remaining(&breaker), RESET * 2);
+    calls.into_iter().for_each(Entry::succeeded);
+    assert_eq!(remaining(&breaker), RESET * 2);
+
+    breaker.readmit();
+    breaker.enter().unwrap().succeeded();
+    fail(&breaker, 9);
+    assert!(breaker.check().is_ok());
+    fail(&breaker, 1);
+    assert_eq!(remaining(&breaker), RESET);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_trial_that_hangs_when_a_probe_works_holds_nobody_up() {
+    let breaker = breaker(BreakerSettings::journal());
+    fail(&breaker, 10);
+    advance(RESET).await;
+    let trial = breaker.enter().expect("the trial");
+    assert!(breaker.check().is_err());
+    breaker.readmit();
+    assert!(breaker.check().is_ok());
+    trial.failed();
+    assert!(breaker.check().is_ok());
 }

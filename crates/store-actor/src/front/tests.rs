@@ -7,11 +7,12 @@ use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
 use tokio::runtime::Runtime;
 
 use super::*;
-use crate::{Ask, Call, Caller, Gate, Outstanding, Reply, Slot};
+use crate::{Ask, Call, Caller, Gate, Outstanding, Reply, Slot, StoreHealth};
 
 /// Answers every question, except that it panics when asked to.
 struct Echo {
     gate: Gate<Request>,
+    health: Arc<StoreHealth>,
     caller: Caller,
     routed: mpsc::Sender<u32>,
 }
@@ -33,6 +34,10 @@ impl StoreService for Echo {
 
     fn gate(&self) -> &Gate<Request> {
         &self.gate
+    }
+
+    fn health(&self) -> &Arc<StoreHealth> {
+        &self.health
     }
 
     fn initialize(&self) -> Call<()> {
@@ -77,6 +82,11 @@ impl Fixture {
         let (sender, routed) = mpsc::channel();
         let echo = Echo {
             gate: Gate::new("test", 100),
+            health: StoreHealth::new(
+                "test",
+                runtime.handle().clone(),
+                Box::new(|| Box::pin(async { Ok(()) })),
+            ),
             caller: Caller::new(runtime.handle().clone(), outstanding.clone()),
             routed: sender,
         };

@@ -12,6 +12,7 @@ use super::{InitializeCall, OrderedFrontSettings};
 use crate::call::Call;
 use crate::gate::Gate;
 use crate::refusal::Refuse;
+use crate::store_health::StoreHealth;
 use crate::store_service::StoreService;
 
 /// What the actor does with requests.
@@ -45,6 +46,10 @@ impl StoreService for Dispatcher {
 
     fn gate(&self) -> &Gate<Request> {
         &self.gate
+    }
+
+    fn health(&self) -> &Arc<StoreHealth> {
+        &self.calls.health
     }
 
     fn initialize(&self) -> Call<()> {

@@ -14,10 +14,12 @@ use crate::call::{CallEnd, Caller};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::refusal::{Refusal, Refuse};
 use crate::slot::{Question, Slot};
+use crate::store_health::StoreHealth;
 
 /// Serves one request at a time for each of its callers.
 pub(super) struct StoreCalls {
     pub(super) caller: Caller,
+    pub(super) health: Arc<StoreHealth>,
     store: String,
     /// Of everything that changes something.
     writes: Arc<CircuitBreaker>,
@@ -26,16 +28,21 @@ pub(super) struct StoreCalls {
 }
 
 impl StoreCalls {
-    pub(super) fn new(caller: Caller, settings: &OrderedFrontSettings) -> Self {
+    pub(super) fn new(
+        caller: Caller,
+        health: Arc<StoreHealth>,
+        settings: &OrderedFrontSettings,
+    ) -> Self {
         let breaker = |what: &str| {
             let name = format!("{what} of {}", settings.store);
-            CircuitBreaker::new(name, settings.circuit_breaker.clone())
+            CircuitBreaker::new(name, settings.circuit_breaker.clone(), &health)
         };
         let permits = settings
             .max_concurrent_calls
             .clamp(1, Semaphore::MAX_PERMITS);
         Self {
             caller,
+            health: Arc::clone(&health),
             store: settings.store.clone(),
             writes: breaker(settings.writes),
             reads: breaker(settings.reads),

@@ -16,7 +16,7 @@ const INTERVAL: Duration = Duration::from_millis(1);
 /// How much of a log a failed test shows.
 const LAST_LINES: usize = 40;
 /// What a log says when a database is left alone for a while.
-pub(crate) const BREAKER_OPENED: &str = "circuit breaker opened";
+pub(crate) const OUTAGE: &str = "the store does not answer";
 
 /// The process of an import; killed when dropped.
 pub(crate) struct Import {

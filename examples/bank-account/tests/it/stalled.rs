@@ -1,9 +1,9 @@
-//! A database that does not answer for a while: the breaker opens, and everything goes on by itself afterwards.
+//! A database that does not answer for a while: that is said, and everything goes on by itself afterwards.
 
 use actix_persistence_test_servers::Database;
 
 use crate::backend::{OwnServer, Sqlite, Stalls};
-use crate::import::BREAKER_OPENED;
+use crate::import::OUTAGE;
 use crate::rounds::{rounds, say};
 use crate::workload::Workload;
 
@@ -22,7 +22,7 @@ fn import_survives_stalls<B: Stalls>(create: impl Fn() -> B, is_late: &str) {
             backend.stall();
             let before = import.log().len();
             import.feed(work.lines(work.part(stall + 1, STALLS + 1)));
-            import.logs(BREAKER_OPENED, before);
+            import.logs(OUTAGE, before);
             assert!(import.log()[before..].contains(is_late));
             backend.go_on();
         }

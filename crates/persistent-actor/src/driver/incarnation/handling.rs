@@ -1,5 +1,7 @@
 //! What happens to a call whose fate is known.
 
+use std::sync::Arc;
+
 use actix_persistence_storage_api::Timestamp;
 
 use crate::context::pending::{Fate, Settled, fail, unanswered};
@@ -107,9 +109,24 @@ impl<A: PersistentActor> Incarnation<A> {
 
     fn handle_failed(&mut self, settled: Settled<A>, error: PersistError, first: u64) -> Failure {
         let is_conflict = matches!(error, PersistError::Conflict(_));
+        let environment = Arc::clone(&self.ctx.environment);
+        let outage = match &error {
+            PersistError::NotStored(source) | PersistError::Unknown(source) => {
+                let health = environment.stores.health();
+                health.accounts_for(source).then_some(health)
+            }
+            _ => None,
+        };
         if is_conflict {
             let conflicts = &self.ctx.environment.conflicts;
             conflicts.note(&self.ctx.persistence_id, &error);
+        } else if outage.is_some() {
+            tracing::debug!(
+                persistence_id = %self.ctx.persistence_id,
+                sequence_nr = first,
+                error = %ErrorChain(&error),
+                "persisting failed with the store, the actor stops and will be recovered"
+            );
         } else {
             tracing::error!(
                 persistence_id = %self.ctx.persistence_id,
@@ -131,7 +148,7 @@ impl<A: PersistentActor> Incarnation<A> {
             if is_conflict {
                 self.lost()
             } else {
-                self.failure(false)
+                self.failure(false).of_outage(outage)
             }
         })
     }

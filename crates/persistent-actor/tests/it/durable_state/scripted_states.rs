@@ -114,6 +114,15 @@ impl StateStore for ScriptedStates {
         self.inner.initialize().await
     }
 
+    /// It is not back before all reads have failed that are to.
+    async fn ping(&self) -> Result<(), StorageError> {
+        if *self.reads_to_fail.lock().unwrap() > 0 {
+            let kind = StorageErrorKind::Unavailable;
+            return Err(StorageError::new(kind, Operation::GetState));
+        }
+        Ok(())
+    }
+
     async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
         {
             let mut left = self.reads_to_fail.lock().unwrap();

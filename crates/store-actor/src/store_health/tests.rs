@@ -1,0 +1,173 @@
+//! Outages on a paused clock.
+
+use std::sync::atomic::AtomicBool;
+
+use futures_util::FutureExt;
+
+use super::*;
+use crate::BreakerSettings;
+
+/// A store that answers pings from a moment on, or leaves them hanging.
+#[derive(Clone, Default)]
+struct Scripted {
+    works: Arc<AtomicBool>,
+    hangs: Arc<AtomicBool>,
+    pings: Arc<AtomicUsize>,
+}
+
+impl Scripted {
+    fn health(&self) -> Arc<StoreHealth> {
+        let script = self.clone();
+        let ping = move || {
+            script.pings.fetch_add(1, Ordering::Relaxed);
+            let script = script.clone();
+            Box::pin(async move {
+                if script.hangs.load(Ordering::Relaxed) {
+                    std::future::pending::<()>().await;
+                }
+                if script.works.load(Ordering::Relaxed) {
+                    Ok(())
+                } else {
+                    Err(unavailable())
+                }
+            }) as _
+        };
+        let health = StoreHealth::new("test", Handle::current(), Box::new(ping));
+        health.initialized();
+        health
+    }
+
+    fn pings(&self) -> usize {
+        self.pings.load(Ordering::Relaxed)
+    }
+
+    fn work(&self, works: bool) {
+        self.works.store(works, Ordering::Relaxed);
+    }
+}
+
+fn unavailable() -> StorageError {
+    StorageError::new(StorageErrorKind::Unavailable, Operation::ReadHead)
+}
+
+fn seconds(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_hears_of_the_return_within_two_seconds_however_long_the_outage_was() {
+    let store = Scripted::default();
+    let health = store.health();
+    let breaker = CircuitBreaker::new("test", BreakerSettings::journal(), &health);
+    for _ in 0..10 {
+        breaker.enter().unwrap().ended::<()>(&Err(unavailable()));
+    }
+    assert!(breaker.check().is_err() && health.accounts_for(&unavailable()));
+    let returned = tokio::spawn(health.returned());
+    tokio::time::sleep(seconds(25)).await;
+    assert!(!returned.is_finished() && store.pings() > 20);
+    store.work(true);
+    let back = Instant::now();
+    returned.await.unwrap();
+    assert!(back.elapsed() < seconds(2), "{:?}", back.elapsed());
+    assert!(breaker.check().is_ok());
+    let pings = store.pings();
+    tokio::time::sleep(seconds(60)).await;
+    assert_eq!(store.pings(), pings);
+}
+
+#[tokio::test(start_paused = true)]
+async fn probes_that_hang_are_few_and_do_not_keep_the_return_from_being_noticed() {
+    let store = Scripted::default();
+    let health = store.health();
+    store.hangs.store(true, Ordering::Relaxed);
+    health.failed(&unavailable());
+    tokio::time::sleep(seconds(3)).await;
+    assert_eq!(store.pings(), 2);
+    store.hangs.store(false, Ordering::Relaxed);
+    store.work(true);
+    let back = Instant::now();
+    health.returned().await;
+    assert!(back.elapsed() < seconds(3), "{:?}", back.elapsed());
+
+    let before = store.pings();
+    store.hangs.store(true, Ordering::Relaxed);
+    tokio::time::sleep(seconds(60)).await;
+    health.failed(&unavailable());
+    tokio::time::sleep(seconds(600)).await;
+    assert_eq!(store.pings(), before + MAX_UNANSWERED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_answers_probes_and_fails_calls_is_left_alone_for_longer_and_longer() {
+    let store = Scripted::default();
+    let health = store.health();
+    store.work(true);
+    let mut rests = Vec::new();
+    for _ in 0..12 {
+        health.failed(&unavailable());
+        let failed = Instant::now();
+        let mut condition = health.condition.subscribe();
+        let works = |condition: &Condition| matches!(condition, Condition::Works { .. });
+        condition.wait_for(works).await.unwrap();
+        rests.push(failed.elapsed());
+    }
+    assert!(rests[0] < Duration::from_millis(200), "{rests:?}");
+    assert!(rests.is_sorted(), "{rests:?}");
+    assert!(rests[11] >= LONGEST_REST, "{rests:?}");
+    // After good work it is trusted again.
+    tokio::time::sleep(seconds(60)).await;
+    health.failed(&unavailable());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert!(matches!(
+        *health.condition.borrow(),
+        Condition::Works { .. }
+    ));
+}
+
+#[tokio::test(start_paused = true)]
+async fn probing_begins_when_the_store_was_ready_once_and_ends_with_it_and_when_it_is_closed() {
+    let store = Scripted::default();
+    let health = store.health();
+    health.failed(&unavailable());
+    tokio::time::sleep(seconds(5)).await;
+    let pings = store.pings();
+    assert!(pings > 0);
+    drop(health);
+    tokio::time::sleep(seconds(60)).await;
+    assert_eq!(store.pings(), pings);
+
+    let health = store.health();
+    health.failed(&unavailable());
+    health.rest();
+    tokio::time::sleep(seconds(60)).await;
+    assert_eq!(store.pings(), pings);
+    // It is used on: what happens then is looked at again.
+    health.failed(&unavailable());
+    tokio::time::sleep(seconds(60)).await;
+    assert!(store.pings() > pings);
+
+    let ping = || panic!("the store is not ready");
+    let health = StoreHealth::new("test", Handle::current(), Box::new(ping));
+    health.failed(&unavailable());
+    let returned = tokio::spawn(health.returned());
+    tokio::time::sleep(seconds(60)).await;
+    assert!(!returned.is_finished());
+    health.initialized();
+    returned.await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_no_outage_looks_like_begins_none_and_is_accounted_for_by_none() {
+    use StorageErrorKind::{Backend, Busy, Corrupt, TooLarge};
+    for kind in [Backend, Busy, Corrupt, TooLarge] {
+        let health = Scripted::default().health();
+        let error = StorageError::new(kind, Operation::ReadHead);
+        health.note::<()>(&Err(error.clone()));
+        assert!(!health.accounts_for(&unavailable()));
+        assert!(health.returned().now_or_never().is_none());
+        health.note::<()>(&Err(unavailable()));
+        assert!(health.accounts_for(&unavailable()));
+        assert!(!health.accounts_for(&error));
+    }
+}
