@@ -9,6 +9,7 @@ pub mod extensions;
 mod live_query;
 mod rows;
 mod rules_of_others;
+mod schema;
 mod times_and_numbers;
 
 use actix_persistence_storage_api::{
@@ -33,6 +34,10 @@ pub use rows::{
     the_tables_refuse_what_cannot_be_read_back,
 };
 pub use rules_of_others::a_rule_of_an_added_column_is_no_conflict;
+pub use schema::{
+    a_lost_column_of_any_table_is_named_at_the_start,
+    a_table_of_its_own_does_not_hide_what_is_stored, a_table_that_was_dropped_is_a_mismatch,
+};
 pub use times_and_numbers::{
     no_number_of_a_change_is_used_again, no_timestamp_goes_back_with_the_clock,
 };
@@ -48,6 +53,9 @@ macro_rules! test_states {
             the_tables_refuse_what_cannot_be_read_back
             a_damaged_state_is_corrupt_and_named
             a_lost_column_is_an_error_and_no_state
+            a_lost_column_of_any_table_is_named_at_the_start
+            a_table_that_was_dropped_is_a_mismatch
+            a_table_of_its_own_does_not_hide_what_is_stored
             no_timestamp_goes_back_with_the_clock
             no_number_of_a_change_is_used_again
             many_writers_store_each_revision_once

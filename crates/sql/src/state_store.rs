@@ -7,6 +7,7 @@ mod entities;
 mod find;
 mod ids;
 mod load;
+mod opening;
 mod queries;
 mod state_row;
 mod state_table;
@@ -164,23 +165,6 @@ impl<D: Dialect> SqlStateStore<D> {
         })
     }
 
-    /// Looks for the columns of the application.
-    async fn check_columns(&self) -> Result<(), StorageError> {
-        for entity in self.entities.with_columns() {
-            let entity = Arc::clone(entity);
-            self.connections
-                .read(Operation::Initialize, move |connection| {
-                    Box::pin(async move {
-                        let table = &entity.table;
-                        let found = table.columns(connection).await?;
-                        entity.columns.check(table.name.as_str(), &found)
-                    })
-                })
-                .await?;
-        }
-        Ok(())
-    }
-
     /// Which revisions a write may replace.
     fn rule(&self) -> Rule {
         if self.options.store().assert_single_writer {
@@ -325,7 +309,8 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
                 .initialize(component, auto_initialize)
                 .await?;
         }
-        self.check_columns().await
+        self.check_columns().await?;
+        self.check_homes().await
     }
 
     async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {

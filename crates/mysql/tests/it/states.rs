@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use actix_persistence_backend_tests::{StateTables, states};
-use actix_persistence_mysql::{MysqlOptions, MysqlStateStore, PayloadColumn};
+use actix_persistence_mysql::{
+    MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore, PayloadColumn,
+};
 use actix_persistence_storage_api::{
-    Journal, Payload, StateExtensions, StateStore, StateUpdate, StorageErrorKind,
+    Journal, Payload, SnapshotStore, StateExtensions, StateStore, StateUpdate, StorageError,
+    StorageErrorKind,
 };
 use async_trait::async_trait;
 use sqlx::AssertSqlSafe;
@@ -22,6 +25,27 @@ impl StateTables for Place {
         let store = MysqlStateStore::with_extensions(self.options(), extensions).unwrap();
         store.initialize().await.unwrap();
         Arc::new(store)
+    }
+
+    async fn initialize_all(&self, extensions: &StateExtensions) -> Result<(), StorageError> {
+        MysqlJournal::new(self.options())
+            .unwrap()
+            .initialize()
+            .await?;
+        MysqlSnapshotStore::new(self.options())
+            .unwrap()
+            .initialize()
+            .await?;
+        let states = MysqlStateStore::with_extensions(self.options(), extensions).unwrap();
+        states.initialize().await
+    }
+
+    async fn columns(&self) -> Vec<(String, String)> {
+        let sql = "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR) FROM information_schema.columns \
+            WHERE table_schema = DATABASE() AND table_name <> 'actix_persistence_schema'";
+        let mut connection = self.connection().await;
+        let rows = sqlx::query_as(sql).fetch_all(&mut connection).await;
+        rows.unwrap()
     }
 
     async fn open_for_any_revision(&self) -> Arc<dyn StateStore> {

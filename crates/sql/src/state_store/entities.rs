@@ -92,6 +92,12 @@ impl<D: Dialect> Entities<D> {
         &self.tables
     }
 
+    /// The table of each type that something belongs to.
+    pub(super) fn with_tables(&self) -> impl Iterator<Item = (&str, &StateTable<D>)> {
+        let entities = self.by_type.iter();
+        entities.map(|(entity_type, entity)| (entity_type.as_str(), &*entity.table))
+    }
+
     /// Everything that has columns.
     pub(super) fn with_columns(&self) -> impl Iterator<Item = &Arc<Entity<D>>> {
         self.by_type
@@ -111,7 +117,7 @@ impl<D: Dialect> Entity<D> {
             name: format!("the change handler of the entity type {entity_type:?}").into(),
         });
         Ok(Self {
-            columns: Columns::new(&extension.columns, table.names.clone())?,
+            columns: Columns::new(&extension.columns, &table)?,
             table,
             handler,
         })

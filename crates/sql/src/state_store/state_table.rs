@@ -2,12 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::row::get_text;
 use crate::schema::Component;
-use crate::{
-    ConnectionOf, Dialect, Fault, InvalidOption, Names, Portable, StateStatements, TableName,
-    Values,
-};
+use crate::{Dialect, InvalidOption, Names, StateStatements, TableName};
 
 use super::columns::plain_statements;
 
@@ -39,20 +35,6 @@ impl<D: Dialect> StateTable<D> {
             name: table.clone(),
             names,
         })
-    }
-
-    /// The columns that the table has, with what the database calls their types.
-    pub(super) async fn columns(
-        &self,
-        connection: &mut ConnectionOf<D>,
-    ) -> Result<Vec<(String, String)>, Fault> {
-        let mut values = Values::<D>::with_capacity(1);
-        values.text(self.name.as_str());
-        let sql = self.names.fill(D::VERSIONS.columns);
-        let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
-        rows.iter()
-            .map(|row| Ok((get_text::<D>(row, 0)?, get_text::<D>(row, 1)?)))
-            .collect()
     }
 }
 
