@@ -1,6 +1,9 @@
 //! What is found at the start of tables that are not whole, or not where states are.
 
-use actix_persistence_storage_api::{StateExtensions, StorageError, StorageErrorKind};
+use actix_persistence_storage_api::{
+    ChangedState, StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError,
+    StorageErrorKind,
+};
 
 use crate::StateTables;
 
@@ -88,27 +91,68 @@ pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn StateT
     ] {
         assert!(message.contains(part), "{message}");
     }
+    // A tombstone keeps a revision, which would be given again.
     tables
         .run("DELETE FROM durable_state WHERE persistence_id = 'Test|kept'")
         .await;
-    // A tombstone keeps a revision, which would be given again.
     mismatch(tables.initialize_all(&own).await);
-    tables
-        .run("DELETE FROM durable_state WHERE persistence_id = 'Test|gone'")
-        .await;
+
+    store(&*states, state("kept", 1)).await;
+    store(&*states, state("late", 1)).await;
+    let before = changes(&*states, StateOffset::start(), 3).await;
+    for sql in MOVE {
+        // PostgreSQL numbers states without that table.
+        let moved = tables.try_run(sql).await;
+        assert!(
+            moved.is_ok() || sql.contains("_ordering "),
+            "{sql}: {moved:?}"
+        );
+    }
     tables
         .initialize_all(&own)
         .await
         .expect("nothing of the type is there any more");
+    let states = tables.open_with(&own).await;
+    let after = changes(&*states, StateOffset::start(), 3).await;
+    assert_eq!(after, before);
+    let last = after[2].offset.clone();
+    store(&*states, state("kept", 2)).await;
+    let changed = changes(&*states, last, 1).await;
+    assert_eq!(
+        (&changed[0].persistence_id, changed[0].current.revision),
+        (&id("kept"), 2)
+    );
 
     // An id without a type, and a type that comes from a table which others use still.
     let without_type = own_table("", "other_state");
     mismatch(tables.initialize_all(&without_type).await);
-    let states = tables.open_with(&own).await;
-    store(&*states, state("kept", 1)).await;
     let mut moved = own_table("Other", "test_state");
     moved.entity_type(ENTITY_TYPE).table = Some("durable_state".to_owned());
     mismatch(tables.initialize_all(&moved).await);
+}
+
+/// What the guide tells to do.
+const MOVE: [&str; 3] = [
+    "INSERT INTO test_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, \
+         payload) \
+     SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, payload \
+     FROM durable_state WHERE entity_type = 'Test'",
+    "DELETE FROM durable_state WHERE entity_type = 'Test'",
+    "UPDATE test_state_ordering SET newest = (SELECT o.newest FROM durable_state_ordering AS o \
+         WHERE o.partition_nr = test_state_ordering.partition_nr)",
+];
+
+/// So many changes, which PostgreSQL shows when no older transaction of the server is under way.
+async fn changes(states: &dyn StateStore, after: StateOffset, count: usize) -> Vec<ChangedState> {
+    let queries = states.queries().expect("the store has queries");
+    loop {
+        let query = StateChangesQuery::new(ENTITY_TYPE, 100).after(after.clone());
+        let page = queries.changes(query).await.expect("they can be read");
+        assert!(page.changes.len() <= count, "{page:?}");
+        if page.changes.len() == count {
+            return page.changes;
+        }
+    }
 }
 
 fn own_table(entity_type: &str, table: &str) -> StateExtensions {
