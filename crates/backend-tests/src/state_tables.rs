@@ -28,6 +28,9 @@ pub trait StateTables: Send + Sync {
     /// The same without `assert-single-writer`.
     async fn open_for_any_revision(&self) -> Arc<dyn StateStore>;
 
+    /// The same with pages of so many bytes.
+    async fn open_with_page_bytes(&self, bytes: usize) -> Arc<dyn StateStore>;
+
     /// A store and the journal that it tells of changes, of which another process may hold either; initialised.
     async fn open_with_change_events(&self) -> (Arc<dyn StateStore>, Arc<dyn Journal>);
 

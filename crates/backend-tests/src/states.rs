@@ -7,6 +7,7 @@ mod contention;
 mod ended_connections;
 pub mod extensions;
 mod live_query;
+mod pages;
 mod rows;
 mod rules_of_others;
 mod schema;
@@ -27,6 +28,10 @@ pub use commit_order::a_reader_gets_every_last_state_while_transactions_end_in_a
 pub use contention::many_writers_store_each_revision_once;
 pub use ended_connections::errors_say_what_is_certain_when_connections_end;
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
+pub use pages::{
+    a_condition_takes_its_own_values_and_stands_alone, many_changes_of_one_number_are_all_read,
+    pages_of_large_states_are_bounded_in_bytes,
+};
 pub use rows::{
     a_damaged_state_is_corrupt_and_named, a_lost_column_is_an_error_and_no_state,
     a_tombstone_keeps_its_revision_and_nothing_else, rows_say_which_slice_and_type_they_belong_to,
@@ -56,6 +61,9 @@ macro_rules! test_states {
             a_lost_column_of_any_table_is_named_at_the_start
             a_table_that_was_dropped_is_a_mismatch
             a_table_of_its_own_does_not_hide_what_is_stored
+            pages_of_large_states_are_bounded_in_bytes
+            many_changes_of_one_number_are_all_read
+            a_condition_takes_its_own_values_and_stands_alone
             no_timestamp_goes_back_with_the_clock
             no_number_of_a_change_is_used_again
             many_writers_store_each_revision_once

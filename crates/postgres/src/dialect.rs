@@ -4,7 +4,8 @@ use std::error::Error;
 
 use actix_persistence_sql::{
     ChangeEventTexts, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
-    ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, TableName, VersionTexts,
+    Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, TableName,
+    VersionTexts,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
@@ -131,6 +132,8 @@ impl Dialect for Postgres {
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
         session::placeholders(sql, values)
     }
+
+    const QUOTING: Quoting = Quoting::Postgres;
 
     fn placeholder(position: usize) -> String {
         session::placeholder(position)

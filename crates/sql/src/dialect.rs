@@ -10,8 +10,8 @@ use sqlx::Database;
 use sqlx::error::DatabaseError;
 
 use crate::{
-    Connector, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, Portable, Settings,
-    SnapshotStatements, StateStatements,
+    Connector, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, Portable, Quoting,
+    Settings, SnapshotStatements, StateStatements,
 };
 
 /// The connection of a dialect, as its driver has it.
@@ -171,6 +171,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// # Errors
     /// What is wrong with the placeholders.
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String>;
+
+    /// What it takes for a quote or a comment.
+    const QUOTING: Quoting;
 
     /// What stands in a statement for its value of this number, from 1 on.
     fn placeholder(position: usize) -> String;

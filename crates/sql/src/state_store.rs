@@ -9,6 +9,7 @@ mod ids;
 mod load;
 mod opening;
 mod queries;
+mod room;
 mod state_row;
 mod state_table;
 mod write;
@@ -409,10 +410,11 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
 impl<D: Dialect> SqlStates for SqlStateStore<D> {
     async fn find(&self, query: FindStates) -> Result<Vec<FoundState>, StorageError> {
         let entity = self.entities.of_type(&query.entity_type);
-        let template = entity.table.statements.find.clone();
+        let table = Arc::clone(&entity.table);
+        let max_bytes = self.options.store().max_page_bytes;
         self.connections
             .read(Operation::FindStates, move |connection| {
-                Box::pin(async move { find::find::<D>(connection, &template, query).await })
+                Box::pin(async move { find::find::<D>(connection, &table, query, max_bytes).await })
             })
             .await
     }

@@ -55,6 +55,13 @@ impl StateTables for Place {
         Arc::new(self.state_store_with(options).await)
     }
 
+    async fn open_with_page_bytes(&self, bytes: usize) -> Arc<dyn StateStore> {
+        let options = self
+            .options()
+            .with_store(|store| store.with_max_page(1_000, bytes));
+        Arc::new(self.state_store_with(options).await)
+    }
+
     async fn open_with_change_events(&self) -> (Arc<dyn StateStore>, Arc<dyn Journal>) {
         let store = MysqlStateStore::new(self.options()).unwrap();
         let store = store.with_change_event_journal(self.options()).unwrap();

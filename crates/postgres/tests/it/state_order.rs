@@ -7,12 +7,18 @@ use crate::database::execute;
 use crate::place::{Place, id};
 
 const CHANGES: &str = include_str!("../../src/queries/state_changes.sql");
+const FIND: &str = include_str!("../../src/queries/state_find.sql");
+const IDS: &str = include_str!("../../src/queries/state_ids.sql");
 const BOUND: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
 
 fn changes() -> String {
-    CHANGES
-        .replace("{state_table}", "durable_state")
+    with_names(CHANGES)
+}
+
+fn with_names(sql: &str) -> String {
+    sql.replace("{state_table}", "durable_state")
         .replace("{payload_read}", "e.payload")
+        .replace("{payload_size}", "octet_length(e.payload)")
 }
 
 /// Runs it from behind a change on.
@@ -23,6 +29,7 @@ async fn run(
 ) -> Vec<sqlx::postgres::PgRow> {
     let sql = sqlx::query(AssertSqlSafe(sql)).bind("Test").bind(ordering);
     let sql = sql.bind(id).bind(0_i64).bind(1023_i64).bind(100_i64);
+    let sql = sql.bind(i64::MAX);
     sql.fetch_all(connection).await.unwrap()
 }
 
@@ -81,4 +88,47 @@ async fn changes_are_found_by_their_index() {
     let plan = plan.join("\n");
     let used = plan.contains("durable_state_changed") && plan.contains("ordering");
     assert!(used && !plan.contains("Seq Scan"), "{plan}");
+}
+
+/// However many states of other types there are, a page reads those that it gives.
+#[tokio::test]
+async fn a_page_of_states_or_ids_reads_what_it_gives() {
+    let place = Place::new().await;
+    let _store = place.state_store_with(place.options()).await;
+    let mut connection = place.connection().await;
+    execute(
+        &mut connection,
+        "INSERT INTO durable_state (persistence_id, revision, timestamp, serializer_id, slice, deleted, manifest, tags, payload)
+         SELECT CASE WHEN n % 10 = 0 THEN 'Zebra|' ELSE 'Account|' END || n, 1, 0, 1, n % 1024, false, 'm', '[]', '1'
+         FROM generate_series(1, 100000) AS n",
+    )
+    .await;
+    let of_type = |sql: &str| with_names(&sql.replace("/*type*/", ""));
+    let find = of_type(FIND)
+        .replace("/*condition*/", "(1 = 1)")
+        .replace("$lowest_at", "$1")
+        .replace("$behind_at", "$2")
+        .replace("$limit_at", "$4")
+        .replace("$bytes_at", "$3");
+    execute(&mut connection, "ANALYZE durable_state").await;
+    for sql in [&find, &of_type(IDS)] {
+        let sql = sqlx::query(AssertSqlSafe(format!(
+            "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {sql}"
+        )));
+        let sql = sql
+            .bind("Zebra|5")
+            .bind("Zebra}")
+            .bind(1_000_000_i64)
+            .bind(100_i64);
+        let plan = sql.fetch_all(&mut connection).await.unwrap();
+        let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join(
+            "
+",
+        );
+        let steps = plan.split("(actual rows=").skip(1);
+        let rows = steps.map(|step| step.split(' ').next().unwrap().parse::<u64>().unwrap());
+        assert!(rows.max().is_some_and(|most| most <= 100), "{plan}");
+        assert!(!plan.contains("Rows Removed"), "{plan}");
+    }
 }

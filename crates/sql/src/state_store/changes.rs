@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{
 
 use super::ids::to_limit;
 use super::load::{to_current, to_timestamp};
+use super::room::Room;
 use crate::row::{get_integer, get_key};
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf, StateStatements};
@@ -13,40 +14,52 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf, StateStatements};
 /// The sequence where the database orders rows by itself.
 const ONLY_SEQUENCE: u16 = 0;
 
-/// Reads a page, and one change more that tells whether there is a next one.
+/// Reads a page of at most so many bytes of payloads, but at least one change, and one more that tells whether there is a
+/// next page.
 pub(super) async fn read_changes<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
     query: &StateChangesQuery,
+    max_bytes: usize,
 ) -> Result<StateChangesPage, Fault> {
-    let values = values_of::<D>(statements, query).into_arguments();
+    let values = values_of::<D>(statements, query, max_bytes).into_arguments();
     let rows = D::Database::fetch_all(connection, statements.changes.clone(), values).await?;
     let mut offset = query.after.clone();
     let mut changes = Vec::with_capacity(rows.len().min(query.limit));
+    let mut room = Room::of(max_bytes);
     for row in rows.iter().take(query.limit) {
-        changes.push(to_change::<D>(row, statements, &mut offset)?);
+        let mut behind = offset.clone();
+        let change = to_change::<D>(row, statements, &mut behind)?;
+        if !room.takes(&change.current) {
+            break;
+        }
+        offset = behind;
+        changes.push(change);
     }
-    Ok(StateChangesPage::new(
-        changes,
-        offset,
-        rows.len() > query.limit,
-    ))
+    let more = rows.len() > changes.len();
+    Ok(StateChangesPage::new(changes, offset, more))
 }
 
-fn values_of<D: Dialect>(statements: &StateStatements, query: &StateChangesQuery) -> Values<D> {
+fn values_of<D: Dialect>(
+    statements: &StateStatements,
+    query: &StateChangesQuery,
+    max_bytes: usize,
+) -> Values<D> {
     let most = to_limit(query.limit.saturating_add(1));
     let partitions = statements
         .numbering
         .as_ref()
         .map(|numbering| numbering.partitions);
-    let mut values = Values::with_capacity(usize::from(partitions.unwrap_or(1)) * 6 + 1);
+    let mut values = Values::with_capacity(usize::from(partitions.unwrap_or(1)) * 7 + 2);
     for sequence in 0..partitions.unwrap_or(1) {
         let after = query.after.position(sequence);
         values.key(&query.entity_type);
-        values.integer(after.map_or(i64::MIN, |after| after.ordering));
-        if partitions.is_none() {
-            values.key(after.map_or("", |after| after.persistence_id.as_str()));
+        let ordering = after.map_or(i64::MIN, |after| after.ordering);
+        values.integer(ordering);
+        if partitions.is_some() {
+            values.integer(ordering);
         }
+        values.key(after.map_or("", |after| after.persistence_id.as_str()));
         values.integer(i64::from(*query.slices.start()));
         values.integer(i64::from(*query.slices.end()));
         values.integer(most);
@@ -54,6 +67,7 @@ fn values_of<D: Dialect>(statements: &StateStatements, query: &StateChangesQuery
     if partitions.is_some() {
         values.integer(most);
     }
+    values.integer(to_limit(max_bytes));
     values
 }
 

@@ -55,11 +55,12 @@ impl<D: Dialect> SqlStateStore<D> {
             home.name.as_str()
         );
         let other = Arc::clone(other);
+        let query = PersistenceIdsQuery::new(1).of_entity_type(entity_type);
+        let Some(range) = IdRange::of(&query.with_tombstones()) else {
+            return Ok(());
+        };
         // Ids without a type are among all others, but they are together in the index of changes.
-        let of_type = (!entity_type.is_empty()).then(|| {
-            let query = PersistenceIdsQuery::new(1).of_entity_type(entity_type);
-            IdRange::of(&query.with_tombstones())
-        });
+        let of_type = (!entity_type.is_empty()).then_some(range);
         self.connections
             .read(Operation::Initialize, move |connection| {
                 Box::pin(async move {
@@ -71,7 +72,7 @@ impl<D: Dialect> SqlStateStore<D> {
                         }
                         None => {
                             let query = StateChangesQuery::new("", 1);
-                            let page = read_changes::<D>(connection, statements, &query).await?;
+                            let page = read_changes::<D>(connection, statements, &query, 0).await?;
                             page.changes.is_empty()
                         }
                     };

@@ -6,6 +6,7 @@ use crate::schema::Component;
 use crate::{Dialect, InvalidOption, Names, StateStatements, TableName};
 
 use super::columns::plain_statements;
+use super::find::Conditions;
 
 /// A table of states with what belongs to it: its statements, its versions, and what numbers its rows.
 ///
@@ -17,6 +18,7 @@ pub(super) struct StateTable<D: Dialect> {
     /// Those that leave columns of the application as they are.
     pub(super) statements: Arc<StateStatements>,
     pub(super) component: Arc<Component<D>>,
+    pub(super) conditions: Conditions,
 }
 
 impl<D: Dialect> StateTable<D> {
@@ -33,6 +35,7 @@ impl<D: Dialect> StateTable<D> {
             statements: Arc::new(plain_statements::<D>(names.clone())),
             component: Arc::new(Component::state_table(names.clone(), table)),
             name: table.clone(),
+            conditions: Conditions::default(),
             names,
         })
     }
