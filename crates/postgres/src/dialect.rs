@@ -36,7 +36,6 @@ impl Dialect for Postgres {
     const COMMIT: &'static str = queries::COMMIT;
     const ROLLBACK: &'static str = queries::ROLLBACK;
     const KEYS_ARE_BYTES: bool = false;
-    const TEXTS_HOLD_NUL: bool = false;
     const TRANSACTIONS_SURVIVE_ERRORS: bool = false;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;

@@ -57,9 +57,6 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;
 
-    /// Whether texts may hold NUL.
-    const TEXTS_HOLD_NUL: bool = true;
-
     /// Whether a transaction can go on after a statement of it that failed.
     const TRANSACTIONS_SURVIVE_ERRORS: bool = true;
 

@@ -1,61 +1,14 @@
 //! What a database has no place for, found before it is asked.
 
-use actix_persistence_storage_api::{EventRecord, Payload, SnapshotMetadata, StateUpdate};
+use actix_persistence_storage_api::EventRecord;
 use serde::de::IgnoredAny;
 
 use crate::Dialect;
 
 /// Why an event cannot be stored, if so.
 pub(crate) fn of_event<D: Dialect>(options: &D::Options, event: &EventRecord) -> Option<String> {
-    let own = [
-        ("the adapter manifest", &*event.adapter_manifest),
-        ("the manifest", &*event.payload.manifest),
-    ];
-    let tags = event.tags.iter().map(|tag| ("a tag", &**tag));
-    let texts = own
-        .into_iter()
-        .chain(tags)
-        .chain(of_metadata(event.metadata.as_ref()));
-    text::<D>(texts).or_else(|| D::refuses(options, &event.payload.bytes))
-}
-
-/// Why a snapshot cannot be stored, if so.
-pub(crate) fn of_snapshot<D: Dialect>(
-    options: &D::Options,
-    metadata: &SnapshotMetadata,
-    payload: &Payload,
-) -> Option<String> {
-    let own = [("the manifest", &*payload.manifest)];
-    let texts = own
-        .into_iter()
-        .chain(of_metadata(metadata.metadata.as_ref()));
-    text::<D>(texts).or_else(|| D::refuses(options, &payload.bytes))
-}
-
-/// Why a state cannot be stored, if so.
-pub(crate) fn of_state<D: Dialect>(options: &D::Options, update: &StateUpdate) -> Option<String> {
-    let own = [("the manifest", &*update.payload.manifest)];
-    let tags = update.tags.iter().map(|tag| ("a tag", &**tag));
-    text::<D>(own.into_iter().chain(tags)).or_else(|| D::refuses(options, &update.payload.bytes))
-}
-
-fn of_metadata(metadata: Option<&Payload>) -> impl Iterator<Item = (&'static str, &str)> {
-    metadata
-        .into_iter()
-        .map(|metadata| ("the manifest of the metadata", &*metadata.manifest))
-}
-
-fn text<'t, D: Dialect>(
-    mut texts: impl Iterator<Item = (&'static str, &'t str)>,
-) -> Option<String> {
-    if D::TEXTS_HOLD_NUL {
-        return None;
-    }
-    let (what, _) = texts.find(|(_, text)| text.contains('\0'))?;
-    Some(format!(
-        "{what} holds NUL, which {} cannot store; leave it out",
-        D::NAME
-    ))
+    let of_text = event.unfit_text();
+    of_text.or_else(|| D::refuses(options, &event.payload.bytes))
 }
 
 /// Why bytes cannot go into a column of JSON, if so.

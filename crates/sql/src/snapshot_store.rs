@@ -11,7 +11,6 @@ use async_trait::async_trait;
 use sqlx::SqlStr;
 
 use crate::connection::Connections;
-use crate::refusal;
 use crate::row::{get_integer, get_number, get_optional_integer, get_payload};
 use crate::schema::Component;
 use crate::turns::Turns;
@@ -141,7 +140,10 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
 
     async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
         self.check_size(&metadata, &payload)?;
-        if let Some(message) = refusal::of_snapshot::<D>(&self.options, &metadata, &payload) {
+        if let Some(error) = metadata.refusal(&payload) {
+            return Err(error);
+        }
+        if let Some(message) = D::refuses(&self.options, &payload.bytes) {
             return Err(unsupported(metadata.persistence_id, message));
         }
         let id = metadata.persistence_id.clone();

@@ -26,7 +26,6 @@ use actix_persistence_storage_api::{
 use async_trait::async_trait;
 
 use crate::connection::Connections;
-use crate::refusal;
 use crate::turns::Turns;
 use crate::values::{Values, to_integer};
 use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work, classify, transact};
@@ -286,9 +285,13 @@ impl<D: Dialect> SqlStateStore<D> {
             );
             return refuse(StorageErrorKind::TooLarge, message);
         }
-        match refusal::of_state::<D>(&self.options, update) {
-            Some(message) => refuse(StorageErrorKind::Unsupported, message),
-            None => Ok(()),
+        match (
+            update.refusal(),
+            D::refuses(&self.options, &update.payload.bytes),
+        ) {
+            (Some(error), _) => Err(error),
+            (None, Some(message)) => refuse(StorageErrorKind::Unsupported, message),
+            (None, None) => Ok(()),
         }
     }
 }

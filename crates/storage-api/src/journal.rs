@@ -101,6 +101,9 @@ pub trait Journal: Any + Send + Sync {
     /// - **J-WRITE-8**: without the capability `atomic_batches`, a write of several events is `Rejected` as unsupported.
     /// - **J-WRITE-9**: an event of any size is stored whole, or `Rejected` as too large with its neighbours stored.
     /// - **J-WRITE-10**: ids are compared byte by byte, and calls for different ids may run at the same time.
+    /// - **J-WRITE-11**: an event with a tag or a manifest (its own, the adapter's, that of the metadata) of more than
+    ///   [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), or with NUL in one, is `Rejected` as unsupported with its neighbours
+    ///   stored, as [`AtomicWrite::refusal`] says; any other is stored.
     ///
     /// `Rejected` is decided before storing, from the events alone; trouble with the database is always `Failed` or `Err`.
     ///

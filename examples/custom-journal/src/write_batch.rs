@@ -25,7 +25,7 @@ pub(crate) fn decide(index: &Index, writes: Vec<AtomicWrite>) -> (Vec<WriteOutco
         let id = write.persistence_id().clone();
         let outcome = if not_stored.contains(&id) {
             WriteOutcome::Skipped
-        } else if let Some(error) = too_large(&write) {
+        } else if let Some(error) = too_large(&write).or_else(|| write.refusal()) {
             WriteOutcome::Rejected(error)
         } else if let Some(conflict) = conflict(index.get(&id), highest.get(&id).copied(), &write) {
             WriteOutcome::Failed(StorageError::sequence_conflict(id.clone(), conflict))

@@ -167,17 +167,6 @@ async fn a_column_of_json_keeps_json_as_it_was_written_and_refuses_the_rest() {
 }
 
 #[tokio::test]
-async fn nul_in_a_tag_or_a_manifest_comes_back() {
-    let place = Place::new().await;
-    let store = place.state_store_with(place.options()).await;
-    let mut update = state("a", 1).with_tags(["a\0b"]);
-    update.payload.manifest = "m\0".into();
-    store.upsert(update.clone()).await.unwrap();
-    let found = store.get(&id("a")).await.unwrap().state.unwrap();
-    assert_eq!((found.tags, found.payload), (update.tags, update.payload));
-}
-
-#[tokio::test]
 async fn a_missing_privilege_is_found_at_the_start() {
     let place = Place::new().await;
     place.state_store_with(place.options()).await;

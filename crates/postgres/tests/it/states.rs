@@ -163,20 +163,6 @@ async fn a_column_of_json_keeps_json_as_it_was_written_and_refuses_the_rest() {
 }
 
 #[tokio::test]
-async fn nul_in_a_tag_or_a_manifest_is_refused() {
-    let place = Place::new().await;
-    let store = place.state_store_with(place.options()).await;
-    let mut with_manifest = state("a", 1);
-    with_manifest.payload.manifest = "a\0b".into();
-    for update in [with_manifest, state("a", 1).with_tags(["good", "a\0b"])] {
-        let error = store.upsert(update).await.unwrap_err();
-        assert_error(&error, StorageErrorKind::Unsupported, "holds NUL");
-        assert!(error.is_certainly_not_stored());
-    }
-    assert_eq!(store.get(&id("a")).await.unwrap().revision, 0);
-}
-
-#[tokio::test]
 async fn a_missing_privilege_is_found_at_the_start_and_named() {
     let place = Place::new().await;
     let owner = PostgresStateStore::new(place.options()).unwrap();

@@ -143,17 +143,6 @@ async fn a_state_above_the_limit_is_refused_and_says_which_key() {
 }
 
 #[tokio::test]
-async fn nul_in_a_tag_or_a_manifest_comes_back() {
-    let place = Place::new();
-    let store = place.state_store_with(place.options()).await;
-    let mut update = state("a", 1).with_tags(["a\0b"]);
-    update.payload.manifest = "m\0".into();
-    store.upsert(update.clone()).await.unwrap();
-    let found = store.get(&id("a")).await.unwrap().state.unwrap();
-    assert_eq!((found.tags, found.payload), (update.tags, update.payload));
-}
-
-#[tokio::test]
 async fn a_file_that_can_only_be_read_is_refused_at_the_start() {
     let place = Place::new();
     place.state_store_with(place.options()).await;

@@ -24,7 +24,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "keep_serializer_ids_and_manifests",
             "journal_serialization_spec::serialize_persistent_with_event_adapter_manifest",
         ],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "LosesSerializerId",
         kit::<LosesSerializerId>,
@@ -58,7 +59,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<KeepsNoTimeBefore1970>,
         &["keep_timestamps"],
     ),
-    Mutant::new("KeepsOneTag", kit::<KeepsOneTag>, &["keep_tags"]),
+    Mutant::new("KeepsOneTag", kit::<KeepsOneTag>, &["keep_tags"])
+        .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "LosesMetadata",
         kit::<LosesMetadata>,
@@ -67,7 +69,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "keep_all_parts_of_metadata",
             "journal_serialization_spec::serialize_metadata",
         ],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "CutsLargeEvents",
         kit::<CutsLargeEvents>,
