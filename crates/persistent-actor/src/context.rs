@@ -46,7 +46,7 @@ use crate::context::tasks::Tasks;
 use crate::context::turns::{Turns, ticks};
 use crate::envelope::pack;
 use crate::environment::Environment;
-use crate::serializer::Manifest;
+use crate::serializer::{Manifest, check_manifest};
 use crate::stash::StashRef;
 use crate::{
     EncodeError, Event, Persist, PersistError, PersistentActor, Recovery, RejectionCause, Reply,
@@ -119,7 +119,10 @@ impl<A: PersistentActor> PersistentContext<A> {
             writer,
             epoch: 0,
             used_sequence_nr: 0,
-            event_manifest: Manifest::new(A::Event::MANIFEST, A::Event::VERSION),
+            event_manifest: {
+                const { check_manifest(A::Event::MANIFEST, A::Event::VERSION) };
+                Manifest::new(A::Event::MANIFEST, A::Event::VERSION)
+            },
         }
     }
 
@@ -308,7 +311,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         Ok(())
     }
 
-    /// The tags of a state, unless its store keeps none.
+    /// The tags of a state, each once, unless its store keeps none.
     fn tags(&self, tags: Vec<String>) -> Result<Vec<Arc<str>>, StorageError> {
         if !tags.is_empty() && !self.environment.stores.has_tags() {
             let error = StorageError::new(StorageErrorKind::Unsupported, Operation::UpsertState)
@@ -317,7 +320,10 @@ impl<A: PersistentActor> PersistentContext<A> {
                 .with_message("this state store keeps no tags");
             return Err(error);
         }
-        Ok(tags.into_iter().map(Into::into).collect())
+        let mut tags: Vec<Arc<str>> = tags.into_iter().map(Into::into).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        Ok(tags)
     }
 
     /// Whose context this is.

@@ -29,7 +29,8 @@ use crate::Serializer;
 /// }
 /// ```
 pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The stable name of this type in every store; not a Rust type name.
+    /// The stable name of this type in every store; not a Rust type name. It has no NUL, and at most 243 bytes, so that the
+    /// version fits behind it whatever it is: a longer one may not compile.
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use manifest::Manifest;
+pub(crate) use manifest::{Manifest, check_manifest};
 
 use limited_writer::LimitedWriter;
 
