@@ -117,7 +117,8 @@ impl<D: Dialect> Entity<D> {
             name: format!("the change handler of the entity type {entity_type:?}").into(),
         });
         Ok(Self {
-            columns: Columns::new(&extension.columns, &table)?,
+            columns: Columns::new(&extension.columns, &table)
+                .map_err(|invalid| invalid.at_entry(entity_type))?,
             table,
             handler,
         })
@@ -139,13 +140,10 @@ fn parse<S: Settings>(
     const KEY: &str = "custom-table";
     let of_type =
         |message: String| format!("of the entity type {entity_type:?}: '{text}' {message}");
-    let name =
-        TableName::parse(text).map_err(|message| InvalidOption::new(KEY, of_type(message)))?;
+    let refused = |message| InvalidOption::new(KEY, of_type(message)).at_entry(entity_type);
+    let name = TableName::parse(text).map_err(refused)?;
     match options.store().other_use_of(&name) {
         None => Ok(name),
-        Some(key) => {
-            let message = of_type(format!("must not be the same as '{key}'"));
-            Err(InvalidOption::new(KEY, message))
-        }
+        Some(key) => Err(refused(format!("must not be the same as '{key}'"))),
     }
 }
