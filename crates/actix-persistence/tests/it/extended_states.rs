@@ -200,7 +200,8 @@ async fn a_mistake_in_what_a_type_has_is_found_where_it_stands() {
          custom-table.Note = \"event_journal\"\n"
     );
     let config = actix_persistence::Config::from_toml(&text, "app.toml").unwrap();
-    let error = Persistence::from_config(config).await.err().unwrap();
+    let opened = Persistence::builder().config(config).open().await;
+    let error = opened.err().unwrap();
     let text = std::iter::successors(Some(&error as &dyn std::error::Error), |error| {
         error.source()
     });

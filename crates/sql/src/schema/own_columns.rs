@@ -31,16 +31,15 @@ fn column(line: &str) -> Option<Box<str>> {
 
 #[cfg(test)]
 mod tests {
-    use sqlx::{AssertSqlSafe, SqlSafeStr};
-
     use super::*;
+    use crate::Names;
 
     #[test]
     fn columns_are_told_from_rules_and_from_those_of_other_tables() {
         let text = "-- a\nCREATE TABLE IF NOT EXISTS \"s\".\"my_t\" (\n    x BIGINT\n);\n\
             CREATE TABLE \"s\".\"t\" (\n    one_a  TEXT NOT NULL, -- two\n        GENERATED ALWAYS AS (three),\n    \
             payload BYTEA,\n    -- four\n    PRIMARY KEY (five),\n    CHECK (six)\n) STRICT;\n    seven TEXT\n";
-        let steps = [AssertSqlSafe(text).into_sql_str()];
+        let steps = [Names::new('"', None).fill(text)];
         assert_eq!(
             own_columns(&steps, "\"t\""),
             ["one_a", "payload"].map(Into::into)
