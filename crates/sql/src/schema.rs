@@ -348,16 +348,12 @@ impl<D: Dialect> Component<D> {
         columns: &[Box<str>],
     ) -> Result<(), Fault> {
         let found = self.columns_of(connection, table).await?;
-        let is_missing = |column: &&Box<str>| {
-            !found
-                .iter()
-                .any(|(name, _)| name.eq_ignore_ascii_case(column))
+        let has = |column: &str| {
+            let mut found = found.iter();
+            found.any(|(name, _)| name.eq_ignore_ascii_case(column))
         };
-        let missing: Vec<_> = columns
-            .iter()
-            .filter(is_missing)
-            .map(|name| format!("'{name}'"))
-            .collect();
+        let missing = columns.iter().filter(|column| !has(column));
+        let missing: Vec<_> = missing.map(|name| format!("'{name}'")).collect();
         if missing.is_empty() {
             return Ok(());
         }
