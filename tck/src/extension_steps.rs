@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-use crate::failure::{CaseResult, Failure, expect_eq};
+use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::state_steps::refused;
 use crate::subject::Subject;
 
@@ -104,11 +104,15 @@ impl Site {
         }
     }
 
-    pub(crate) async fn expect_count(&self, store: &dyn StateStore, expected: i64) -> CaseResult {
+    pub(crate) async fn count(&self, store: &dyn StateStore) -> Result<i64, Failure> {
         let sql = format!("SELECT n FROM {} WHERE name = '{COUNT}'", self.counts);
         let rows = select(store, sql, Vec::new()).await?;
         expect_eq("rows", rows.len(), 1)?;
-        expect_eq("count", rows[0].get::<i64>("n")?, expected)
+        Ok(rows[0].get::<i64>("n")?)
+    }
+
+    pub(crate) async fn expect_count(&self, store: &dyn StateStore, expected: i64) -> CaseResult {
+        expect_eq("count", self.count(store).await?, expected)
     }
 
     /// What the row of an id has in its columns.
@@ -196,6 +200,45 @@ pub(crate) fn expect_extension_refused(
     let error = refused(result)?;
     expect_eq("kind", error.kind(), StorageErrorKind::Extension)?;
     Ok(error)
+}
+
+/// What ends transactions on every database.
+pub(crate) const ENDINGS: &[&[&str]] = &[
+    &["COMMIT"],
+    &["ROLLBACK"],
+    &["/* so that nobody sees it */ ROLLBACK"],
+    &["ROLLBACK", "BEGIN"],
+    &["COMMIT", "BEGIN"],
+];
+
+/// Runs statements, and succeeds or fails then.
+pub(crate) async fn end(
+    session: &mut dyn Session,
+    statements: &'static [&'static str],
+    fails: bool,
+) -> Result<(), ExtensionError> {
+    for statement in statements {
+        session.execute(*statement, []).await?;
+    }
+    match fails {
+        true => Err("not today".into()),
+        false => Ok(()),
+    }
+}
+
+/// Expects that an answer says what is stored: everything, nothing, or that it is unknown.
+pub(crate) fn expect_truth(
+    answer: &Result<(), StorageError>,
+    is_all_stored: bool,
+    is_nothing_stored: bool,
+) -> CaseResult {
+    match answer {
+        Ok(()) => expect(is_all_stored, "what is acknowledged to be stored"),
+        Err(error) if error.is_certainly_not_stored() => {
+            expect(is_nothing_stored, "what is refused not to be stored")
+        }
+        Err(_) => Ok(()),
+    }
 }
 
 /// The text of a state.

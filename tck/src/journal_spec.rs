@@ -9,7 +9,9 @@ mod conflict;
 mod delete;
 mod delete_and_replay;
 mod fence;
+mod fenced_delete;
 mod fields;
+mod head;
 mod highest;
 mod identity;
 mod initialize;
@@ -20,6 +22,9 @@ mod recover;
 mod replay;
 mod reset;
 mod size;
+mod take_over;
+mod take_over_at_once;
+mod take_over_in_groups;
 mod write;
 
 /// The spec; the groups stand in the order in which a new plugin wants to make them pass.
@@ -28,6 +33,7 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
     groups: &[
         initialize::CASES,
         recover::CASES,
+        head::CASES,
         write::CASES,
         replay::CASES,
         page::CASES,
@@ -38,10 +44,14 @@ pub(crate) const SPEC: Spec<dyn Journal> = Spec {
         conflict::CASES,
         outcomes::CASES,
         fence::CASES,
+        take_over::CASES,
+        take_over_in_groups::CASES,
+        fenced_delete::CASES,
         fields::CASES,
         size::CASES,
         identity::CASES,
         race::CASES,
+        take_over_at_once::CASES,
         cancel::CASES,
     ],
 };

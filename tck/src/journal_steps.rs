@@ -1,8 +1,9 @@
 //! The steps of which the cases for journals are made.
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Effect, EventRecord, Journal, PageLimit, PersistenceId, ReplayPage, ReplayRange,
-    SequenceConflict, SequenceNr, StorageError, StorageErrorKind, WriteOutcome, WriterPosition,
+    AtomicWrite, Effect, Epoch, EventRecord, Journal, PageLimit, PersistenceId, ReplayPage,
+    ReplayRange, SequenceConflict, SequenceNr, StorageError, StorageErrorKind, StreamHead,
+    WriteOutcome, WriterPosition,
 };
 
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
@@ -98,6 +99,21 @@ pub(crate) async fn expect_highest(
     expect_eq("highest sequence number", found, expected)
 }
 
+/// Expects where the id stands: the highest number, the highest deleted one, and the epoch.
+pub(crate) async fn expect_head(
+    journal: &dyn Journal,
+    id: &PersistenceId,
+    (highest_sequence_nr, deleted_to, epoch): (SequenceNr, SequenceNr, Epoch),
+) -> CaseResult {
+    let expected = StreamHead {
+        highest_sequence_nr,
+        deleted_to,
+        epoch,
+        holds_changes: false,
+    };
+    expect_eq("head", journal.read_head(id).await?, expected)
+}
+
 /// Writes one atomic write and gives its outcome.
 pub(crate) async fn outcome_of(
     journal: &dyn Journal,
@@ -145,7 +161,7 @@ pub(crate) fn expect_conflict(
     let expected = SequenceConflict {
         refused: WriterPosition {
             writer: refused.writer(),
-            epoch: refused.epoch(),
+            epoch: refused.fence().expected(),
             sequence_nr: refused.lowest_sequence_nr(),
         },
         stored: WriterPosition {

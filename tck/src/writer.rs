@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, Recovered, SequenceNr, Timestamp,
-    WriterId,
+    AtomicWrite, Epoch, EventRecord, Fence, Journal, Payload, PersistenceId, Recovered, SequenceNr,
+    Timestamp, WriterId,
 };
 
 use crate::failure::{CaseResult, Failure};
@@ -15,7 +15,7 @@ use crate::journal_steps::{expect_stored, replayed};
 pub(crate) struct Writer {
     pub(crate) id: PersistenceId,
     pub(crate) writer: WriterId,
-    /// What its recovery returned.
+    /// What its recovery returned, or what it saw; the epoch is the one that it has, or would take the id over from.
     pub(crate) recovered: Recovered,
     /// The number of the next event.
     pub(crate) next: SequenceNr,
@@ -34,7 +34,7 @@ pub(crate) fn text(text: impl Into<String>) -> Payload {
 }
 
 impl Writer {
-    /// Takes over the id, as a recovering actor does.
+    /// Takes over the id before it writes.
     pub(crate) async fn recover(
         journal: &dyn Journal,
         id: &PersistenceId,
@@ -52,6 +52,35 @@ impl Writer {
     /// As [`recover`](Self::recover), of a fresh id.
     pub(crate) async fn of_fresh_id(journal: &dyn Journal) -> Result<Self, Failure> {
         Self::recover(journal, &fresh_id()).await
+    }
+
+    /// Looks at the id, as a recovering actor does that takes it over with its first write.
+    pub(crate) async fn look(journal: &dyn Journal, id: &PersistenceId) -> Result<Self, Failure> {
+        let head = journal.read_head(id).await?;
+        Ok(Self {
+            id: id.clone(),
+            writer: WriterId::random(),
+            recovered: Recovered {
+                highest_sequence_nr: head.highest_sequence_nr,
+                deleted_to: head.deleted_to,
+                epoch: head.epoch,
+            },
+            next: head.highest_sequence_nr + 1,
+        })
+    }
+
+    /// Somebody who knows nothing of the id, or whom nobody knows.
+    pub(crate) fn stranger(id: &PersistenceId, writer: WriterId, epoch: Epoch) -> Self {
+        Self {
+            id: id.clone(),
+            writer,
+            recovered: Recovered {
+                highest_sequence_nr: 0,
+                deleted_to: 0,
+                epoch,
+            },
+            next: 1,
+        }
     }
 
     /// The event `a-<number>`; the same whenever it is asked for.
@@ -84,6 +113,32 @@ impl Writer {
     pub(crate) fn write_of(&self, events: Vec<EventRecord>) -> AtomicWrite {
         AtomicWrite::new(self.id.clone(), self.recovered.epoch, events)
             .expect("the kit makes events with consecutive numbers and one writer")
+    }
+
+    /// One atomic write of the event of this number that takes the id over.
+    pub(crate) fn claim(&self, sequence_nr: SequenceNr) -> AtomicWrite {
+        self.claim_of(vec![self.event(sequence_nr)])
+    }
+
+    /// One atomic write of these events that takes the id over.
+    pub(crate) fn claim_of(&self, events: Vec<EventRecord>) -> AtomicWrite {
+        let from = self.recovered.epoch;
+        AtomicWrite::new(self.id.clone(), Fence::TakesOver { from }, events)
+            .expect("the kit makes events with consecutive numbers and one writer")
+    }
+
+    /// Notes that a write has taken the id over, up to this number.
+    pub(crate) fn has_taken_over(&mut self, highest: SequenceNr) {
+        self.recovered.epoch += 1;
+        self.next = highest + 1;
+    }
+
+    /// Takes the id over with the next event and expects it to be stored.
+    pub(crate) async fn take_over(&mut self, journal: &dyn Journal) -> CaseResult {
+        let number = self.next;
+        expect_stored(journal, vec![self.claim(number)]).await?;
+        self.has_taken_over(number);
+        Ok(())
     }
 
     /// The numbers of the next `count` events; they are due then.

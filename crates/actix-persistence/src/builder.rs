@@ -1,5 +1,6 @@
 //! Opens the stores of an application.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +8,7 @@ use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetters, OverflowReplies, OverflowStrategy, PublishedEvents, StashPolicy,
 };
 use actix_persistence_storage_api::{
-    AdditionalColumn, ChangeHandler, Journal, Plugin, Roles, SnapshotStore, StateStore,
+    AdditionalColumn, ChangeHandler, Journal, Plugin, Roles, Section, SnapshotStore, StateStore,
 };
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::{self, Runtime};
@@ -33,6 +34,7 @@ pub struct Builder {
     code: NamedCode,
     back_off: Option<BackOffSettings>,
     stash_policy: Option<StashPolicy>,
+    makes_nothing: bool,
     /// Numbers by the path of their key, which replace those of the config.
     numbers: Vec<(&'static str, u32)>,
     left_out: LeftOut,
@@ -64,6 +66,7 @@ impl Builder {
             code: NamedCode::default(),
             back_off: None,
             stash_policy: None,
+            makes_nothing: false,
             numbers: Vec::new(),
             left_out: LeftOut::default(),
         }
@@ -181,6 +184,15 @@ impl Builder {
         self
     }
 
+    /// Uses the databases and tables that are there, and makes none, whatever `auto-initialize` says: what is missing, or of
+    /// an older version, is an error. For tools that work on what an application stored.
+    ///
+    /// Plugins of third parties may make something all the same, see [`Plugin::without_making`].
+    pub fn without_making(mut self) -> Self {
+        self.makes_nothing = true;
+        self
+    }
+
     /// Opens no journal, even if the config has one: as if it had none. Its keys are looked at all the same.
     pub fn without_journals(mut self) -> Self {
         self.left_out.journals = true;
@@ -213,6 +225,7 @@ impl Builder {
         for store in persistence.0.stores.all() {
             store.first_attempt().await?;
         }
+        persistence.0.warn_of_weaker_snapshots();
         current::install(&persistence);
         Ok(persistence)
     }
@@ -321,27 +334,37 @@ impl Builder {
         }
         let mut stores = NewStores::default();
         for section in &settings.journals {
-            match self.plugin_of(section.kind).journal(&section.section) {
+            let plugin = self.plugin_of(section.kind);
+            match plugin.journal(&self.section_for(plugin, &section.section)) {
                 Ok(journal) => stores.journals.push(journal),
                 Err(errors) => mistakes.add_from_plugin(section, errors),
             }
         }
         for section in &settings.snapshot_stores {
             let plugin = self.plugin_of(section.kind);
-            match plugin.snapshot_store(&section.section) {
+            match plugin.snapshot_store(&self.section_for(plugin, &section.section)) {
                 Ok(store) => stores.snapshot_stores.push(store),
                 Err(errors) => mistakes.add_from_plugin(section, errors),
             }
         }
         for section in &settings.state_stores {
             let plugin = self.plugin_of(section.kind);
-            match plugin.state_store(&section.section, &section.settings.extensions) {
+            let for_plugin = self.section_for(plugin, &section.section);
+            match plugin.state_store(&for_plugin, &section.settings.extensions) {
                 Ok(store) => stores.state_stores.push(store),
                 Err(errors) => mistakes.add_from_plugin(section, errors),
             }
         }
         mistakes.check()?;
         Ok((settings, stores))
+    }
+
+    fn section_for<'s>(&self, plugin: &dyn Plugin, section: &'s Section) -> Cow<'s, Section> {
+        if self.makes_nothing {
+            Cow::Owned(plugin.without_making(section))
+        } else {
+            Cow::Borrowed(section)
+        }
     }
 
     fn plugin_of(&self, kind: &str) -> &dyn Plugin {

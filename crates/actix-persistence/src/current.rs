@@ -8,23 +8,32 @@ use actix_rt::System;
 use crate::Persistence;
 use crate::persistence::Shared;
 
-/// By system id; weak, so that the last handle still closes the stores.
-type Installed = HashMap<usize, Weak<Shared>>;
+/// By system id, in the order they were opened; weak, so that the last handle still closes the stores.
+type Installed = HashMap<usize, Vec<Weak<Shared>>>;
 
-/// Makes it the one of the running system, unless that has one already.
+/// Makes it one of the running system.
 pub(crate) fn install(persistence: &Persistence) {
     if let Some(system) = System::try_current() {
         let mut installed = lock();
-        installed.retain(|_, shared| shared.strong_count() > 0);
-        installed
-            .entry(system.id())
-            .or_insert_with(|| Arc::downgrade(&persistence.0));
+        installed.retain(|_, all| {
+            all.retain(|shared| shared.strong_count() > 0);
+            !all.is_empty()
+        });
+        let all = installed.entry(system.id()).or_default();
+        all.push(Arc::downgrade(&persistence.0));
     }
 }
 
+/// The first that does not stop; if all do, the first.
 pub(crate) fn get() -> Option<Persistence> {
     let system = System::try_current()?;
-    lock().get(&system.id())?.upgrade().map(Persistence)
+    let open: Vec<_> = {
+        let installed = lock();
+        let all = installed.get(&system.id())?.iter();
+        all.filter_map(Weak::upgrade).map(Persistence).collect()
+    };
+    let working = open.iter().find(|persistence| !persistence.is_stopping());
+    working.or_else(|| open.first()).cloned()
 }
 
 fn lock() -> MutexGuard<'static, Installed> {

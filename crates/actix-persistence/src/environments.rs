@@ -8,6 +8,7 @@ use crate::Persistence;
 use crate::persistence::Shared;
 use crate::plugin_id::{JOURNAL_PREFIX, SNAPSHOT_PREFIX, STATE_PREFIX, find};
 use crate::store_entries::{JournalEntry, SnapshotEntry, StateEntry};
+use crate::weaker_snapshots;
 
 impl Persistence {
     /// The stores and settings for these plugin ids, shared by all actors that name the same.
@@ -71,12 +72,28 @@ impl Shared {
             let handle = snapshots.map(|(_, entry)| entry.handle.clone());
             let mut environment = Environment::new(journal.handle.clone(), handle);
             environment.event_serializer = journal.serializer;
-            if let Some((_, entry)) = snapshots {
+            if let Some((snapshot_id, entry)) = snapshots {
                 environment.snapshot_serializer = entry.serializer;
+                if !self.are_default(journal_id, snapshot_id) {
+                    weaker_snapshots::warn(
+                        (journal_id, &journal.handle),
+                        (snapshot_id, &entry.handle),
+                    );
+                }
             }
             environment.live_ids = journal.live_ids.clone();
             environment
         }))
+    }
+
+    /// Whether these were looked at when they were opened.
+    fn are_default(&self, journal_id: &str, snapshot_id: &str) -> bool {
+        let is = |entry: Option<&str>, id| entry == Some(id);
+        is(self.journal_entry(None).ok().map(|(id, _)| id), journal_id)
+            && is(
+                self.snapshot_entry(None).ok().flatten().map(|(id, _)| id),
+                snapshot_id,
+            )
     }
 
     fn environment_of_states(

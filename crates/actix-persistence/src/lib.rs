@@ -12,6 +12,7 @@ mod stop_report;
 mod stop_signals;
 mod store_schema;
 mod transact;
+mod weaker_snapshots;
 
 pub mod prelude;
 
@@ -46,13 +47,13 @@ pub use actix_persistence_cleanup::{
 };
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DeadLetter,
-    DeadLetterCause, DecodeError, DeleteMessagesError, DurableState, EncodeError, Event,
-    FromPersistError, FullStash, HARD_PAYLOAD_LIMIT, LoadSnapshotError, LoadedSnapshot, Missed,
-    NoSnapshot, Overflow, OverflowReplies, OverflowStrategy, Persist, PersistError, PersistFuture,
-    PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError, RejectionCause,
-    ReplayIssue, ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError, Serializer,
-    Snapshot, SnapshotOffer, StartError, StashPolicy, State, StoreResponse, StoredState,
-    Subscription, UnfinishedActor, UnfinishedWork, UserStash, decode_state,
+    DeadLetterCause, DecodeError, DeleteMessagesError, DurableState, EncodeError, ErrorChain,
+    Event, FromPersistError, FullStash, HARD_PAYLOAD_LIMIT, LoadSnapshotError, LoadedSnapshot,
+    Missed, NoSnapshot, Overflow, OverflowReplies, OverflowStrategy, Persist, PersistError,
+    PersistFuture, PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError,
+    RejectionCause, ReplayIssue, ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError,
+    Serializer, Snapshot, SnapshotOffer, StartError, StashPolicy, State, StoreResponse,
+    StoredState, Subscription, UnfinishedActor, UnfinishedWork, UserStash, decode_state,
 };
 pub use actix_persistence_query::{
     Changed, ChangesStream, Deleted, InvalidSliceRanges, NoQueries, PersistenceIdsStream,

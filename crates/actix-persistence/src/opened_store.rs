@@ -1,6 +1,8 @@
 //! What all stores have in common once they are open.
 
 use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_snapshot_actor::SnapshotHandle;
@@ -58,6 +60,24 @@ impl OpenedStore<'_> {
             StoreHandle::Journal(handle) => handle.drained().await,
             StoreHandle::SnapshotStore(handle) => handle.drained().await,
             StoreHandle::StateStore(handle) => handle.drained().await,
+        }
+    }
+
+    /// What closes it; it need not be awaited on this runtime.
+    pub(crate) fn closing(self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        match self.handle {
+            StoreHandle::Journal(handle) => {
+                let journal = Arc::clone(handle.journal());
+                Box::pin(async move { journal.close().await })
+            }
+            StoreHandle::SnapshotStore(handle) => {
+                let store = Arc::clone(handle.store());
+                Box::pin(async move { store.close().await })
+            }
+            StoreHandle::StateStore(handle) => {
+                let store = Arc::clone(handle.store());
+                Box::pin(async move { store.close().await })
+            }
         }
     }
 }

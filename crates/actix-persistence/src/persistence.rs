@@ -4,7 +4,8 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
 
 use actix::{Addr, ArbiterHandle};
 use actix_persistence_persistent_actor::{
@@ -24,7 +25,8 @@ use crate::{Config, OpenError};
 /// The stores of an application and the way to start its persistent actors.
 ///
 /// Cheap to clone and shared by all arbiters. The stores work on threads of their own; they end, in the background,
-/// when the last clone and the last actor are gone.
+/// when the last clone and the last actor are gone. Dropping the last one waits for connections to databases to be closed,
+/// for a second at most: then an SQLite file holds everything by itself.
 #[derive(Clone)]
 pub struct Persistence(pub(crate) Arc<Shared>);
 
@@ -114,7 +116,8 @@ impl Persistence {
         Builder::new()
     }
 
-    /// The persistence of the running actix system: the first that was opened in it and is not gone.
+    /// The persistence of the running actix system: the first that was opened in it and is not gone; one that
+    /// [stops](Self::stop) only if there is no other.
     pub fn current() -> Option<Self> {
         current::get()
     }
@@ -125,7 +128,7 @@ impl Persistence {
     /// they are handled after the recovery.
     ///
     /// # Errors
-    /// [`StartError`] if its id is invalid or already running in this process, if it asks for an unknown plugin, or if
+    /// [`StartError`] if its id is invalid or already running on the same journal or state store of this handle, if it asks for an unknown plugin, or if
     /// everything [stops](Self::stop).
     ///
     /// # Panics
@@ -269,8 +272,22 @@ impl Persistence {
     }
 }
 
+/// How long the last handle waits for the stores to close.
+const CLOSING_TIME: Duration = Duration::from_secs(1);
+
 impl Drop for Shared {
+    /// A program often ends right after this, and with it the threads that would close the stores.
     fn drop(&mut self) {
+        if self.runtime.is_some() {
+            let (closed, is_closed) = mpsc::channel();
+            let closing = self.close_stores();
+            self.store_runtime().spawn(async move {
+                let _ = closing.await;
+                let _ = closed.send(());
+            });
+            // Later they are closed in the background; what is stored is stored in any case.
+            let _ = is_closed.recv_timeout(CLOSING_TIME);
+        }
         if let Some(runtime) = self.runtime.take() {
             // Waiting for the threads here would panic on an arbiter; what was sent to a database is finished by them.
             runtime.shutdown_background();

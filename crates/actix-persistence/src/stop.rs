@@ -16,7 +16,7 @@ impl Persistence {
     ///
     /// From now on [`start`](Self::start) gives [`StartError::Stopping`](crate::StartError::Stopping), and who sends to
     /// an actor gets [`MailboxError::Closed`](actix::MailboxError::Closed). What has arrived by now is done: actors that
-    /// recover go on, then messages in mailboxes and stashes are processed, what is persisted is stored and its handlers
+    /// recover go on, unless they still wait for their turn and have nothing to do, then messages in mailboxes and stashes are processed, what is persisted is stored and its handlers
     /// run, snapshots and deletes are answered, and spawned futures end. Then the actor stops as by
     /// [`ActorContext::stop`](actix::ActorContext::stop), with `stopping`, which cannot decline this time, and `stopped`.
     /// Nobody waits for timers and streams that were started by a method of the context. An actor in back-off ends at
@@ -28,7 +28,8 @@ impl Persistence {
     /// waits for it any more: an arbiter that is blocked or has stopped does not hold this up.
     ///
     /// May be called several times and by several tasks; each waits for its own deadline, and all tell about the same
-    /// actors. Reading ([`replay`](Self::replay)) goes on working.
+    /// actors. In the end connections to databases are closed, after which an SQLite file holds everything by itself.
+    /// Reading ([`replay`](Self::replay)) goes on working, which opens them again.
     ///
     /// # Cancel safety
     /// When dropped, the actors go on stopping, but nothing ends them at the deadline. May be called again.
@@ -73,6 +74,8 @@ impl Persistence {
                 drain.finished().await;
             }
             self.drained().await;
+            // A panic of a plugin has been told by the runtime; what is stored is stored.
+            let _ = self.0.close_stores().await;
         };
         let mut given_up = pin!(given_up);
         let in_time = tokio::select! {

@@ -4,6 +4,7 @@ use actix_persistence_storage_api::{
     Operation, SqlStates, StateStore, StorageError, StorageErrorKind,
 };
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 use crate::persistence::Shared;
 
@@ -13,6 +14,16 @@ impl Shared {
         let runtime = self.runtime.as_ref();
         let runtime = runtime.expect("there is one until the last handle is dropped");
         runtime.handle()
+    }
+
+    /// Closes what the stores have open, one after the other: those of one database share it.
+    pub(crate) fn close_stores(&self) -> JoinHandle<()> {
+        let stores: Vec<_> = self.stores.all().map(|store| store.closing()).collect();
+        self.store_runtime().spawn(async move {
+            for closing in stores {
+                closing.await;
+            }
+        })
     }
 
     /// Makes a call where the connections belong, so that it holds up no actor and is never dropped half-way.

@@ -24,6 +24,8 @@ impl Persistence {
     ///
     /// It is committed if the code succeeds. The code runs on the threads of the stores, so that it holds up no actor.
     /// The tables of the states themselves are not to be changed by it.
+    /// [`Session`](actix_persistence_storage_api::Session) says which statements it may run: on MySQL and MariaDB those that
+    /// make tables commit what came before them, so that the effect is unknown if the code fails afterwards.
     ///
     /// ```
     /// # use actix_persistence::{Persistence, TransactError, storage_api::SessionWork};

@@ -181,6 +181,8 @@ impl Client {
         let (journal, id) = (Arc::clone(&self.journal), id.clone());
         let recovery = self.runtime.spawn(async move {
             journal.initialize().await?;
+            // Ends what the journal does by itself: from here on every byte belongs to a call of the test.
+            journal.close().await;
             Writer::recover(&*journal, &id).await
         });
         let recovered = recovery.await.expect("no panic");

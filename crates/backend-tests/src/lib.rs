@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod damage;
 mod late_writes;
 mod state_tables;
 pub mod states;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::Journal;
 
+pub use damage::swapped_rows_are_found;
 pub use late_writes::late_writes_are_refused;
 pub use state_tables::StateTables;
 

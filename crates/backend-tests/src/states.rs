@@ -7,6 +7,7 @@ mod contention;
 mod ended_connections;
 pub mod extensions;
 mod live_query;
+mod new_states;
 mod pages;
 mod rows;
 mod rules_of_others;
@@ -28,6 +29,9 @@ pub use commit_order::a_reader_gets_every_last_state_while_transactions_end_in_a
 pub use contention::many_writers_store_each_revision_once;
 pub use ended_connections::errors_say_what_is_certain_when_connections_end;
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
+pub use new_states::{
+    readers_miss_no_new_state_of_any_sequence, readers_miss_no_new_state_of_one_sequence,
+};
 pub use pages::{
     a_condition_takes_its_own_values_and_stands_alone, many_changes_of_one_number_are_all_read,
     pages_of_large_states_are_bounded_in_bytes,
@@ -75,6 +79,8 @@ macro_rules! test_states {
             an_event_that_is_too_large_stores_nothing
             states_and_their_events_start_again_after_resets
             a_reader_gets_every_last_state_while_transactions_end_in_any_order
+            readers_miss_no_new_state_of_one_sequence
+            readers_miss_no_new_state_of_any_sequence
             a_live_query_gives_every_last_state_of_a_thousand
         }
     };

@@ -114,6 +114,10 @@ pub(crate) struct Run {
     ids: Vec<String>,
 }
 
+/// Why stores that the application would make are not made: an empty database in the wrong place would hide the right one.
+const NOTHING_MADE: &str = "could not open the stores; this program makes no database and no table, so check the config, and \
+    the directory from which its relative paths go";
+
 pub(crate) fn run(builder: Builder, command: Command) -> anyhow::Result<Outcome> {
     let (task, run) = command.split();
     if !run.yes && !run.dry_run {
@@ -131,7 +135,8 @@ pub(crate) fn run(builder: Builder, command: Command) -> anyhow::Result<Outcome>
     let stores = run.stores(needed);
     let builder = needed.narrow(builder.config(config));
     actix::System::new().block_on(async move {
-        let persistence = builder.open().await?;
+        let persistence = builder.without_making().open().await;
+        let persistence = persistence.context(NOTHING_MADE)?;
         let cleanup = persistence.cleanup_of(&stores)?;
         let outcome = if run.dry_run {
             preview(&cleanup, task, ids.get(run.skip..).unwrap_or_default()).await

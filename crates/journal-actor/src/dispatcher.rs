@@ -53,8 +53,8 @@ impl Dispatcher {
     fn breaker(&self, request: &Ordered) -> &CircuitBreaker {
         match request {
             Ordered::Write(_) | Ordered::Delete(_) | Ordered::Reset(_) => &self.calls.writes,
-            Ordered::Recover(_) => &self.calls.recoveries,
-            Ordered::Read(_) => &self.calls.reads,
+            Ordered::Recover(_) | Ordered::Fence(_) => &self.calls.recoveries,
+            Ordered::Read(read) => self.calls.breaker_of(read),
         }
     }
 }
@@ -81,9 +81,9 @@ impl StoreService for Dispatcher {
                 Ok(()) => self.lane(ordered.persistence_id()).send(ordered),
                 Err(open) => ordered.refuse(&open.into()),
             },
-            Request::Read(job) => match self.calls.reads.check() {
-                Ok(()) => self.lane(job.persistence_id()).send_read(job),
-                Err(open) => job.refuse(&open.into()),
+            Request::Read(read) => match self.calls.breaker_of(&read).check() {
+                Ok(()) => self.lane(read.persistence_id()).send_read(read),
+                Err(open) => read.refuse(&open.into()),
             },
             Request::Replay(job) => self.calls.replay(job),
         }

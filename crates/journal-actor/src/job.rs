@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, ResetProgress,
-    SequenceNr, WriterId,
+    AtomicWrite, EventDeletion, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange,
+    ResetProgress, SequenceNr, StreamHead, WriterId,
 };
 use actix_persistence_store_actor::{Ask, Question, Refusal, Refuse, Slot};
 use tokio::time::Instant;
 
+use crate::standing::Standing;
 use crate::write_request::WriteQuestion;
 
 /// A question, what it takes to ask it, and until when anybody cares.
@@ -20,16 +21,25 @@ pub(crate) struct Job<Q: Question, P> {
 
 pub(crate) type WriteJob = Job<WriteQuestion, Vec<AtomicWrite>>;
 pub(crate) type RecoverJob = Job<Ask<Recovered>, WriterId>;
-pub(crate) type DeleteJob = Job<Ask<()>, SequenceNr>;
+pub(crate) type LookJob = Job<Ask<Standing>, WriterId>;
+pub(crate) type DeleteJob = Job<Ask<()>, EventDeletion>;
 pub(crate) type ResetJob = Job<Ask<ResetProgress>, ()>;
-pub(crate) type ReadJob = Job<Ask<SequenceNr>, SequenceNr>;
+pub(crate) type HighestJob = Job<Ask<SequenceNr>, SequenceNr>;
+pub(crate) type HeadJob = Job<Ask<StreamHead>, ()>;
 pub(crate) type ReplayJob = Job<Ask<ReplayPage>, (ReplayRange, PageLimit)>;
 
 /// Everything that can be asked.
 pub(crate) enum Request {
     Ordered(Ordered),
-    Read(ReadJob),
+    Read(Read),
     Replay(ReplayJob),
+}
+
+/// What changes nothing, but has to see what earlier requests of its id did.
+pub(crate) enum Read {
+    Highest(HighestJob),
+    Head(HeadJob),
+    Look(LookJob),
 }
 
 /// What waits for its turn among the requests of its id.
@@ -38,7 +48,9 @@ pub(crate) enum Ordered {
     Recover(RecoverJob),
     Delete(DeleteJob),
     Reset(ResetJob),
-    Read(ReadJob),
+    Read(Read),
+    /// A look at an id of which something may still be under way: it is taken over instead.
+    Fence(LookJob),
 }
 
 impl<Q: Question, P> Job<Q, P> {
@@ -63,6 +75,24 @@ impl<Q: Question, P: Send + 'static> Refuse for Job<Q, P> {
     }
 }
 
+impl Read {
+    pub(crate) fn persistence_id(&self) -> &PersistenceId {
+        match self {
+            Read::Highest(job) => job.persistence_id(),
+            Read::Head(job) => job.persistence_id(),
+            Read::Look(job) => job.persistence_id(),
+        }
+    }
+
+    pub(crate) fn is_dead(&self, now: Instant) -> bool {
+        match self {
+            Read::Highest(job) => job.is_dead(now),
+            Read::Head(job) => job.is_dead(now),
+            Read::Look(job) => job.is_dead(now),
+        }
+    }
+}
+
 impl Ordered {
     pub(crate) fn persistence_id(&self) -> &PersistenceId {
         match self {
@@ -70,7 +100,8 @@ impl Ordered {
             Ordered::Recover(job) => job.persistence_id(),
             Ordered::Delete(job) => job.persistence_id(),
             Ordered::Reset(job) => job.persistence_id(),
-            Ordered::Read(job) => job.persistence_id(),
+            Ordered::Read(read) => read.persistence_id(),
+            Ordered::Fence(job) => job.persistence_id(),
         }
     }
 
@@ -80,7 +111,8 @@ impl Ordered {
             Ordered::Recover(job) => job.is_dead(now),
             Ordered::Delete(job) => job.is_dead(now),
             Ordered::Reset(job) => job.is_dead(now),
-            Ordered::Read(job) => job.is_dead(now),
+            Ordered::Read(read) => read.is_dead(now),
+            Ordered::Fence(job) => job.is_dead(now),
         }
     }
 }
@@ -89,8 +121,18 @@ impl Request {
     pub(crate) fn persistence_id(&self) -> &PersistenceId {
         match self {
             Request::Ordered(ordered) => ordered.persistence_id(),
-            Request::Read(job) => job.persistence_id(),
+            Request::Read(read) => read.persistence_id(),
             Request::Replay(job) => job.persistence_id(),
+        }
+    }
+}
+
+impl Refuse for Read {
+    fn refuse(self, refusal: &Refusal) {
+        match self {
+            Read::Highest(job) => job.refuse(refusal),
+            Read::Head(job) => job.refuse(refusal),
+            Read::Look(job) => job.refuse(refusal),
         }
     }
 }
@@ -102,7 +144,8 @@ impl Refuse for Ordered {
             Ordered::Recover(job) => job.refuse(refusal),
             Ordered::Delete(job) => job.refuse(refusal),
             Ordered::Reset(job) => job.refuse(refusal),
-            Ordered::Read(job) => job.refuse(refusal),
+            Ordered::Read(read) => read.refuse(refusal),
+            Ordered::Fence(job) => job.refuse(refusal),
         }
     }
 }
@@ -111,7 +154,7 @@ impl Refuse for Request {
     fn refuse(self, refusal: &Refusal) {
         match self {
             Request::Ordered(ordered) => ordered.refuse(refusal),
-            Request::Read(job) => job.refuse(refusal),
+            Request::Read(read) => read.refuse(refusal),
             Request::Replay(job) => job.refuse(refusal),
         }
     }

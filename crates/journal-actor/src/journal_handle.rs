@@ -6,20 +6,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered, ReplayPage,
-    ReplayRange, ResetProgress, SequenceNr, StorageError, StorageErrorKind, WriterId,
+    EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
+    ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StorageErrorKind, StreamHead,
+    WriterId,
 };
 use actix_persistence_store_actor::{
     Ask, Caller, Front, Outstanding, RecoveryPermit, RecoveryPermits, Refusal, Refuse, Reply, Slot,
-    StoreService, StoreThread,
+    StoreService, StoreThread, deadline_after,
 };
 use tokio::runtime::Handle;
-use tokio::time::Instant;
 
 use crate::dispatcher::Dispatcher;
-use crate::job::{Job, Ordered, Request};
+use crate::job::{Job, Ordered, Read, Request};
 use crate::journal_settings::JournalSettings;
 use crate::plugin_calls::PluginCalls;
+use crate::standing::Standing;
 use crate::write_request::{WriteQuestion, WriteReply, WriteRequest};
 
 /// The actor in front of a journal; clones share it, and it ends with the last one.
@@ -106,6 +107,32 @@ impl JournalHandle {
         reply
     }
 
+    /// Tells an incarnation where its id stands, once all earlier requests of it have ended.
+    ///
+    /// Takes the id over at once if a write of it that was sent through this handle may still be stored: so nothing of
+    /// ours appears after what is told. An earlier write that hangs is waited for at most twice the call time-out.
+    pub fn look(
+        &self,
+        persistence_id: PersistenceId,
+        writer: WriterId,
+    ) -> Reply<Result<Standing, StorageError>> {
+        let limit = self.settings().recovery_event_timeout;
+        self.ask(Operation::ReadHead, persistence_id, limit, writer, |job| {
+            Request::Read(Read::Look(job))
+        })
+    }
+
+    /// Reads where an id stands, once all earlier requests of it have ended; for who will not write.
+    pub fn read_head(
+        &self,
+        persistence_id: PersistenceId,
+    ) -> Reply<Result<StreamHead, StorageError>> {
+        let limit = self.settings().recovery_event_timeout;
+        self.ask(Operation::ReadHead, persistence_id, limit, (), |job| {
+            Request::Read(Read::Head(job))
+        })
+    }
+
     /// Takes over an id, together with other recoveries, once all earlier requests of it have ended.
     ///
     /// An earlier write that hangs is waited for at most twice the call time-out; the raised epoch then fences it.
@@ -152,22 +179,22 @@ impl JournalHandle {
             persistence_id,
             limit,
             from,
-            Request::Read,
+            |job| Request::Read(Read::Highest(job)),
         )
     }
 
-    /// Deletes events up to `to`, inclusive, in order with the writes of the id.
+    /// Deletes events, in order with the writes of the id.
     pub fn delete_messages_to(
         &self,
         persistence_id: PersistenceId,
-        to: SequenceNr,
+        deletion: impl Into<EventDeletion>,
     ) -> Reply<Result<(), StorageError>> {
         let limit = self.settings().write_timeout;
         self.ask(
             Operation::DeleteMessagesTo,
             persistence_id,
             limit,
-            to,
+            deletion.into(),
             |job| Request::Ordered(Ordered::Delete(job)),
         )
     }
@@ -256,7 +283,7 @@ impl JournalHandle {
         let (slot, reply) = Slot::new(ask, &self.inner.outstanding);
         self.send(request(Job {
             slot,
-            deadline: Instant::now() + limit,
+            deadline: deadline_after(limit),
             payload,
         }));
         reply

@@ -5,14 +5,13 @@ use std::io;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
+    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StreamHead,
     WriteOutcome, WriterId,
 };
-use actix_persistence_store_actor::StoreThread;
+use actix_persistence_store_actor::{StoreThread, deadline_after};
 use async_trait::async_trait;
 use tokio::runtime::Handle;
-use tokio::time::Instant;
 
 use crate::journal_handle::JournalHandle;
 use crate::journal_settings::JournalSettings;
@@ -80,6 +79,10 @@ impl Journal for JournalProxy {
         self.handle.ready().await
     }
 
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.handle.read_head(persistence_id.clone()).await
+    }
+
     async fn recover(
         &self,
         persistence_id: &PersistenceId,
@@ -111,7 +114,7 @@ impl Journal for JournalProxy {
         writes: Vec<AtomicWrite>,
     ) -> Result<Vec<WriteOutcome>, StorageError> {
         let mut outcomes = vec![WriteOutcome::Skipped; writes.len()];
-        let deadline = Instant::now() + self.handle.settings().write_timeout;
+        let deadline = deadline_after(self.handle.settings().write_timeout);
         let send = |share: Share| {
             let first = &share.writes[0];
             let reply = self.handle.write(WriteRequest {
@@ -155,15 +158,19 @@ impl Journal for JournalProxy {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         self.handle
-            .delete_messages_to(persistence_id.clone(), to)
+            .delete_messages_to(persistence_id.clone(), deletion)
             .await
     }
 
     async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
         self.handle.reset(persistence_id.clone()).await
+    }
+
+    async fn close(&self) {
+        self.handle.journal().close().await;
     }
 
     fn capabilities(&self) -> JournalCapabilities {

@@ -17,7 +17,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::Instant;
 
-use crate::job::{Ordered, ReadJob};
+use crate::job::{Ordered, Read};
 use crate::plugin_calls::PluginCalls;
 use member::Member;
 use waiting::{Step, Waiting};
@@ -28,7 +28,7 @@ const GUILTY_ENOUGH: u32 = 8;
 /// Where requests of a lane go; the lane ends, after the last of them, when this is dropped.
 pub(crate) struct LaneSender {
     ordered: UnboundedSender<Ordered>,
-    reads: UnboundedSender<ReadJob>,
+    reads: UnboundedSender<Read>,
 }
 
 /// A task that serves the requests of its ids.
@@ -38,7 +38,7 @@ pub(crate) struct Lane {
     calls: Arc<PluginCalls>,
     ordered: UnboundedReceiver<Ordered>,
     /// Apart, because a read need not wait for the writes of other ids: it wakes the lane in the middle of a call.
-    reads: UnboundedReceiver<ReadJob>,
+    reads: UnboundedReceiver<Read>,
     closed: bool,
     waiting: Waiting,
     /// The ids of the group under way, sorted.
@@ -47,11 +47,14 @@ pub(crate) struct Lane {
     late: FuturesUnordered<BoxFuture<'static, Vec<PersistenceId>>>,
     /// The ids of the late calls.
     blocked: HashSet<PersistenceId>,
+    /// Ids of which a write ended with an unknown outcome, until they are taken over: it may still be stored.
+    unsettled: HashSet<PersistenceId>,
 }
 
 /// How the parts of a group fared.
 #[derive(Default)]
 struct Tally {
+    called: bool,
     worked: bool,
     failed: bool,
     late: bool,
@@ -66,8 +69,8 @@ impl LaneSender {
     }
 
     /// As [`send`](Self::send).
-    pub(crate) fn send_read(&self, job: ReadJob) {
-        let _ = self.reads.send(job);
+    pub(crate) fn send_read(&self, read: Read) {
+        let _ = self.reads.send(read);
     }
 }
 
@@ -86,6 +89,7 @@ impl Lane {
             in_flight: Vec::new(),
             late: FuturesUnordered::new(),
             blocked: HashSet::new(),
+            unsettled: HashSet::new(),
         };
         runtime.spawn(lane.run());
         LaneSender {
@@ -97,12 +101,13 @@ impl Lane {
     async fn run(mut self) {
         loop {
             self.collect();
-            match self.waiting.next(&self.blocked) {
+            match self.waiting.next(&self.blocked, &self.unsettled) {
                 Some(Step::Writes(group)) => self.perform(group).await,
                 Some(Step::Recoveries(group)) => self.perform(group).await,
                 Some(Step::Delete(job)) => self.perform(vec![job]).await,
                 Some(Step::Reset(job)) => self.perform(vec![job]).await,
-                Some(Step::Read(job)) => self.calls.read_highest(job),
+                Some(Step::Fences(group)) => self.perform(group).await,
+                Some(Step::Read(read)) => self.calls.read(read),
                 None if self.closed && self.waiting.is_empty() => return,
                 None => self.listen().await,
             }
@@ -119,7 +124,7 @@ impl Lane {
         while let Some(Some(ids)) = self.late.next().now_or_never() {
             self.unblock(&ids);
         }
-        reads.into_iter().for_each(|job| self.accept_read(job));
+        reads.into_iter().for_each(|read| self.accept_read(read));
     }
 
     /// Waits for something to change.
@@ -129,27 +134,29 @@ impl Lane {
                 Some(request) => self.waiting.push(request),
                 None => self.closed = true,
             },
-            Some(job) = self.reads.recv() => self.collect_before(job),
+            Some(read) = self.reads.recv() => self.collect_before(read),
             Some(ids) = self.late.next() => self.unblock(&ids),
         }
     }
 
-    fn collect_before(&mut self, job: ReadJob) {
+    fn collect_before(&mut self, read: Read) {
         while let Ok(request) = self.ordered.try_recv() {
             self.waiting.push(request);
         }
-        self.accept_read(job);
+        self.accept_read(read);
     }
 
-    fn accept_read(&mut self, job: ReadJob) {
-        let id = job.persistence_id();
+    fn accept_read(&mut self, read: Read) {
+        let id = read.persistence_id();
+        let has_to_fence = matches!(read, Read::Look(_)) && self.unsettled.contains(id);
         if self.in_flight.binary_search(id).is_ok()
             || self.blocked.contains(id)
             || self.waiting.has(id)
+            || has_to_fence
         {
-            self.waiting.push(Ordered::Read(job));
+            self.waiting.push(Ordered::Read(read));
         } else {
-            self.calls.read_highest(job);
+            self.calls.read(read);
         }
     }
 
@@ -166,8 +173,10 @@ impl Lane {
         self.in_flight.clear();
         if tally.late || (tally.failed && !tally.worked) {
             entry.failed();
-        } else {
+        } else if tally.worked {
             entry.succeeded();
+        } else {
+            entry.showed_nothing();
         }
     }
 
@@ -194,6 +203,7 @@ impl Lane {
                 }
             };
             tally.count::<M>(part.len(), &result);
+            M::settle(&part, &result, &mut self.unsettled);
             match result {
                 Ok(outcomes) => answer_all(part, outcomes),
                 Err(error) if part.len() > 1 && M::can_split(&error) && !tally.is_hopeless() => {
@@ -229,7 +239,7 @@ impl Lane {
             tokio::select! {
                 biased;
                 end = &mut end => return end,
-                Some(job) = self.reads.recv() => self.collect_before(job),
+                Some(read) = self.reads.recv() => self.collect_before(read),
             }
         }
     }
@@ -271,8 +281,11 @@ impl Tally {
         requests: usize,
         result: &Result<Vec<M::Outcome>, StorageError>,
     ) {
+        self.called = true;
         let store_failed = match result {
             Ok(outcomes) => M::store_failed(outcomes),
+            // It never came to the store.
+            Err(error) if error.kind() == StorageErrorKind::Busy => return,
             Err(error) => {
                 self.guilty += u32::from(requests == 1);
                 error.kind().counts_as_store_failure()
@@ -283,7 +296,7 @@ impl Tally {
     }
 
     fn has_called(&self) -> bool {
-        self.worked || self.failed
+        self.called
     }
 
     fn is_hopeless(&self) -> bool {

@@ -4,6 +4,7 @@ mod journal_handle;
 mod journal_proxy;
 mod journal_settings;
 mod replay_filter_settings;
+mod standing;
 mod write_request;
 
 mod dispatcher;
@@ -15,4 +16,5 @@ pub use journal_handle::JournalHandle;
 pub use journal_proxy::JournalProxy;
 pub use journal_settings::JournalSettings;
 pub use replay_filter_settings::{ReplayFilterMode, ReplayFilterSettings};
+pub use standing::Standing;
 pub use write_request::{WriteReply, WriteRequest};

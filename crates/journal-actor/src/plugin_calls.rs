@@ -3,14 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_storage_api::{Journal, Operation};
+use actix_persistence_storage_api::{Journal, Operation, StorageError};
 use actix_persistence_store_actor::{
     Ask, Call, CallEnd, Caller, CircuitBreaker, Entry, Refusal, Refuse, Slot,
 };
 use tokio::time::Instant;
 
-use crate::job::{ReadJob, ReplayJob};
+use crate::job::{Job, Read, ReplayJob};
 use crate::journal_settings::JournalSettings;
+use crate::standing::Standing;
 
 /// Shared by the lanes and by what goes past them.
 pub(crate) struct PluginCalls {
@@ -50,27 +51,53 @@ impl PluginCalls {
         )
     }
 
-    /// Reads the highest number, now.
-    pub(crate) fn read_highest(&self, job: ReadJob) {
+    /// The breaker of a read: a look is how a recovery begins.
+    pub(crate) fn breaker_of(&self, read: &Read) -> &Arc<CircuitBreaker> {
+        match read {
+            Read::Look(_) => &self.recoveries,
+            Read::Highest(_) | Read::Head(_) => &self.reads,
+        }
+    }
+
+    /// Reads, now.
+    pub(crate) fn read(&self, read: Read) {
+        let journal = self.journal.clone();
+        let id = read.persistence_id().clone();
+        match read {
+            Read::Highest(job) => {
+                let from = job.payload;
+                let reading = async move { journal.read_highest_sequence_nr(&id, from).await };
+                self.read_with(&self.reads, Operation::ReadHighestSequenceNr, job, reading);
+            }
+            Read::Head(job) => {
+                let reading = async move { journal.read_head(&id).await };
+                self.read_with(&self.reads, Operation::ReadHead, job, reading);
+            }
+            Read::Look(job) => {
+                let looking =
+                    async move { Standing::after_look(&id, journal.read_head(&id).await?) };
+                self.read_with(&self.recoveries, Operation::ReadHead, job, looking);
+            }
+        }
+    }
+
+    fn read_with<T: Send + 'static, P: Send + 'static>(
+        &self,
+        breaker: &Arc<CircuitBreaker>,
+        operation: Operation,
+        job: Job<Ask<T>, P>,
+        reading: impl Future<Output = Result<T, StorageError>> + Send + 'static,
+    ) {
         let now = Instant::now();
         if job.is_dead(now) {
             return job.refuse(&Refusal::too_late());
         }
-        let entry = match self.reads.enter() {
+        let entry = match breaker.enter() {
             Ok(entry) => entry,
             Err(open) => return job.refuse(&open.into()),
         };
-        let (journal, id, from) = (
-            self.journal.clone(),
-            job.persistence_id().clone(),
-            job.payload,
-        );
-        let call = self
-            .caller
-            .start(Operation::ReadHighestSequenceNr, async move {
-                journal.read_highest_sequence_nr(&id, from).await
-            });
-        let limit = job.time_left(now).min(self.reads.call_timeout());
+        let call = self.caller.start(operation, reading);
+        let limit = job.time_left(now).min(breaker.call_timeout());
         self.answer_with(call, limit, Some(entry), job.slot);
     }
 

@@ -5,9 +5,10 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Journal, JournalCapabilities, PageLimit, PersistenceId,
-    Recovered, ReplayPage, ReplayRange, ResetProgress, SequenceConflict, SequenceNr, StorageError,
-    WriteOutcome, WriterId, WriterPosition,
+    AtomicWrite, Durability, Epoch, EventDeletion, EventRecord, Fence, Journal,
+    JournalCapabilities, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange,
+    ResetProgress, SequenceConflict, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
+    WriterPosition,
 };
 use async_trait::async_trait;
 
@@ -30,9 +31,9 @@ pub(crate) struct Stream {
     highest: SequenceNr,
     /// The highest deleted number.
     deleted_to: SequenceNr,
-    /// Of the last recovery; 0 before the first.
+    /// Of whoever took the id over last; 0 for nobody.
     epoch: Epoch,
-    /// Who recovered last.
+    /// Who took it over last.
     writer: Option<WriterId>,
 }
 
@@ -70,6 +71,17 @@ impl fmt::Debug for MemoryJournal {
 impl Journal for MemoryJournal {
     async fn initialize(&self) -> Result<(), StorageError> {
         Ok(())
+    }
+
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        let streams = self.lock();
+        let head = |stream: &Stream| StreamHead {
+            highest_sequence_nr: stream.highest,
+            deleted_to: stream.deleted_to,
+            epoch: stream.epoch,
+            holds_changes: false,
+        };
+        Ok(streams.get(persistence_id).map(head).unwrap_or_default())
     }
 
     async fn recover(
@@ -140,11 +152,20 @@ impl Journal for MemoryJournal {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        if let Some(stream) = self.lock().get_mut(persistence_id) {
-            stream.deleted_to = stream.deleted_to.max(to.min(stream.highest));
-            stream.events.retain(|&sequence_nr, _| sequence_nr > to);
+        let mut streams = self.lock();
+        let stream = streams.get_mut(persistence_id);
+        let stored = position(stream.as_deref());
+        if deletion.epoch.is_some_and(|epoch| epoch != stored.epoch) {
+            let id = persistence_id.clone();
+            return Err(StorageError::deletion_conflict(id, deletion, stored));
+        }
+        if let Some(stream) = stream {
+            stream.deleted_to = stream.deleted_to.max(deletion.to.min(stream.highest));
+            stream
+                .events
+                .retain(|&sequence_nr, _| sequence_nr > deletion.to);
         }
         Ok(())
     }
@@ -165,12 +186,17 @@ impl Journal for MemoryJournal {
             .with_metadata()
             .with_tags()
             .with_reset()
+            .with_durability(Some(Durability::None))
     }
 }
 
 impl Stream {
     fn append(&mut self, write: AtomicWrite) {
         self.highest = write.highest_sequence_nr();
+        if let Fence::TakesOver { .. } = write.fence() {
+            self.epoch = write.fence().afterwards();
+            self.writer = Some(write.writer());
+        }
         for event in write.into_events() {
             self.events.insert(event.sequence_nr, event);
         }
@@ -199,21 +225,26 @@ impl Stream {
     }
 }
 
-/// Why the write must not be stored, if so: its epoch is over, or it does not follow on the highest number.
-fn conflict_of(stream: Option<&Stream>, write: &AtomicWrite) -> Option<SequenceConflict> {
-    let stored = WriterPosition {
+/// Who holds the id, and how far it has come.
+fn position(stream: Option<&Stream>) -> WriterPosition {
+    WriterPosition {
         writer: stream
             .and_then(|stream| stream.writer)
             .unwrap_or(WriterId::NIL),
         epoch: stream.map_or(0, |stream| stream.epoch),
         sequence_nr: stream.map_or(0, |stream| stream.highest),
-    };
+    }
+}
+
+/// Why the write must not be stored, if so: its epoch is over, or it does not follow on the highest number.
+fn conflict_of(stream: Option<&Stream>, write: &AtomicWrite) -> Option<SequenceConflict> {
+    let stored = position(stream);
     let refused = WriterPosition {
         writer: write.writer(),
-        epoch: write.epoch(),
+        epoch: write.fence().expected(),
         sequence_nr: write.lowest_sequence_nr(),
     };
-    let recovered = stored.epoch > 0 && stored.epoch == refused.epoch;
     let follows = refused.sequence_nr - 1 == stored.sequence_nr;
-    (!recovered || !follows).then_some(SequenceConflict { refused, stored })
+    (!write.fence().allows(stored.epoch) || !follows)
+        .then_some(SequenceConflict { refused, stored })
 }

@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::{
-    Payload, PersistenceId, SequenceNr, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata,
-    SnapshotRecord, SnapshotStore, StorageError, Timestamp,
+    Durability, Payload, PersistenceId, SequenceNr, SnapshotCapabilities, SnapshotCriteria,
+    SnapshotMetadata, SnapshotRecord, SnapshotStore, StorageError, Timestamp,
 };
 use async_trait::async_trait;
 
@@ -110,6 +110,8 @@ impl SnapshotStore for MemorySnapshotStore {
     }
 
     fn capabilities(&self) -> SnapshotCapabilities {
-        SnapshotCapabilities::default().with_metadata()
+        SnapshotCapabilities::default()
+            .with_metadata()
+            .with_durability(Some(Durability::None))
     }
 }

@@ -1,8 +1,8 @@
 -- Version 1 of the journal. The names in braces are settings, checked before they are put in.
 -- Every statement can be repeated: making tables ends a transaction, so a step may break in the middle.
 
--- `ordering` is the offset of queries, which others store: in each of eight partitions of the slices numbers have no gaps
--- and are in the order of commits. Slices that differ by 8 are together, as they are in the lanes of a journal.
+-- `ordering` is the offset of queries, which others store: in each of eight partitions of the slices numbers are in the
+-- order of commits, and have gaps. Slices that differ by 8 are together, as they are in the lanes of a journal.
 -- `bytes` counts both payloads, so that a page is cut without reading them.
 CREATE TABLE IF NOT EXISTS {event_table} (
     persistence_id         VARBINARY(255) NOT NULL, -- UTF-8; bytes, because every collation takes some ids for equal
@@ -22,6 +22,7 @@ CREATE TABLE IF NOT EXISTS {event_table} (
     metadata_serializer_id BIGINT,                  -- all three of metadata or none
     metadata_manifest      VARCHAR(255),
     metadata_payload       LONGBLOB,
+    checksum               BIGINT,                  -- over all that is read; NULL in rows of other tools
     payload                {payload_type},
     PRIMARY KEY (persistence_id, sequence_nr),
     UNIQUE KEY {event_index} (partition_nr, ordering)
@@ -38,7 +39,7 @@ CREATE TABLE IF NOT EXISTS {tag_table} (
     KEY {tag_index} (tag, partition_nr, ordering)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
--- One row for each persistence id that was ever recovered in order to write; every number in it is only ever raised.
+-- One row for each persistence id that was ever written or taken over; every number in it is only ever raised.
 CREATE TABLE IF NOT EXISTS {metadata_table} (
     persistence_id VARBINARY(255) NOT NULL PRIMARY KEY,
     highest        BIGINT         NOT NULL, -- the number of the newest event ever stored
@@ -53,7 +54,8 @@ CREATE TABLE IF NOT EXISTS {metadata_table} (
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- How far each partition is numbered. A transaction raises the row just before it stores events and holds it until its
--- commit, so that nobody can see a number before the lower ones.
+-- commit, so that the order of numbers is that of commits. Numbers are never below the microseconds of the server's clock.
+-- Whoever reads by them asks this table first: see docs/adr/0005-commit-order.md.
 CREATE TABLE IF NOT EXISTS {ordering_table} (
     partition_nr TINYINT NOT NULL PRIMARY KEY,
     newest       BIGINT  NOT NULL

@@ -11,6 +11,7 @@ CREATE TABLE IF NOT EXISTS {snapshot_table} (
     metadata_serializer_id BIGINT,                  -- all three of metadata or none
     metadata_manifest      VARCHAR(255),
     metadata_payload       LONGBLOB,
+    checksum               BIGINT,                  -- over all that is read; NULL in rows of other tools
     payload                {payload_type},
     PRIMARY KEY (persistence_id, sequence_nr)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

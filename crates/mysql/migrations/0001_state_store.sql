@@ -16,6 +16,7 @@ CREATE TABLE IF NOT EXISTS {state_table} (
     tags           JSON           NOT NULL, -- an array of texts
     serializer_id  BIGINT         NOT NULL,
     manifest       VARCHAR(255)   NOT NULL,
+    checksum       BIGINT,                  -- over all that is read; NULL in rows of other tools
     payload        {payload_type_or_null},  -- NULL in a tombstone
     payload_bytes  BIGINT         GENERATED ALWAYS AS (IFNULL(OCTET_LENGTH(payload), 0)) STORED, -- a large one need not be read
     PRIMARY KEY (persistence_id),
@@ -25,7 +26,8 @@ CREATE TABLE IF NOT EXISTS {state_table} (
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
 -- How far each partition is numbered. A transaction raises the row just before its commit and holds it until then, so that
--- nobody can see a number before the lower ones.
+-- the order of numbers is that of commits. Numbers are never below the microseconds of the server's clock.
+-- Whoever reads by them asks this table first: see docs/adr/0005-commit-order.md.
 CREATE TABLE IF NOT EXISTS {state_ordering_table} (
     partition_nr TINYINT NOT NULL PRIMARY KEY,
     newest       BIGINT  NOT NULL

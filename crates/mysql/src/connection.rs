@@ -2,6 +2,8 @@
 
 mod opening;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use actix_persistence_sql::{Connector, Fault, InvalidOption, Role, ServerPlace};
@@ -22,6 +24,8 @@ const STALE: Duration = Duration::from_secs(60);
 pub struct MysqlConnector {
     place: ServerPlace,
     options: MysqlOptions,
+    /// Whether it was said that the server shows commits early.
+    warned: Arc<AtomicBool>,
 }
 
 impl MysqlConnector {
@@ -29,17 +33,21 @@ impl MysqlConnector {
         Ok(Self {
             place: options.server.place(&KIND)?,
             options: options.clone(),
+            warned: Arc::default(),
         })
     }
 }
 
 impl Connector for MysqlConnector {
+    const PATIENCE_KEY: &'static str = "acquire-timeout";
+
     type Dialect = Mysql;
     type Open = MySqlConnection;
 
     async fn open(&self, role: Role) -> Result<MySqlConnection, Fault> {
         let limit = self.options.server.connect_timeout;
-        let opened = timeout(limit, opening::open(&self.place, &self.options, role)).await;
+        let opened = opening::open(&self.place, &self.options, role, &self.warned);
+        let opened = timeout(limit, opened).await;
         opened.unwrap_or_else(|_| {
             Err(Fault::refused(
                 StorageErrorKind::Unavailable,
@@ -63,8 +71,13 @@ impl Connector for MysqlConnector {
         Ok(matches!(answer, Ok(Ok(()))))
     }
 
-    fn check_committed(&self, _: &MySqlConnection) -> Result<(), Fault> {
+    async fn check_committed(&self, _: &mut MySqlConnection) -> Result<(), Fault> {
         Ok(())
+    }
+
+    async fn close(&self, open: MySqlConnection, _: Role) {
+        // The server notices without a farewell, too.
+        let _ = timeout(self.options.server.connect_timeout, open.close()).await;
     }
 
     async fn prepare(&self, _: &mut MySqlConnection) -> Result<(), Fault> {
@@ -73,6 +86,10 @@ impl Connector for MysqlConnector {
 
     fn seats(&self, role: Role) -> usize {
         self.options.server.seats(role)
+    }
+
+    fn seats_of_application(&self) -> usize {
+        self.options.server.seats(Role::Writer)
     }
 
     fn patience(&self) -> (Duration, &'static str) {

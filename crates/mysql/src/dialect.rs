@@ -5,7 +5,8 @@ use actix_persistence_sql::{
     Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
+    Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    SqlValue,
 };
 use sqlx::MySqlConnection;
 use sqlx::error::DatabaseError;
@@ -32,6 +33,7 @@ impl Dialect for Mysql {
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
     const COMMIT: &'static str = queries::COMMIT;
     const ROLLBACK: &'static str = queries::ROLLBACK;
+    const DEFINITIONS_COMMIT: bool = true;
     const KEYS_ARE_BYTES: bool = true;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
@@ -51,6 +53,14 @@ impl Dialect for Mysql {
         options.payload_column.refuses(bytes)
     }
 
+    fn durability(options: &MysqlOptions) -> Option<Durability> {
+        match options.durability {
+            // Whatever the server is set up for.
+            crate::options::Durability::Server => None,
+            crate::options::Durability::Disk => Some(Durability::MachineCrash),
+        }
+    }
+
     fn connector(options: &MysqlOptions) -> Result<MysqlConnector, InvalidOption> {
         MysqlConnector::new(options)
     }
@@ -66,6 +76,10 @@ impl Dialect for Mysql {
 
     fn meaning(error: &dyn DatabaseError) -> Meaning {
         error::meaning(error)
+    }
+
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        error::breaks_rule(error)
     }
 
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn std::error::Error + Send + Sync> {
@@ -104,6 +118,14 @@ impl Dialect for Mysql {
         journal::append(connection, queries, group).await
     }
 
+    async fn append_within(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        group: Group,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        journal::append_within(connection, queries, group).await
+    }
+
     async fn read_page(
         connection: &mut MySqlConnection,
         queries: &JournalQueries,
@@ -134,6 +156,10 @@ impl Dialect for Mysql {
 
     fn placeholder(position: usize) -> String {
         session::placeholder(position)
+    }
+
+    fn changes(value: &SqlValue, type_name: &str) -> bool {
+        session::changes(value, type_name)
     }
 
     fn add_value(arguments: &mut MySqlArguments, value: SqlValue) {

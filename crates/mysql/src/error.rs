@@ -33,18 +33,47 @@ impl fmt::Display for Reported {
 impl Error for Reported {}
 
 /// Errors whose text quotes a value: a key, a text that cannot be converted, a piece of a statement.
-const QUOTING: [u16; 11] = [
-    1062, 1064, 1264, 1292, 1366, 1367, 1406, 1586, 3140, 3141, 4038,
+const QUOTING: [u16; 16] = [
+    1062, 1064, 1264, 1292, 1366, 1367, 1406, 1411, 1525, 1526, 1586, 1690, 1918, 3140, 3141, 4038,
 ];
+
+/// What comes before the name of the key, which ends the text, in the text about a row that is there already.
+const OF_KEY: &str = " for key ";
 
 /// The error without what may quote rows.
 pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> {
     let number = number(error);
+    let text = error.message();
+    let message = match number {
+        // The value comes before the key, so the last of such words are not a part of it.
+        1062 | 1586 => text
+            .rfind(OF_KEY)
+            .map(|at| format!("there is such a row{}", &text[at..])),
+        number => (!QUOTING.contains(&number)).then(|| text.to_owned()),
+    };
     Box::new(Reported {
         number,
         state: error.code().unwrap_or_default().into_owned(),
-        message: (!QUOTING.contains(&number)).then(|| error.message().to_owned()),
+        message,
     })
+}
+
+/// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that signals.
+pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
+    breaks_rule_by(number(error), &error.code().unwrap_or_default())
+}
+
+/// By the class of the SQLSTATE, or by the number where the state says nothing.
+fn breaks_rule_by(number: u16, state: &str) -> bool {
+    let class = state.get(..2).unwrap_or_default();
+    matches!(class, "22" | "23" | "44" | "45")
+        || matches!(
+            number,
+            // Cut short; no value for a column; wrong text, date or value.
+            1265 | 1364 | 1366 | 1367 | 1411 | 1525 | 1918
+            // A view, a partition, a trigger, a generated column, a CHECK or a type that takes no such value.
+            | 1369 | 1526 | 1644 | 1906 | 3105 | 3140 | 3819 | 4025 | 4078
+        )
 }
 
 /// What an error means, by its number:
@@ -168,6 +197,31 @@ mod tests {
             (0, Backend),
         ] {
             assert_eq!(meaning_of_number(number).kind, kind, "{number}");
+        }
+    }
+
+    #[test]
+    fn rules_are_told_from_trouble() {
+        for (number, state) in [
+            (1062, "23000"),
+            (1264, "22003"),
+            (1265, "01000"),
+            (1292, "22007"),
+            (1366, "HY000"),
+            (1406, "22001"),
+            (1644, "45000"),
+            (3819, "HY000"),
+            (4025, "23000"),
+        ] {
+            assert!(breaks_rule_by(number, state), "{number}");
+        }
+        for (number, state) in [
+            (1205, "HY000"),
+            (1213, "40001"),
+            (1146, "42S02"),
+            (2013, "HY000"),
+        ] {
+            assert!(!breaks_rule_by(number, state), "{number}");
         }
     }
 

@@ -4,6 +4,6 @@ mod append;
 mod recover;
 mod replay;
 
-pub(crate) use append::append;
+pub(crate) use append::{append, append_within};
 pub(crate) use recover::recover;
 pub(crate) use replay::read_page;

@@ -179,9 +179,13 @@ impl Settings for MysqlOptions {
     type Resources = ();
 
     fn read(reader: &mut SectionReader<'_>, (): &()) -> Self {
+        let server = ServerOptions::read(reader);
         Self {
-            server: ServerOptions::read(reader),
-            store: StoreOptions::read(reader, &StoreOptions::for_server()),
+            store: StoreOptions::read(
+                reader,
+                &StoreOptions::for_server().with_handler_timeout(server.default_handler_timeout()),
+            ),
+            server,
             durability: reader.choice_or("durability", &Durability::WORDS, Durability::default()),
             payload_column: reader.choice_or(
                 "payload-column",

@@ -21,6 +21,14 @@ pub(crate) const BEGIN_READING: &str = "START TRANSACTION READ ONLY";
 pub(crate) const COMMIT: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
+/// The number before the next one of a counter: the newest, but never below the microseconds since 1970 by the server's clock.
+///
+/// A server without a binary log shows a commit before its log is on the disk. What a crash takes back was perhaps read, and
+/// must not be numbered again: a reader that is behind that number would not get what has it then. So it is with the numbers of a
+/// counter that was restored from a backup, or of a server that took over from one that had stored more.
+pub(crate) const BEFORE_NEXT: &str =
+    "GREATEST(newest, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))";
+
 /// What a server is. Gives: version, largest packet, when the log is flushed, whether there is a binary log and when it
 /// is flushed, whether nothing can be written, and how rows are replicated.
 ///
@@ -80,9 +88,9 @@ WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINAR
 /// Changes nothing, but fails where a user may not do what the journal does, or nobody may.
 pub(crate) const TRY_JOURNAL: &[&str] = &[
     "INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
-         event_manifest, adapter_manifest, tag_count, bytes, payload)
+         event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
      SELECT persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id, event_manifest,
-         adapter_manifest, tag_count, bytes, payload
+         adapter_manifest, tag_count, bytes, checksum, payload
      FROM {event_table} WHERE 1 = 0",
     "INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering)
      SELECT persistence_id, sequence_nr, tag, slice, ordering FROM {tag_table} WHERE 1 = 0",
@@ -96,8 +104,9 @@ pub(crate) const TRY_JOURNAL: &[&str] = &[
 
 /// The same of the snapshot store.
 pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
-    "INSERT INTO {snapshot_table} (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, payload)
-     SELECT persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, payload
+    "INSERT INTO {snapshot_table} (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest,
+         checksum, payload)
+     SELECT persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, checksum, payload
      FROM {snapshot_table} WHERE 1 = 0",
     "UPDATE {snapshot_table} SET timestamp = timestamp WHERE 1 = 0",
     "DELETE FROM {snapshot_table} WHERE 1 = 0",
@@ -107,13 +116,44 @@ pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
 /// A column of the application may need a value: without `IGNORE` that is an error even if nothing is inserted.
 pub(crate) const TRY_STATE_STORE: &[&str] = &[
     "INSERT IGNORE INTO {state_table} (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id,
-         manifest, payload)
-     SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, payload
+         manifest, checksum, payload)
+     SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, checksum, payload
      FROM {state_table} WHERE 1 = 0",
     "UPDATE {state_table} SET revision = revision WHERE 1 = 0",
     "UPDATE {state_ordering_table} SET newest = newest WHERE 1 = 0",
     "DELETE FROM {state_table} WHERE 1 = 0",
 ];
+
+/// The counters of events that are behind the rows: that of each partition, found by the index. Gives: partition, the number to
+/// be reached.
+pub(crate) const EVENTS_AHEAD: &str = "\
+SELECT found.partition_nr, found.highest
+FROM (SELECT o.partition_nr, o.newest,
+          (SELECT e.ordering FROM {event_table} AS e WHERE e.partition_nr = o.partition_nr
+           ORDER BY e.ordering DESC LIMIT 1) AS highest
+      FROM {ordering_table} AS o) AS found
+WHERE found.highest > found.newest";
+/// The same of states: the newest of each entity type, found by the index, without which nobody reads by numbers.
+pub(crate) const STATES_AHEAD: &str = "\
+SELECT found.partition_nr, MAX(found.highest)
+FROM (SELECT d.partition_nr,
+          (SELECT s.ordering FROM {state_table} AS s
+           WHERE s.entity_type = d.entity_type AND s.partition_nr = d.partition_nr
+           ORDER BY s.ordering DESC LIMIT 1) AS highest
+      FROM (SELECT DISTINCT entity_type, partition_nr FROM {state_table} FORCE INDEX ({state_index})) AS d) AS found
+JOIN {state_ordering_table} AS o ON o.partition_nr = found.partition_nr
+WHERE found.highest > o.newest GROUP BY found.partition_nr";
+/// Whether there is that index.
+pub(crate) const HAS_STATE_INDEX: &str = "\
+SELECT COUNT(*) FROM information_schema.statistics
+WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{state_table}'
+  AND CONCAT('`', index_name, '`') = '{state_index}'";
+/// Moves a counter on. Values: number, partition.
+pub(crate) const RAISE_EVENT_COUNTER: &str =
+    "UPDATE {ordering_table} SET newest = GREATEST(newest, ?) WHERE partition_nr = ?";
+/// The same of states.
+pub(crate) const RAISE_STATE_COUNTER: &str =
+    "UPDATE {state_ordering_table} SET newest = GREATEST(newest, ?) WHERE partition_nr = ?";
 
 /// How many tables keep payloads in another way. `{table}` stands for a name in quotes.
 pub(crate) const OTHER_PAYLOADS: &str = "\

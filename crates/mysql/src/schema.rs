@@ -1,12 +1,16 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{ChangeEventTexts, Fault, Names, RoleTexts, VersionTexts};
+use actix_persistence_sql::{
+    ChangeEventTexts, Fault, Names, RoleTexts, Values, VersionTexts, get_integer,
+};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Executor, MySqlConnection};
 
+use crate::Mysql;
 use crate::queries::{
-    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, LOCK_SCHEMA, OTHER_PAYLOADS, SELECT_VERSION,
-    SET_VERSION, TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
+    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, EVENTS_AHEAD, HAS_STATE_INDEX, LOCK_SCHEMA,
+    OTHER_PAYLOADS, RAISE_EVENT_COUNTER, RAISE_STATE_COUNTER, SELECT_VERSION, SET_VERSION,
+    STATES_AHEAD, TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
@@ -71,13 +75,50 @@ pub(crate) async fn check_writable(
         connection.execute(sqlx::raw_sql(names.fill(text))).await?;
     }
     let sql = names.fill(&OTHER_PAYLOADS.replace("{table}", table));
-    let others: i64 = sqlx::query_scalar(sql).fetch_one(connection).await?;
-    if others == 0 {
-        return Ok(());
+    let others: i64 = sqlx::query_scalar(sql).fetch_one(&mut *connection).await?;
+    if others != 0 {
+        return Err(Fault::mismatch(
+            "the tables were made with another 'payload-column'; set it as it was then, or choose other table names",
+        ));
     }
-    Err(Fault::mismatch(
-        "the tables were made with another 'payload-column'; set it as it was then, or choose other table names",
-    ))
+    raise_counters(connection, names).await
+}
+
+/// Moves counters on that are behind the rows, as after tables were restored from different moments: what is new would have
+/// numbers that readers are behind of.
+async fn raise_counters(connection: &mut MySqlConnection, names: &Names) -> Result<(), Fault> {
+    let (find, raise) = if names.has("event_table") {
+        (EVENTS_AHEAD, RAISE_EVENT_COUNTER)
+    } else if names.has("state_table") {
+        let has_index: i64 = sqlx::query_scalar(names.fill(HAS_STATE_INDEX))
+            .fetch_one(&mut *connection)
+            .await?;
+        if has_index == 0 {
+            return Ok(());
+        }
+        (STATES_AHEAD, RAISE_STATE_COUNTER)
+    } else {
+        return Ok(());
+    };
+    let rows = sqlx::query(names.fill(find))
+        .fetch_all(&mut *connection)
+        .await?;
+    for row in &rows {
+        let mut values = Values::<Mysql>::with_capacity(2);
+        let (partition, number) = (get_integer::<Mysql>(row, 0)?, get_integer::<Mysql>(row, 1)?);
+        values.integer(number);
+        values.integer(partition);
+        sqlx::query_with(names.fill(raise), values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+        tracing::warn!(
+            partition,
+            number,
+            "a counter that numbers rows for queries was behind them, as after a restore, and was raised; see whether \
+             anything else was lost"
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]

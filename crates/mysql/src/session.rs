@@ -16,6 +16,15 @@ pub(crate) fn placeholder(_position: usize) -> String {
     "?".to_owned()
 }
 
+/// Whole numbers are made of others by rounding.
+pub(crate) fn changes(value: &SqlValue, type_name: &str) -> bool {
+    let type_name = type_name.to_ascii_lowercase();
+    let is_whole = ["tinyint", "smallint", "mediumint", "int", "bigint"]
+        .iter()
+        .any(|whole| type_name.starts_with(whole));
+    matches!(value, SqlValue::Float(value) if is_whole && value.fract() != 0.0)
+}
+
 pub(crate) fn add_value(arguments: &mut MySqlArguments, value: SqlValue) {
     let added = match value {
         SqlValue::Boolean(value) => arguments.add(i64::from(value)),

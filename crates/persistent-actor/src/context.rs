@@ -16,7 +16,9 @@ mod turns;
 mod unhandled;
 mod writing;
 
+use std::any::Any;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,11 +26,11 @@ use actix::dev::{MessageResponse, ToEnvelope};
 use actix::utils::TimerFunc;
 use actix::{
     ActorContext, ActorFuture, ActorState, Addr, AsyncContext, Handler, Message, SpawnHandle,
-    StreamHandler, WeakAddr,
+    StreamHandler,
 };
+use actix_persistence_journal_actor::Standing;
 use actix_persistence_storage_api::{
-    Epoch, Operation, PersistenceId, Recovered, SequenceNr, StorageError, StorageErrorKind,
-    WriterId,
+    Fence, Operation, PersistenceId, SequenceNr, StorageError, StorageErrorKind, WriterId,
 };
 use futures_util::future::OptionFuture;
 use futures_util::{Stream, join};
@@ -43,7 +45,8 @@ use crate::context::retention_rounds::RetentionRounds;
 use crate::context::retention_steps::StepFuture;
 use crate::context::store_responses::StoreResponses;
 use crate::context::tasks::Tasks;
-use crate::context::turns::{Turns, ticks};
+use crate::context::turns::{StreamStep, Turns, steps, ticks};
+use crate::driver::mailbox::OwnAddress;
 use crate::envelope::pack;
 use crate::environment::Environment;
 use crate::serializer::{Manifest, check_manifest};
@@ -81,22 +84,28 @@ pub struct PersistentContext<A: PersistentActor> {
     /// The cause of the turn under way.
     pub(crate) cause: Option<CauseRef>,
     stash: StashRef<A>,
-    address: WeakAddr<A>,
+    address: OwnAddress<A>,
     writer: WriterId,
-    epoch: Epoch,
+    /// What the next write carries.
+    pub(crate) fence: Fence,
+    /// The highest event that was deleted when the recovery began.
+    deleted_to: SequenceNr,
     /// The last number known to be used; the next event gets the one after it.
     used_sequence_nr: SequenceNr,
     event_manifest: Manifest,
+    /// What keeps the stores open: they must not close before they have done what they were asked.
+    keep: Rc<dyn Any>,
 }
 
 impl<A: PersistentActor> PersistentContext<A> {
     pub(crate) fn new(
         persistence_id: PersistenceId,
         environment: Arc<Environment>,
-        address: WeakAddr<A>,
+        address: OwnAddress<A>,
         writer: WriterId,
         stash: StashRef<A>,
         recovery: Recovery,
+        keep: Rc<dyn Any>,
     ) -> Self {
         Self {
             persistence_id,
@@ -117,12 +126,14 @@ impl<A: PersistentActor> PersistentContext<A> {
             stash,
             address,
             writer,
-            epoch: 0,
+            fence: Fence::TakesOver { from: 0 },
+            deleted_to: 0,
             used_sequence_nr: 0,
             event_manifest: {
                 const { check_manifest(A::Event::MANIFEST, A::Event::VERSION) };
                 Manifest::new(A::Event::MANIFEST, A::Event::VERSION)
             },
+            keep,
         }
     }
 
@@ -245,6 +256,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Puts a command aside, to process it later: to be returned from its handler.
     ///
     /// As [`UserStash::stash`] of the stash without a name.
+    #[must_use = "return this from the handler, so that the asker is answered when the command is processed"]
     pub fn stash<M>(&mut self, command: M) -> Reply<M>
     where
         A: Handler<M>,
@@ -275,9 +287,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     }
 
     fn encode(&self, events: &[A::Event]) -> Result<Encoded, RejectionCause> {
-        if self.recovering {
-            return Err(RejectionCause::DuringRecovery);
-        }
+        self.check_phase()?;
         let serializer = self.environment.event_serializer::<A::Event>();
         let limit = self.environment.max_event_bytes();
         let encode = |event| serializer.encode(event, &self.event_manifest, limit);
@@ -298,6 +308,17 @@ impl<A: PersistentActor> PersistentContext<A> {
                 Ok(Encoded::Events(payloads?))
             }
         }
+    }
+
+    /// Refuses what is persisted when nothing can be.
+    pub(crate) fn check_phase(&self) -> Result<(), RejectionCause> {
+        if self.recovering {
+            return Err(RejectionCause::DuringRecovery);
+        }
+        if self.state == ActorState::Stopped {
+            return Err(RejectionCause::AfterStop);
+        }
+        Ok(())
     }
 
     fn check_batch(&self, events: usize) -> Result<(), StorageError> {
@@ -352,9 +373,10 @@ impl<A: PersistentActor> PersistentContext<A> {
         !self.recovering
     }
 
-    pub(crate) fn taken_over(&mut self, recovered: Recovered) {
-        self.epoch = recovered.epoch;
-        self.used_sequence_nr = recovered.highest_sequence_nr;
+    pub(crate) fn stands_at(&mut self, standing: Standing) {
+        self.fence = standing.fence;
+        self.deleted_to = standing.deleted_to;
+        self.used_sequence_nr = standing.highest_sequence_nr;
     }
 
     pub(crate) fn recovery_completed(&mut self) {
@@ -384,8 +406,11 @@ impl<A: PersistentActor> PersistentContext<A> {
         let requests = std::mem::take(&mut self.store_responses);
         let step = self.retention_step.take();
         if !requests.is_empty() || step.is_some() {
-            let step = OptionFuture::from(step);
-            actix_rt::spawn(async { join!(requests.finish(), step) });
+            let (step, keep) = (OptionFuture::from(step), Rc::clone(&self.keep));
+            actix_rt::spawn(async move {
+                join!(requests.finish(), step);
+                drop(keep);
+            });
         }
         self.in_flight = None;
         let id = self.persistence_id.clone();
@@ -413,12 +438,14 @@ impl<A: PersistentActor> PersistentContext<A> {
 
 impl<A: PersistentActor> ActorContext for PersistentContext<A> {
     /// Stops the actor once everything it persisted is handled; messages that wait are dropped, and so are timers,
-    /// streams and futures. If what it persisted fails, it is not rebuilt. Snapshots and deletes it asked for happen.
+    /// streams and futures. If what it persisted fails, it is not rebuilt. Snapshots and deletes it asked for happen,
+    /// even if it was the last to hold its stores.
     fn stop(&mut self) {
         self.stop_requested = true;
     }
 
     /// Stops the actor after the present turn, whatever it persisted; its stored events come back with its next start.
+    /// As in actix, `stopping` is not called, but `stopped` is.
     fn terminate(&mut self) {
         self.terminated = true;
         self.stop_requested = true;
@@ -430,10 +457,10 @@ impl<A: PersistentActor> ActorContext for PersistentContext<A> {
 }
 
 impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
+    /// The address of the actor; while everything stops it is closed, so that what is sent to it is refused, as it is to
+    /// everybody else. An actor that has more to do then tells itself with [`notify`](AsyncContext::notify).
     fn address(&self) -> Addr<A> {
-        self.address
-            .upgrade()
-            .expect("the mailbox is open as long as its context exists")
+        (self.address)()
     }
 
     fn spawn<F>(&mut self, fut: F) -> SpawnHandle
@@ -458,12 +485,33 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
         self.tasks.cancel(handle)
     }
 
+    /// Gives the actor the items of a stream: its start, each item and its end are turns, which may persist, and everything
+    /// waits for the handlers. The provided [`finished`](StreamHandler::finished) stops the actor, as in actix.
+    ///
+    /// The same cannot be had from what polls a stream without this context:
+    /// [`StreamHandler::add_stream`], called on the actor, and `ActorStreamExt::finish`. There, further items may come
+    /// before the handlers of what an item persisted, and a stop of everything waits for their end.
     fn add_stream<S>(&mut self, fut: S) -> SpawnHandle
     where
         S: Stream + 'static,
         A: StreamHandler<S::Item>,
     {
-        self.in_background(|ctx| <A as StreamHandler<S::Item>>::add_stream(fut, ctx))
+        if self.state == ActorState::Stopped {
+            tracing::warn!(
+                persistence_id = %self.persistence_id,
+                "a stream was added when the actor had stopped"
+            );
+            return SpawnHandle::default();
+        }
+        let turns = Turns::new(
+            steps(fut),
+            |step, actor: &mut A, ctx: &mut Self| match step {
+                StreamStep::Started => <A as StreamHandler<S::Item>>::started(actor, ctx),
+                StreamStep::Item(item) => StreamHandler::handle(actor, item, ctx),
+                StreamStep::Finished => <A as StreamHandler<S::Item>>::finished(actor, ctx),
+            },
+        );
+        self.in_background(|ctx| ctx.spawn(turns))
     }
 
     fn add_message_stream<S>(&mut self, fut: S)

@@ -22,7 +22,8 @@ pub struct DeadLetter {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum DeadLetterCause {
-    /// A message was dropped without an answer, because the stash was full. It was logged as a warning.
+    /// A message was dropped without an answer, because the stash was full. The first one was
+    /// logged as a warning, and when nothing waited any more, how many there were.
     StashOverflow {
         /// The type of the message, as the compiler names it.
         message_type: &'static str,

@@ -1,45 +1,58 @@
 //! Keeps an actor alive: one incarnation after the other behind the same address.
 
+mod contention;
 mod draining;
 mod incarnation;
 pub(crate) mod mailbox;
 
+use std::cell::RefCell;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use actix::WeakAddr;
 use actix_persistence_storage_api::{BackOff, PersistenceId};
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use crate::drain_signal::Urgency;
+use crate::driver::contention::Contention;
 use crate::driver::incarnation::{Exit, Failure, Incarnation};
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::live_ids::Registration;
 use crate::panics::caught;
-use crate::{BackOffSettings, PersistentActor, RecoveryError, StashPolicy};
+use crate::{BackOffSettings, OnConflict, PersistentActor, RecoveryError, StashPolicy};
 
 /// The task behind the address of a persistent actor: ends with it.
 pub(crate) struct Driver<A: PersistentActor, F> {
     stage: Stage<A>,
     mailbox: Mailbox<A>,
-    factory: F,
+    /// Shared with what an incarnation leaves behind: it keeps the stores open.
+    factory: Rc<RefCell<F>>,
     persistence_id: PersistenceId,
     environment: Arc<Environment>,
     registration: Registration,
-    address: WeakAddr<A>,
     back_off: BackOffSettings,
     delays: BackOff,
+    /// How long the next incarnation waits while writers get into each other's way.
+    contention: Contention,
+    /// Whether the delay was cut short because everything stops.
+    hurried: bool,
+    /// Whether the last actor that was recovered lived by timers, streams or futures of its own; `None` if none was.
+    lived_by_itself: Option<bool>,
 }
 
 enum Stage<A: PersistentActor> {
     Live(Box<Incarnation<A>>),
     BackingOff {
-        until: Pin<Box<Sleep>>,
+        /// `None` for no delay.
+        until: Option<Pin<Box<Sleep>>>,
         /// Whether messages that arrive meanwhile are refused instead of kept.
         refusing: bool,
+        /// Whether nobody needs another incarnation before a message is there.
+        until_asked: bool,
     },
 }
 
@@ -54,7 +67,6 @@ where
         environment: Arc<Environment>,
         registration: Registration,
         mailbox: Mailbox<A>,
-        address: WeakAddr<A>,
     ) -> Self {
         let persistence_id = registration.persistence_id().clone();
         let recovery = actor.recovery();
@@ -65,13 +77,14 @@ where
             .stash()
             .borrow_mut()
             .set_policy(stash_policy(&actor, &environment));
+        let factory = Rc::new(RefCell::new(factory));
         let first = Incarnation::new(
             actor,
             persistence_id.clone(),
             recovery,
             Arc::clone(&environment),
-            address.clone(),
             &mailbox,
+            Rc::clone(&factory) as _,
             registration.predecessor_gone(),
         );
         Self {
@@ -83,7 +96,9 @@ where
             back_off,
             environment,
             registration,
-            address,
+            contention: Contention::default(),
+            hurried: false,
+            lived_by_itself: None,
         }
     }
 
@@ -92,10 +107,14 @@ where
         if failure.was_stopping {
             return false;
         }
+        self.lived_by_itself = failure.lived_by_itself.or(self.lived_by_itself);
+        if failure.is_contention {
+            return self.give_way(&failure);
+        }
         let settings = &self.back_off;
         if failure
             .worked_for
-            .is_some_and(|worked| worked >= settings.reset_after)
+            .is_some_and(|worked| worked >= settings.resets_after())
         {
             self.delays.reset();
         }
@@ -123,9 +142,27 @@ where
             "the actor will be rebuilt from its factory"
         );
         self.leave_for(Stage::BackingOff {
-            until: Box::pin(tokio::time::sleep_until(Instant::now() + delay)),
+            until: waiting(delay),
             // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
             refusing: failure.is_lasting,
+            until_asked: false,
+        });
+        true
+    }
+
+    /// Lets the other writer go on: nothing is broken, the actor was out of date. Gives whether there will be another
+    /// incarnation.
+    fn give_way(&mut self, failure: &Failure) -> bool {
+        if failure.is_conflict && self.back_off.on_conflict == OnConflict::Stop {
+            return false;
+        }
+        // What the actor had put aside is for the next one to decide about.
+        self.mailbox.stash().borrow_mut().take_back_everything();
+        let delay = self.contention.next_delay(failure.has_stored);
+        self.leave_for(Stage::BackingOff {
+            until: waiting(delay),
+            refusing: false,
+            until_asked: failure.is_conflict && self.lived_by_itself == Some(false),
         });
         true
     }
@@ -144,9 +181,9 @@ where
 
     /// Builds the next incarnation.
     fn rebuild(&mut self) -> Result<(), Failure> {
-        let (factory, environment) = (&mut self.factory, &self.environment);
+        let (factory, environment) = (&self.factory, &self.environment);
         let made = caught(|| {
-            let actor = factory();
+            let actor = (factory.borrow_mut())();
             let (id, recovery) = (actor.persistence_id(), actor.recovery());
             let policy = stash_policy(&actor, environment);
             (actor, id, recovery, policy)
@@ -180,12 +217,16 @@ where
             self.persistence_id.clone(),
             recovery,
             Arc::clone(&self.environment),
-            self.address.clone(),
             &self.mailbox,
+            Rc::clone(&self.factory) as _,
             std::future::ready(()),
         )));
         Ok(())
     }
+}
+
+fn waiting(delay: Duration) -> Option<Pin<Box<Sleep>>> {
+    (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay)))
 }
 
 fn stash_policy<A: PersistentActor>(actor: &A, environment: &Environment) -> StashPolicy {
@@ -205,7 +246,7 @@ where
         let this = self.get_mut();
         let urgency = this.registration.signal().urgency(cx);
         if urgency != Urgency::None {
-            this.drain(urgency, cx);
+            this.drain(urgency);
         }
         let ended = this.run(urgency, cx);
         this.tell_what_is_left(urgency, ended);
@@ -236,10 +277,14 @@ where
                         Exit::Failed(failure) => failure,
                     }
                 }
-                Stage::BackingOff { .. } if urgency != Urgency::None => {
+                Stage::BackingOff { .. } if urgency == Urgency::End => {
                     return Poll::Ready(Ended::Failed);
                 }
-                Stage::BackingOff { until, refusing } => {
+                Stage::BackingOff {
+                    until,
+                    refusing,
+                    until_asked,
+                } => {
                     if *refusing {
                         self.mailbox.close_waiting(cx);
                     } else {
@@ -247,18 +292,34 @@ where
                         // It has failed already.
                         self.mailbox.stash().borrow_mut().take_overflowed();
                     }
-                    if self.mailbox.is_abandoned(cx) {
+                    // What was started and forgotten may live by itself, once waiting has helped.
+                    let lives_by_itself = self.lived_by_itself.unwrap_or(!*refusing);
+                    let is_wanted = lives_by_itself && urgency == Urgency::None;
+                    if !is_wanted && self.mailbox.is_abandoned(cx) {
+                        tracing::info!(
+                            persistence_id = %self.persistence_id,
+                            "the actor is not rebuilt: nothing waits for it, and nobody can reach it"
+                        );
                         return Poll::Ready(Ended::Stopped);
                     }
-                    ready!(until.as_mut().poll(cx));
+                    // What waits has one more attempt at once, and then as many as there is time for.
+                    if urgency == Urgency::Drain && !self.hurried {
+                        self.hurried = true;
+                        *until = None;
+                    }
+                    if *until_asked && !self.mailbox.has_waiting() {
+                        return Poll::Pending;
+                    }
+                    if let Some(until) = until {
+                        ready!(until.as_mut().poll(cx));
+                    }
                     match self.rebuild() {
                         Ok(()) => continue,
                         Err(failure) => failure,
                     }
                 }
             };
-            // Nobody waits for a delay when everything stops.
-            if urgency != Urgency::None || !self.back_off(failure, cx) {
+            if urgency == Urgency::End || !self.back_off(failure, cx) {
                 return Poll::Ready(Ended::Failed);
             }
         }

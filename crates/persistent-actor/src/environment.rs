@@ -9,11 +9,14 @@ use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::BackOff;
 
+use crate::conflict_log::ConflictLog;
 use crate::live_ids::LiveIds;
 use crate::serializer::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, HARD_PAYLOAD_LIMIT,
 };
-use crate::{DeadLetters, Event, PublishedEvents, Serializer, Snapshot, StashPolicy, Stores};
+use crate::{
+    DeadLetters, Event, OnConflict, PublishedEvents, Serializer, Snapshot, StashPolicy, Stores,
+};
 
 /// The stores and settings an actor is started with.
 #[non_exhaustive]
@@ -35,6 +38,8 @@ pub struct Environment {
     pub published_events: PublishedEvents,
     /// Who hears of what nobody took care of.
     pub dead_letters: DeadLetters,
+    /// Where conflicts with other writers are told of.
+    pub(crate) conflicts: ConflictLog,
 }
 
 /// When a failed actor is rebuilt from its factory; as Akka's `BackoffSupervisor`.
@@ -59,10 +64,12 @@ pub struct BackOffSettings {
     pub random_factor: f64,
     /// How many failures in a row end the actor for good; `None` for never.
     pub max_restarts: Option<u32>,
-    /// An actor that worked for so long starts again from `min`.
-    pub reset_after: Duration,
+    /// An actor that worked for so long starts again from `min`; `None` for half-way between `min` and `max`, as in Akka.
+    pub reset_after: Option<Duration>,
     /// Whether commands that wait survive a failure that waiting may cure; otherwise their channels close.
     pub keep_stash: bool,
+    /// What to do when another writer was there first, which is no failure: neither the delays nor the limit count it.
+    pub on_conflict: OnConflict,
 }
 
 impl Default for BackOffSettings {
@@ -72,8 +79,9 @@ impl Default for BackOffSettings {
             max: Duration::from_secs(30),
             random_factor: 0.2,
             max_restarts: None,
-            reset_after: Duration::from_millis(16_500),
+            reset_after: None,
             keep_stash: true,
+            on_conflict: OnConflict::Recover,
         }
     }
 }
@@ -110,7 +118,7 @@ impl BackOffSettings {
     /// The same, starting again from `min` once the actor has worked for so long.
     #[must_use]
     pub fn reset_after(mut self, reset_after: Duration) -> Self {
-        self.reset_after = reset_after;
+        self.reset_after = Some(reset_after);
         self
     }
 
@@ -119,6 +127,19 @@ impl BackOffSettings {
     pub fn keep_stash(mut self, keep_stash: bool) -> Self {
         self.keep_stash = keep_stash;
         self
+    }
+
+    /// The same, doing this when another writer was there first.
+    #[must_use]
+    pub fn on_conflict(mut self, on_conflict: OnConflict) -> Self {
+        self.on_conflict = on_conflict;
+        self
+    }
+
+    /// How long an actor has to work until it starts again from `min`.
+    pub(crate) fn resets_after(&self) -> Duration {
+        let half_way = || self.min / 2 + self.max.max(self.min) / 2;
+        self.reset_after.unwrap_or_else(half_way)
     }
 
     pub(crate) fn delays(&self) -> BackOff {
@@ -150,6 +171,7 @@ impl Environment {
             live_ids: LiveIds::default(),
             published_events: PublishedEvents::default(),
             dead_letters: DeadLetters::default(),
+            conflicts: ConflictLog::default(),
         }
     }
 
@@ -202,3 +224,21 @@ const _: fn() = || {
     fn shared<T: Send + Sync>() {}
     shared::<Arc<Environment>>();
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counting_starts_again_half_way_between_the_delays_unless_it_is_set() {
+        let seconds = Duration::from_secs;
+        let settings = BackOffSettings::default();
+        assert_eq!(settings.resets_after(), Duration::from_millis(16_500));
+        let settings = settings.min(seconds(1)).max(seconds(120));
+        assert_eq!(settings.resets_after(), Duration::from_millis(60_500));
+        let never = settings.clone().min(Duration::MAX);
+        assert!(never.resets_after() > seconds(u64::MAX / 2));
+        let settings = settings.reset_after(seconds(4)).max(seconds(600));
+        assert_eq!(settings.resets_after(), seconds(4));
+    }
+}

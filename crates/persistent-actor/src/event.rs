@@ -11,7 +11,11 @@ use crate::Serializer;
 /// renamed or moved. Raise the version when the encoded form changes in a way that older programs cannot read:
 /// a program refuses to replay events of a version above its own.
 ///
-/// Events are data: they may be [published](crate::PublishedEvents) to readers on other threads.
+/// What is stored can be read again: a value that decoding would refuse is [rejected](crate::EncodeError::Serializer) when it
+/// is persisted, such as one that is nested too deeply. The type has to do its part: it decodes what it encodes.
+///
+/// Events are data: they may be [published](crate::PublishedEvents) to readers on other threads. A number or a text becomes
+/// an event in a struct of its own, `struct Added(i64)`: that is encoded as the number alone.
 ///
 /// ```
 /// use actix_persistence_persistent_actor::Event;
@@ -29,8 +33,9 @@ use crate::Serializer;
 /// }
 /// ```
 pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The stable name of this type in every store; not a Rust type name. It has no NUL, and at most 243 bytes, so that the
-    /// version fits behind it whatever it is: a longer one may not compile.
+    /// The stable name of this type in every store; not a Rust type name. It has no NUL, and at most 243 bytes, so that with
+    /// its version it fits into the 255 of a [manifest](actix_persistence_storage_api::Payload::manifest) whatever that is: a
+    /// longer one may not compile.
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;

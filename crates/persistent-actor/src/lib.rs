@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod conflict_log;
 mod context;
 mod dead_letters;
 mod durable_state;
@@ -33,10 +34,13 @@ mod plugin_ids;
 mod read_only;
 mod start;
 mod stores;
+mod take_over;
+mod time_slice;
 mod unfinished_actor;
 
 mod error_chain;
 mod panics;
+mod patience;
 mod persist_error;
 mod recovery_error;
 mod replay_issue;
@@ -73,8 +77,10 @@ pub use plugin_ids::PluginIds;
 pub use read_only::{replay_actor, replay_events};
 pub use start::{StartError, start, start_in};
 pub use stores::Stores;
+pub use take_over::{OnConflict, TakeOver};
 pub use unfinished_actor::{UnfinishedActor, UnfinishedWork};
 
+pub use error_chain::ErrorChain;
 pub use persist_error::{FromPersistError, PersistError, RejectionCause};
 pub use recovery_error::RecoveryError;
 pub use replay_issue::{ReplayIssue, ReplayIssueKind};

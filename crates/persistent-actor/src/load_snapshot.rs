@@ -1,11 +1,12 @@
 //! Loading a snapshot outside of recovery.
 
 use actix_persistence_storage_api::{
-    PersistenceId, SequenceNr, SnapshotCriteria, SnapshotMetadata, SnapshotRecord, StorageError,
+    Operation, PersistenceId, SequenceNr, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
+    StorageError,
 };
 
-use crate::environment::Environment;
-use crate::serializer::{Manifest, decode};
+use crate::patience::{self, in_time};
+use crate::serializer::{Manifest, decode, shown};
 use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
 
 /// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) gives it.
@@ -76,30 +77,28 @@ impl<A: PersistentActor> PersistentContext<A> {
             criteria
         };
         let environment = self.environment.clone();
-        let loading = environment
-            .stores
-            .snapshot_store()
-            .map(|store| store.load(persistence_id.clone(), criteria));
+        let loading = environment.stores.snapshot_store().map(|store| {
+            in_time(
+                Operation::LoadSnapshot,
+                persistence_id.clone(),
+                patience::for_loading(store),
+                store.load(persistence_id.clone(), criteria),
+            )
+        });
         async move {
             let reply = loading.ok_or(LoadSnapshotError::NoSnapshotStore)?;
             let record = reply.await.map_err(|source| LoadSnapshotError::Storage {
                 persistence_id,
                 source,
             })?;
-            record
-                .map(|record| decoded(&environment, record))
-                .transpose()
+            record.map(decoded).transpose()
         }
     }
 }
 
-fn decoded<S: Snapshot>(
-    environment: &Environment,
-    record: SnapshotRecord,
-) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
+fn decoded<S: Snapshot>(record: SnapshotRecord) -> Result<LoadedSnapshot<S>, LoadSnapshotError> {
     let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-    let limit = environment.max_snapshot_bytes();
-    match decode(&record.payload, &manifest, limit) {
+    match decode(&record.payload, &manifest) {
         Ok(snapshot) => Ok(LoadedSnapshot {
             metadata: record.metadata,
             snapshot,
@@ -108,7 +107,7 @@ fn decoded<S: Snapshot>(
             persistence_id: record.metadata.persistence_id,
             sequence_nr: record.metadata.sequence_nr,
             serializer_id: record.payload.serializer_id,
-            manifest: record.payload.manifest.to_string(),
+            manifest: shown(&record.payload.manifest),
             source,
         }),
     }

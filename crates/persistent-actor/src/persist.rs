@@ -171,7 +171,7 @@ where
         let _ = self.cause.answer(answer);
     }
 
-    fn failed(self: Box<Self>, error: PersistError) {
-        self.cause.fail(error);
+    fn failed(self: Box<Self>, _: PersistError) {
+        self.cause.fail();
     }
 }

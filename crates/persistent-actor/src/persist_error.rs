@@ -1,5 +1,7 @@
 //! Why something was not persisted, or is not known to be.
 
+use std::sync::Arc;
+
 use actix_persistence_storage_api::{RevisionConflict, StorageError};
 
 use crate::EncodeError;
@@ -28,6 +30,12 @@ pub enum PersistError {
     /// Stored, but the actor failed before it could answer.
     #[error("the write was stored, but the actor failed before it could answer")]
     StoredUnanswered,
+    /// Something else that the command led to is stored: sending the command again would do that part twice.
+    ///
+    /// Only the asker of a command is told so, of what it led to as a whole. A command that persists several events with
+    /// one `persist_all` is stored whole or not at all.
+    #[error("the command is stored in part only")]
+    PartlyStored(#[source] Arc<PersistError>),
 }
 
 /// Why a write was rejected.
@@ -36,13 +44,16 @@ pub enum PersistError {
 pub enum RejectionCause {
     /// It could not be encoded, or is too large.
     #[error(transparent)]
-    Encode(#[from] std::sync::Arc<EncodeError>),
+    Encode(#[from] Arc<EncodeError>),
     /// The store refused it before storing.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// It was persisted in `started`, before the recovery has completed.
     #[error("events cannot be persisted before the recovery has completed")]
     DuringRecovery,
+    /// It was persisted in `stopped`, when the actor has ended; `stopping` is the last occasion.
+    #[error("events cannot be persisted when the actor has stopped")]
+    AfterStop,
 }
 
 impl PersistError {
@@ -54,11 +65,14 @@ impl PersistError {
         }
     }
 
-    /// Whether it is certain that the write is not stored, nor ever will be.
+    /// Whether it is certain that nothing is stored, nor ever will be: of the write, or, in the answer to a command, of
+    /// all the command led to so far. Then sending it again is safe.
     pub fn is_certainly_not_stored(&self) -> bool {
         !matches!(
             self,
-            PersistError::Unknown(_) | PersistError::StoredUnanswered
+            PersistError::Unknown(_)
+                | PersistError::StoredUnanswered
+                | PersistError::PartlyStored(_)
         )
     }
 

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 use crate::stored_as::StoredAs;
 use crate::{
     BackOffSettings, Event, PersistError, PersistentContext, Recovery, RecoveryError,
-    RejectionCause, Retention, Snapshot, SnapshotOffer, StashPolicy, StoreResponse,
+    RejectionCause, Retention, Snapshot, SnapshotOffer, StashPolicy, StoreResponse, TakeOver,
 };
 
 /// An actor whose state is the sum of the events it persisted, and is there again after a restart.
@@ -71,6 +71,11 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         None
     }
 
+    /// When it becomes the writer of its id; with its first write unless told otherwise. Asked of every incarnation.
+    fn take_over(&self) -> TakeOver {
+        TakeOver::default()
+    }
+
     /// When the actor is rebuilt after a failure; `None` for the configured settings. Asked once, of the first one.
     fn back_off(&self) -> Option<BackOffSettings> {
         None
@@ -81,14 +86,16 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         let _ = ctx;
     }
 
-    /// Called when the recovery failed, before the actor is dropped. The failure was logged as an error.
+    /// Called when the recovery failed, before the actor is dropped. The failure was logged as an error, but for one that
+    /// another writer [overtook](RecoveryError::Overtaken).
     fn on_recovery_failure(&mut self, error: &RecoveryError) {
         let _ = error;
     }
 
     /// Called when an event was not stored, or is not known to be, before the actor is dropped.
     ///
-    /// `sequence_nr` is the number it was sent with. The failure was logged as an error; of several events of one
+    /// `sequence_nr` is the number it was sent with. The failure was logged as an error, but for a
+    /// [`Conflict`](PersistError::Conflict), of which a warning is logged from time to time; of several events of one
     /// `persist_all` the first is given.
     fn on_persist_failure(
         &mut self,

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{PersistenceId, ReplayRange, SequenceNr};
+use actix_persistence_storage_api::{Operation, PersistenceId, ReplayRange, SequenceNr};
 
 use crate::environment::Environment;
+use crate::patience::{self, in_time};
 use crate::recovery::event_pages::EventPages;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
+use crate::time_slice::TimeSlice;
 use crate::{Event, PersistentActor, RecoveryError};
 
 /// Brings an actor's state back without starting it: nothing is written, no epoch is raised, and an actor of the same
@@ -15,7 +17,7 @@ use crate::{Event, PersistentActor, RecoveryError};
 /// Gives the actor and the number of the last event in its state, or its revision; 0 if nothing was ever stored.
 ///
 /// # Errors
-/// [`RecoveryError`] as for a real recovery; also if the environment is one of actors of the other kind.
+/// [`RecoveryError`] as for a real recovery, [`RecoveryError::Overtaken`] among them: start over then; also if the environment is one of actors of the other kind.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.
@@ -31,7 +33,7 @@ pub async fn replay_actor<A: PersistentActor>(
     let mut last = 0;
     loop {
         match process.next().await? {
-            RecoveryStep::TakenOver(_) => {}
+            RecoveryStep::Begun(_) => {}
             RecoveryStep::Snapshot(offer) => {
                 let (sequence_nr, answer) = (offer.metadata.sequence_nr, offer.answer());
                 actor.on_snapshot(offer);
@@ -40,9 +42,11 @@ pub async fn replay_actor<A: PersistentActor>(
                 }
             }
             RecoveryStep::Events(events) => {
+                let mut slice = TimeSlice::begin();
                 for numbered in events {
                     actor.on_event(&numbered.event);
                     last = numbered.sequence_nr;
+                    slice.share().await;
                 }
             }
             RecoveryStep::State { revision, state } => {
@@ -57,7 +61,8 @@ pub async fn replay_actor<A: PersistentActor>(
 /// Folds the events of an id that are stored now and not deleted, in order; `fold` gets their numbers too.
 ///
 /// # Errors
-/// [`RecoveryError`] if an event is missing or cannot be decoded.
+/// [`RecoveryError`] if an event is missing or cannot be decoded; [`RecoveryError::Overtaken`] if events were deleted
+/// meanwhile that were to be given: starting over gives those that are left.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.
@@ -73,23 +78,27 @@ pub async fn replay_events<E: Event, S>(
         source,
     };
     let journal = environment.stores.journal().map_err(failed)?;
-    let highest = journal
-        .read_highest_sequence_nr(persistence_id.clone(), 0)
+    let reading = journal.read_head(persistence_id.clone());
+    let (id, limit) = (persistence_id.clone(), patience::for_reading(journal));
+    let head = in_time(Operation::ReadHead, id, limit, reading)
         .await
         .map_err(failed)?;
     let mut pages = EventPages::new(
         environment,
         persistence_id.clone(),
-        ReplayRange::new(range.from, range.to.min(highest)),
+        ReplayRange::new(range.from, range.to.min(head.highest_sequence_nr)),
         u64::MAX,
+        head.deleted_to,
     )?;
     loop {
         let events = pages.next_page().await?;
         if events.is_empty() {
             return Ok(state);
         }
+        let mut slice = TimeSlice::begin();
         for numbered in events {
             fold(&mut state, numbered.sequence_nr, numbered.event);
+            slice.share().await;
         }
     }
 }

@@ -108,6 +108,14 @@ impl Recovery {
         self
     }
 
+    /// Whether it was asked for something else than the state at the journal's end, with all events or from a snapshot
+    /// that was named.
+    fn goes_back(&self) -> bool {
+        let bounded = self.to_sequence_nr != SequenceNr::MAX
+            || self.from_snapshot != SnapshotCriteria::LATEST;
+        bounded && !self.only_last_event
+    }
+
     /// Which snapshots may be the start, with both bounds.
     fn snapshot_criteria(&self) -> SnapshotCriteria {
         if self.from_snapshot == SnapshotCriteria::NONE || self.only_last_event {

@@ -100,7 +100,11 @@ pub enum RecoveryError {
         /// What the actor says.
         reason: String,
     },
-    /// The snapshot is optional, but it cannot be done without: events it stands for were deleted.
+    /// There is no usable snapshot that covers the events that were deleted, and they are needed: the actor's
+    /// [retention](crate::Retention::delete_events) deletes only what a snapshot covers, or the recovery was asked for an
+    /// earlier state, or for one without a snapshot that cannot be used.
+    ///
+    /// Look for the snapshots of the id: in another store, or in a backup that is as young as the journal.
     #[error(
         "could not recover {persistence_id:?} without its snapshot, because its events up to {deleted_to} were deleted"
     )]
@@ -109,8 +113,19 @@ pub enum RecoveryError {
         persistence_id: PersistenceId,
         /// The highest deleted event.
         deleted_to: SequenceNr,
-        /// Why the snapshot cannot be used.
-        source: Box<RecoveryError>,
+        /// Why the snapshot cannot be used; `None` if there is none.
+        source: Option<Box<RecoveryError>>,
+    },
+    /// Events were deleted while they were to be read: another writer, or a clean-up, has saved a snapshot and removed
+    /// what it covers. To start over finds that snapshot.
+    #[error(
+        "the events of {persistence_id:?} up to {deleted_to} were deleted while they were replayed; start over"
+    )]
+    Overtaken {
+        /// Whose events.
+        persistence_id: PersistenceId,
+        /// The highest deleted event.
+        deleted_to: SequenceNr,
     },
     /// The snapshot is newer than the journal: the journal lost events, or is another one.
     #[error(
@@ -188,7 +203,10 @@ impl RecoveryError {
             RecoveryError::Journal { source, .. }
             | RecoveryError::SnapshotStore { source, .. }
             | RecoveryError::StateStore { source, .. } => source.kind().is_curable_by_waiting(),
-            RecoveryError::SnapshotNeeded { source, .. } => source.is_curable_by_waiting(),
+            RecoveryError::SnapshotNeeded { source, .. } => source
+                .as_ref()
+                .is_some_and(|source| source.is_curable_by_waiting()),
+            RecoveryError::Overtaken { .. } => true,
             _ => false,
         }
     }

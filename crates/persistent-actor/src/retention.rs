@@ -105,6 +105,9 @@ impl<A: PersistentActor> Retention<A> {
     }
 
     /// Deletes the events that the oldest kept snapshot covers, as Akka's `withDeleteEventsOnSnapshot`.
+    ///
+    /// From then on the actor cannot do without its snapshots: a recovery that finds none that covers the deleted events
+    /// fails with [`RecoveryError::SnapshotNeeded`](crate::RecoveryError::SnapshotNeeded).
     #[must_use]
     pub fn delete_events(mut self) -> Self {
         self.delete_events = true;

@@ -1,5 +1,6 @@
 //! How events and snapshots become bytes, and bytes become them again.
 
+mod guarded;
 mod limited_writer;
 mod manifest;
 mod message_pack_scan;
@@ -11,11 +12,12 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use manifest::{Manifest, check_manifest};
+pub(crate) use manifest::{Manifest, check_manifest, shown};
 
+use guarded::Rules;
 use limited_writer::LimitedWriter;
 
-/// No payload may be larger, whatever the settings say: 64 MiB.
+/// No payload may be larger, whatever the settings say: 64 MiB. Up to this size everything that is stored is decoded.
 pub const HARD_PAYLOAD_LIMIT: usize = 64 * 1024 * 1024;
 /// The largest event unless the journal says otherwise: 1 MiB.
 pub const DEFAULT_EVENT_LIMIT: usize = 1024 * 1024;
@@ -47,7 +49,9 @@ pub enum EncodeError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The serializer refused the value.
+    /// The serializer has no form for the value, or none that it could read again: one with more than 127 (JSON) or 128
+    /// (MessagePack) lists, maps and structs within each other, one with too many parts, and in JSON a float that is
+    /// infinite or not a number.
     #[error("{serializer:?} could not encode {manifest}")]
     Serializer {
         /// Which serializer.
@@ -85,7 +89,7 @@ pub enum DecodeError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// The bytes are no well-formed value, too deep, or have something behind them.
+    /// The bytes are no well-formed value, too deep, or have something after them.
     #[error("malformed {serializer:?}: {reason}")]
     Malformed {
         /// Which serializer.
@@ -129,7 +133,23 @@ impl Serializer {
         }
     }
 
-    /// Encodes a value, giving up as soon as it grows over `limit` bytes.
+    /// What a value may hold, so that this serializer can read it again.
+    fn rules(self) -> Rules {
+        match self {
+            // It has every float.
+            Serializer::MessagePack => Rules {
+                levels: message_pack_scan::MAX_DEPTH,
+                finite: false,
+            },
+            // `serde_json` gives up at the 128th bracket, and writes `null` for floats that JSON cannot name.
+            Serializer::Json => Rules {
+                levels: 127,
+                finite: true,
+            },
+        }
+    }
+
+    /// Encodes a value, giving up as soon as it grows over `limit` bytes; refuses what [`decode`] would refuse.
     pub(crate) fn encode<T: Serialize>(
         self,
         value: &T,
@@ -139,9 +159,15 @@ impl Serializer {
         let mut writer = LimitedWriter::new(limit.min(HARD_PAYLOAD_LIMIT));
         let result: Result<(), Box<dyn Error + Send + Sync>> = match self {
             Serializer::MessagePack => {
-                rmp_serde::encode::write_named(&mut writer, value).map_err(Into::into)
+                let mut inner = rmp_serde::Serializer::new(&mut writer).with_struct_map();
+                guarded::serialize(value, &mut inner, self.rules())
+                    .map_err(Into::into)
+                    .and_then(|()| message_pack_scan::check(writer.bytes()).map_err(Into::into))
             }
-            Serializer::Json => serde_json::to_writer(&mut writer, value).map_err(Into::into),
+            Serializer::Json => {
+                let mut inner = serde_json::Serializer::new(&mut writer);
+                guarded::serialize(value, &mut inner, self.rules()).map_err(Into::into)
+            }
         };
         match result {
             _ if writer.overflowed() => Err(EncodeError::TooLarge {
@@ -163,25 +189,22 @@ impl Serializer {
 }
 
 /// Decodes what a store gave back: the stored serializer decides, never the present setting.
+///
+/// Every size up to [`HARD_PAYLOAD_LIMIT`] is decoded, whatever the limits of today are.
 pub(crate) fn decode<T: DeserializeOwned>(
     payload: &Payload,
     manifest: &Manifest,
-    limit: usize,
 ) -> Result<T, DecodeError> {
     manifest.stored_version(&payload.manifest)?;
-    decode_as(payload, limit)
+    decode_as(payload)
 }
 
 /// As [`decode`], whatever the type of what was stored.
-pub(crate) fn decode_as<T: DeserializeOwned>(
-    payload: &Payload,
-    limit: usize,
-) -> Result<T, DecodeError> {
-    let limit = limit.min(HARD_PAYLOAD_LIMIT);
-    if payload.len() > limit {
+pub(crate) fn decode_as<T: DeserializeOwned>(payload: &Payload) -> Result<T, DecodeError> {
+    if payload.len() > HARD_PAYLOAD_LIMIT {
         return Err(DecodeError::TooLarge {
             len: payload.len(),
-            limit,
+            limit: HARD_PAYLOAD_LIMIT,
         });
     }
     let serializer = Serializer::from_id(payload.serializer_id)?;

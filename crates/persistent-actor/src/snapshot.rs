@@ -12,7 +12,8 @@ use crate::Serializer;
 
 /// A whole state of a persistent actor.
 ///
-/// Manifest and version mean the same as for an [`Event`](crate::Event).
+/// Manifest and version mean the same as for an [`Event`](crate::Event), and what is stored can be read again as there: a
+/// state that decoding would refuse is not saved, which [`SaveSnapshotError`](crate::SaveSnapshotError) tells.
 pub trait Snapshot: Serialize + DeserializeOwned + 'static {
     /// The stable name of this type in every store; not a Rust type name. As
     /// [`Event::MANIFEST`](crate::Event::MANIFEST) it has at most 243 bytes.

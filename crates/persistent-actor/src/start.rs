@@ -14,21 +14,30 @@ use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::stash::Stash;
 
-/// How many messages wait in the channel of an address before senders are held back; actix's own default.
+/// From how many messages in the channel on `try_send` is refused; actix's own default. It holds nobody else back.
 const MAILBOX_CAPACITY: usize = 16;
 
 /// Why an actor was not started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// An actor with this id is live in this process; two would overwrite each other's decisions.
+    /// An actor with this id is live on this journal or state store, as this process has opened it; two would overwrite
+    /// each other's decisions.
     ///
+    /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed: there
+    /// the two take the id from each other, and each conflict is told to the asker. Open a database once in a process.
     /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too.
     #[error("an actor with the persistence id {0:?} is already running")]
     AlreadyRunning(PersistenceId),
     /// What is stored of the id is being cleaned up; it can be started when that has ended.
     #[error("the data of the persistence id {0:?} is being cleaned up, start it when that is done")]
     Reserved(PersistenceId),
+    /// It takes snapshots by itself, but there is no snapshot store: name one in the config, or leave out its
+    /// [`retention`](crate::PersistentActor::retention).
+    #[error(
+        "the actor with the persistence id {0:?} retains snapshots, but there is no snapshot store: set 'persistence.snapshot-store.plugin'"
+    )]
+    NoSnapshotStore(PersistenceId),
     /// Its id cannot be stored.
     #[error("{persistence_id:?} is no valid persistence id")]
     InvalidPersistenceId {
@@ -100,9 +109,11 @@ where
     if !environment.stores.fit::<A>() {
         return Err(StartError::WrongStores(persistence_id));
     }
+    if environment.stores.snapshot_store().is_none() && actor.retention().is_some() {
+        return Err(StartError::NoSnapshotStore(persistence_id));
+    }
     let registration = environment.live_ids.register(&persistence_id)?;
     let (sender, receiver) = channel(MAILBOX_CAPACITY);
-    let address = Addr::new(sender);
     let stash = Stash::new(
         registration.persistence_id().clone(),
         environment.stash_policy.clone(),
@@ -115,9 +126,8 @@ where
         environment,
         registration,
         mailbox,
-        address.downgrade(),
     ));
-    Ok(address)
+    Ok(Addr::new(sender))
 }
 
 /// Starts an actor on another arbiter, where the factory runs too.

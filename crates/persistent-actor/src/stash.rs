@@ -7,13 +7,16 @@ use std::rc::Rc;
 use actix::dev::Envelope;
 use actix_persistence_storage_api::PersistenceId;
 
-use crate::envelope::refuse;
+use crate::envelope::{Keep, keep, refuse};
 use crate::{
     DeadLetterCause, DeadLetters, Overflow, OverflowReplies, PersistentActor, StashPolicy,
 };
 
 /// The room that an actor keeps when nothing waits; what a burst took beyond that is given back.
 const ROOM_KEPT: usize = 32;
+
+/// A search for messages that nobody waits for is worth while if it finds more than one of so many.
+const SEARCH_SHARE: usize = 16;
 
 /// Shared by the mailbox and the context.
 pub(crate) type StashRef<A> = Rc<RefCell<Stash<A>>>;
@@ -25,8 +28,16 @@ pub(crate) struct Stash<A: PersistentActor> {
     dead_letters: DeadLetters,
     internal: VecDeque<Envelope<A>>,
     user: BTreeMap<&'static str, VecDeque<Envelope<A>>>,
+    /// How many at the front of the internal one were taken back since a command was last taken out.
+    taken_back: usize,
+    /// So many messages that do not fit are not looked at before those are searched for again whose askers have gone.
+    search_in: usize,
+    /// How many messages were dropped since nothing waited.
+    dropped: u64,
     /// Whether a message did not fit under a policy that makes the actor fail.
     overflowed: bool,
+    /// Whether the actor has ended, and nothing that is put here would come out again.
+    ended: bool,
 }
 
 impl<A: PersistentActor> Stash<A> {
@@ -41,7 +52,11 @@ impl<A: PersistentActor> Stash<A> {
             dead_letters,
             internal: VecDeque::new(),
             user: BTreeMap::new(),
+            taken_back: 0,
+            search_in: 0,
+            dropped: 0,
             overflowed: false,
+            ended: false,
         }))
     }
 
@@ -52,7 +67,9 @@ impl<A: PersistentActor> Stash<A> {
     /// The next command to be processed.
     pub(crate) fn next(&mut self) -> Option<Envelope<A>> {
         let next = self.internal.pop_front();
+        self.taken_back = 0;
         if self.internal.is_empty() {
+            self.tell_dropped();
             self.internal.shrink_to(ROOM_KEPT);
         }
         next
@@ -98,15 +115,32 @@ impl<A: PersistentActor> Stash<A> {
         };
         let refused = refuse(envelope, replies);
         if !refused.answered {
-            tracing::warn!(
-                persistence_id = %self.persistence_id,
-                message_type = refused.message_type,
-                capacity = self.policy.capacity(),
-                "a message was dropped because the stash is full"
-            );
+            self.dropped += 1;
+            // A warning for each would be the next thing that takes the arbiter away when messages come in floods.
+            if self.dropped == 1 {
+                tracing::warn!(
+                    persistence_id = %self.persistence_id,
+                    message_type = refused.message_type,
+                    capacity = self.policy.capacity(),
+                    "a message was dropped because the stash is full"
+                );
+            }
             let message_type = refused.message_type;
             let cause = DeadLetterCause::StashOverflow { message_type };
             self.dead_letters.publish(&self.persistence_id, cause);
+        }
+    }
+
+    /// Says how many messages were dropped beside the one that a warning was about.
+    fn tell_dropped(&mut self) {
+        let dropped = std::mem::take(&mut self.dropped);
+        if dropped > 1 {
+            tracing::warn!(
+                persistence_id = %self.persistence_id,
+                dropped,
+                capacity = self.policy.capacity(),
+                "messages were dropped while the stash was full"
+            );
         }
     }
 
@@ -122,10 +156,38 @@ impl<A: PersistentActor> Stash<A> {
         std::mem::take(&mut self.overflowed)
     }
 
+    /// Drops the messages whose askers have gone, in all stashes; gives whether there is room now.
+    ///
+    /// To be asked when there is none. A search that finds little is not made again for some time, because it looks at
+    /// everything that waits.
+    pub(crate) fn make_room(&mut self) -> bool {
+        if self.search_in > 0 {
+            self.search_in -= 1;
+            return false;
+        }
+        let before = self.waiting();
+        for stashed in std::iter::once(&mut self.internal).chain(self.user.values_mut()) {
+            let all = std::mem::take(stashed);
+            *stashed = keep(Keep::Awaited, || drop(all));
+        }
+        self.user.retain(|_, stashed| !stashed.is_empty());
+        self.taken_back = 0;
+        let share = self.policy.capacity() / SEARCH_SHARE;
+        if before - self.waiting() <= share {
+            self.search_in = share;
+        }
+        !self.is_full()
+    }
+
     /// Puts a command aside that the actor does not want to process now.
     pub(crate) fn put_aside(&mut self, name: &'static str, envelope: Envelope<A>) {
-        let stashed: usize = self.user.values().map(VecDeque::len).sum();
-        if stashed < self.policy.capacity() {
+        if self.ended {
+            return self.bury(envelope);
+        }
+        if !self.has_room_aside() {
+            self.make_room();
+        }
+        if self.has_room_aside() {
             self.user.entry(name).or_default().push_back(envelope);
             return;
         }
@@ -134,13 +196,20 @@ impl<A: PersistentActor> Stash<A> {
         self.refuse(envelope, overflow);
     }
 
-    /// Moves everything put aside under this name before the internal stash, in order; gives how many there were.
+    fn has_room_aside(&self) -> bool {
+        let aside: usize = self.user.values().map(VecDeque::len).sum();
+        aside < self.policy.capacity()
+    }
+
+    /// Moves everything put aside under this name before the internal stash, in order, but after what was moved there
+    /// since a command was last taken out; gives how many there were.
     pub(crate) fn take_back_all(&mut self, name: &'static str) -> usize {
         let stashed = self.user.remove(name).unwrap_or_default();
         let count = stashed.len();
-        for envelope in stashed.into_iter().rev() {
-            self.internal.push_front(envelope);
-        }
+        let waiting = self.internal.split_off(self.taken_back);
+        self.internal.extend(stashed);
+        self.internal.extend(waiting);
+        self.taken_back += count;
         count
     }
 
@@ -162,11 +231,18 @@ impl<A: PersistentActor> Stash<A> {
 
     /// Gives the next incarnation everything that the last one had put aside, before what has arrived since.
     pub(crate) fn take_back_everything(&mut self) {
+        self.taken_back = 0;
         while let Some((_, stashed)) = self.user.pop_last() {
             for envelope in stashed.into_iter().rev() {
                 self.internal.push_front(envelope);
             }
         }
+    }
+
+    /// Notes that nothing comes out of the stashes any more.
+    pub(crate) fn end(&mut self) {
+        self.tell_dropped();
+        self.ended = true;
     }
 
     /// Empties all stashes; what was in them is to be dropped, which closes the channels of those who asked.

@@ -10,7 +10,14 @@ use actix_persistence_storage_api::PersistenceId;
 
 use crate::panics::caught;
 
-/// How many messages an actor holds while it recovers or persists, and what happens to further ones.
+/// How many messages an actor holds while it recovers, persists or waits to be rebuilt, and what happens to further ones.
+///
+/// Those that do not fit are decided about when they arrive, so that memory is bounded however many are sent;
+/// [`Overflow::Wait`] is the exception. Before a message is refused, those make room whose askers have given up: they
+/// would not be processed anyway. A large stash is not searched for them at every message.
+///
+/// An actor that does none of this takes its messages straight from the channel of its address, as every actor of actix;
+/// that one has no limit for [`do_send`](actix::Addr::do_send) and [`send`](actix::Addr::send).
 #[derive(Clone)]
 pub struct StashPolicy {
     capacity: usize,
@@ -27,14 +34,17 @@ enum Strategy {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Overflow {
-    /// They stay in the mailbox, where actix's own back-pressure holds their senders back. The default.
-    #[default]
+    /// They stay in the channel of the address, which has no limit: actix holds back neither
+    /// [`do_send`](actix::Addr::do_send) nor [`send`](actix::Addr::send). Memory grows as long as messages come; for
+    /// senders that are known to be few, or that wait for each answer.
     Wait,
     /// The message is dropped and its asker gets [`MailboxError::Closed`](actix::MailboxError::Closed); the actor fails
-    /// and is rebuilt after back-off, as with Akka's `ThrowOverflowExceptionStrategy`.
+    /// and is rebuilt after back-off, as with Akka's `ThrowOverflowExceptionStrategy`. While it recovers, or waits to be
+    /// rebuilt, it has failed already: the message is only dropped.
     Fail,
     /// The message is dropped and its asker gets [`MailboxError::Closed`](actix::MailboxError::Closed); it goes to the
-    /// dead letters, as with Akka's `DiscardToDeadLetterStrategy`.
+    /// dead letters, as with Akka's `DiscardToDeadLetterStrategy`. The default, as `drop` is of Akka's typed API.
+    #[default]
     Drop,
     /// The message is dropped and its asker gets the answer that is registered for its type, as with Akka's
     /// `ReplyToStrategy`; messages of other types are treated as with [`Drop`](Self::Drop).
@@ -107,7 +117,7 @@ impl StashPolicy {
             })
             .unwrap_or_else(|panic| {
                 tracing::error!(%persistence_id, panic, "the overflow strategy panicked");
-                Overflow::Wait
+                Overflow::default()
             }),
         }
     }

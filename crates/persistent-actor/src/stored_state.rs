@@ -6,13 +6,12 @@ use actix_persistence_storage_api::Payload;
 use serde::de::DeserializeOwned;
 
 use crate::serializer::{Manifest, decode_as};
-use crate::{DecodeError, HARD_PAYLOAD_LIMIT, State};
+use crate::{DecodeError, State};
 
 /// What is stored of a state: bytes, and the version of the type they were encoded from.
 pub struct StoredState<'a> {
     payload: &'a Payload,
     version: u32,
-    limit: usize,
 }
 
 /// Makes the state of what is stored, as at a recovery; for code beside actors, such as
@@ -23,22 +22,14 @@ pub struct StoredState<'a> {
 /// [`DecodeError`] for another type, a higher version, and what cannot be decoded.
 pub fn decode_state<S: State>(payload: &Payload) -> Result<S, DecodeError> {
     let manifest = Manifest::new(<S as State>::MANIFEST, <S as State>::VERSION);
-    StoredState::new(payload, &manifest, HARD_PAYLOAD_LIMIT).and_then(S::from_stored)
+    StoredState::new(payload, &manifest).and_then(S::from_stored)
 }
 
 impl<'a> StoredState<'a> {
     /// Refuses what is not of this name, or of a higher version.
-    pub(crate) fn new(
-        payload: &'a Payload,
-        manifest: &Manifest,
-        limit: usize,
-    ) -> Result<Self, DecodeError> {
+    pub(crate) fn new(payload: &'a Payload, manifest: &Manifest) -> Result<Self, DecodeError> {
         let version = manifest.stored_version(&payload.manifest)?;
-        Ok(Self {
-            payload,
-            version,
-            limit,
-        })
+        Ok(Self { payload, version })
     }
 
     /// The version it was stored with: from 1 to the [`VERSION`](crate::State::VERSION) of the type.
@@ -51,7 +42,7 @@ impl<'a> StoredState<'a> {
     /// # Errors
     /// [`DecodeError`] if they are too many or no such value.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
-        decode_as(self.payload, self.limit)
+        decode_as(self.payload)
     }
 
     /// Says that no state can be made of this; the reason is logged, so it should name no data.

@@ -6,7 +6,7 @@ use actix::{Handler, Message};
 
 use crate::envelope::pack;
 use crate::reply::{AttachReply, ReplySender};
-use crate::stash::{Stash, StashRef};
+use crate::stash::StashRef;
 use crate::{PersistentActor, Reply};
 
 /// Commands that the actor has put aside, to process them later; as Akka's user stash.
@@ -26,6 +26,10 @@ impl<A: PersistentActor> UserStash<A> {
     }
 
     /// Puts a command aside; to be returned from its handler, which takes the channel of its asker along.
+    ///
+    /// What this gives may also be dropped: then the command is put aside as one that nobody asked, and its asker gets
+    /// what the handler returns. If the handler panics, the command is dropped, and goes to the dead letters.
+    #[must_use = "return this from the handler, so that the asker is answered when the command is processed"]
     pub fn stash<M>(&self, command: M) -> Reply<M>
     where
         A: Handler<M>,
@@ -35,7 +39,7 @@ impl<A: PersistentActor> UserStash<A> {
         Reply::later(Box::new(PutAside {
             stash: StashRef::clone(&self.stash),
             name: self.name,
-            command,
+            command: Some(command),
         }))
     }
 
@@ -70,11 +74,37 @@ impl<A: PersistentActor> fmt::Debug for UserStash<A> {
     }
 }
 
-/// A command that waits for its channel.
-struct PutAside<A: PersistentActor, M> {
+/// A command that waits for its channel; dropped without it, it is put aside as one that nobody asked.
+struct PutAside<A, M>
+where
+    A: PersistentActor + Handler<M>,
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
     stash: StashRef<A>,
     name: &'static str,
-    command: M,
+    command: Option<M>,
+}
+
+impl<A, M> PutAside<A, M>
+where
+    A: PersistentActor + Handler<M>,
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    fn put_aside(&mut self, sender: ReplySender<M::Result>) {
+        let Some(command) = self.command.take() else {
+            return;
+        };
+        let envelope = pack::<A, M>(command, sender);
+        let mut stash = self.stash.borrow_mut();
+        if std::thread::panicking() {
+            // The command of a handler that panics is not run again.
+            stash.bury(envelope);
+        } else {
+            stash.put_aside(self.name, envelope);
+        }
+    }
 }
 
 impl<A, M> AttachReply<M::Result> for PutAside<A, M>
@@ -83,8 +113,18 @@ where
     M: Message + Send + 'static,
     M::Result: Send,
 {
-    fn attach(self: Box<Self>, sender: ReplySender<M::Result>) {
-        let envelope = pack::<A, M>(self.command, sender);
-        Stash::put_aside(&mut self.stash.borrow_mut(), self.name, envelope);
+    fn attach(mut self: Box<Self>, sender: ReplySender<M::Result>) {
+        self.put_aside(sender);
+    }
+}
+
+impl<A, M> Drop for PutAside<A, M>
+where
+    A: PersistentActor + Handler<M>,
+    M: Message + Send + 'static,
+    M::Result: Send,
+{
+    fn drop(&mut self) {
+        self.put_aside(None);
     }
 }

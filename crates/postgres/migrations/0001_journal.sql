@@ -21,6 +21,7 @@ CREATE TABLE {event_table} (
     metadata_manifest      TEXT,
     metadata_payload       BYTEA,
     payload                {payload_type}   NOT NULL,
+    checksum               BIGINT,                    -- over all that is read; NULL in rows of other tools
     PRIMARY KEY (persistence_id, sequence_nr)
 );
 
@@ -37,7 +38,7 @@ CREATE TABLE {tag_table} (
 
 CREATE INDEX {tag_index} ON {tag_table} (tag, ordering, persistence_id, sequence_nr);
 
--- One row for each persistence id that was ever recovered in order to write; every number in it is only ever raised.
+-- One row for each persistence id that was ever written or taken over; every number in it is only ever raised.
 -- Each append updates `highest`, which is in no index, so that the new row fits on the page of the old one.
 CREATE TABLE {metadata_table} (
     persistence_id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
@@ -47,5 +48,11 @@ CREATE TABLE {metadata_table} (
     epoch          BIGINT           NOT NULL,
     writer_uuid    BYTEA            NOT NULL                                  -- of that epoch, 16 bytes
 ) WITH (fillfactor = 50);
+
+-- The highest number of an event whose row was removed: readers may have it, and a restored dump must still tell so. A few
+-- lower ones may lie beside it.
+CREATE TABLE {removed_table} (
+    ordering BIGINT NOT NULL PRIMARY KEY
+);
 
 CREATE INDEX {unpurged_index} ON {metadata_table} (persistence_id) WHERE purged_to < deleted_to;

@@ -13,5 +13,6 @@ CREATE TABLE {snapshot_table} (
     metadata_manifest      TEXT,
     metadata_payload       BYTEA,
     payload                {payload_type}   NOT NULL,
+    checksum               BIGINT,                    -- over all that is read; NULL in rows of other tools
     PRIMARY KEY (persistence_id, sequence_nr)
 );

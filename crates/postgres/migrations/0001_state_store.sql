@@ -17,8 +17,15 @@ CREATE TABLE {state_table} (
     manifest       TEXT             NOT NULL,
     tags           JSONB            NOT NULL, -- an array of texts
     payload        {payload_type},            -- NULL in a tombstone
+    checksum       BIGINT,                    -- over all that is read; NULL in rows of other tools
     CHECK ((payload IS NULL) = deleted)
 );
 
 -- Only for queries of changes: whoever has none may drop it, which makes writes a little cheaper.
 CREATE INDEX {state_index} ON {state_table} (entity_type, ordering, slice);
+
+-- The highest number of a state whose row was removed: readers may have it, and a restored dump must still tell so. A few lower
+-- ones may lie beside it.
+CREATE TABLE {state_removed_table} (
+    ordering BIGINT NOT NULL PRIMARY KEY
+);

@@ -60,6 +60,8 @@ impl PostgresConnector {
 }
 
 impl Connector for PostgresConnector {
+    const PATIENCE_KEY: &'static str = "acquire-timeout";
+
     type Dialect = Postgres;
     type Open = PgConnection;
 
@@ -85,8 +87,13 @@ impl Connector for PostgresConnector {
         Ok(matches!(answer, Ok(Ok(()))))
     }
 
-    fn check_committed(&self, _open: &PgConnection) -> Result<(), Fault> {
+    async fn check_committed(&self, _: &mut PgConnection) -> Result<(), Fault> {
         Ok(())
+    }
+
+    async fn close(&self, open: PgConnection, _: Role) {
+        // The server notices without a farewell, too.
+        let _ = timeout(self.options.server.connect_timeout, open.close()).await;
     }
 
     async fn prepare(&self, _connection: &mut PgConnection) -> Result<(), Fault> {
@@ -95,6 +102,20 @@ impl Connector for PostgresConnector {
 
     fn seats(&self, role: Role) -> usize {
         self.options.server.seats(role)
+    }
+
+    fn seats_of_application(&self) -> usize {
+        self.options.server.seats(Role::Writer)
+    }
+
+    fn commit_after_application(&self) -> &'static str {
+        self.options.synchronous_commit.commit()
+    }
+
+    async fn restore(&self, open: &mut PgConnection) -> Result<(), Fault> {
+        let limit = self.options.server.connect_timeout;
+        let restored = timeout(limit, opening::restore(open, &self.options)).await;
+        restored.unwrap_or(Err(Fault::Silent))
     }
 
     fn patience(&self) -> (Duration, &'static str) {

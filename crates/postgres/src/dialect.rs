@@ -8,7 +8,8 @@ use actix_persistence_sql::{
     VersionTexts,
 };
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
+    Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    SqlValue,
 };
 use sqlx::PgConnection;
 use sqlx::error::DatabaseError;
@@ -40,8 +41,10 @@ impl Dialect for Postgres {
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
     const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;
+    const MORE_JOURNAL_TABLES: &'static [&'static str] = schema::MORE_JOURNAL_TABLES;
     const SNAPSHOT_STEPS: &'static [&'static str] = schema::SNAPSHOT_STORE;
     const STATE_STEPS: &'static [&'static str] = schema::STATE_STORE;
+    const MORE_STATE_TABLES: &'static [&'static str] = schema::MORE_STATE_TABLES;
 
     const CHANGE_EVENTS: ChangeEventTexts = schema::CHANGE_EVENTS;
     const ROLES: Option<RoleTexts> = Some(schema::ROLES);
@@ -54,6 +57,13 @@ impl Dialect for Postgres {
         options.payload_column.refuses(bytes)
     }
 
+    fn durability(options: &PostgresOptions) -> Option<Durability> {
+        Some(match options.synchronous_commit {
+            crate::SynchronousCommit::Off => Durability::ProcessCrash,
+            _ => Durability::MachineCrash,
+        })
+    }
+
     fn connector(options: &PostgresOptions) -> Result<PostgresConnector, InvalidOption> {
         PostgresConnector::new(options)
     }
@@ -62,12 +72,17 @@ impl Dialect for Postgres {
         let events = TableName::parse(&options.store.event_table)
             .map_err(InvalidOption::of("event-table"))?;
         let names = Names::new('"', Some(options.schema_name()?))
-            .plain("event_index", &events.index("ordering"));
+            .plain("event_index", &events.index("ordering"))
+            .table("removed_table", &events.index(schema::REMOVED));
         Ok(options.payload_column.add_to(names))
     }
 
     fn meaning(error: &dyn DatabaseError) -> Meaning {
         error::meaning(error)
+    }
+
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        error::breaks_rule(error)
     }
 
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
@@ -140,6 +155,10 @@ impl Dialect for Postgres {
 
     fn cast(placeholder: &str, value: &SqlValue, type_name: &str) -> String {
         session::cast(placeholder, value, type_name)
+    }
+
+    fn changes(value: &SqlValue, type_name: &str) -> bool {
+        session::changes(value, type_name)
     }
 
     fn add_value(arguments: &mut PgArguments, value: SqlValue) {

@@ -12,23 +12,76 @@ use sqlx::postgres::{PgDatabaseError, PgSeverity};
 #[derive(Debug)]
 struct Reported {
     code: String,
-    message: String,
+    /// Left out where the server quotes values.
+    message: Option<String>,
+    /// What the rule that was broken is called, and of what.
+    rule: String,
 }
 
 impl fmt::Display for Reported {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (SQLSTATE {})", self.message, self.code)
+        let Self {
+            code,
+            message,
+            rule,
+        } = self;
+        match message {
+            Some(message) => write!(f, "{message} (SQLSTATE {code}{rule})"),
+            None => write!(f, "SQLSTATE {code}{rule}"),
+        }
     }
 }
 
 impl Error for Reported {}
 
-/// The error without what may quote rows.
+/// The error without what may quote values.
+///
+/// Errors of class 22 quote a value in the message itself; those of class 23 name a constraint, which is told without the
+/// message, whatever else that holds.
 pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> {
+    let code = error.code().unwrap_or_default().into_owned();
+    let is_quoting = matches!(class_of(&code), "22" | "23");
+    let mut rule = String::new();
+    if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+        for (what, name) in [
+            ("constraint", error.constraint()),
+            ("column", error.column()),
+            ("table", error.table()),
+        ] {
+            if let Some(name) = name {
+                rule += &format!(", {what} {name:?}");
+            }
+        }
+    }
     Box::new(Reported {
-        code: error.code().unwrap_or_default().into_owned(),
-        message: error.message().to_owned(),
+        message: (!is_quoting).then(|| error.message().to_owned()),
+        code,
+        rule,
     })
+}
+
+/// Whether a value breaks a rule: of its type, of a constraint, of a cast to the type of a column, or of a trigger, which may
+/// use a class of its own.
+pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
+    breaks_rule_by_code(&error.code().unwrap_or_default())
+}
+
+fn breaks_rule_by_code(code: &str) -> bool {
+    /// Classes that begin with a letter and are the server's.
+    const OF_THE_SERVER: [&str; 4] = ["F0", "HV", "P0", "XX"];
+    match (class_of(code), code) {
+        ("22" | "23" | "44" | "45", _) => true,
+        // Raised by a trigger; no assertion of one holds; no such cast.
+        (_, "P0001" | "P0004" | "42846") => true,
+        (class, _) => {
+            class.starts_with(|first: char| first.is_ascii_uppercase())
+                && !OF_THE_SERVER.contains(&class)
+        }
+    }
+}
+
+fn class_of(code: &str) -> &str {
+    code.get(..2).unwrap_or_default()
 }
 
 /// What an error means, by its SQLSTATE: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
@@ -78,7 +131,7 @@ fn meaning_of_code(code: &str) -> Meaning {
         "XX001" | "XX002" => Meaning::new(Corrupt, DAMAGED),
         "26000" => Meaning::new(Backend, POOLER),
         "" => Meaning::new(Unavailable, ENDED).unknown().ends_connection(),
-        _ => match &code[..code.len().min(2)] {
+        _ => match class_of(code) {
             "08" => Meaning::new(Unavailable, ENDED).unknown().ends_connection(),
             "23" => Meaning::new(Corrupt, CONTRADICTION),
             "28" => Meaning::new(AccessDenied, NO_LOGIN),
@@ -167,6 +220,21 @@ mod tests {
             "40001", "57014", "55P03", "53100", "23505", "XX000", "25006",
         ] {
             assert_eq!(meaning_of_code(code).effect, Effect::NotStored, "{code}");
+        }
+    }
+
+    #[test]
+    fn rules_are_told_from_trouble() {
+        for code in [
+            "22003", "22007", "22P02", "23505", "23502", "44000", "P0001", "42846", "45000",
+            "APP01",
+        ] {
+            assert!(breaks_rule_by_code(code), "{code}");
+        }
+        for code in [
+            "", "42P01", "40001", "57014", "XX000", "P0002", "F0001", "53100", "08006",
+        ] {
+            assert!(!breaks_rule_by_code(code), "{code}");
         }
     }
 

@@ -82,6 +82,22 @@ impl SynchronousCommit {
             SynchronousCommit::RemoteApply => Some("remote_apply"),
         }
     }
+
+    /// Commits with this, whatever code of the application has set in the transaction.
+    pub(crate) fn commit(self) -> &'static str {
+        match self {
+            SynchronousCommit::Server => "SET LOCAL synchronous_commit TO DEFAULT; COMMIT",
+            SynchronousCommit::Off => "SET LOCAL synchronous_commit TO off; COMMIT",
+            SynchronousCommit::Local => "SET LOCAL synchronous_commit TO local; COMMIT",
+            SynchronousCommit::RemoteWrite => {
+                "SET LOCAL synchronous_commit TO remote_write; COMMIT"
+            }
+            SynchronousCommit::On => "SET LOCAL synchronous_commit TO on; COMMIT",
+            SynchronousCommit::RemoteApply => {
+                "SET LOCAL synchronous_commit TO remote_apply; COMMIT"
+            }
+        }
+    }
 }
 
 /// How tables keep payloads.
@@ -210,9 +226,13 @@ impl Settings for PostgresOptions {
             }
             found
         });
+        let server = ServerOptions::read(reader);
         Self {
-            server: ServerOptions::read(reader),
-            store: StoreOptions::read(reader, &StoreOptions::for_server()),
+            store: StoreOptions::read(
+                reader,
+                &StoreOptions::for_server().with_handler_timeout(server.default_handler_timeout()),
+            ),
+            server,
             schema: reader.string_or("schema", "public"),
             synchronous_commit: reader.choice_or(
                 "synchronous-commit",

@@ -27,7 +27,8 @@ SELECT current_setting('server_version_num')::bigint, current_setting('server_en
 /// Sets what must not depend on the server, the database or the role. Values: milliseconds of statement, lock and idle
 /// transaction; what a commit waits for, or NULL; the schema. Gives what a commit waits for now.
 ///
-/// A plan is made once and kept, perhaps while the tables are empty: it must not read whole tables when they are large.
+/// A plan is made once and kept, perhaps while the tables are empty: it must not read whole tables when they are large, nor sort
+/// them where an index has most of the order.
 /// Where the planner has no choice, its costs then are so high that it would compile each plan. Row security would
 /// leave rows out without a word; switched off, it is an error. The search path is for statements of the application, which
 /// may leave out the schema of the store; what the server itself has is found first all the same.
@@ -41,7 +42,34 @@ SELECT set_config('synchronous_commit', COALESCE($4::text, current_setting('sync
        set_config('row_security', 'off', false),
        set_config('client_min_messages', 'warning', false),
        set_config('enable_seqscan', 'off', false),
+       set_config('enable_sort', 'off', false),
        set_config('jit', 'off', false)";
+
+/// Notes the highest number of the rows that a statement has `removed`, if it is above what is noted, in place of `{keep_highest}`.
+///
+/// Nobody waits for another one here, whose transaction may be long: each adds a row of its own, and removes lower ones that
+/// nobody else is about to remove. If it is taken back, those are there again.
+fn keeping_highest(text: &str, table: &str) -> String {
+    text.replace("{keep_highest}", KEEP_HIGHEST)
+        .replace("{kept_table}", table)
+}
+
+const KEEP_HIGHEST: &str = "\
+kept AS (
+    INSERT INTO {kept_table} (ordering)
+    SELECT r.highest FROM (SELECT max(ordering) AS highest FROM removed) AS r
+    WHERE r.highest > COALESCE((SELECT max(ordering) FROM {kept_table}), (-1)::bigint)
+    ON CONFLICT DO NOTHING RETURNING ordering),
+forgotten AS (
+    DELETE FROM {kept_table} WHERE ordering IN (
+        SELECT k.ordering FROM {kept_table} AS k WHERE k.ordering < (SELECT ordering FROM kept) FOR UPDATE SKIP LOCKED))";
+
+/// Undoes whatever functions may have done to the session that code of the application called, as
+/// [`DISCARD ALL`](https://www.postgresql.org/docs/current/sql-discard.html) does, but keeps what the driver has prepared.
+/// What [`SET_SESSION`] sets comes after it.
+pub(crate) const RESTORE_SESSION: &str = "\
+CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; \
+DISCARD SEQUENCES";
 
 /// Whether the schema is there.
 pub(crate) const SCHEMA_EXISTS: &str = "\
@@ -89,18 +117,20 @@ pub(crate) const READ_VERSIONS: &str = "\
 GRANT SELECT ON {version_table} TO {application};
 RESET ROLE";
 
-/// What hinders the journal. Gives: privileges that are missing, type of payloads, the newest `ordering`, the number
-/// that transactions have reached.
+/// What hinders the journal. Gives: privileges that are missing, type of payloads, the newest `ordering`, also of rows that were
+/// removed, the number that transactions have reached.
 pub(crate) const CHECK_JOURNAL: &str = "\
 SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
         FROM (VALUES ('{event_table}', 'SELECT'), ('{event_table}', 'INSERT'), ('{event_table}', 'DELETE'),
                      ('{tag_table}', 'SELECT'), ('{tag_table}', 'INSERT'), ('{tag_table}', 'DELETE'),
-                     ('{metadata_table}', 'SELECT'), ('{metadata_table}', 'INSERT'), ('{metadata_table}', 'UPDATE'))
+                     ('{metadata_table}', 'SELECT'), ('{metadata_table}', 'INSERT'), ('{metadata_table}', 'UPDATE'),
+                     ('{removed_table}', 'SELECT'), ('{removed_table}', 'INSERT'), ('{removed_table}', 'UPDATE'),
+                     ('{removed_table}', 'DELETE'))
              AS p (name, privilege)
         WHERE NOT has_table_privilege(p.name, p.privilege)),
        (SELECT format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
         WHERE attrelid = '{event_table}'::regclass AND attname = 'payload'),
-       (SELECT max(ordering) FROM {event_table}),
+       GREATEST((SELECT max(ordering) FROM {event_table}), (SELECT max(ordering) FROM {removed_table})),
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 
 /// The same of the snapshot store, but for numbers of transactions.
@@ -118,7 +148,9 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
 pub(crate) const CHECK_STATE_STORE: &str = "\
 SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
         FROM (VALUES ('{state_table}', 'SELECT'), ('{state_table}', 'INSERT'), ('{state_table}', 'UPDATE'),
-                     ('{state_table}', 'DELETE')) AS p (name, privilege)
+                     ('{state_table}', 'DELETE'), ('{state_removed_table}', 'SELECT'),
+                     ('{state_removed_table}', 'INSERT'), ('{state_removed_table}', 'UPDATE'),
+                     ('{state_removed_table}', 'DELETE')) AS p (name, privilege)
         WHERE NOT has_table_privilege(p.name, p.privilege)),
        (SELECT format_type(atttypid, NULL) FROM pg_catalog.pg_attribute
         WHERE attrelid = '{state_table}'::regclass AND attname = 'payload'),
@@ -131,12 +163,13 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
                    SELECT s.entity_type, s.ordering FROM {state_table} AS s WHERE s.entity_type < newest.entity_type
                    ORDER BY s.entity_type DESC, s.ordering DESC LIMIT 1) AS found
            )
-           SELECT max(ordering) FROM newest) END,
+           SELECT GREATEST(max(ordering), (SELECT max(ordering) FROM {state_removed_table})) FROM newest) END,
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 
 /// What makes `ordering` fit after a dump was restored where transactions have lower numbers; `{lower_by}` is theirs.
 pub(crate) const LOWER_ORDERING: &str = "\
-UPDATE {event_table} SET ordering = ordering - {lower_by}; UPDATE {tag_table} SET ordering = ordering - {lower_by}";
+UPDATE {event_table} SET ordering = ordering - {lower_by}; UPDATE {tag_table} SET ordering = ordering - {lower_by}; \
+UPDATE {removed_table} SET ordering = ordering - {lower_by}";
 /// The same for states.
-pub(crate) const LOWER_STATE_ORDERING: &str =
-    "UPDATE {state_table} SET ordering = ordering - {lower_by}";
+pub(crate) const LOWER_STATE_ORDERING: &str = "\
+UPDATE {state_table} SET ordering = ordering - {lower_by}; UPDATE {state_removed_table} SET ordering = ordering - {lower_by}";

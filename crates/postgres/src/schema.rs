@@ -34,6 +34,12 @@ pub(crate) const ROLES: RoleTexts = RoleTexts {
     read_versions: READ_VERSIONS,
 };
 
+/// Keeps numbers of events that were removed.
+pub(crate) const MORE_JOURNAL_TABLES: &[&str] = &[REMOVED];
+/// The same of states.
+pub(crate) const MORE_STATE_TABLES: &[&str] = &[REMOVED];
+pub(crate) const REMOVED: &str = "removed";
+
 /// Waits for others who make tables, until the transaction ends; makes the schema, if it is missing.
 pub(crate) async fn lock(connection: &mut PgConnection, names: &Names) -> Result<(), Fault> {
     sqlx::query(LOCK_SCHEMA).execute(&mut *connection).await?;
@@ -99,8 +105,8 @@ fn check_ordering(
     };
     let names = names.clone().text("lower_by", &lower_by.to_string());
     Err(Fault::mismatch(format!(
-        "the rows have numbers of transactions that this server has not reached, as after a dump of another server was \
-         restored; make sure that nothing writes, then run: {}; and lower by {lower_by} where queries of yours go on, too",
+        "rows have, or had before they were removed, numbers of transactions that this server has not reached, as after a dump \
+         of another server was restored; make sure that nothing writes, then run: {}; and lower by {lower_by} where queries of yours go on, too",
         names.fill(lower_ordering).as_str()
     )))
 }

@@ -47,6 +47,17 @@ pub(crate) fn cast(placeholder: &str, value: &SqlValue, type_name: &str) -> Stri
     format!("{placeholder}::{given}::{type_name}")
 }
 
+/// A cast to a whole number rounds, and one to a text writes bytes in a way of its own.
+pub(crate) fn changes(value: &SqlValue, type_name: &str) -> bool {
+    match value {
+        SqlValue::Float(value) => {
+            matches!(type_name, "smallint" | "integer" | "bigint") && value.fract() != 0.0
+        }
+        SqlValue::Bytes(_) => type_name == "text" || type_name.starts_with("character"),
+        _ => false,
+    }
+}
+
 pub(crate) fn add_value(arguments: &mut PgArguments, value: SqlValue) {
     let added = match value {
         SqlValue::Boolean(value) => arguments.add(value),

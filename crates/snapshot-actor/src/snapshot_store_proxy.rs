@@ -77,6 +77,10 @@ impl SnapshotStore for SnapshotStoreProxy {
             .await
     }
 
+    async fn close(&self) {
+        self.handle.store().close().await;
+    }
+
     fn capabilities(&self) -> SnapshotCapabilities {
         self.handle.capabilities().clone()
     }

@@ -8,6 +8,7 @@
 //! cancelled makes PostgreSQL roll back what later callers were told is stored.
 
 mod seats;
+mod visit;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,13 +16,15 @@ use std::time::Duration;
 use actix_persistence_storage_api::{BackOff, Effect, Operation, StorageError, StorageErrorKind};
 use futures_util::future::BoxFuture;
 use sqlx::SqlSafeStr;
-use tokio::sync::{Semaphore, SemaphorePermit};
-use tokio::time::timeout;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::time::{timeout, timeout_at};
 
 use crate::schema::Component;
 use crate::{ConnectionOf, Connector, Dialect, Fault, Portable, Role, classify};
 
 use seats::{Lease, Seats};
+
+pub(crate) use visit::Visit;
 
 /// An operation on a connection.
 pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
@@ -32,6 +35,10 @@ pub struct Connections<C: Connector> {
     connector: Arc<C>,
     writers: Arc<Seats<C>>,
     readers: Arc<Seats<C>>,
+    /// Writers on which code of the application runs; where only one connection can write, it is that one.
+    visited: Arc<Seats<C>>,
+    /// As many as may be there at a time. Where they share one with the store, others come between two of them.
+    visits: Arc<Semaphore>,
     /// For at most half of the writers, but one.
     snapshot_turns: Semaphore,
 }
@@ -41,10 +48,18 @@ impl<C: Connector> Connections<C> {
     pub fn new(connector: C) -> Self {
         let connector = Arc::new(connector);
         let half_of_the_writers = connector.seats(Role::Writer) / 2;
+        let seats = |role, number| Arc::new(Seats::new(role, number, Arc::clone(&connector)));
+        let writers = seats(Role::Writer, connector.seats(Role::Writer));
+        let visited = match connector.seats_of_application() {
+            0 => Arc::clone(&writers),
+            number => seats(Role::Writer, number),
+        };
         Self {
             snapshot_turns: Semaphore::new(half_of_the_writers.max(1)),
-            writers: Arc::new(Seats::new(Role::Writer, Arc::clone(&connector))),
-            readers: Arc::new(Seats::new(Role::Reader, Arc::clone(&connector))),
+            visits: Arc::new(Semaphore::new(connector.seats_of_application().max(1))),
+            readers: seats(Role::Reader, connector.seats(Role::Reader)),
+            writers,
+            visited,
             connector,
         }
     }
@@ -84,14 +99,40 @@ impl<C: Connector> Connections<C> {
         let writers = Arc::clone(&self.writers);
         detached(Operation::Initialize, async move {
             let not_stored = not_stored::<C>(Operation::Initialize);
+            let look_again = |fault| not_stored(connector.look_again(fault));
             set_up(&*connector, &component, auto_initialize)
                 .await
-                .map_err(not_stored)?;
-            writers.take().await.map_err(not_stored)?.give_back();
+                .map_err(look_again)?;
+            let deadline = writers.deadline();
+            let lease = writers.take(deadline).await.map_err(look_again)?;
+            lease.give_back();
             Ok(())
         })
         .await
         .map_err(|error| self.named(error))
+    }
+
+    /// Closes every connection as soon as nobody uses it, the writers last; the next call opens others.
+    ///
+    /// # Cancel safety
+    /// What was begun goes on to its end.
+    pub async fn close(&self) {
+        let of_application = !Arc::ptr_eq(&self.visited, &self.writers);
+        let visited = of_application.then(|| Arc::clone(&self.visited));
+        let [writers, readers] = [&self.writers, &self.readers].map(Arc::clone);
+        let closing = tokio::spawn(async move {
+            readers.close().await;
+            if let Some(visited) = visited {
+                visited.close().await;
+            }
+            writers.close().await;
+        });
+        if let Err(error) = closing.await {
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "connections could not be closed in order"
+            );
+        }
     }
 
     /// Runs one statement that reads; several would need a transaction to be of one moment.
@@ -109,7 +150,7 @@ impl<C: Connector> Connections<C> {
         let call = self.call(&self.readers);
         detached(operation, async move {
             let no_effect = not_stored::<C>(operation);
-            let mut lease = call.seats.take().await.map_err(no_effect)?;
+            let mut lease = call.seat().await.map_err(no_effect)?;
             let value = call
                 .within_limit(work(lease.connection()))
                 .await
@@ -143,21 +184,22 @@ impl<C: Connector> Connections<C> {
         I: Clone + Send + 'static,
         T: Send + 'static,
     {
-        self.transaction_within(operation, Duration::ZERO, input, work)
+        self.repeated(operation, self.call(&self.writers), input, work)
             .await
     }
 
-    /// As [`transaction`](Self::transaction), for work that may take so much longer than the store's own.
+    /// As [`transaction`](Self::transaction), for work in which code of the application runs: it may take so much longer, and
+    /// is in nobody's way but of its like.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
     /// What was begun goes on to its end.
-    pub async fn transaction_within<I, T>(
+    pub(crate) async fn transaction_with<I, T>(
         &self,
         operation: Operation,
-        more_time: Duration,
+        visit: Visit,
         input: I,
         work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>
         + Send
@@ -168,7 +210,24 @@ impl<C: Connector> Connections<C> {
         I: Clone + Send + 'static,
         T: Send + 'static,
     {
-        let call = self.call(&self.writers).with_more_time(more_time);
+        self.repeated(operation, self.visit(visit), input, work)
+            .await
+    }
+
+    async fn repeated<I, T>(
+        &self,
+        operation: Operation,
+        call: Call<C>,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
         detached(operation, async move {
             let mut attempts = Attempts::new::<C>(input);
             loop {
@@ -181,20 +240,20 @@ impl<C: Connector> Connections<C> {
         .await
     }
 
-    /// As [`transaction_within`](Self::transaction_within), for work that cannot be repeated.
+    /// As [`transaction_with`](Self::transaction_with), for work that cannot be repeated.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
     /// What was begun goes on to its end.
-    pub async fn transaction_once<T: Send + 'static>(
+    pub(crate) async fn transaction_once<T: Send + 'static>(
         &self,
         operation: Operation,
-        more_time: Duration,
+        visit: Visit,
         work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>) -> Work<'c, T> + Send + 'static,
     ) -> Result<T, StorageError> {
-        let call = self.call(&self.writers).with_more_time(more_time);
+        let call = self.visit(visit);
         detached(operation, async move {
             let result = call
                 .transaction((), |connection, ()| work(connection))
@@ -269,9 +328,18 @@ impl<C: Connector> Connections<C> {
     fn call(&self, seats: &Arc<Seats<C>>) -> Call<C> {
         Call {
             seats: Arc::clone(seats),
-            all: [Arc::clone(&self.writers), Arc::clone(&self.readers)],
+            all: [&self.writers, &self.readers, &self.visited].map(Arc::clone),
             time_limit: self.connector.time_limit(),
+            visit: None,
+            connector: Arc::clone(&self.connector),
         }
+    }
+
+    fn visit(&self, visit: Visit) -> Call<C> {
+        let mut call = self.call(&self.visited);
+        call.time_limit = call.time_limit.map(|limit| limit + visit.limit());
+        call.visit = Some((visit, Arc::clone(&self.visits)));
+        call
     }
 
     /// The error with the place in its message: a plugin id alone does not tell a person where to look.
@@ -291,14 +359,37 @@ impl<C: Connector> Connections<C> {
 /// What one call needs of the owner, in its own task.
 struct Call<C: Connector> {
     seats: Arc<Seats<C>>,
-    all: [Arc<Seats<C>>; 2],
+    all: [Arc<Seats<C>>; 3],
     time_limit: Option<Duration>,
+    /// Code of the application that runs in it, and whose turn it is.
+    visit: Option<(Visit, Arc<Semaphore>)>,
+    connector: Arc<C>,
 }
 
 impl<C: Connector> Call<C> {
-    fn with_more_time(mut self, more_time: Duration) -> Self {
-        self.time_limit = self.time_limit.map(|limit| limit + more_time);
-        self
+    async fn seat(&self) -> Result<Lease<C>, Fault> {
+        self.seats.take(self.seats.deadline()).await
+    }
+
+    /// A writer, with the turn of code of the application.
+    async fn writer(&self) -> Result<(Lease<C>, Option<OwnedSemaphorePermit>), Fault> {
+        let deadline = self.seats.deadline();
+        let turn = match &self.visit {
+            None => None,
+            Some((_, visits)) => {
+                let turn = timeout_at(deadline, Arc::clone(visits).acquire_owned()).await;
+                let turn = turn.map_err(|_| {
+                    let advice = self.connector.patience().1;
+                    let message = format!(
+                        "other change handlers and transactions of the application take all the time; make them faster, \
+                         or {advice}"
+                    );
+                    Fault::refused(StorageErrorKind::Busy, message)
+                })?;
+                Some(turn.expect("the semaphore is never closed"))
+            }
+        };
+        Ok((self.seats.take(deadline).await?, turn))
     }
 
     async fn transaction<I, T>(
@@ -306,7 +397,7 @@ impl<C: Connector> Call<C> {
         input: I,
         work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>,
     ) -> Result<T, Failed> {
-        let mut lease = self.seats.take().await.map_err(Failed::not_stored)?;
+        let (mut lease, _turn) = self.writer().await.map_err(Failed::not_stored)?;
         let connection = lease.connection();
         let before = async {
             run::<C>(connection, C::Dialect::BEGIN).await?;
@@ -316,14 +407,34 @@ impl<C: Connector> Call<C> {
             Ok(value) => value,
             Err(fault) => {
                 self.roll_back(lease).await;
-                return Err(Failed::not_stored(fault));
+                return Err(match &self.visit {
+                    Some((visit, _)) if visit.may_have_committed() => Failed::unknown(fault),
+                    _ => Failed::not_stored(fault),
+                });
             }
         };
-        let commit = run::<C>(lease.connection(), C::Dialect::COMMIT);
-        self.within_limit(commit).await.map_err(Failed::of::<C>)?;
-        lease.check_committed().map_err(Failed::unknown)?;
-        lease.give_back();
+        self.commit(&mut lease).await?;
+        match &self.visit {
+            None => lease.give_back(),
+            Some((visit, _)) => lease.give_back_after(visit),
+        }
         Ok(value)
+    }
+
+    async fn commit(&self, lease: &mut Lease<C>) -> Result<(), Failed> {
+        let commit = match &self.visit {
+            None => C::Dialect::COMMIT,
+            Some(_) => self.connector.commit_after_application(),
+        };
+        let commit = run::<C>(lease.connection(), commit);
+        self.within_limit(commit).await.map_err(|fault| {
+            let failed = Failed::of::<C>(fault);
+            match &self.visit {
+                Some((visit, _)) if visit.may_have_committed() => Failed::unknown(failed.fault),
+                _ => failed,
+            }
+        })?;
+        lease.check_committed().await.map_err(Failed::unknown)
     }
 
     /// Waits for the end of the transaction, so that its locks are gone when its caller learns that it failed; closing the
@@ -331,12 +442,11 @@ impl<C: Connector> Call<C> {
     async fn roll_back(&self, mut lease: Lease<C>) {
         const PATIENCE: Duration = Duration::from_secs(1);
         let rolled_back = run::<C>(lease.connection(), C::Dialect::ROLLBACK);
+        let limit = self.time_limit.unwrap_or(PATIENCE).min(PATIENCE);
         // Whether it worked or not, the connection is closed.
-        let _ = timeout(
-            self.time_limit.unwrap_or(PATIENCE).min(PATIENCE),
-            rolled_back,
-        )
-        .await;
+        if let Ok(Ok(())) = timeout(limit, rolled_back).await {
+            lease.was_served();
+        }
     }
 
     async fn statement<I, T>(
@@ -344,10 +454,10 @@ impl<C: Connector> Call<C> {
         input: I,
         work: &(impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T> + Sync),
     ) -> Result<T, Failed> {
-        let mut lease = self.seats.take().await.map_err(Failed::not_stored)?;
+        let mut lease = self.seat().await.map_err(Failed::not_stored)?;
         let work = work(lease.connection(), input);
         let value = self.within_limit(work).await.map_err(Failed::of::<C>)?;
-        lease.check_committed().map_err(Failed::unknown)?;
+        lease.check_committed().await.map_err(Failed::unknown)?;
         lease.give_back();
         Ok(value)
     }
@@ -480,6 +590,9 @@ async fn detached<T: Send + 'static>(
 /// How often initialising is tried again while others initialise.
 const SET_UP_ATTEMPTS: u32 = 10;
 
+/// How often it is tried again when something looks lasting that one error of a disk can look like.
+const MORE_LOOKS: u32 = 3;
+
 async fn set_up<C: Connector>(
     connector: &C,
     component: &Component<C::Dialect>,
@@ -490,6 +603,7 @@ async fn set_up<C: Connector>(
         match set_up_once(connector, component, auto_initialize).await {
             Err(fault)
                 if C::Dialect::is_disturbed(&fault) && back_off.attempts() < SET_UP_ATTEMPTS => {}
+            Err(fault) if connector.may_pass(&fault) && back_off.attempts() < MORE_LOOKS => {}
             result => return result,
         }
         tokio::time::sleep(back_off.next_delay()).await;
@@ -517,9 +631,14 @@ async fn set_up_once<C: Connector>(
         Err(fault) if auto_initialize && fault.is_mismatch() => Some(fault),
         Err(fault) => return Err(fault),
     };
-    run::<C>(connection, C::Dialect::COMMIT).await?;
+    // Nothing was changed.
+    run::<C>(connection, C::Dialect::ROLLBACK).await?;
     let made = make_up_to_date(connector, component, connection).await;
     match (made, doubt) {
+        (Ok(()), _) => {
+            connector.close(open, Role::SetUp { may_create }).await;
+            Ok(())
+        }
         // What cannot be written to says nothing new.
         (Err(fault), Some(doubt)) if fault.is_refusal::<C::Dialect>() => Err(doubt),
         (made, _) => made,

@@ -39,8 +39,15 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         idle: Duration,
     ) -> impl Future<Output = Result<bool, Fault>> + Send;
 
-    /// Fails if what was just committed on the connection does not count.
-    fn check_committed(&self, open: &Self::Open) -> Result<(), Fault>;
+    /// Fails if what was just committed on the connection does not count. Nobody else writes on a connection of this
+    /// process meanwhile, where there is one writer.
+    fn check_committed(
+        &self,
+        open: &mut Self::Open,
+    ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Closes a connection that nobody uses, and leaves the database as a copy of its files should find it.
+    fn close(&self, open: Self::Open, role: Role) -> impl Future<Output = ()> + Send;
 
     /// Prepares the database for writing, outside any transaction.
     fn prepare(
@@ -48,8 +55,39 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         connection: &mut ConnectionOf<Self::Dialect>,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
+    /// Whether what kept the database from being opened may be gone a moment later, although it looks lasting.
+    fn may_pass(&self, _fault: &Fault) -> bool {
+        false
+    }
+
+    /// The same fault as a look at the database itself shows it, so that only what is lasting keeps an application from
+    /// starting.
+    fn look_again(&self, fault: Fault) -> Fault {
+        fault
+    }
+
     /// How many connections of a role there are at most.
     fn seats(&self, role: Role) -> usize;
+
+    /// How many writers there are beside those, on which code of the application runs: then it is never in the way of what the
+    /// store itself writes. None where only one connection can write.
+    fn seats_of_application(&self) -> usize;
+
+    /// Ends a transaction in which code of the application has run, as durable as any other.
+    fn commit_after_application(&self) -> &'static str {
+        Self::Dialect::COMMIT
+    }
+
+    /// Undoes what functions of the server that code of the application called may have done to the session.
+    ///
+    /// # Errors
+    /// If that did not work; the connection is then closed.
+    fn restore(&self, _open: &mut Self::Open) -> impl Future<Output = Result<(), Fault>> + Send {
+        std::future::ready(Ok(()))
+    }
+
+    /// The key by which one sets how long a call waits for one of them.
+    const PATIENCE_KEY: &'static str;
 
     /// How long a call waits for one of them, and what to change if that was not enough.
     fn patience(&self) -> (Duration, &'static str);

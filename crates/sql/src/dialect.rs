@@ -4,7 +4,8 @@ use std::error::Error;
 use std::fmt;
 
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
+    Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    SqlValue,
 };
 use sqlx::Database;
 use sqlx::error::DatabaseError;
@@ -44,6 +45,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const ONE_STATEMENT: bool;
     /// How many lanes the journal asks for: as many calls of it run side by side.
     fn lanes(options: &Self::Options) -> usize;
+    /// What is kept through which failure, as far as the settings tell.
+    fn durability(options: &Self::Options) -> Option<Durability>;
     /// How often work that certainly stored nothing is tried again when a [`Meaning`] allows it.
     const ATTEMPTS: u32;
     /// Begins a transaction that writes.
@@ -59,6 +62,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// Whether a transaction can go on after a statement of it that failed.
     const TRANSACTIONS_SURVIVE_ERRORS: bool = true;
+
+    /// Whether statements that define tables commit what came before them.
+    const DEFINITIONS_COMMIT: bool = false;
 
     /// Makes and finds the table of versions.
     const VERSIONS: VersionTexts;
@@ -103,6 +109,12 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// What an error means: the one place that decides.
     fn meaning(error: &dyn DatabaseError) -> Meaning;
 
+    /// Whether a rule of a table does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
+    /// key, or a trigger that raises an error.
+    ///
+    /// Asked only of statements in which such a rule can be that of the application.
+    fn breaks_rule(error: &dyn DatabaseError) -> bool;
+
     /// What is told of an error as the source of another; nothing that could quote a row or a secret.
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
         error.into_error()
@@ -136,6 +148,16 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         group: Group,
     ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send;
 
+    /// The same in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
+    /// caller must not commit.
+    fn append_within(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        group: Group,
+    ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send {
+        Self::append(connection, queries, group)
+    }
+
     /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
     fn read_page(
         connection: &mut ConnectionOf<Self>,
@@ -156,6 +178,17 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         connection: &mut ConnectionOf<Self>,
         names: &Names,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Whether [`check_journal`](Self::check_journal) looks at anything.
+    const CHECKS_JOURNAL: bool = false;
+
+    /// Fails if events are missing that were stored, as far as the tables of a journal tell when they are opened.
+    fn check_journal(
+        _connection: &mut ConnectionOf<Self>,
+        _queries: &Self::JournalQueries,
+    ) -> impl Future<Output = Result<(), Fault>> + Send {
+        async { Ok(()) }
+    }
 
     /// How many rows a statement changed, or found to change.
     fn rows_affected(result: &ResultOf<Self>) -> u64;
@@ -178,6 +211,11 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// The same for a value of the application that goes into a column of this type.
     fn cast(placeholder: &str, _value: &SqlValue, _type_name: &str) -> String {
         placeholder.to_owned()
+    }
+
+    /// Whether a column of this type would take a value of the application, and keep another one without a word.
+    fn changes(_value: &SqlValue, _type_name: &str) -> bool {
+        false
     }
 
     /// Adds a value of the application to those of a statement.

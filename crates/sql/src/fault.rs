@@ -5,7 +5,7 @@ use std::error::Error;
 use std::{fmt, io};
 
 use actix_persistence_storage_api::{Effect, Operation, StorageError, StorageErrorKind};
-use sqlx::error::{DatabaseError, ErrorKind};
+use sqlx::error::DatabaseError;
 
 use crate::Dialect;
 
@@ -114,7 +114,7 @@ impl Fault {
                 Fault::Refused {
                     kind,
                     message: format!("{place}: {message}"),
-                    source: Some(error.into()),
+                    source: Some(without_wrapper(error)),
                 }
             }
             Fault::Refused {
@@ -171,10 +171,26 @@ impl Fault {
     /// For an error that comes from this one.
     pub(crate) fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
         match self {
-            Fault::Driver(error) => Some(error.into()),
+            Fault::Driver(error) => Some(without_wrapper(error)),
             Fault::Refused { source, .. } => source,
             Fault::InSession { error, .. } => Some(error.into()),
             Fault::Silent => None,
+        }
+    }
+
+    /// The same where only the plugin itself writes: no rule of others can be the reason.
+    #[must_use]
+    pub(crate) fn in_own_tables<D: Dialect>(self) -> Self {
+        match self {
+            Fault::Driver(sqlx::Error::Database(error)) if D::breaks_rule(&*error) => {
+                let Meaning { kind, message, .. } = D::meaning(&*error);
+                Fault::Refused {
+                    kind,
+                    message: message.into_owned(),
+                    source: Some(D::source(error)),
+                }
+            }
+            fault => fault,
         }
     }
 
@@ -184,6 +200,18 @@ impl Fault {
             // This is how the handshake reports what it finds in a certificate.
             sqlx::Error::Io(error) if error.kind() == io::ErrorKind::InvalidData => {
                 (StorageErrorKind::AccessDenied, NOT_SECURE, error)
+            }
+            // It has answered, and gone away again.
+            sqlx::Error::Io(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::UnexpectedEof
+                        | io::ErrorKind::ConnectionReset
+                        | io::ErrorKind::ConnectionAborted
+                        | io::ErrorKind::BrokenPipe
+                ) =>
+            {
+                (StorageErrorKind::Unavailable, CLOSED, error)
             }
             sqlx::Error::Io(error) => (StorageErrorKind::Unavailable, UNREACHABLE, error),
             error => return error.into(),
@@ -251,9 +279,15 @@ impl From<sqlx::Error> for Fault {
 pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) -> StorageError {
     let (kind, message, source) = match fault {
         // The driver's wrapper repeats the cause in its own text.
-        Fault::Driver(sqlx::Error::Database(error)) if is_rule_of_others(operation, &*error) => {
-            let kind = StorageErrorKind::Extension;
-            (kind, RULE_OF_OTHERS.into(), Some(D::source(error)))
+        Fault::Driver(sqlx::Error::Database(error))
+            if may_break_rules(operation) && D::breaks_rule(&*error) =>
+        {
+            let message = match operation {
+                Operation::Transact => RULE_OF_A_TABLE,
+                _ => RULE_OF_OTHERS,
+            };
+            let kind = StorageErrorKind::Constraint;
+            (kind, message.into(), Some(D::source(error)))
         }
         Fault::Driver(sqlx::Error::Database(error)) => {
             let Meaning { kind, message, .. } = D::meaning(&*error);
@@ -261,7 +295,7 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
         }
         Fault::Driver(error) => {
             let (kind, message) = meaning_of_driver(&error);
-            (kind, message.into(), Some(error.into()))
+            (kind, message.into(), Some(without_wrapper(error)))
         }
         Fault::Refused {
             kind,
@@ -284,19 +318,34 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
     }
 }
 
-/// Whether a state breaks a rule of the table: those of our own columns hold for whatever is stored, and a second row of an
-/// id is found before.
-fn is_rule_of_others(operation: Operation, error: &dyn DatabaseError) -> bool {
-    let is_of_state = matches!(
-        operation,
-        Operation::UpsertState | Operation::DeleteState | Operation::HardDeleteState
-    );
-    is_of_state && !matches!(error.kind(), ErrorKind::Other)
+/// The cause itself where the driver's text is the cause's with words before it: whoever prints all causes would read it twice.
+fn without_wrapper(error: sqlx::Error) -> Box<dyn Error + Send + Sync> {
+    match error {
+        sqlx::Error::Io(error) => error.into(),
+        sqlx::Error::Tls(error) | sqlx::Error::Configuration(error) => error,
+        error => error.into(),
+    }
 }
 
-const RULE_OF_OTHERS: &str = "a column or a rule that was added to the table does not take it; see which values must be \
-    there, or must be the only ones of their kind";
+/// Whether rules that others made may be in the way: those of our own columns hold for whatever is stored, and a second row
+/// of an id is found before.
+fn may_break_rules(operation: Operation) -> bool {
+    matches!(
+        operation,
+        Operation::UpsertState
+            | Operation::DeleteState
+            | Operation::HardDeleteState
+            | Operation::Transact
+    )
+}
+
+const RULE_OF_OTHERS: &str = "a column, a rule or a trigger that was added to the table does not take it; see which values \
+    must be there, which ones fit, and which must be the only ones of their kind";
+const RULE_OF_A_TABLE: &str = "a rule of the table does not take a value: the type or length of a column, NOT NULL, UNIQUE, \
+    CHECK, a foreign key, or a trigger";
 const NOT_SECURE: &str = "no secure connection could be made; check the keys that begin with 'tls'";
+const CLOSED: &str = "the server, or what stands before it, accepted the connection and closed it; see its log, whether it is \
+    starting or stopping, takes so many connections, and is the kind of server that the section names";
 const UNREACHABLE: &str =
     "no server can be reached there; see whether it runs, and check host and port";
 const SILENT: &str = "the database gave no answer in time; see whether it is overloaded or hangs, or raise the time-outs";
@@ -339,5 +388,35 @@ fn meaning_of_driver(error: &sqlx::Error) -> (StorageErrorKind, &'static str) {
             "a row does not hold what this version stores",
         ),
         _ => (StorageErrorKind::Backend, "the driver refuses"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_connecting(kind: io::ErrorKind) -> (StorageErrorKind, String) {
+        match Fault::of_connecting(sqlx::Error::Io(kind.into())) {
+            Fault::Refused { kind, message, .. } => (kind, message),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_server_that_closes_a_connection_is_told_from_none() {
+        let (kind, message) = of_connecting(io::ErrorKind::UnexpectedEof);
+        assert_eq!(kind, StorageErrorKind::Unavailable);
+        assert!(message.contains("closed it"), "{message}");
+        let (kind, message) = of_connecting(io::ErrorKind::ConnectionRefused);
+        assert_eq!(kind, StorageErrorKind::Unavailable);
+        assert!(message.contains("no server can be reached"), "{message}");
+    }
+
+    #[test]
+    fn causes_are_told_once() {
+        let reset = io::Error::other("Connection reset by peer");
+        let source = without_wrapper(sqlx::Error::Io(reset));
+        assert_eq!(source.to_string(), "Connection reset by peer");
+        assert!(source.source().is_none());
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Operation, PersistenceId, SequenceConflict, SequenceNr,
+    AtomicWrite, Epoch, EventRecord, Fence, Operation, PersistenceId, SequenceConflict, SequenceNr,
     StorageError, StorageErrorKind, WriteOutcome, WriterId, WriterPosition,
 };
 
+use crate::checksum;
 use crate::values::{to_bound, to_integer};
 
 /// What of a call is to be stored, for all ids together.
@@ -23,8 +24,12 @@ pub struct Group {
 pub struct Head {
     /// Which.
     pub id: PersistenceId,
-    /// Its epoch; above 0.
+    /// Its epoch; 0 for one that nobody has taken over.
     pub epoch: i64,
+    /// Its epoch afterwards.
+    pub epoch_afterwards: i64,
+    /// Who takes it over, the last one if several do; `None` if its writer holds it, at an epoch above 0, which stays.
+    pub taken_over_by: Option<WriterId>,
     /// The highest number that is stored.
     pub before: i64,
     /// The highest number afterwards.
@@ -40,9 +45,30 @@ pub struct EventRow {
     pub slice: u16,
     /// The event, with each of its tags once.
     pub event: EventRecord,
+    /// The sum over all of that.
+    pub checksum: i64,
+}
+
+impl Group {
+    /// Whether one of the ids is taken over.
+    pub fn takes_over(&self) -> bool {
+        self.heads.iter().any(|head| head.taken_over_by.is_some())
+    }
 }
 
 impl EventRow {
+    /// Puts an event of an id in a row.
+    pub(crate) fn new(id: PersistenceId, slice: u16, mut event: EventRecord) -> Self {
+        event.tags.sort_unstable();
+        event.tags.dedup();
+        Self {
+            slice,
+            checksum: checksum::of_event(&id, &event),
+            id,
+            event,
+        }
+    }
+
     /// Its number; one that has no place in a database is never in a group.
     pub fn sequence_nr(&self) -> i64 {
         to_bound(self.event.sequence_nr)
@@ -68,6 +94,7 @@ struct Planned {
 enum Chain {
     /// The one before is to be stored; the next must follow on it.
     Stored {
+        /// The epoch after it.
         epoch: Epoch,
         writer: WriterId,
         highest: SequenceNr,
@@ -94,7 +121,7 @@ pub(crate) fn plan(
         let id = write.persistence_id().clone();
         let refused = WriterPosition {
             writer: write.writer(),
-            epoch: write.epoch(),
+            epoch: write.fence().expected(),
             sequence_nr: write.lowest_sequence_nr(),
         };
         let (outcome, chain) = match chains.get(&id) {
@@ -112,7 +139,8 @@ pub(crate) fn plan(
                 writer,
                 highest,
                 ..
-            }) if write.epoch() != epoch
+            }) if !write.fence().allows(epoch)
+                || to_integer(write.fence().afterwards()).is_none()
                 || write.lowest_sequence_nr() != highest + 1
                 || to_integer(write.highest_sequence_nr()).is_none() =>
             {
@@ -142,7 +170,13 @@ pub(crate) fn plan(
             ..
         } = chain
         {
-            group.heads[head].last = to_bound(highest);
+            let fence = write.fence();
+            let head = &mut group.heads[head];
+            head.last = to_bound(highest);
+            head.epoch_afterwards = to_bound(fence.afterwards());
+            if let Fence::TakesOver { .. } = fence {
+                head.taken_over_by = Some(write.writer());
+            }
             add_events(&mut group.events, write);
         }
         chains.insert(id.clone(), chain);
@@ -187,19 +221,28 @@ impl Plan {
 
 fn stored(write: &AtomicWrite, head: Option<usize>) -> Chain {
     Chain::Stored {
-        epoch: write.epoch(),
+        epoch: write.fence().afterwards(),
         writer: write.writer(),
         highest: write.highest_sequence_nr(),
         head,
     }
 }
 
-/// None for what cannot be there: an epoch that no recovery gives, a number that has no place in a database.
+/// None for what cannot be there: an epoch that nobody holds, a number that has no place in a database.
 fn head_of(write: &AtomicWrite) -> Option<Head> {
     let last = to_integer(write.highest_sequence_nr())?;
+    let fence = write.fence();
+    let taken_over_by = match fence {
+        Fence::Holds(0) => return None,
+        Fence::Holds(_) => None,
+        Fence::TakesOver { .. } => Some(write.writer()),
+    };
     Some(Head {
         id: write.persistence_id().clone(),
-        epoch: to_integer(write.epoch()).filter(|&epoch| epoch > 0)?,
+        epoch: to_integer(fence.expected())?,
+        // It must have a place in the database, too.
+        epoch_afterwards: to_integer(fence.afterwards())?,
+        taken_over_by,
         before: to_bound(write.lowest_sequence_nr()) - 1,
         last,
     })
@@ -208,15 +251,8 @@ fn head_of(write: &AtomicWrite) -> Option<Head> {
 fn add_events(events: &mut Vec<EventRow>, write: AtomicWrite) {
     let id = write.persistence_id().clone();
     let slice = id.slice();
-    events.extend(write.into_events().into_iter().map(|mut event| {
-        event.tags.sort_unstable();
-        event.tags.dedup();
-        EventRow {
-            id: id.clone(),
-            slice,
-            event,
-        }
-    }));
+    let events_of_id = write.into_events().into_iter();
+    events.extend(events_of_id.map(|event| EventRow::new(id.clone(), slice, event)));
 }
 
 fn is_too_large(write: &AtomicWrite, max_event_bytes: usize) -> bool {

@@ -8,25 +8,30 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, Roles, SequenceNr,
-    StorageError, WriteOutcome, WriterId, WriterPosition,
+    AtomicWrite, EventDeletion, EventRecord, Journal, JournalCapabilities, Operation, PageLimit,
+    PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, Roles,
+    SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 
 use crate::connection::Connections;
 use crate::group::plan;
 use crate::refusal;
-use crate::row::{get_number, get_writer};
+use crate::row::{get_integer, get_number, get_writer};
 use crate::schema::Component;
 use crate::turns::Turns;
 use crate::values::Values;
 use crate::{
-    ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Names, Portable,
+    ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements, Names, Portable, RowOf,
     Settings,
 };
 
+use delete::Chunk;
 use purger::Purger;
+
+/// The most payload bytes of deleted rows that one transaction removes, so that it takes a small part of the time that a
+/// statement may take.
+const CHUNK_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A journal in tables of an SQL database.
 ///
@@ -64,11 +69,11 @@ impl<D: Dialect> SqlJournal<D> {
         let statements = Arc::new(D::journal_statements(&names));
         let queries = Arc::new(D::journal_queries(&names));
         let component = Arc::new(Component::journal(names, store)?);
-        let purger = Purger::new(
-            Arc::downgrade(&connections),
-            Arc::clone(&statements),
-            store.delete_chunk_events as u64,
-        );
+        let chunk = Chunk {
+            rows: store.delete_chunk_events as u64,
+            bytes: CHUNK_BYTES,
+        };
+        let purger = Purger::new(Arc::downgrade(&connections), Arc::clone(&statements), chunk);
         Ok(Self {
             connections,
             statements,
@@ -110,6 +115,25 @@ impl<D: Dialect> SqlJournal<D> {
                 Box::pin(async move { D::append(connection, &queries, group).await })
             })
             .await
+    }
+
+    /// Hides events, which is all that a delete promises, in a transaction that does not grow with them.
+    async fn hide(
+        &self,
+        operation: Operation,
+        persistence_id: &PersistenceId,
+        deletion: EventDeletion,
+    ) -> Result<(), StorageError> {
+        let statements = Arc::clone(&self.statements);
+        self.connections
+            .transaction(operation, persistence_id.clone(), move |connection, id| {
+                let statements = Arc::clone(&statements);
+                Box::pin(async move {
+                    delete::delete_to::<D>(connection, &statements, &id, deletion).await
+                })
+            })
+            .await
+            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
     /// Where the ids stand that lost.
@@ -168,8 +192,34 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         self.connections
             .initialize(component, self.options.store().auto_initialize)
             .await?;
-        // What an earlier process deleted but did not live to remove.
-        self.purger.resume().await
+        if D::CHECKS_JOURNAL {
+            let queries = Arc::clone(&self.queries);
+            self.connections
+                .read(Operation::Initialize, move |connection| {
+                    Box::pin(async move { D::check_journal(connection, &queries).await })
+                })
+                .await?;
+        }
+        // What an earlier process deleted but did not live to remove. Nobody has to wait for that.
+        self.purger.start();
+        Ok(())
+    }
+
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        let sql = self.statements.head.clone();
+        let mut values = Values::<D>::with_capacity(1);
+        values.id(persistence_id);
+        self.connections
+            .read(Operation::ReadHead, move |connection| {
+                Box::pin(async move {
+                    let rows = D::Database::fetch_all(connection, sql, values.into_arguments());
+                    rows.await?
+                        .first()
+                        .map_or(Ok(StreamHead::default()), head_of::<D>)
+                })
+            })
+            .await
+            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
     async fn recover(
@@ -268,34 +318,28 @@ impl<D: Dialect> Journal for SqlJournal<D> {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        let statements = Arc::clone(&self.statements);
-        let chunk = self.options.store().delete_chunk_events as u64;
-        let left = self
-            .connections
-            .transaction(
-                Operation::DeleteMessagesTo,
-                persistence_id.clone(),
-                move |connection, id| {
-                    let statements = Arc::clone(&statements);
-                    Box::pin(async move {
-                        delete::delete_to::<D>(connection, &statements, &id, to, chunk).await
-                    })
-                },
-            )
+        match self
+            .hide(Operation::DeleteMessagesTo, persistence_id, deletion)
             .await
-            .map_err(|error| error.with_persistence_id(persistence_id.clone()))?;
-        if left {
-            self.purger.start();
+        {
+            Err(error) if error.kind() == StorageErrorKind::SequenceConflict => {
+                let id = persistence_id.clone();
+                let stored = self.positions(vec![id.clone()]).await[&id];
+                return Err(StorageError::deletion_conflict(id, deletion, stored));
+            }
+            hidden => hidden?,
         }
+        self.purger.start();
         Ok(())
     }
 
     async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
         let statements = Arc::clone(&self.statements);
-        let chunk = self.options.store().delete_chunk_events as u64;
-        self.connections
+        let chunk = self.purger.chunk();
+        let progress = self
+            .connections
             .transaction(
                 Operation::Reset,
                 persistence_id.clone(),
@@ -306,8 +350,22 @@ impl<D: Dialect> Journal for SqlJournal<D> {
                     })
                 },
             )
-            .await
-            .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+            .await;
+        match progress {
+            // The database needs too long for so many rows: the next call removes fewer.
+            Err(error) if self.purger.takes_less_after(&error, chunk) => {
+                let everything = EventDeletion::up_to(SequenceNr::MAX);
+                self.hide(Operation::Reset, persistence_id, everything)
+                    .await?;
+                Ok(ResetProgress::Unfinished)
+            }
+            progress => progress.map_err(|error| error.with_persistence_id(persistence_id.clone())),
+        }
+    }
+
+    async fn close(&self) {
+        self.purger.pause();
+        self.connections.close().await;
     }
 
     fn capabilities(&self) -> JournalCapabilities {
@@ -320,6 +378,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
             .with_lanes(D::lanes(&self.options))
             .with_max_group(store.max_group_events, store.max_group_bytes)
             .with_max_event_bytes(store.max_event_bytes)
+            .with_durability(D::durability(&self.options))
     }
 }
 
@@ -329,6 +388,16 @@ impl<D: Dialect> fmt::Debug for SqlJournal<D> {
             .field("options", &self.options)
             .finish_non_exhaustive()
     }
+}
+
+fn head_of<D: Dialect>(row: &RowOf<D>) -> Result<StreamHead, Fault> {
+    let epoch = get_integer::<D>(row, 2)?;
+    Ok(StreamHead {
+        highest_sequence_nr: get_number::<D>(row, 0)?,
+        deleted_to: get_number::<D>(row, 1)?,
+        epoch: u64::try_from(epoch).unwrap_or(0),
+        holds_changes: epoch < 0,
+    })
 }
 
 async fn find_positions<D: Dialect>(
@@ -344,7 +413,8 @@ async fn find_positions<D: Dialect>(
         let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
         if let Some(row) = rows.first() {
             let position = WriterPosition {
-                epoch: get_number::<D>(row, 0)?,
+                // That of an id whose events tell of changes of a state is no number of ours.
+                epoch: u64::try_from(get_integer::<D>(row, 0)?).unwrap_or(0),
                 writer: get_writer::<D>(row, 1)?,
                 sequence_nr: get_number::<D>(row, 2)?,
             };

@@ -5,6 +5,7 @@ mod plugin;
 mod snapshot_store;
 mod state_store;
 
+mod checksum;
 mod connection;
 mod connector;
 mod dialect;
@@ -25,6 +26,7 @@ mod table_name;
 mod turns;
 mod values;
 
+pub use checksum::check_event;
 pub use connection::{Connections, Work};
 pub use connector::{Connector, Role};
 pub use dialect::{
@@ -35,7 +37,7 @@ pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;
 pub use names::Names;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
-pub use page::read_page_of_rows;
+pub use page::{MOST_BYTES, MOST_TEXT_BYTES, read_page_of_rows, too_large};
 pub use placeholders::{Piece, Quoting, pieces};
 pub use plugin::SqlPlugin;
 pub use portable::Portable;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
-use crate::TableName;
+use crate::{MOST_BYTES, MOST_TEXT_BYTES, TableName};
 
 /// What stands for `{keys}` in the texts of a plugin.
 ///
@@ -34,7 +34,10 @@ impl Names {
             }
             None => names,
         };
-        names.table("version_table", &TableName::of_versions())
+        names
+            .table("version_table", &TableName::of_versions())
+            .text("most_bytes", &MOST_BYTES.to_string())
+            .text("most_text_bytes", &MOST_TEXT_BYTES.to_string())
     }
 
     /// A table, which `{key}` stands for.

@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{ConfigErrors, Section, SectionReader};
 
-use crate::TableName;
 use crate::state_store::ORDERING;
+use crate::{ServerOptions, TableName};
 
 const MEBIBYTE: usize = 1024 * 1024;
 /// No event, no snapshot and no state is ever larger.
-const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
+pub(crate) const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
+const MAX_GROUP_BYTES: usize = 256 * MEBIBYTE;
 
 /// What a database's options must tell.
 pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
@@ -119,22 +120,26 @@ pub struct StoreOptions {
     /// Without it any revision replaces whatever is stored, also a higher one, and a second writer of an id goes unnoticed:
     /// for tools that bring states from elsewhere, never for actors. Default `true`.
     pub assert_single_writer: bool,
-    /// `handler-timeout`: how long a change handler, or a transaction of the application, may take. Default 3 s.
+    /// `handler-timeout`: how long a change handler, or a transaction of the application, may take. Default 3 s; on a server
+    /// three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
     ///
-    /// For so long it holds the state that changes; on SQLite every other writer waits, too. Keep it well below the
-    /// `call-timeout` of the store.
+    /// For so long it holds the state that changes; on SQLite every other writer waits, too. It must be less than the time for
+    /// which others wait for a connection: `acquire-timeout` on a server, twice `busy-timeout`, at least 5 s, on SQLite. Keep
+    /// it well below the `call-timeout` of the store.
     /// A server ends the transaction earlier if no statement comes for `statement-timeout` and a second.
     pub handler_timeout: Duration,
     /// `max-group-events`: how many events the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,
-    /// `max-group-bytes`: how many payload bytes. Default 8 MiB.
+    /// `max-group-bytes`: how many payload bytes, at most 256 MiB: a group is one statement, and no server takes a whole GiB.
+    /// Default 8 MiB.
     pub max_group_bytes: usize,
     /// `max-page-events`: the most events in one page of a replay, whatever is asked for. Default 10,000.
     pub max_page_events: usize,
     /// `max-page-bytes`: the most payload bytes in one page of events or states; a larger one comes alone. Default 64 MiB.
     pub max_page_bytes: usize,
-    /// `delete-chunk-events`: how many deleted rows are removed in one transaction, so that writers wait little.
+    /// `delete-chunk-events`: how many deleted rows are removed in one transaction at most, so that writers wait little.
     ///
+    /// Fewer are removed where they have more than 16 MiB, and after removing as many took too long.
     /// Default 1,000.
     pub delete_chunk_events: usize,
 }
@@ -167,6 +172,7 @@ impl StoreOptions {
     pub fn for_server() -> Self {
         Self {
             auto_initialize: false,
+            handler_timeout: ServerOptions::default().default_handler_timeout(),
             ..Self::default()
         }
     }
@@ -313,6 +319,8 @@ impl StoreOptions {
             let fits = (1..=MAX_PAYLOAD_BYTES).contains(&bytes);
             check(key, within(fits, "must be from 1 byte to 64MiB"));
         }
+        let fits = self.max_group_bytes <= MAX_GROUP_BYTES;
+        check("max-group-bytes", within(fits, "must be at most 256MiB"));
         for (key, number) in [
             ("max-group-events", self.max_group_events),
             ("max-group-bytes", self.max_group_bytes),

@@ -7,16 +7,35 @@ use sqlx::SqlStr;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::checksum::check_event;
+use crate::options::MAX_PAYLOAD_BYTES;
 use crate::row::{
     get_integer, get_key, get_number, get_optional_integer, get_payload, get_text, get_writer,
 };
 use crate::values::{Values, to_bound};
 use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf};
 
+/// The most bytes of payload and metadata that a row may have; statements leave out larger ones: `{most_bytes}`.
+///
+/// Whatever the limits are that a store is opened with, it stored no more.
+pub const MOST_BYTES: usize = 2 * MAX_PAYLOAD_BYTES;
+
+/// The most bytes of the manifests of a row, and of what else is short in it: `{most_text_bytes}`.
+pub const MOST_TEXT_BYTES: usize = 64 * 1024;
+
+/// The error about a row that has more bytes than it may have, which were not read.
+pub fn too_large(bytes: u64) -> Fault {
+    Fault::corrupt(format!(
+        "it has {bytes} bytes, which is more than was ever stored: at most {MOST_BYTES} in payload and metadata, and \
+         {MOST_TEXT_BYTES} in manifests"
+    ))
+}
+
 /// Reads a page with a statement that gives a row for each event, ascending by number, and with another one its tags.
 ///
 /// The first gives: deleted_to, number, timestamp, writer, adapter manifest, number of tags; serializer,
-/// manifest and payload; serializer, manifest and payload of metadata; a number of NULL if there is no event.
+/// manifest and payload; serializer, manifest and payload of metadata; checksum or NULL; how many bytes the event has if that
+/// is more than it may have, and NULL otherwise. A number of NULL if there is no event.
 /// It gives at least one row for an id with metadata, and, if the database holds more events of the range than the limit
 /// allows, at least one of those beyond it.
 /// The second gives the tags of events of an id: values id, lowest and highest number; number and tag of each.
@@ -32,6 +51,7 @@ pub async fn read_page_of_rows<D: Dialect>(
     limit: PageLimit,
 ) -> Result<ReplayPage, Fault> {
     let mut deleted_before = None;
+    let mut is_first = true;
     loop {
         let rows =
             D::Database::fetch_all(connection, events.clone(), values().into_arguments()).await?;
@@ -43,7 +63,11 @@ pub async fn read_page_of_rows<D: Dialect>(
             }
         }
         let Some(incomplete) = draft.fill_in_tags::<D>(connection, tags, id).await? else {
-            return Ok(draft.into_page());
+            match draft.check(id) {
+                // The tags may be those of later events with the same numbers, if these were reset in between.
+                Err(_) if std::mem::take(&mut is_first) && draft.has_tags() => continue,
+                checked => return checked.map(|()| draft.into_page()),
+            }
         };
         // Tags are removed only after what is deleted was raised, which the next reading shows.
         if deleted_before == Some(draft.deleted_to) {
@@ -60,6 +84,7 @@ struct Draft {
     events: Vec<EventRecord>,
     /// How many tags each event has.
     tags: Vec<usize>,
+    checksums: Vec<Option<i64>>,
     bytes: usize,
     limit: PageLimit,
     more: bool,
@@ -71,6 +96,7 @@ impl Draft {
         Self {
             events: Vec::new(),
             tags: Vec::new(),
+            checksums: Vec::new(),
             bytes: 0,
             limit,
             more: false,
@@ -104,6 +130,7 @@ impl Draft {
         }
         let tags = get_number::<D>(row, 5)?;
         self.tags.push(usize::try_from(tags).unwrap_or(usize::MAX));
+        self.checksums.push(get_optional_integer::<D>(row, 12)?);
         self.bytes = bytes;
         self.events.push(event);
         Ok(())
@@ -141,13 +168,32 @@ impl Draft {
         Ok(None)
     }
 
+    fn has_tags(&self) -> bool {
+        self.tags.iter().any(|tags| *tags > 0)
+    }
+
+    /// Fails at the first event that is not what was stored.
+    fn check(&self, id: &PersistenceId) -> Result<(), Fault> {
+        let mut events = self.events.iter().zip(&self.checksums);
+        events.try_for_each(|(event, checksum)| check_event(id, event, *checksum))
+    }
+
     fn into_page(self) -> ReplayPage {
         ReplayPage::new(self.events, self.more, self.deleted_to)
     }
 }
 
+/// Fails if this column says that the row has more bytes than it may have.
+pub(crate) fn check_size<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<(), Fault> {
+    match get_optional_integer::<D>(row, column)? {
+        Some(bytes) => Err(too_large(u64::try_from(bytes).unwrap_or_default())),
+        None => Ok(()),
+    }
+}
+
 fn to_event<D: Dialect>(row: &RowOf<D>) -> Result<EventRecord, Fault> {
     let number = get_number::<D>(row, 1)?;
+    check_size::<D>(row, 13)?;
     let timestamp = Timestamp::from_micros(get_integer::<D>(row, 2)?);
     let payload = get_payload::<D>(row, [6, 7, 8])?;
     let mut event = EventRecord::new(number, timestamp, get_writer::<D>(row, 3)?, payload);

@@ -113,6 +113,10 @@ impl<D: Dialect> Plugin for SqlPlugin<D> {
         D::NAME
     }
 
+    fn without_making(&self, section: &Section) -> Section {
+        section.clone().with("auto-initialize", false)
+    }
+
     fn journal(&self, section: &Section) -> Result<Arc<dyn Journal>, ConfigErrors> {
         let (options, connections) = self.read(section)?;
         let journal = SqlJournal::<D>::on(connections, options)

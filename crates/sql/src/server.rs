@@ -70,6 +70,9 @@ pub struct ServerOptions {
     /// `tls-client-key`: the key of that certificate.
     pub tls_client_key: Option<PathBuf>,
     /// `writers`: how many calls write side by side, each on a connection of its own; 1 to 64. Default 2.
+    ///
+    /// Change handlers and transactions of the application have as many again, opened when they are needed, so that they
+    /// are never in the way of what the stores themselves write.
     pub writers: usize,
     /// `read-connections`: how many reads run side by side, beside the writers; 1 to 64. Default 4.
     pub read_connections: usize,
@@ -231,6 +234,11 @@ impl ServerOptions {
     /// How long the client waits for the end of a statement: a server that hangs does not look at its own limit.
     pub fn client_timeout(&self) -> Duration {
         self.statement_timeout + GRACE
+    }
+
+    /// What `handler-timeout` is if it is not set: others may wait for it, so it is less than the time that they have.
+    pub fn default_handler_timeout(&self) -> Duration {
+        self.acquire_timeout * 3 / 4
     }
 
     /// The first of the numbers and times in which two stores on one database differ, if they do.

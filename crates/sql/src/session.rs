@@ -1,46 +1,119 @@
 //! Statements of the application within a transaction.
 
+mod statement;
+
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
     Effect, ExtensionError, Operation, Session, SessionWork, Sql, SqlRow, SqlValue, StorageError,
-    StorageErrorKind,
+    StorageErrorKind, WriterId,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;
-use sqlx::{Column, Database, Row, SqlStr};
+use sqlx::{Column, Database, Row, SqlSafeStr, SqlStr};
 use tokio::time::timeout;
 
+use crate::connection::Visit;
 use crate::names::of_application;
 use crate::{ConnectionOf, Connections, Connector, Dialect, Fault, Portable, RowOf, classify};
+
+use statement::{Kind, kind_of};
 
 /// What the driver takes for a statement.
 type ArgumentsOf<D> = <<D as Dialect>::Database as Database>::Arguments;
 
 /// A transaction that is under way, lent to code of the application.
+///
+/// A savepoint whose name nobody can guess proves in the end that the transaction is still the one that was lent: it is gone
+/// with it, however that ended, and whatever was begun in its place.
 pub(crate) struct SqlSession<'c, D: Dialect> {
     connection: &'c mut ConnectionOf<D>,
+    visit: Visit,
+    may_define: bool,
+    guard: Guard,
     /// The first statement that failed: nothing may be committed after it, whatever the code makes of it. Some databases
     /// would commit what came before it, others forget everything and say that they committed.
     failed: Option<Fault>,
+    /// Whether a statement was begun and its end not seen: its answer would be taken for that of the next one.
+    is_running: bool,
+    /// Whether a statement has committed what came before it.
+    has_committed: bool,
+}
+
+/// The savepoint.
+struct Guard(String);
+
+impl Guard {
+    fn new() -> Self {
+        Self(format!("actix_{}", WriterId::random()).replace('-', "_"))
+    }
+
+    async fn set<D: Dialect>(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+        self.run::<D>(connection, "SAVEPOINT").await
+    }
+
+    /// Fails if the transaction is another one, or none.
+    async fn release<D: Dialect>(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+        self.run::<D>(connection, "RELEASE SAVEPOINT").await
+    }
+
+    async fn run<D: Dialect>(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        what: &str,
+    ) -> Result<(), Fault> {
+        let sql = of_application(format!("{what} {}", self.0));
+        Ok(D::Database::run(connection, sql).await?)
+    }
 }
 
 impl<'c, D: Dialect> SqlSession<'c, D> {
-    /// On a connection with a transaction.
-    pub(crate) fn new(connection: &'c mut ConnectionOf<D>) -> Self {
-        Self {
+    /// Lends the transaction of a connection.
+    ///
+    /// `may_define` tells whether statements may run that define tables and so commit, on a database where they do: never
+    /// where the store itself has changed something.
+    ///
+    /// # Errors
+    /// If the database does not answer.
+    pub(crate) async fn begin(
+        connection: &'c mut ConnectionOf<D>,
+        visit: &Visit,
+        may_define: bool,
+    ) -> Result<Self, Fault> {
+        let guard = Guard::new();
+        guard.set::<D>(connection).await?;
+        Ok(Self {
             connection,
+            visit: visit.clone(),
+            may_define,
+            guard,
             failed: None,
-        }
+            is_running: false,
+            has_committed: false,
+        })
     }
 
     /// Whether the transaction may be committed, after `what` ended like this.
     ///
     /// Trouble with the database itself stays that: whether to try again is not the application's to say.
-    pub(crate) fn end(self, what: &str, result: Result<(), Fault>) -> Result<(), Fault> {
-        match (self.failed, result) {
+    pub(crate) async fn end(mut self, what: &str, result: Result<(), Fault>) -> Result<(), Fault> {
+        self.verdict(what, result)?;
+        match self.guard.release::<D>(self.connection).await {
+            Err(fault) if fault.reported().is_some() => Err(self.ended(what, fault)),
+            result => result,
+        }
+    }
+
+    fn verdict(&mut self, what: &str, result: Result<(), Fault>) -> Result<(), Fault> {
+        match (self.failed.take(), result) {
+            (None, Ok(())) if self.is_running => Err(Fault::refused(
+                StorageErrorKind::Extension,
+                format!(
+                    "{what} gave up one of its statements before that had ended; wait for each of them"
+                ),
+            )),
             (None, result) => result,
             (Some(failed), Ok(())) => Err(Fault::Refused {
                 kind: StorageErrorKind::Extension,
@@ -52,11 +125,101 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         }
     }
 
+    /// Runs what is a statement of this text, and looks whether the transaction is there afterwards where it may not be.
+    async fn run<T>(
+        &mut self,
+        sql: &Sql,
+        statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, Fault>,
+    ) -> Result<T, StorageError> {
+        self.check_usable()?;
+        let kind = kind_of(sql.as_str(), D::DEFINITIONS_COMMIT);
+        if let Some(message) = self.refusal(kind) {
+            return self.noted(Err(Fault::refused(StorageErrorKind::Extension, message)));
+        }
+        if kind != Kind::Rows {
+            self.visit.may_change_anything();
+        }
+        self.is_running = true;
+        let result = async {
+            let value = statement(self.connection).await?;
+            match kind {
+                Kind::Rows => {}
+                Kind::Commits => self.begin_again().await?,
+                _ => self.look_after().await?,
+            }
+            Ok(value)
+        };
+        let result = result.await;
+        self.is_running = false;
+        self.noted(result)
+    }
+
+    fn refusal(&self, kind: Kind) -> Option<&'static str> {
+        match kind {
+            Kind::OfTransactions => Some(
+                "the statement begins or ends transactions, and the one it runs in is the store's; leave it out",
+            ),
+            Kind::OfSessions => Some(
+                "the statement changes the session, which is the store's; set it for the database or the user instead",
+            ),
+            Kind::Commits if !self.may_define => Some(
+                "on this database the statement commits what came before it; run it where no state is being stored, as \
+                 in a transaction of the application",
+            ),
+            Kind::Rows | Kind::Commits | Kind::Other => None,
+        }
+    }
+
+    /// After a statement that has committed, itself and what came before.
+    async fn begin_again(&mut self) -> Result<(), Fault> {
+        self.has_committed = true;
+        D::Database::run(self.connection, D::BEGIN.into_sql_str()).await?;
+        self.guard = Guard::new();
+        self.guard.set::<D>(self.connection).await
+    }
+
+    /// After a statement that may have ended the transaction.
+    async fn look_after(&mut self) -> Result<(), Fault> {
+        match self.guard.release::<D>(self.connection).await {
+            Err(fault) if fault.reported().is_some() => {
+                return Err(self.ended("a statement", fault));
+            }
+            result => result?,
+        }
+        self.guard = Guard::new();
+        self.guard.set::<D>(self.connection).await?;
+        if !self.has_committed {
+            self.visit.has_committed_nothing();
+        }
+        Ok(())
+    }
+
+    /// What to say when the savepoint is gone.
+    fn ended(&self, what: &str, fault: Fault) -> Fault {
+        self.visit.may_change_anything();
+        Fault::Refused {
+            kind: StorageErrorKind::Extension,
+            message: format!(
+                "{what} ended the transaction, which is the store's: what came before may be stored, without what belongs \
+                 to it"
+            ),
+            source: fault.into_source(),
+        }
+    }
+
+    /// What is certain if the transaction is not committed.
+    fn effect(&self) -> Effect {
+        match self.visit.may_have_committed() {
+            true => Effect::Unknown,
+            false => Effect::NotStored,
+        }
+    }
+
     fn noted<T>(&mut self, result: Result<T, Fault>) -> Result<T, StorageError> {
         result.map_err(|fault| {
             let again = fault.may_be_tried_again::<D>();
             let ends_connection = fault.ends_connections::<D>();
-            let error = classify::<D>(Operation::Transact, Effect::NotStored, fault);
+            let error = classify::<D>(Operation::Transact, self.effect(), fault);
             self.failed.get_or_insert(Fault::InSession {
                 error: error.clone(),
                 again,
@@ -67,14 +230,18 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     }
 
     fn check_usable(&self) -> Result<(), StorageError> {
-        match &self.failed {
-            None => Ok(()),
-            Some(_) => Err(
-                StorageError::new(StorageErrorKind::Extension, Operation::Transact)
-                    .not_stored()
-                    .with_message("an earlier statement failed, so the transaction can only end"),
-            ),
-        }
+        let message = match &self.failed {
+            Some(_) => "an earlier statement failed, so the transaction can only end",
+            None if self.is_running => {
+                "an earlier statement was given up before it had ended, so the transaction can only end"
+            }
+            None => return Ok(()),
+        };
+        Err(
+            StorageError::new(StorageErrorKind::Extension, Operation::Transact)
+                .with_effect(self.effect())
+                .with_message(message),
+        )
     }
 }
 
@@ -85,9 +252,9 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
     }
 
     async fn execute_sql(&mut self, sql: Sql, values: Vec<SqlValue>) -> Result<u64, StorageError> {
-        self.check_usable()?;
-        let result = execute::<D>(self.connection, &sql, values).await;
-        self.noted(result)
+        let statement =
+            async |connection: &mut ConnectionOf<D>| execute::<D>(connection, &sql, values).await;
+        self.run(&sql, statement).await
     }
 
     async fn select_sql(
@@ -95,9 +262,9 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
         sql: Sql,
         values: Vec<SqlValue>,
     ) -> Result<Vec<SqlRow>, StorageError> {
-        self.check_usable()?;
-        let result = select::<D>(self.connection, &sql, values).await;
-        self.noted(result)
+        let statement =
+            async |connection: &mut ConnectionOf<D>| select::<D>(connection, &sql, values).await;
+        self.run(&sql, statement).await
     }
 }
 
@@ -114,12 +281,13 @@ pub async fn transact<C: Connector>(
     work: SessionWork,
 ) -> Result<(), StorageError> {
     const WHAT: &str = "what the application does there";
+    let visit = Visit::of(limit);
     connections
-        .transaction_once(Operation::Transact, limit, move |connection| {
+        .transaction_once(Operation::Transact, visit.clone(), move |connection| {
             Box::pin(async move {
-                let mut session = SqlSession::<C::Dialect>::new(connection);
+                let mut session = SqlSession::<C::Dialect>::begin(connection, &visit, true).await?;
                 let result = guarded(WHAT, limit, work.run(&mut session)).await;
-                session.end(WHAT, result)
+                session.end(WHAT, result).await
             })
         })
         .await

@@ -10,7 +10,9 @@ use actix_persistence_storage_api::{
 use async_trait::async_trait;
 use sqlx::SqlStr;
 
+use crate::checksum;
 use crate::connection::Connections;
+use crate::page::check_size;
 use crate::row::{get_integer, get_number, get_optional_integer, get_payload};
 use crate::schema::Component;
 use crate::turns::Turns;
@@ -196,10 +198,15 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
             .await
     }
 
+    async fn close(&self) {
+        self.connections.close().await;
+    }
+
     fn capabilities(&self) -> SnapshotCapabilities {
         SnapshotCapabilities::default()
             .with_metadata()
             .with_max_snapshot_bytes(self.options.store().max_snapshot_bytes)
+            .with_durability(D::durability(&self.options))
     }
 }
 
@@ -219,8 +226,9 @@ fn unsupported(id: PersistenceId, message: String) -> StorageError {
 }
 
 fn to_values<D: Dialect>(metadata: SnapshotMetadata, payload: Payload) -> Values<D> {
+    let checksum = checksum::of_snapshot(&metadata, &payload);
     let id = metadata.persistence_id;
-    let mut values = Values::with_capacity(10);
+    let mut values = Values::with_capacity(11);
     values.id(&id);
     values.integer(to_bound(metadata.sequence_nr));
     values.integer(i64::from(id.slice()));
@@ -229,6 +237,7 @@ fn to_values<D: Dialect>(metadata: SnapshotMetadata, payload: Payload) -> Values
     values.shared_text(payload.manifest);
     values.blob(payload.bytes);
     values.metadata(metadata.metadata);
+    values.integer(checksum);
     values
 }
 
@@ -262,15 +271,25 @@ async fn load<D: Dialect>(
 ) -> Result<Option<SnapshotRecord>, Fault> {
     let values = bounds::<D>(&id, criteria);
     let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
-    rows.first().map(|row| to_record::<D>(row, id)).transpose()
+    let Some(row) = rows.first() else {
+        return Ok(None);
+    };
+    let number = get_number::<D>(row, 0)?;
+    let record = to_record::<D>(row, id);
+    record
+        .map(Some)
+        .map_err(|fault| fault.about(format_args!("the snapshot at sequence number {number}")))
 }
 
 fn to_record<D: Dialect>(row: &RowOf<D>, id: PersistenceId) -> Result<SnapshotRecord, Fault> {
+    check_size::<D>(row, 9)?;
     let timestamp = Timestamp::from_micros(get_integer::<D>(row, 1)?);
     let mut metadata = SnapshotMetadata::new(id, get_number::<D>(row, 0)?, timestamp);
     if get_optional_integer::<D>(row, 5)?.is_some() {
         metadata.metadata = Some(get_payload::<D>(row, [5, 6, 7])?);
     }
     let payload = get_payload::<D>(row, [2, 3, 4])?;
+    let stored = get_optional_integer::<D>(row, 8)?;
+    checksum::check(stored, || checksum::of_snapshot(&metadata, &payload))?;
     Ok(SnapshotRecord::new(metadata, payload))
 }

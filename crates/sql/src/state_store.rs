@@ -16,7 +16,6 @@ mod write;
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix_persistence_storage_api::{
     ChangeEvent, CurrentState, Effect, FindStates, FoundState, Operation, PersistenceId, Revision,
@@ -25,10 +24,10 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-use crate::connection::Connections;
+use crate::connection::{Connections, Visit};
 use crate::turns::Turns;
-use crate::values::{Values, to_integer};
-use crate::{ConnectionOf, Dialect, InvalidOption, Settings, Work, classify, transact};
+use crate::values::to_integer;
+use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work, classify, transact};
 
 pub(crate) use state_table::ORDERING;
 
@@ -81,6 +80,7 @@ impl<D: Dialect> SqlStateStore<D> {
         options: D::Options,
         extensions: &StateExtensions,
     ) -> Result<Self, InvalidOption> {
+        check_handler_timeout(&options, connections.connector())?;
         Ok(Self {
             connections,
             entities: Entities::new(&options, extensions)?,
@@ -161,7 +161,7 @@ impl<D: Dialect> SqlStateStore<D> {
     fn handling(&self, entity: &Entity<D>) -> Option<Handling> {
         entity.handler.as_ref().map(|handler| Handling {
             handler: handler.clone(),
-            limit: self.options.store().handler_timeout,
+            visit: Visit::of(self.options.store().handler_timeout),
         })
     }
 
@@ -199,10 +199,10 @@ impl<D: Dialect> SqlStateStore<D> {
         let row = StateRow::new(persistence_id, number, content, bound.values);
         let rule = self.rule();
         let handling = self.handling(entity);
-        let more_time = match (&handling, &event) {
-            (Some(handling), _) => Some(handling.limit),
-            (None, Some(_)) => Some(Duration::ZERO),
-            (None, None) => None,
+        let company = match (&handling, &event) {
+            (Some(handling), _) => Company::Application(handling.visit.clone()),
+            (None, Some(_)) => Company::Journal,
+            (None, None) => Company::None,
         };
         // Zipped with the event below: without one the journal is not asked.
         let journal = self.change_events.clone();
@@ -219,7 +219,7 @@ impl<D: Dialect> SqlStateStore<D> {
                 write::write_state::<D>(connection, &statements, &row, rule, with).await
             })
         });
-        let written = self.run(operation, more_time, (row, event), work).await;
+        let written = self.run(operation, company, (row, event), work).await;
         match written.map_err(|error| error.with_persistence_id(id.clone()))? {
             Written::Stored => Ok(()),
             Written::Conflict { found } => {
@@ -229,11 +229,11 @@ impl<D: Dialect> SqlStateStore<D> {
         }
     }
 
-    /// Runs work in a transaction with more time than the store itself has, or, without company, as the dialect writes.
+    /// Runs work in a transaction, or, without company, as the dialect writes.
     async fn run<I, T>(
         &self,
         operation: Operation,
-        more_time: Option<Duration>,
+        company: Company,
         input: I,
         work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T> + Send + Sync + 'static,
     ) -> Result<T, StorageError>
@@ -242,11 +242,12 @@ impl<D: Dialect> SqlStateStore<D> {
         T: Send + 'static,
     {
         let connections = &self.connections;
-        match more_time {
-            None => connections.write(operation, input, work).await,
-            Some(more) => {
+        match company {
+            Company::None => connections.write(operation, input, work).await,
+            Company::Journal => connections.transaction(operation, input, work).await,
+            Company::Application(visit) => {
                 connections
-                    .transaction_within(operation, more, input, work)
+                    .transaction_with(operation, visit, input, work)
                     .await
             }
         }
@@ -325,8 +326,6 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             .statements
             .load
             .clone();
-        let mut values = Values::<D>::with_capacity(1);
-        values.id(persistence_id);
         let (journal, id) = (self.change_events.clone(), persistence_id.clone());
         self.connections
             .read(Operation::GetState, move |connection| {
@@ -335,7 +334,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
                     if let Some(journal) = journal {
                         journal.check(connection, &id).await?;
                     }
-                    load::load::<D>(connection, sql, values).await
+                    load::load::<D>(connection, sql, &id).await
                 })
             })
             .await
@@ -376,7 +375,10 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         let entity = self.entities.of(persistence_id);
         let statements = Arc::clone(&entity.table.statements);
         let handling = self.handling(entity);
-        let more_time = handling.as_ref().map(|handling| handling.limit);
+        let company = match &handling {
+            Some(handling) => Company::Application(handling.visit.clone()),
+            None => Company::None,
+        };
         let work = work_on::<D, _, _, _>(move |connection, id| {
             let _ = &turn;
             let (statements, handling) = (Arc::clone(&statements), handling.clone());
@@ -385,12 +387,16 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             })
         });
         let (operation, id) = (Operation::HardDeleteState, persistence_id.clone());
-        let removed = self.run(operation, more_time, id, work).await;
+        let removed = self.run(operation, company, id, work).await;
         removed.map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
     fn sql(&self) -> Option<&dyn SqlStates> {
         Some(self)
+    }
+
+    async fn close(&self) {
+        self.connections.close().await;
     }
 
     fn capabilities(&self) -> StateCapabilities {
@@ -426,6 +432,33 @@ impl<D: Dialect> SqlStates for SqlStateStore<D> {
         let limit = self.options.store().handler_timeout;
         transact(&self.connections, limit, work).await
     }
+}
+
+/// Others wait while code of the application runs: the next one of its like everywhere, and where only one connection
+/// writes, all.
+fn check_handler_timeout<C: Connector>(
+    options: &<C::Dialect as Dialect>::Options,
+    connector: &C,
+) -> Result<(), InvalidOption> {
+    let (limit, (patience, _)) = (options.store().handler_timeout, connector.patience());
+    if limit < patience {
+        return Ok(());
+    }
+    let message = format!(
+        "is {limit:?}, but others wait for a connection for no longer than {patience:?}, as '{}' says: lower the one or raise \
+         the other",
+        C::PATIENCE_KEY
+    );
+    Err(InvalidOption::new("handler-timeout", message))
+}
+
+/// What else happens in the transaction that changes a state.
+enum Company {
+    None,
+    /// An event is stored.
+    Journal,
+    /// Code of the application runs.
+    Application(Visit),
 }
 
 /// Says for which lifetimes a closure is meant.

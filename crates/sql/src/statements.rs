@@ -9,6 +9,11 @@ use sqlx::SqlStr;
 pub struct JournalStatements {
     /// The highest number ever stored of one id. Values: id. Gives one row.
     pub highest: SqlStr,
+    /// Where an id stands. Values: id. Gives one row, as of one moment: highest number ever stored, deleted_to, epoch, 0
+    /// for an id nobody has taken over.
+    pub head: SqlStr,
+    /// The epoch of an id, which is locked. Values: id. Gives no row for an id never seen.
+    pub lock_epoch: SqlStr,
     /// Who holds an id. Values: id. Gives: epoch, writer, highest; no row for an id never seen.
     pub position: SqlStr,
     /// Raises what is deleted to the lower one of a number and the highest, never lowers it, and makes sure that the
@@ -19,11 +24,14 @@ pub struct JournalStatements {
     pub unpurged: SqlStr,
     /// Some id with deleted rows that are still there. Gives the same.
     pub next_unpurged: SqlStr,
-    /// Removes the tags of the events of an id up to a number. Values: id, number.
+    /// The sizes of the events of an id after one number, up to another. Values: id, both numbers. Gives: number, bytes of
+    /// the payload and of that of the metadata; in the order of the numbers.
+    pub sizes: SqlStr,
+    /// Removes the tags of the same events. Values: the same.
     pub purge_tags: SqlStr,
-    /// Removes the events of an id up to a number. Values: id, number.
+    /// Removes the same events. Values: the same.
     pub purge_events: SqlStr,
-    /// Notes that the rows of an id are removed up to a number. Values: number, id.
+    /// Notes that the rows of an id are removed up to a number, just before they are. Values: number, id.
     pub set_purged_to: SqlStr,
     /// Lets the numbers of an id start again and raises its epoch, if it has one and no row is left. Values: id.
     pub reset_numbers: SqlStr,
@@ -37,13 +45,14 @@ pub struct JournalStatements {
 #[derive(Clone, Debug)]
 pub struct StateStatements {
     /// The state of one id. Values: id. Gives: revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest,
-    /// payload or NULL; no row for an id never seen.
+    /// payload or NULL, checksum or NULL; how many bytes the state has if that is more than it may have, and NULL otherwise;
+    /// no row for an id never seen.
     pub load: SqlStr,
     /// The revision of one id, as it is now. Values: id. Gives no row for an id never seen.
     pub revision: SqlStr,
     /// Stores the first row of an id. Where there is one, it changes nothing, or fails.
-    /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL; those of
-    /// the application's columns.
+    /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL,
+    /// checksum; those of the application's columns.
     pub insert: SqlStr,
     /// Replaces the row of an id that has a revision, at a timestamp behind that of the row.
     /// Values: as for `insert` from the revision on; id, the revision before.
@@ -56,16 +65,26 @@ pub struct StateStatements {
     pub ids: SqlStr,
     /// The same of those without an entity type.
     pub ids_without_type: SqlStr,
+    /// How far the changes are complete: the highest number of each partition at or below which nothing is added any more;
+    /// no row for one without changes. Never above the number of a change that was stored.
+    ///
+    /// A statement of its own, which comes before `changes` and is over by then: not every database shows one moment within a
+    /// statement; see docs/adr/0005-commit-order.md.
+    /// Values: entity type; where there is a numbering, none. Gives: partition, number.
+    pub complete_to: SqlStr,
     /// The rows of an entity type by their last change, below which nothing is added any more, in the order of each
-    /// partition; all of them as of one moment.
+    /// partition, those of all partitions in turns.
     /// Values: entity type, number of the last change that was read, its id, first and last slice, the most; the most bytes
     /// of payloads.
-    /// Where there is a numbering, the number twice; all of it up to the most for each partition, and the most of all of them.
-    /// Gives: id, number; the rest as `load`. Of what does not fit into the bytes at least one row, and the first row anyway.
+    /// Where there is a numbering, before the id the number up to which changes are complete, and that of the last change
+    /// again; all of it up to the most for each partition, and the most of all of them.
+    /// Gives: id, number; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the
+    /// first row anyway.
     pub changes: SqlStr,
     /// The states for which `/*condition*/` holds, in the order of the bytes of their ids; no tombstones.
     /// Its values are `$lowest_at`, `$behind_at`, `$limit_at` and `$bytes_at`, even where placeholders are others.
-    /// Gives: id; the rest as `load`. Of what does not fit into the bytes at least one row, and the first row anyway.
+    /// Gives: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the first
+    /// row anyway.
     pub find: SqlStr,
     /// The same of those without an entity type.
     pub find_without_type: SqlStr,
@@ -94,10 +113,11 @@ pub struct NumberingStatements {
 #[derive(Clone, Debug)]
 pub struct SnapshotStatements {
     /// The youngest within bounds. Values: id, lowest and highest number, earliest and latest timestamp.
-    /// Gives: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata.
+    /// Gives: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata; checksum or NULL;
+    /// how many bytes it has if that is more than it may have, and NULL otherwise.
     pub load: SqlStr,
     /// Stores or replaces. Values: id, number, slice, timestamp, serializer, manifest, payload; serializer, manifest
-    /// and payload of the metadata.
+    /// and payload of the metadata; checksum.
     pub save: SqlStr,
     /// Deletes within bounds. Values as for `load`.
     pub delete: SqlStr,

@@ -12,8 +12,8 @@ const LONGEST: usize = 48;
 /// Holds a row for each store of the database with its own tables.
 pub(crate) const VERSION_TABLE: &str = "actix_persistence_schema";
 
-/// How the names begin that databases keep for themselves.
-const RESERVED: [&str; 2] = ["sqlite_", "pg_"];
+/// How the names begin that databases, and these crates, keep for themselves.
+const RESERVED: [&str; 3] = ["sqlite_", "pg_", "actix_persistence_"];
 
 impl TableName {
     /// Takes a name.
@@ -33,7 +33,7 @@ impl TableName {
             );
         }
         let lower = name.to_ascii_lowercase();
-        if lower == VERSION_TABLE || RESERVED.iter().any(|prefix| lower.starts_with(prefix)) {
+        if RESERVED.iter().any(|prefix| lower.starts_with(prefix)) {
             return Err(
                 "must not be a name that the database or this crate uses itself".to_owned(),
             );

@@ -18,6 +18,7 @@ CREATE TABLE {event_table} (
     metadata_serializer_id INTEGER,          -- all three of metadata or none
     metadata_manifest      TEXT,
     metadata_payload       BLOB,
+    checksum               INTEGER,          -- over all that is read; NULL in rows of other tools
     payload                BLOB    NOT NULL,
     UNIQUE (persistence_id, sequence_nr)
 ) STRICT;
@@ -30,13 +31,14 @@ CREATE TABLE {tag_table} (
 
 CREATE INDEX {tag_index} ON {tag_table} (ordering);
 
--- One row for each persistence id that was ever recovered in order to write; every number in it is only ever raised.
+-- One row for each persistence id that was ever written or taken over; every number in it is only ever raised.
 -- The highest number of an id is the larger one of `highest` and of its events: appending does not touch this table.
 CREATE TABLE {metadata_table} (
     persistence_id TEXT    NOT NULL PRIMARY KEY,
-    highest        INTEGER NOT NULL,                                -- as of the last recovery or delete
+    highest        INTEGER NOT NULL,                                -- as of the last take-over or delete
     deleted_to     INTEGER NOT NULL CHECK (deleted_to <= highest),  -- no event up to here is shown
     purged_to      INTEGER NOT NULL CHECK (purged_to <= deleted_to), -- no row up to here is left
+    purged_ordering INTEGER NOT NULL DEFAULT 0, -- the highest `ordering` of the rows that were removed
     epoch          INTEGER NOT NULL,
     writer_uuid    BLOB    NOT NULL                                 -- of that epoch, 16 bytes
 ) STRICT, WITHOUT ROWID;

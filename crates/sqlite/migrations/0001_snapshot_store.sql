@@ -13,6 +13,7 @@ CREATE TABLE {snapshot_table} (
     metadata_serializer_id INTEGER,          -- all three of metadata or none
     metadata_manifest      TEXT,
     metadata_payload       BLOB,
+    checksum               INTEGER,          -- over all that is read; NULL in rows of other tools
     payload                BLOB    NOT NULL,
     PRIMARY KEY (persistence_id, sequence_nr)
 ) STRICT;

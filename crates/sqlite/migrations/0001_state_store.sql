@@ -14,6 +14,7 @@ CREATE TABLE {state_table} (
     tags           TEXT    NOT NULL, -- a JSON array of texts
     serializer_id  INTEGER NOT NULL,
     manifest       TEXT    NOT NULL,
+    checksum       INTEGER,          -- over all that is read; NULL in rows of other tools
     payload        BLOB,             -- NULL in a tombstone
     CHECK ((payload IS NULL) = deleted)
 ) STRICT;

@@ -1,18 +1,22 @@
 //! How a database file is opened, and when a connection to it is of no more use.
 
 mod file;
+mod log;
 mod opening;
+mod position;
 
 use std::time::Duration;
 
 use actix_persistence_sql::{Connector, Fault, InvalidOption, Role};
 use actix_persistence_storage_api::StorageErrorKind;
-use sqlx::SqliteConnection;
+use sqlx::{Connection, SqliteConnection};
 
 use crate::options::{Location, Synchronous};
-use crate::{Sqlite, SqliteOptions};
+use crate::{Sqlite, SqliteOptions, error};
 
 use file::FileId;
+use log::{Log, Truncated};
+use position::Position;
 
 /// How long a call waits for a connection at least; with the default time-outs it stays below a call time-out of 10 s.
 const LEAST_PATIENCE: Duration = Duration::from_secs(5);
@@ -24,13 +28,19 @@ pub struct SqliteConnector {
     busy_timeout: Duration,
     synchronous: Synchronous,
     read_connections: usize,
+    max_log_bytes: u64,
 }
 
-/// A connection, and the file it has open.
+/// A connection, and the files it has open.
 #[derive(Debug)]
 pub struct OpenFile {
     connection: SqliteConnection,
     file: FileId,
+    log: Log,
+    /// Of the connection that writes.
+    position: Option<Position>,
+    /// How long the log may become before it is shortened.
+    shorten_at: u64,
 }
 
 impl SqliteConnector {
@@ -42,11 +52,58 @@ impl SqliteConnector {
             busy_timeout: options.busy_timeout,
             synchronous: options.synchronous,
             read_connections: options.read_connections,
+            max_log_bytes: options.max_log_bytes as u64,
         })
+    }
+
+    fn check_file(&self, open: &OpenFile) -> Result<(), Fault> {
+        if FileId::of(&self.location)? == open.file {
+            return Ok(());
+        }
+        Err(Fault::refused(
+            StorageErrorKind::Unavailable,
+            "the database file was replaced while it was open",
+        ))
+    }
+
+    /// Begins the log anew if it has become too long, for which readers have to let go of it for a moment.
+    ///
+    /// SQLite does so by itself only when it finds nobody reading, which may be never.
+    async fn keep_log_short(&self, open: &mut OpenFile, bytes: u64) {
+        if bytes < open.shorten_at {
+            return;
+        }
+        // Each attempt may hold up writers: not at every commit.
+        open.shorten_at = bytes + self.max_log_bytes / 8;
+        let database = self.location.path.display();
+        // On a connection of its own: this one waits for locks as long as it was told.
+        let shortened = async {
+            let mut other = opening::open(self, Role::Writer).await?;
+            let truncated = log::truncate(&mut other).await?;
+            other.close().await?;
+            Ok::<_, Fault>(truncated)
+        };
+        match shortened.await {
+            Ok(Truncated::Everything) => open.shorten_at = self.max_log_bytes,
+            Ok(Truncated::Busy) => tracing::warn!(
+                %database,
+                bytes,
+                "the write-ahead log is longer than 'max-log-bytes', and a reader keeps it from being shortened"
+            ),
+            // What was committed is not affected.
+            Err(fault) => tracing::warn!(
+                %database,
+                bytes,
+                ?fault,
+                "the write-ahead log could not be shortened"
+            ),
+        }
     }
 }
 
 impl Connector for SqliteConnector {
+    const PATIENCE_KEY: &'static str = "busy-timeout";
+
     type Dialect = Sqlite;
     type Open = OpenFile;
 
@@ -64,8 +121,24 @@ impl Connector for SqliteConnector {
             }
             Role::Writer | Role::Reader => opening::check(&mut connection, self, role).await?,
         }
-        let open = OpenFile { connection, file };
-        self.check_committed(&open)?;
+        let log = Log::look(&self.location)?;
+        if !matches!(role, Role::SetUp { .. }) {
+            log::check_opened(&mut connection, &self.location).await?;
+        }
+        let position = match role {
+            Role::Writer => {
+                Some(Position::open(&mut connection, &self.location, self.synchronous).await?)
+            }
+            Role::SetUp { .. } | Role::Reader => None,
+        };
+        let open = OpenFile {
+            connection,
+            file,
+            log,
+            position,
+            shorten_at: self.max_log_bytes,
+        };
+        self.check_file(&open)?;
         Ok(open)
     }
 
@@ -73,24 +146,46 @@ impl Connector for SqliteConnector {
         &mut open.connection
     }
 
-    /// Used only if the path still leads to its file: another one may have been put there.
+    /// Used only if the path still leads to its files: others may have been put there.
     async fn is_usable(&self, open: &mut OpenFile, _: Duration) -> Result<bool, Fault> {
-        Ok(FileId::of(&self.location)? == open.file)
+        Ok(FileId::of(&self.location)? == open.file
+            && log::is_current(&mut open.connection, &self.location, &open.log).await?)
     }
 
     /// What is stored in a file that was deleted or replaced is lost with the process.
-    fn check_committed(&self, open: &OpenFile) -> Result<(), Fault> {
-        if FileId::of(&self.location)? == open.file {
-            return Ok(());
+    async fn check_committed(&self, open: &mut OpenFile) -> Result<(), Fault> {
+        self.check_file(open)?;
+        let bytes = log::check_committed(&mut open.connection, &self.location, &open.log).await?;
+        if let Some(position) = &mut open.position {
+            position.committed();
         }
-        Err(Fault::refused(
-            StorageErrorKind::Unavailable,
-            "the database file was replaced while it was open",
-        ))
+        self.keep_log_short(open, bytes).await;
+        Ok(())
+    }
+
+    /// What the set-up made is copied at once: a log may be lost, and the database is to be known again then.
+    ///
+    /// The last connection that closes copies the log to the database file and removes it. Where another process has
+    /// the database open, the writer copies it.
+    async fn close(&self, mut open: OpenFile, role: Role) {
+        let is_ours = matches!(self.is_usable(&mut open, Duration::ZERO).await, Ok(true));
+        if role != Role::Reader && is_ours {
+            // If it cannot be copied now, it is there for whoever opens the database next.
+            let _ = log::truncate(&mut open.connection).await;
+        }
+        let _ = open.connection.close().await;
     }
 
     async fn prepare(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {
         opening::set_write_ahead_log(connection).await
+    }
+
+    fn may_pass(&self, fault: &Fault) -> bool {
+        error::doubt(fault).is_some()
+    }
+
+    fn look_again(&self, fault: Fault) -> Fault {
+        file::look_again(&self.location, fault)
     }
 
     /// One connection writes at a time.
@@ -99,6 +194,11 @@ impl Connector for SqliteConnector {
             Role::SetUp { .. } | Role::Writer => 1,
             Role::Reader => self.read_connections,
         }
+    }
+
+    /// It takes turns with the store for the one that writes.
+    fn seats_of_application(&self) -> usize {
+        0
     }
 
     /// Longer than for a lock: whoever has the seat may have to wait for one, and others may stand before us.
@@ -125,6 +225,7 @@ impl Connector for SqliteConnector {
                 "read-connections",
                 self.read_connections != other.read_connections,
             ),
+            ("max-log-bytes", self.max_log_bytes != other.max_log_bytes),
         ];
         let found = differences.into_iter().find(|(_, differs)| *differs);
         found.map(|(key, _)| key)

@@ -6,14 +6,15 @@ use actix_persistence_sql::{
     VersionTexts,
 };
 use actix_persistence_storage_api::{
-    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, SqlValue,
+    Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+    SqlValue,
 };
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteArguments;
 
 use crate::connection::SqliteConnector;
 use crate::queries::{self, JournalQueries};
-use crate::{SqliteOptions, error, journal, schema, session};
+use crate::{SqliteOptions, Synchronous, error, journal, schema, session};
 
 /// SQLite.
 #[derive(Debug)]
@@ -49,6 +50,13 @@ impl Dialect for Sqlite {
         1
     }
 
+    fn durability(options: &SqliteOptions) -> Option<Durability> {
+        Some(match options.synchronous {
+            Synchronous::Full => Durability::MachineCrash,
+            Synchronous::Normal => Durability::ProcessCrash,
+        })
+    }
+
     fn connector(options: &SqliteOptions) -> Result<SqliteConnector, InvalidOption> {
         SqliteConnector::new(options)
     }
@@ -59,6 +67,10 @@ impl Dialect for Sqlite {
 
     fn meaning(error: &dyn DatabaseError) -> Meaning {
         error::meaning(error)
+    }
+
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        error::breaks_rule(error)
     }
 
     fn journal_statements(names: &Names) -> JournalStatements {
@@ -103,13 +115,25 @@ impl Dialect for Sqlite {
         journal::read_page(connection, queries, id, range, limit).await
     }
 
+    const CHECKS_JOURNAL: bool = true;
+
+    async fn check_journal(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+    ) -> Result<(), Fault> {
+        journal::check_newest(connection, queries).await
+    }
+
     /// The transaction has the write lock from its start.
     async fn lock_schema(_: &mut ConnectionOf<Self>, _: &Names) -> Result<(), Fault> {
         Ok(())
     }
 
-    async fn check_writable(connection: &mut ConnectionOf<Self>, _: &Names) -> Result<(), Fault> {
-        schema::check_writable(connection).await
+    async fn check_writable(
+        connection: &mut ConnectionOf<Self>,
+        names: &Names,
+    ) -> Result<(), Fault> {
+        schema::check_writable(connection, names).await
     }
 
     fn rows_affected(result: &ResultOf<Self>) -> u64 {

@@ -12,6 +12,7 @@ mod code {
     pub(super) const LOCKED: i32 = 6;
     pub(super) const READONLY: i32 = 8;
     pub(super) const INTERRUPT: i32 = 9;
+    pub(super) const IOERR: i32 = 10;
     pub(super) const CORRUPT: i32 = 11;
     pub(super) const FULL: i32 = 13;
     pub(super) const CANTOPEN: i32 = 14;
@@ -24,9 +25,31 @@ mod code {
     pub(super) const NOTADB: i32 = 26;
 }
 
+/// What an error of opening a database may be that looks lasting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// The file cannot be opened, or only to be read.
+    Access,
+    /// The file does not begin like a database.
+    Header,
+    /// Pages contradict each other.
+    Damage,
+}
+
+/// The doubt about an error; one error of a disk, or a full one, can look like any of these.
+pub(crate) fn doubt(fault: &Fault) -> Option<Doubt> {
+    match fault.reported().and_then(primary_code)? {
+        code::CANTOPEN | code::READONLY | code::PERM => Some(Doubt::Access),
+        code::NOTADB => Some(Doubt::Header),
+        code::CORRUPT => Some(Doubt::Damage),
+        _ => None,
+    }
+}
+
 /// What an error means.
 ///
-/// Nothing is certain about a commit that fails, whatever SQLite says: the log may hold it or not.
+/// Nothing is certain about a commit that fails, whatever SQLite says: the log may hold it or not. Only what a constraint
+/// refuses was never begun to be written.
 pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
     let (kind, message) = match primary_code(error) {
         Some(code::ERROR) if is_other_schema(error.message()) => {
@@ -35,7 +58,17 @@ pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
         Some(code) => meaning_of_code(code),
         None => UNKNOWN,
     };
-    Meaning::new(kind, message).unknown()
+    let meaning = Meaning::new(kind, message);
+    match primary_code(error) {
+        // A deferred foreign key: the transaction stays open.
+        Some(code::CONSTRAINT) => meaning,
+        _ => meaning.unknown(),
+    }
+}
+
+/// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that raises an error.
+pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
+    matches!(primary_code(error), Some(code::CONSTRAINT | code::MISMATCH))
 }
 
 /// Whether somebody else holds a lock, so that trying again soon is likely to work.
@@ -72,6 +105,10 @@ fn meaning_of_code(code: i32) -> (StorageErrorKind, &'static str) {
             StorageErrorKind::Unavailable,
             "the disk is full or the database has reached its largest size; free some space",
         ),
+        code::IOERR => (
+            StorageErrorKind::Backend,
+            "the disk reports an error; see the system log",
+        ),
         code::READONLY | code::PERM | code::AUTH => (
             StorageErrorKind::AccessDenied,
             "the database is read-only; allow writing to the file and its directory, and leave 'mode=ro' out of 'url'",
@@ -86,11 +123,13 @@ fn meaning_of_code(code: i32) -> (StorageErrorKind, &'static str) {
         ),
         code::CORRUPT => (
             StorageErrorKind::Corrupt,
-            "the database file is damaged; restore a backup, or see https://www.sqlite.org/recovery.html",
+            "the database file is damaged, or the disk gave wrong data once; see the system log, run 'PRAGMA integrity_check', \
+             and if it is damaged restore a backup, or see https://www.sqlite.org/recovery.html",
         ),
         code::CONSTRAINT | code::MISMATCH => (
             StorageErrorKind::Corrupt,
-            "the tables contradict each other; run 'PRAGMA integrity_check' on the database",
+            "what is stored breaks a rule of the tables; see what else writes to them, and run 'PRAGMA integrity_check' on the \
+             database",
         ),
         code::TOOBIG | code::NOLFS => (
             StorageErrorKind::TooLarge,
@@ -151,6 +190,13 @@ mod tests {
             ("SELECT no_such_function()", Backend),
         ] {
             let fault = fault_of(sql).await;
+            // If this were the answer to a commit.
+            let reported = fault.reported().expect(sql);
+            let expected = match breaks_rule(reported) {
+                true => Effect::NotStored,
+                false => Effect::Unknown,
+            };
+            assert_eq!(meaning(reported).effect, expected, "{sql}");
             let error = classify::<Sqlite>(Operation::WriteMessages, Effect::NotStored, fault);
             assert_eq!(error.kind(), kind, "{sql}: {error:?}");
             assert!(error.is_certainly_not_stored());
@@ -183,6 +229,12 @@ mod tests {
         ] {
             assert_eq!(meaning_of_code(code).0, kind, "code {code}");
         }
+    }
+
+    #[test]
+    fn an_error_of_the_disk_is_told_as_one() {
+        assert!(meaning_of_code(10).1.contains("the disk reports an error"));
+        assert!(meaning_of_code(13).1.contains("the disk is full"));
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What the journal does in SQLite's own way, within transactions of the code that all databases share.
 
 mod append;
+mod newest;
 mod recover;
 mod replay;
 
 pub(crate) use append::append;
+pub(crate) use newest::check_newest;
 pub(crate) use recover::recover;
 pub(crate) use replay::read_page;
 

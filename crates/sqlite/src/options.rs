@@ -3,16 +3,22 @@
 mod location;
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-use actix_persistence_sql::{InvalidOption, Settings, StoreOptions, read_count, within};
+use actix_persistence_sql::{
+    InvalidOption, Settings, StoreOptions, read_bytes, read_count, within,
+};
 use actix_persistence_storage_api::SectionReader;
 
 pub(crate) use location::{Location, Mode};
 
 /// SQLite counts the milliseconds of the busy time-out in 32 bits; nobody wants more than this.
 const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(3_600);
+
+/// Below it the log would be begun anew all the time.
+const MAX_LOG_BYTES: RangeInclusive<usize> = 64 * 1024..=1024 * 1024 * 1024 * 1024;
 
 /// What [`SqliteJournal`](crate::SqliteJournal), [`SqliteSnapshotStore`](crate::SqliteSnapshotStore) and
 /// [`SqliteStateStore`](crate::SqliteStateStore) need to know.
@@ -37,6 +43,12 @@ pub struct SqliteOptions {
     pub synchronous: Synchronous,
     /// `read-connections`: how many reads run side by side, beside the one writer; 1 to 64. Default 4.
     pub read_connections: usize,
+    /// `max-log-bytes`: how long the write-ahead log may become before it is begun anew; 64 KiB to 1 TiB.
+    ///
+    /// SQLite begins it anew when nobody reads. Where somebody always does, the writer waits between two transactions
+    /// until readers have let go of it, at most a fifth of a second, and tries again when the log has grown by an eighth
+    /// of this. Default 64 MiB.
+    pub max_log_bytes: usize,
     /// Tables and limits.
     pub store: StoreOptions,
 }
@@ -80,6 +92,7 @@ impl Default for SqliteOptions {
             busy_timeout: Duration::from_secs(3),
             synchronous: Synchronous::Full,
             read_connections: 4,
+            max_log_bytes: 64 * 1024 * 1024,
             store: StoreOptions::default(),
         }
     }
@@ -122,6 +135,13 @@ impl SqliteOptions {
         self
     }
 
+    /// Sets how long the write-ahead log may become before it is begun anew, in bytes.
+    #[must_use]
+    pub fn with_max_log_bytes(mut self, max_log_bytes: usize) -> Self {
+        self.max_log_bytes = max_log_bytes;
+        self
+    }
+
     /// Changes tables and limits.
     #[must_use]
     pub fn with_store(mut self, change: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
@@ -149,6 +169,7 @@ impl Settings for SqliteOptions {
                 default.read_connections,
                 1..=64,
             ),
+            max_log_bytes: read_bytes(reader, "max-log-bytes", default.max_log_bytes),
             store: StoreOptions::read(reader, &default.store),
         }
     }
@@ -165,6 +186,13 @@ impl Settings for SqliteOptions {
                 within(
                     (1..=64).contains(&self.read_connections),
                     "must be from 1 to 64",
+                ),
+            ),
+            (
+                "max-log-bytes",
+                within(
+                    MAX_LOG_BYTES.contains(&self.max_log_bytes),
+                    "must be from 64KiB to 1TiB",
                 ),
             ),
         ];
@@ -187,6 +215,7 @@ impl fmt::Debug for SqliteOptions {
             .field("busy_timeout", &self.busy_timeout)
             .field("synchronous", &self.synchronous)
             .field("read_connections", &self.read_connections)
+            .field("max_log_bytes", &self.max_log_bytes)
             .field("store", &self.store)
             .finish()
     }

@@ -16,7 +16,10 @@ pub(crate) use state_queries::state_statements;
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 /// For several statements that read.
 pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
-pub(crate) const COMMIT: &str = "COMMIT";
+/// Raises the number of transactions, which stands where the newest `ordering` stands, too: no other page is written for
+/// it when events are stored.
+pub(crate) const COMMIT: &str = "\
+    UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actix_persistence_commits'; COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 pub(crate) const SQLITE_VERSION: &str = "SELECT sqlite_version()";
@@ -26,8 +29,16 @@ pub(crate) const SET_WAL: &str = "PRAGMA journal_mode = WAL";
 pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";
 pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
+pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
+/// So long all writers may wait, in milliseconds, until readers have let go of a log that is too long.
+pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
+/// Changes nothing.
+pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";
+pub(crate) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 
+/// Beside the versions, what counts transactions.
+///
 /// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the file.
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
     CREATE TABLE IF NOT EXISTS {version_table} (
@@ -35,7 +46,17 @@ pub(crate) const CREATE_VERSION_TABLE: &str = "\
         other_tables TEXT    NOT NULL COLLATE NOCASE,
         component    TEXT    NOT NULL,
         version      INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID";
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS actix_persistence_commits (
+        commits  INTEGER PRIMARY KEY AUTOINCREMENT, -- SQLite keeps the newest in 'sqlite_sequence'
+        database TEXT    NOT NULL                   -- tells this database from others
+    ) STRICT;
+    INSERT INTO actix_persistence_commits (commits, database)
+    SELECT 1, lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM actix_persistence_commits)";
+/// Gives: which database it is, and how many transactions it had.
+pub(crate) const POSITION: &str = "\
+    SELECT database, COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'actix_persistence_commits'), 0) AS commits
+    FROM actix_persistence_commits LIMIT 1";
 pub(crate) const SELECT_VERSION: &str = "\
     SELECT component, version, other_tables FROM {version_table} WHERE table_name = ?1";
 pub(crate) const SET_VERSION: &str = "\
@@ -44,6 +65,10 @@ pub(crate) const SET_VERSION: &str = "\
 /// Changes nothing, but only where something could be changed.
 pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";
+pub(crate) const RAISE_STATE_COUNTER: &str = include_str!("queries/raise_state_counter.sql");
+/// Whether states can be found by their numbers.
+pub(crate) const HAS_STATE_INDEX: &str = "\
+    SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'index' AND '\"' || name || '\"' = '{state_index}' COLLATE NOCASE)";
 pub(crate) const TABLE_EXISTS: &str = "\
     SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = ?1 COLLATE NOCASE)";
 

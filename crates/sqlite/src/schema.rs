@@ -1,11 +1,11 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{ChangeEventTexts, Fault, VersionTexts};
+use actix_persistence_sql::{ChangeEventTexts, Fault, Names, VersionTexts};
 use sqlx::SqliteConnection;
 
 use crate::queries::{
-    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, SELECT_VERSION, SET_VERSION, TABLE_EXISTS,
-    TRY_WRITING,
+    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, HAS_STATE_INDEX, RAISE_STATE_COUNTER,
+    SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_WRITING,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
@@ -29,8 +29,30 @@ pub(crate) const VERSIONS: VersionTexts = VersionTexts {
 };
 
 /// SQLite tells at the first write whether the file is read-only.
-pub(crate) async fn check_writable(connection: &mut SqliteConnection) -> Result<(), Fault> {
-    sqlx::query(TRY_WRITING).execute(connection).await?;
+pub(crate) async fn check_writable(
+    connection: &mut SqliteConnection,
+    names: &Names,
+) -> Result<(), Fault> {
+    sqlx::query(TRY_WRITING).execute(&mut *connection).await?;
+    if names.has("state_table") {
+        raise_counter(connection, names).await?;
+    }
+    Ok(())
+}
+
+/// Moves the counter of states on if it is behind the rows, as after tables were restored from different moments: what is new
+/// would have numbers that readers are behind of. SQLite itself looks after that of events.
+///
+/// Without the index nobody reads by numbers.
+async fn raise_counter(connection: &mut SqliteConnection, names: &Names) -> Result<(), Fault> {
+    let has_index: bool = sqlx::query_scalar(names.fill(HAS_STATE_INDEX))
+        .fetch_one(&mut *connection)
+        .await?;
+    if has_index {
+        sqlx::query(names.fill(RAISE_STATE_COUNTER))
+            .execute(connection)
+            .await?;
+    }
     Ok(())
 }
 

@@ -81,6 +81,10 @@ impl StateStore for StateStoreProxy {
         self.handle.hard_delete(persistence_id.clone()).await
     }
 
+    async fn close(&self) {
+        self.handle.store().close().await;
+    }
+
     fn capabilities(&self) -> StateCapabilities {
         self.handle.capabilities().clone()
     }

@@ -1,6 +1,6 @@
 //! The unit that a journal stores whole or not at all.
 
-use crate::{Epoch, EventRecord, PersistenceId, SequenceNr, WriterId};
+use crate::{EventRecord, Fence, PersistenceId, SequenceNr, WriterId};
 
 /// Events of one persistence id that are stored together or not at all.
 ///
@@ -8,7 +8,7 @@ use crate::{Epoch, EventRecord, PersistenceId, SequenceNr, WriterId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtomicWrite {
     persistence_id: PersistenceId,
-    epoch: Epoch,
+    fence: Fence,
     events: Vec<EventRecord>,
 }
 
@@ -33,13 +33,14 @@ pub enum InvalidAtomicWrite {
 }
 
 impl AtomicWrite {
-    /// Checks and takes the events; `epoch` is what the recovery of their writer returned.
+    /// Checks and takes the events, to be stored where `fence` holds: the epoch that the recovery of their writer
+    /// returned, or [`Fence::TakesOver`] for the first write after a look at the id.
     ///
     /// # Errors
     /// [`InvalidAtomicWrite`] for no events, numbers that are not consecutive from 1 up, or several writers.
     pub fn new(
         persistence_id: PersistenceId,
-        epoch: Epoch,
+        fence: impl Into<Fence>,
         events: Vec<EventRecord>,
     ) -> Result<Self, InvalidAtomicWrite> {
         let first = events.first().ok_or(InvalidAtomicWrite::Empty)?;
@@ -57,7 +58,7 @@ impl AtomicWrite {
         }
         Ok(Self {
             persistence_id,
-            epoch,
+            fence: fence.into(),
             events,
         })
     }
@@ -67,9 +68,9 @@ impl AtomicWrite {
         &self.persistence_id
     }
 
-    /// The epoch of the writer.
-    pub fn epoch(&self) -> Epoch {
-        self.epoch
+    /// What must hold of the epoch of the id.
+    pub fn fence(&self) -> Fence {
+        self.fence
     }
 
     /// The writer of all the events.

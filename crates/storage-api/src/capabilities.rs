@@ -1,5 +1,20 @@
 //! What a store can do beyond its duty, and how much it wants at once.
 
+/// What a store keeps everything through that it has confirmed; each survives what the ones before it do.
+///
+/// A snapshot store should survive what its journal does: once a snapshot is confirmed, actors may delete the events that it
+/// stands for, and nothing can replace it then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Durability {
+    /// Nothing: it ends with the process, or before.
+    None,
+    /// The end of the process, also by `kill -9`; a crash of the machine, or of the server, may take back the end.
+    ProcessCrash,
+    /// A crash of the machine, such as by a loss of power.
+    MachineCrash,
+}
+
 /// What a [`Journal`](crate::Journal) declares of itself.
 ///
 /// The default declares nothing optional, one lane and no limits.
@@ -23,6 +38,8 @@ pub struct JournalCapabilities {
     pub max_group_bytes: usize,
     /// The largest event the store takes, in bytes of payload; larger ones are rejected as too large.
     pub max_event_bytes: Option<usize>,
+    /// What is kept through which failure; `None` if that is not known.
+    pub durability: Option<Durability>,
 }
 
 impl Default for JournalCapabilities {
@@ -36,6 +53,7 @@ impl Default for JournalCapabilities {
             max_group_events: 1_000,
             max_group_bytes: 8 * 1024 * 1024,
             max_event_bytes: None,
+            durability: None,
         }
     }
 }
@@ -90,6 +108,13 @@ impl JournalCapabilities {
         self.max_event_bytes = Some(bytes);
         self
     }
+
+    /// Declares what is kept through which failure.
+    #[must_use]
+    pub fn with_durability(mut self, durability: Option<Durability>) -> Self {
+        self.durability = durability;
+        self
+    }
 }
 
 /// What a [`SnapshotStore`](crate::SnapshotStore) declares of itself; the default declares nothing optional.
@@ -100,6 +125,8 @@ pub struct SnapshotCapabilities {
     pub metadata: bool,
     /// The largest snapshot the store takes, in bytes of payload.
     pub max_snapshot_bytes: Option<usize>,
+    /// What is kept through which failure; `None` if that is not known.
+    pub durability: Option<Durability>,
 }
 
 impl SnapshotCapabilities {
@@ -114,6 +141,13 @@ impl SnapshotCapabilities {
     #[must_use]
     pub fn with_max_snapshot_bytes(mut self, bytes: usize) -> Self {
         self.max_snapshot_bytes = Some(bytes);
+        self
+    }
+
+    /// Declares what is kept through which failure.
+    #[must_use]
+    pub fn with_durability(mut self, durability: Option<Durability>) -> Self {
+        self.durability = durability;
         self
     }
 }

@@ -5,9 +5,9 @@ use std::any::Any;
 use async_trait::async_trait;
 
 use crate::{
-    AtomicWrite, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
-    StorageErrorKind, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    StorageErrorKind, StreamHead, WriteOutcome, WriterId,
 };
 
 /// Stores events by persistence id, in order, and gives them back.
@@ -37,13 +37,31 @@ pub trait Journal: Any + Send + Sync {
     /// When dropped, the store is as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
-    /// Takes over `persistence_id` for `writer`, which is about to replay and then to write.
+    /// Tells where an id stands: what a recovery begins with that takes the id over with its first write.
+    ///
+    /// # Contract
+    /// - **J-HEAD-1**: gives the highest number ever stored, the highest deleted one and the present epoch, all as of one
+    ///   moment; 0 for an id never seen.
+    /// - **J-HEAD-2**: changes nothing: raises no epoch, and leaves no trace of an id.
+    /// - **J-HEAD-3**: what a write or a delete that has returned did is seen by every look that starts afterwards.
+    ///
+    /// # Errors
+    /// Any kind; reads have no effect.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError>;
+
+    /// Takes over `persistence_id` for `writer` before it writes.
+    ///
+    /// The usual way to take an id over is its first write ([`Fence::TakesOver`](crate::Fence::TakesOver)). This one is
+    /// for whoever must be sure, before it replays, that nothing sent earlier can be stored any more.
     ///
     /// # Contract
     /// - **J-RECOVER-1**: raises the epoch of the id by at least one and returns it; the first is 1.
     /// - **J-RECOVER-2**: returns the highest number ever stored and the highest deleted one; 0 for an id never seen.
-    /// - **J-RECOVER-3**: from its return on no write that carries an older epoch is stored; one that was stored
-    ///   before is counted in what is returned.
+    /// - **J-RECOVER-3**: from its return on no write that carries an older epoch is stored, held or to be taken over from;
+    ///   one that was stored before is counted in what is returned.
     /// - **J-RECOVER-4**: the epochs of other ids stay as they are.
     /// - **J-RECOVER-5**: epochs are durable: they go on rising after the store is opened again.
     ///
@@ -92,8 +110,8 @@ pub trait Journal: Any + Send + Sync {
     /// - **J-WRITE-3**: what is `Stored` is durable, and seen by every replay that starts afterwards.
     /// - **J-WRITE-4**: a write whose first number is not the highest ever stored plus one is `Failed` with a
     ///   [`SequenceConflict`](crate::SequenceConflict) that names both writers, and not stored.
-    /// - **J-WRITE-5**: a write whose epoch is not the one of the last [`recover`](Self::recover) of its id is refused
-    ///   the same way; so is one of an id that was never recovered.
+    /// - **J-WRITE-5**: a write that [holds](crate::Fence::Holds) another epoch than the present one of its id is refused
+    ///   the same way; so is one of an id that nobody has taken over.
     /// - **J-WRITE-6**: after the first write of an id that is not `Stored`, later ones of that id in the call are
     ///   `Skipped`; other ids are not affected.
     /// - **J-WRITE-7**: every field of an event comes back from replay unchanged; tags and metadata only where the
@@ -101,7 +119,12 @@ pub trait Journal: Any + Send + Sync {
     /// - **J-WRITE-8**: without the capability `atomic_batches`, a write of several events is `Rejected` as unsupported.
     /// - **J-WRITE-9**: an event of any size is stored whole, or `Rejected` as too large with its neighbours stored.
     /// - **J-WRITE-10**: ids are compared byte by byte, and calls for different ids may run at the same time.
-    /// - **J-WRITE-11**: an event with a tag or a manifest (its own, the adapter's, that of the metadata) of more than
+    /// - **J-WRITE-11**: a write that [takes its id over](crate::Fence::TakesOver) is stored only if the present epoch is the
+    ///   one it names, 0 for an id that nobody has taken over; the epoch is raised by one, and the writer noted, together
+    ///   with its events or not at all. Otherwise it is refused as in J-WRITE-4.
+    /// - **J-WRITE-12**: of several writes that take an id over from one epoch, at the same time from anywhere, at most one
+    ///   is stored.
+    /// - **J-WRITE-13**: an event with a tag or a manifest (its own, the adapter's, that of the metadata) of more than
     ///   [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), or with NUL in one, is `Rejected` as unsupported with its neighbours
     ///   stored, as [`AtomicWrite::refusal`] says; any other is stored.
     ///
@@ -161,16 +184,18 @@ pub trait Journal: Any + Send + Sync {
         from: SequenceNr,
     ) -> Result<SequenceNr, StorageError>;
 
-    /// Deletes the events of the id up to `to`, inclusive.
+    /// Deletes the events of the id up to `deletion.to`, inclusive.
     ///
     /// # Contract
-    /// - **J-DELETE-1**: from its return on no replay gives an event up to `to`; the others stay.
-    /// - **J-DELETE-2**: raises `deleted_to` to the lower of `to` and the highest number ever stored, and never lowers it.
+    /// - **J-DELETE-1**: from its return on no replay gives an event up to that number; the others stay.
+    /// - **J-DELETE-2**: raises `deleted_to` to the lower of that number and the highest number ever stored, and never lowers it.
     /// - **J-DELETE-3**: keeps the highest number, so that none is ever used again, also after everything was
     ///   deleted and the store opened again; only [`reset`](Self::reset) forgets it.
     /// - **J-DELETE-4**: succeeds for an id never seen, and leaves no trace of it.
     /// - **J-DELETE-5**: is durable.
     /// - **J-DELETE-6**: may run while others write and replay the id; they see all or nothing of it.
+    /// - **J-DELETE-7**: with an epoch that is not the present one of the id, fails with a
+    ///   [`SequenceConflict`](crate::SequenceConflict) and deletes nothing.
     ///
     /// Rows may be removed later; what counts is what replays show.
     ///
@@ -182,7 +207,7 @@ pub trait Journal: Any + Send + Sync {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError>;
 
     /// Deletes every event of the id and lets its numbers start again at 1; for tools, while nobody writes to it.
@@ -216,6 +241,15 @@ pub trait Journal: Any + Send + Sync {
                 .with_message(message),
         )
     }
+
+    /// Closes what is open: connections, files. Called when an application stops, after everything else was answered.
+    ///
+    /// Changes nothing that is stored. The journal can be used on, which opens it again; a call that is under way is waited
+    /// for, or is not disturbed. A journal in files leaves them as a copy of them should find them.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn close(&self) {}
 
     /// What this journal can do; constant over its life. The default declares nothing optional.
     fn capabilities(&self) -> JournalCapabilities {

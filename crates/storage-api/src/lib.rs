@@ -49,12 +49,12 @@ pub use snapshot_store::SnapshotStore;
 pub use state_store::StateStore;
 
 pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
-pub use capabilities::{JournalCapabilities, SnapshotCapabilities, StateCapabilities};
+pub use capabilities::{Durability, JournalCapabilities, SnapshotCapabilities, StateCapabilities};
 pub use event_record::EventRecord;
 pub use outcome::WriteOutcome;
 pub use payload::Payload;
 pub use persistence_id::{InvalidPersistenceId, PersistenceId};
-pub use recovery::{Recovered, RecoveryRequest};
+pub use recovery::{EventDeletion, Fence, Recovered, RecoveryRequest, StreamHead};
 pub use replay::{PageLimit, ReplayPage, ReplayRange};
 pub use reset_progress::ResetProgress;
 pub use revision::Revision;

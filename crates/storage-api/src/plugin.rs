@@ -87,6 +87,14 @@ pub trait Plugin: Send + Sync {
         Ok(None)
     }
 
+    /// The same section, changed so that its store uses what is there and makes nothing: no file, no database, no table.
+    ///
+    /// For tools that work on what an application stored: what is missing is an error to them. The default changes nothing,
+    /// for plugins whose stores make nothing, or cannot tell.
+    fn without_making(&self, section: &Section) -> Section {
+        section.clone()
+    }
+
     /// The keys whose values must not be shown, such as `password`; a `url` is always shown without its password.
     fn secret_keys(&self) -> &'static [&'static str] {
         &["password"]

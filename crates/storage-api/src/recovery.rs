@@ -1,6 +1,96 @@
-//! Taking over a persistence id in order to write.
+//! Where a persistence id stands, and taking it over in order to write.
 
 use crate::{Epoch, PersistenceId, SequenceNr, WriterId};
+
+/// Where an id stands, as of one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StreamHead {
+    /// The highest number ever stored for the id, deleted events included; 0 for none.
+    pub highest_sequence_nr: SequenceNr,
+    /// The highest deleted number; 0 for none.
+    pub deleted_to: SequenceNr,
+    /// The epoch of whoever took the id over last; 0 if nobody ever did.
+    pub epoch: Epoch,
+    /// Whether its events tell of changes of a durable state: then nobody may take it over.
+    pub holds_changes: bool,
+}
+
+/// What must hold of the epoch of an id, so that a write of it is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fence {
+    /// The writer has taken the id over: its epoch is still this one, and stays.
+    Holds(Epoch),
+    /// The writer takes the id over with this write: the epoch is still the one that was read, 0 for an id that nobody
+    /// has taken over, and the write raises it by one.
+    TakesOver {
+        /// The epoch that was read.
+        from: Epoch,
+    },
+}
+
+impl Fence {
+    /// The epoch that an id must have for the write.
+    pub fn expected(self) -> Epoch {
+        match self {
+            Fence::Holds(epoch) | Fence::TakesOver { from: epoch } => epoch,
+        }
+    }
+
+    /// The epoch that the id has after the write.
+    pub fn afterwards(self) -> Epoch {
+        match self {
+            Fence::Holds(epoch) => epoch,
+            Fence::TakesOver { from } => from.saturating_add(1),
+        }
+    }
+
+    /// What the next write of the same writer carries when this one is stored.
+    pub fn once_stored(self) -> Fence {
+        Fence::Holds(self.afterwards())
+    }
+
+    /// Whether a write at this fence may be stored for an id with this epoch; nobody holds epoch 0.
+    pub fn allows(self, epoch: Epoch) -> bool {
+        self.expected() == epoch && self != Fence::Holds(0)
+    }
+}
+
+/// The epoch of a recovery.
+impl From<Epoch> for Fence {
+    fn from(epoch: Epoch) -> Self {
+        Fence::Holds(epoch)
+    }
+}
+
+/// Which events to delete, and who may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventDeletion {
+    /// The last event to delete, inclusive.
+    pub to: SequenceNr,
+    /// Only while this is the epoch of the id; `None` for tools, which ask nobody.
+    pub epoch: Option<Epoch>,
+}
+
+impl EventDeletion {
+    /// Deletes up to this number, inclusive, whoever writes.
+    pub fn up_to(to: SequenceNr) -> Self {
+        Self { to, epoch: None }
+    }
+
+    /// Only while the id has this epoch; 0 is that of an id nobody has taken over.
+    #[must_use]
+    pub fn at_epoch(mut self, epoch: Epoch) -> Self {
+        self.epoch = Some(epoch);
+        self
+    }
+}
+
+/// Up to this number, whoever writes.
+impl From<SequenceNr> for EventDeletion {
+    fn from(to: SequenceNr) -> Self {
+        Self::up_to(to)
+    }
+}
 
 /// Asks to take over an id.
 #[derive(Clone, Debug, PartialEq, Eq)]

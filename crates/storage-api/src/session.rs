@@ -38,6 +38,12 @@ impl From<&'static str> for Sql {
 /// What they change is committed with what the store writes, or not at all. After an error the transaction can only end,
 /// without a commit. The methods that take any text and values are on `dyn Session`.
 ///
+/// Statements that read and change rows belong here, and savepoints. The transaction and the session are the store's: what
+/// begins or ends a transaction is refused, and so is what sets or resets something for the session, `SET LOCAL` too. What
+/// functions and procedures of the server set does not outlast the transaction. Statements that define tables are part of
+/// the transaction on SQLite and PostgreSQL. On MySQL and MariaDB they commit what came before: a change handler may not run
+/// them there, and a transaction of the application that fails after one has an unknown effect.
+///
 /// Tables whose schema a statement leaves out are those in the schema of the store, which on PostgreSQL its key `schema`
 /// names.
 #[async_trait]
@@ -50,12 +56,18 @@ pub trait Session: Send {
     /// # Contract
     /// - **D-EXECUTE-1**: sees what the store and earlier statements changed in the same transaction.
     /// - **D-EXECUTE-2**: gives the number of rows.
+    /// - **D-EXECUTE-3**: whatever statements run, such as `COMMIT`, the store acknowledges only what is stored, and says
+    ///   of nothing that is stored that it certainly is not.
+    /// - **D-EXECUTE-4**: a value that a rule of a table does not take, such as a key that is there already, is refused as
+    ///   [`Constraint`](crate::StorageErrorKind::Constraint).
+    /// - **D-EXECUTE-5**: nothing is stored of a transaction of which a statement was given up before its end.
     ///
     /// # Errors
-    /// What the database says.
+    /// What the database says. [`Extension`](crate::StorageErrorKind::Extension) if the statement would end the transaction
+    /// or change the session, or has done so.
     ///
     /// # Cancel safety
-    /// Dropped before its end, the transaction is not committed.
+    /// Dropped before its end, the transaction is not committed; no other statement of it runs.
     async fn execute_sql(&mut self, sql: Sql, values: Vec<SqlValue>) -> Result<u64, StorageError>;
 
     /// Runs a statement for its rows, all of which are held in memory.

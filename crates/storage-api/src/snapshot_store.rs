@@ -93,6 +93,15 @@ pub trait SnapshotStore: Any + Send + Sync {
         criteria: SnapshotCriteria,
     ) -> Result<(), StorageError>;
 
+    /// Closes what is open: connections, files. Called when an application stops, after everything else was answered.
+    ///
+    /// Changes nothing that is stored. The store can be used on, which opens it again; a call that is under way is waited
+    /// for, or is not disturbed. A store in files leaves them as a copy of them should find them.
+    ///
+    /// # Cancel safety
+    /// Has no effect that could be lost.
+    async fn close(&self) {}
+
     /// What this store can do; constant over its life. The default declares nothing optional.
     fn capabilities(&self) -> SnapshotCapabilities {
         SnapshotCapabilities::default()

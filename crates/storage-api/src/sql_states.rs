@@ -39,8 +39,9 @@ pub trait SqlStates: Send + Sync {
     ///
     /// # Errors
     /// [`Extension`](crate::StorageErrorKind::Extension) if the code says so, panics, or takes longer than a
-    /// [`ChangeHandler`](crate::ChangeHandler) may; or what the database says. Then nothing of it is stored, unless the effect
-    /// is unknown.
+    /// [`ChangeHandler`](crate::ChangeHandler) may; [`Busy`](crate::StorageErrorKind::Busy) if others like it take all the
+    /// connections that there are for them; or what the database says. Then nothing of it is stored, unless the effect is
+    /// unknown, as after statements that define tables on MySQL and MariaDB, which commit what came before.
     ///
     /// # Cancel safety
     /// What was begun goes on to its end.

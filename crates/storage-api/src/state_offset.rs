@@ -15,14 +15,14 @@ pub struct StateOffset {
     positions: BTreeMap<u16, StatePosition>,
 }
 
-/// A place in one of the sequences of changes that a store keeps.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A place in one of the sequences of changes that a store keeps; places are ordered as changes are.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct StatePosition {
     /// The number of a change; several may have it.
     pub ordering: i64,
-    /// The last id, byte by byte, of those with this number that was read.
-    pub persistence_id: PersistenceId,
+    /// The last id, byte by byte, of those with this number that was read; none if all of them are still to be read.
+    pub persistence_id: Option<PersistenceId>,
 }
 
 impl StatePosition {
@@ -30,7 +30,17 @@ impl StatePosition {
     pub fn new(ordering: i64, persistence_id: PersistenceId) -> Self {
         Self {
             ordering,
-            persistence_id,
+            persistence_id: Some(persistence_id),
+        }
+    }
+
+    /// The place after every change with this number or a lower one, and before those with higher ones.
+    ///
+    /// Nothing is above the highest number there is, so all changes with that are still to be read.
+    pub fn after_all_of(ordering: i64) -> Self {
+        Self {
+            ordering: ordering.saturating_add(1),
+            persistence_id: None,
         }
     }
 }
@@ -46,18 +56,19 @@ impl StateOffset {
         self.positions.get(&sequence)
     }
 
-    /// Goes on to a change of a sequence.
+    /// Goes on to a place of a sequence.
     pub fn advance(&mut self, sequence: u16, position: StatePosition) {
         self.positions.insert(sequence, position);
     }
 }
 
-/// `0.17.6:Post|a,1.3.6:Post|b`: the sequence, the number, and the id behind its length in bytes.
+/// `0.17.6:Post|a,1.3.0:`: the sequence, the number, and the id behind its length in bytes, which is 0 where there is none.
 impl fmt::Display for StateOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (count, (sequence, position)) in self.positions.iter().enumerate() {
             let separator = if count == 0 { "" } else { "," };
-            let id = position.persistence_id.as_str();
+            let id = position.persistence_id.as_ref();
+            let id = id.map_or("", PersistenceId::as_str);
             let ordering = position.ordering;
             write!(f, "{separator}{sequence}.{ordering}.{}:{id}", id.len())?;
         }
@@ -90,8 +101,15 @@ fn parse_one<'t>(text: &'t str, offset: &mut StateOffset) -> Option<&'t str> {
     let sequence = numbers.next()?.parse().ok()?;
     let ordering = numbers.next()?.parse().ok()?;
     let length = numbers.next()?.parse().ok()?;
-    let id = PersistenceId::try_of_unique(rest.get(..length)?).ok()?;
-    offset.advance(sequence, StatePosition::new(ordering, id));
+    let persistence_id = match rest.get(..length)? {
+        "" => None,
+        id => Some(PersistenceId::try_of_unique(id).ok()?),
+    };
+    let position = StatePosition {
+        ordering,
+        persistence_id,
+    };
+    offset.advance(sequence, position);
     match rest.get(length..)? {
         "" => Some(""),
         // A separator is followed by another position.
@@ -118,6 +136,23 @@ mod tests {
             );
             assert_eq!(offset.to_string().parse(), Ok(offset.clone()));
         }
+        for (sequence, ordering) in [(0, 17), (3, i64::MAX)] {
+            offset.advance(sequence, StatePosition::after_all_of(ordering));
+            assert_eq!(offset.to_string().parse(), Ok(offset.clone()));
+        }
+    }
+
+    #[test]
+    fn places_are_ordered_as_changes_are() {
+        let change = |ordering, id| StatePosition::new(ordering, PersistenceId::of_unique(id));
+        let in_order = [
+            StatePosition::after_all_of(6),
+            change(7, "a"),
+            change(7, "b"),
+            StatePosition::after_all_of(7),
+            change(8, "a"),
+        ];
+        assert!(in_order.is_sorted());
     }
 
     #[test]
@@ -128,7 +163,7 @@ mod tests {
             "0.1.3:ab",
             "0.1.2:ab,",
             "0.1.2:ab;",
-            "0.1.0:",
+            "0.1.0:a",
             "70000.1.1:a",
             "0.1.1:ü",
         ] {

@@ -46,18 +46,22 @@ pub trait StateQueries: Send + Sync {
     /// - **D-CHANGES-3**: gives ids of this entity type only, compared byte by byte; the type of an id without `|` is
     ///   empty.
     /// - **D-CHANGES-4**: gives ids of these slices only, both ends included.
-    /// - **D-CHANGES-5**: never gives more than `limit`, fewer where states are large, and 0 gives none; a page without changes has the offset that was
-    ///   given.
+    /// - **D-CHANGES-5**: never gives more than `limit`, and fewer where states are large; 0 gives none, and the offset that
+    ///   was given.
     /// - **D-CHANGES-6**: reading on from the offset of a page gives what follows on the page, and from the offset of a
     ///   change what follows on that change: nothing again, unless it changed again.
     /// - **D-CHANGES-7**: never skips a change, however many write at the same time and in whatever order they end:
     ///   whoever reads on gets the last change of every id. When a page says that there is no more, everything was given
     ///   that was stored before something that was given.
-    /// - **D-CHANGES-8**: `more` tells whether the next page would have changes now.
+    /// - **D-CHANGES-8**: `more` tells whether the next page would have changes now; while others change the same states, it
+    ///   may be without any all the same.
     /// - **D-CHANGES-9**: gives the changes of an id, over all pages, by rising revisions; they start again behind a delete
     ///   for good.
     /// - **D-CHANGES-10**: never gives an id that was deleted for good.
     /// - **D-CHANGES-11**: an offset stays good after the store was opened again, and from its text.
+    /// - **D-CHANGES-12**: an offset moves on over changes of other slices, too: when a page says that there is no more, its
+    ///   offset is behind whatever was stored before something that could be read then, whether the page has changes or
+    ///   not. So an offset is good for the entity type and the slices of its query only.
     ///
     /// # Errors
     /// What the database says; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read.
@@ -160,7 +164,7 @@ impl StateChangesQuery {
 pub struct StateChangesPage {
     /// The changes, those of one id in the order they were made.
     pub changes: Vec<ChangedState>,
-    /// Where to go on.
+    /// Where to go on: behind the changes, and perhaps behind more that was looked at and not asked for.
     pub offset: StateOffset,
     /// Whether there is more to be read now.
     pub more: bool,

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Epoch, PersistenceId, Revision, SequenceNr, WriterId};
+use crate::{Epoch, EventDeletion, PersistenceId, Revision, SequenceNr, WriterId};
 
 /// A failed call of a store: what kind, what is certain about its effect, which operation, of which id, and why.
 ///
@@ -34,6 +34,8 @@ pub enum StorageErrorKind {
     RevisionConflict,
     /// The store cannot be reached or is too busy now; waiting may help.
     Unavailable,
+    /// Every connection that this process may have is in use, while the store answers those who have one; waiting may help.
+    Busy,
     /// No answer in time; for a write the outcome is unknown.
     Timeout,
     /// An event, snapshot or group is larger than the store or its settings allow; make it smaller or raise the limit.
@@ -46,9 +48,13 @@ pub enum StorageErrorKind {
     AccessDenied,
     /// The store never does this, as its capabilities tell.
     Unsupported,
-    /// What the application added to the store said no: an additional column, a change handler, or a rule of the table, such as
-    /// a column that must not be NULL. Its error is the source.
+    /// The code that the application added to the store said no: an additional column or a change handler. Its error is the
+    /// source.
     Extension,
+    /// A rule of the database does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
+    /// key, or a trigger that raises an error. Of a statement of the application, or of a state that breaks a rule which
+    /// was added to its table. The source names the rule where the database does.
+    Constraint,
     /// Anything else the database says.
     Backend,
 }
@@ -62,11 +68,15 @@ impl StorageErrorKind {
     pub fn is_curable_by_waiting(self) -> bool {
         matches!(
             self,
-            StorageErrorKind::Unavailable | StorageErrorKind::Timeout | StorageErrorKind::Backend
+            StorageErrorKind::Unavailable
+                | StorageErrorKind::Busy
+                | StorageErrorKind::Timeout
+                | StorageErrorKind::Backend
         )
     }
 
-    /// Whether a circuit breaker counts it: trouble with the store itself, not with what was asked of it.
+    /// Whether a circuit breaker counts it: trouble with the store itself, not with what was asked of it, nor with how much
+    /// was asked at once.
     pub fn counts_as_store_failure(self) -> bool {
         !matches!(
             self,
@@ -75,6 +85,8 @@ impl StorageErrorKind {
                 | StorageErrorKind::TooLarge
                 | StorageErrorKind::Unsupported
                 | StorageErrorKind::Extension
+                | StorageErrorKind::Constraint
+                | StorageErrorKind::Busy
         )
     }
 
@@ -83,6 +95,7 @@ impl StorageErrorKind {
             StorageErrorKind::SequenceConflict => "another writer was there first",
             StorageErrorKind::RevisionConflict => "stored at another revision",
             StorageErrorKind::Unavailable => "the store is not available",
+            StorageErrorKind::Busy => "too much is asked of the store at once",
             StorageErrorKind::Timeout => "no answer in time",
             StorageErrorKind::TooLarge => "too large",
             StorageErrorKind::Corrupt => "what is stored is corrupt",
@@ -90,6 +103,7 @@ impl StorageErrorKind {
             StorageErrorKind::AccessDenied => "access is refused",
             StorageErrorKind::Unsupported => "not supported by this store",
             StorageErrorKind::Extension => "an additional column or change handler failed",
+            StorageErrorKind::Constraint => "a rule of the database refuses a value",
             StorageErrorKind::Backend => "the store reports an error",
         }
     }
@@ -113,6 +127,7 @@ pub enum Operation {
     Recover,
     WriteMessages,
     ReplayMessages,
+    ReadHead,
     ReadHighestSequenceNr,
     DeleteMessagesTo,
     Reset,
@@ -136,6 +151,7 @@ impl Operation {
         !matches!(
             self,
             Operation::ReplayMessages
+                | Operation::ReadHead
                 | Operation::ReadHighestSequenceNr
                 | Operation::LoadSnapshot
                 | Operation::GetState
@@ -151,6 +167,7 @@ impl Operation {
             Operation::Recover => "take over the journal",
             Operation::WriteMessages => "write events",
             Operation::ReplayMessages => "replay events",
+            Operation::ReadHead => "look at the journal",
             Operation::ReadHighestSequenceNr => "read the highest sequence number",
             Operation::DeleteMessagesTo => "delete events",
             Operation::Reset => "reset the sequence numbers",
@@ -179,18 +196,19 @@ impl fmt::Display for Operation {
 /// A writer and where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriterPosition {
-    /// The incarnation; [`WriterId::NIL`] if the store knows none.
+    /// The incarnation; [`WriterId::NIL`] if it is not known.
     pub writer: WriterId,
-    /// Its epoch.
+    /// Its epoch, or the one that it wanted to take the id over from.
     pub epoch: Epoch,
-    /// For the refused writer the first number it wanted to write, for the stored one the highest number.
+    /// For the refused writer the first number it wanted to write, or the last it wanted to delete; for the stored one
+    /// the highest number.
     pub sequence_nr: SequenceNr,
 }
 
 /// Two writers of one id: the source of every error of kind [`StorageErrorKind::SequenceConflict`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "writer {} with epoch {} wanted to write sequence number {}, but the store is at {} by writer {} with epoch {}",
+    "writer {} with epoch {} came with sequence number {}, but the store is at {} by writer {} with epoch {}",
     refused.writer, refused.epoch, refused.sequence_nr, stored.sequence_nr, stored.writer, stored.epoch
 )]
 pub struct SequenceConflict {
@@ -231,6 +249,26 @@ impl StorageError {
             .not_stored()
             .with_persistence_id(persistence_id)
             .with_source(conflict)
+    }
+
+    /// The refusal of a delete by whoever has lost the id since, or never had it.
+    pub fn deletion_conflict(
+        persistence_id: PersistenceId,
+        deletion: EventDeletion,
+        stored: WriterPosition,
+    ) -> Self {
+        let refused = WriterPosition {
+            writer: WriterId::NIL,
+            epoch: deletion.epoch.unwrap_or(0),
+            sequence_nr: deletion.to,
+        };
+        Self::new(
+            StorageErrorKind::SequenceConflict,
+            Operation::DeleteMessagesTo,
+        )
+        .not_stored()
+        .with_persistence_id(persistence_id)
+        .with_source(SequenceConflict { refused, stored })
     }
 
     /// The refusal of a write or delete of a state at a revision that does not follow on the stored one.

@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{StorageError, StorageErrorKind};
 use tokio::time::Instant;
 
 use crate::call::{CallEnd, LateCall};
+use crate::deadline::deadline_after;
 use crate::refusal::Refusal;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
@@ -85,6 +86,15 @@ enum State {
     Closed { failures: u32 },
     Open { until: Instant },
     HalfOpen,
+}
+
+/// What a call shows of the store.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Success,
+    Failure,
+    /// Nothing: it never came to the store.
+    Unknown,
 }
 
 /// The permission to make one call; dropping it without a result counts as a failure.
@@ -167,12 +177,14 @@ impl CircuitBreaker {
         })
     }
 
-    fn report(&self, generation: u64, success: bool) {
+    fn report(&self, generation: u64, end: End) {
         let mut position = self.lock();
         if position.generation != generation {
             return;
         }
+        let success = end == End::Success;
         match position.state {
+            State::Closed { .. } if end == End::Unknown => {}
             State::Closed { .. } if success => position.state = State::Closed { failures: 0 },
             State::Closed { failures } if failures + 1 < self.settings.max_failures => {
                 position.state = State::Closed {
@@ -185,6 +197,7 @@ impl CircuitBreaker {
                 position.change(State::Closed { failures: 0 });
                 tracing::info!(breaker = %self.name, "circuit breaker closed");
             }
+            State::HalfOpen if end == End::Unknown => self.open(&mut position),
             State::HalfOpen => {
                 position.failed_trials = position.failed_trials.saturating_add(1);
                 self.open(&mut position);
@@ -197,7 +210,7 @@ impl CircuitBreaker {
     fn open(&self, position: &mut Position) {
         let open_for = self.settings.open_for(position.failed_trials);
         position.change(State::Open {
-            until: Instant::now() + open_for,
+            until: deadline_after(open_for),
         });
         tracing::warn!(breaker = %self.name, ?open_for, "circuit breaker opened");
     }
@@ -219,17 +232,26 @@ impl Position {
 impl Entry {
     /// The call worked, or failed for a reason that is not the store's.
     pub fn succeeded(mut self) {
-        self.report(true);
+        self.report(End::Success);
     }
 
     /// The call failed.
     pub fn failed(mut self) {
-        self.report(false);
+        self.report(End::Failure);
+    }
+
+    /// The call never came to the store: neither a success nor a failure. After a trial another one is made, as late as
+    /// this one was.
+    pub fn showed_nothing(mut self) {
+        self.report(End::Unknown);
     }
 
     /// What the call gave: an error counts as a failure if its kind is the store's fault.
+    ///
+    /// What never came to the store, because the process asked too much of it at once, counts as neither.
     pub fn ended<T>(self, result: &Result<T, StorageError>) {
         match result {
+            Err(error) if error.kind() == StorageErrorKind::Busy => self.showed_nothing(),
             Err(error) if error.kind().counts_as_store_failure() => self.failed(),
             _ => self.succeeded(),
         }
@@ -246,16 +268,16 @@ impl Entry {
         }
     }
 
-    fn report(&mut self, success: bool) {
+    fn report(&mut self, end: End) {
         self.reported = true;
-        self.breaker.report(self.generation, success);
+        self.breaker.report(self.generation, end);
     }
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
         if !self.reported {
-            self.report(false);
+            self.report(End::Failure);
         }
     }
 }

@@ -5,7 +5,6 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use actix_persistence_storage_api::{BackOff, Operation, StorageError, StorageErrorKind};
-use tokio::time::Instant;
 
 use crate::call::CallEnd;
 use crate::store_service::StoreService;
@@ -30,7 +29,7 @@ pub(crate) fn initialize<S: StoreService>(
 
 async fn run<S: StoreService>(service: &Weak<S>, timeout: Duration) {
     let impatience = async {
-        tokio::time::sleep_until(Instant::now() + timeout).await;
+        tokio::time::sleep(timeout).await;
         if let Some(service) = service.upgrade() {
             service.gate().lose_patience(timeout);
         }

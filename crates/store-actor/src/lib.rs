@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod deadline;
 mod front;
 mod ordered_front;
 mod store_thread;
@@ -18,6 +19,7 @@ mod circuit_breaker;
 mod outstanding;
 mod recovery_permits;
 
+pub use deadline::deadline_after;
 pub use front::Front;
 pub use ordered_front::{InitializeCall, OrderedFront, OrderedFrontSettings};
 pub use store_thread::StoreThread;

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
 use tokio::runtime::Handle;
-use tokio::time::Instant;
 
 use crate::ask::Ask;
 use crate::call::Caller;
 use crate::circuit_breaker::BreakerSettings;
+use crate::deadline::deadline_after;
 use crate::front::Front;
 use crate::outstanding::Outstanding;
 use crate::refusal::Refuse;
@@ -91,7 +91,7 @@ impl OrderedFront {
         let (slot, reply) = Slot::new(Ask::new(operation, persistence_id), &self.outstanding);
         match validity {
             Ok(()) => self.front.send(Request {
-                deadline: Instant::now() + limit,
+                deadline: deadline_after(limit),
                 job: Box::new(Asked { slot, call }),
             }),
             Err(invalid) => slot.refuse(&invalid.into()),

@@ -21,13 +21,20 @@ struct LongTest {
     variable: (&'static str, &'static str),
 }
 
-const LONG_TESTS: [LongTest; 6] = [
+const LONG_TESTS: [LongTest; 8] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
         program: "it",
         filter: "model::",
         variable: ("ACTIX_PERSISTENCE_TEST_PROGRAMS", "300000"),
+    },
+    LongTest {
+        name: "processes that delete what their snapshots cover and fight over ids",
+        package: "actix-persistence-persistent-actor",
+        program: "it",
+        filter: "fight::",
+        variable: ("ACTIX_PERSISTENCE_TEST_FIGHTS", "500"),
     },
     LongTest {
         name: "recovery at scale",
@@ -62,6 +69,13 @@ const LONG_TESTS: [LongTest; 6] = [
         package: "actix-persistence-state-crash-tests",
         program: "it",
         filter: "killed::",
+        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+    },
+    LongTest {
+        name: "readers of changes beside writers that only insert",
+        package: "actix-persistence-mysql",
+        program: "it",
+        filter: "readers_miss_no_new_state_of",
         variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
     },
 ];

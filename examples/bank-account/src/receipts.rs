@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
+use actix_persistence::ErrorChain;
 use bank::{BookError, Booked};
 
 /// Where the answers are noted: account, id, what became of the booking, and why where it failed, as CSV.
@@ -34,7 +35,7 @@ impl Receipts {
         };
         let (outcome, reason) = match told {
             Ok(booked) => (booked.name(), String::new()),
-            Err(error) => (error.name(), reason(error)),
+            Err(error) => (error.name(), ErrorChain(error).to_string()),
         };
         // One call for the whole line: a process that is killed leaves no half of it.
         let mut line = csv::Writer::from_writer(Vec::new());
@@ -42,16 +43,4 @@ impl Receipts {
         let line = line.into_inner().map_err(|error| error.into_error())?;
         file.write_all(&line)
     }
-}
-
-/// What went wrong, down to the cause.
-fn reason(error: &BookError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
 
-use actix_persistence_storage_api::{Epoch, PersistenceId, SequenceNr, WriterId};
+use actix_persistence_storage_api::{Epoch, PersistenceId, SequenceNr, WriterId, WriterPosition};
 
 use crate::record::Record;
 
@@ -21,9 +21,9 @@ pub(crate) struct Stream {
     pub(crate) highest: SequenceNr,
     /// The highest deleted number.
     pub(crate) deleted_to: SequenceNr,
-    /// Of the last recovery; 0 before the first.
+    /// Of whoever took the id over last; 0 for nobody.
     pub(crate) epoch: Epoch,
-    /// Who recovered last.
+    /// Who took it over last.
     pub(crate) writer: Option<WriterId>,
     /// Ascending, without those that are deleted as a whole.
     writes: Vec<StoredWrite>,
@@ -38,6 +38,12 @@ struct StoredWrite {
 }
 
 impl Index {
+    /// Who has the id, and how far it has come; nobody has one never seen.
+    pub(crate) fn position(&self, id: &PersistenceId) -> WriterPosition {
+        let never_seen = || Stream::default().position();
+        self.get(id).map_or_else(never_seen, Stream::position)
+    }
+
     /// `None` for an id never seen.
     pub(crate) fn get(&self, id: &PersistenceId) -> Option<&Stream> {
         self.0.get(id)
@@ -58,7 +64,13 @@ impl Index {
                 stream.epoch = *epoch;
                 stream.writer = Some(*writer);
             }
-            Record::Written { events, .. } => {
+            Record::Written {
+                taken_over, events, ..
+            } => {
+                if let Some(epoch) = taken_over {
+                    stream.epoch = *epoch;
+                    stream.writer = Some(events[0].writer);
+                }
                 let first = stream.highest + 1;
                 stream.highest += events.len() as u64;
                 stream.writes.push(StoredWrite {
@@ -84,6 +96,15 @@ impl Index {
 }
 
 impl Stream {
+    /// Who has the id, and how far it has come.
+    pub(crate) fn position(&self) -> WriterPosition {
+        WriterPosition {
+            writer: self.writer.unwrap_or(WriterId::NIL),
+            epoch: self.epoch,
+            sequence_nr: self.highest,
+        }
+    }
+
     /// The positions of the writes that hold these numbers, in order.
     pub(crate) fn positions(
         &self,
@@ -113,6 +134,7 @@ mod tests {
             |nr| EventRecord::new(nr, Timestamp::UNSET, WriterId::NIL, Payload::new(0, "", ""));
         Record::Written {
             id: id(),
+            taken_over: None,
             events: numbers.map(event).collect(),
         }
     }

@@ -4,9 +4,9 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
-    WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 
@@ -15,6 +15,7 @@ use crate::blocking::blocking;
 use crate::directory::Directory;
 use crate::failure::Failure;
 use crate::file_options::MAX_PAYLOAD_BYTES;
+use crate::index::Stream;
 use crate::log::Log;
 use crate::record::Record;
 use crate::write_batch::decide;
@@ -85,6 +86,22 @@ impl Journal for FileJournal {
         Ok(())
     }
     // ANCHOR_END: initialize
+
+    // ANCHOR: read_head
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        let id = persistence_id.clone();
+        self.on_log(Operation::ReadHead, move |log| {
+            let head = |stream: &Stream| StreamHead {
+                highest_sequence_nr: stream.highest,
+                deleted_to: stream.deleted_to,
+                epoch: stream.epoch,
+                holds_changes: false,
+            };
+            Ok(log.index().get(&id).map(head).unwrap_or_default())
+        })
+        .await
+    }
+    // ANCHOR_END: read_head
 
     // ANCHOR: recover
     async fn recover(
@@ -179,22 +196,25 @@ impl Journal for FileJournal {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let id = persistence_id.clone();
         let sync = self.options.sync;
-        self.on_log(Operation::DeleteMessagesTo, move |log| {
-            let Some(stream) = log.index().get(&id) else {
-                return Ok(());
-            };
-            let to = to.min(stream.highest);
-            if to <= stream.deleted_to {
-                return Ok(());
-            }
-            log.append(&[Record::Deleted { id, to }], sync)
-        })
-        .await
-        .map_err(|error| error.with_persistence_id(persistence_id.clone()))
+        let deleted = self
+            .on_log(Operation::DeleteMessagesTo, move |log| {
+                let position = log.index().position(&id);
+                if deletion.epoch.is_some_and(|epoch| epoch != position.epoch) {
+                    return Ok(Err(StorageError::deletion_conflict(id, deletion, position)));
+                }
+                let deleted_to = log.index().get(&id).map_or(0, |stream| stream.deleted_to);
+                let to = deletion.to.min(position.sequence_nr);
+                if to > deleted_to {
+                    log.append(&[Record::Deleted { id, to }], sync)?;
+                }
+                Ok(Ok(()))
+            })
+            .await;
+        deleted.map_err(|error| error.with_persistence_id(persistence_id.clone()))?
     }
     // ANCHOR_END: delete_messages_to
 

@@ -21,9 +21,12 @@ pub(crate) enum Record {
         epoch: Epoch,
         writer: WriterId,
     },
-    /// One atomic write was stored.
+    /// One atomic write was stored, and its writer took the id over with it if there is an epoch.
+    ///
+    /// One record, so that what a crash leaves of it is both or neither.
     Written {
         id: PersistenceId,
+        taken_over: Option<Epoch>,
         events: Vec<EventRecord>,
     },
     /// The events up to `to` were deleted.
@@ -42,9 +45,15 @@ impl Record {
                 out.put_u64(*epoch);
                 put_bytes(&mut out, writer.as_bytes());
             }
-            Record::Written { id, events } => {
+            Record::Written {
+                id,
+                taken_over,
+                events,
+            } => {
                 out.put_u8(WRITTEN);
                 put_bytes(&mut out, id.as_str().as_bytes());
+                // Nobody takes an id over at epoch 0.
+                out.put_u64(taken_over.unwrap_or(0));
                 out.put_u64(events.len() as u64);
                 for event in events {
                     put_event(&mut out, event);
@@ -76,10 +85,12 @@ impl Record {
                 writer: decoder.writer()?,
             },
             WRITTEN => {
+                let epoch = decoder.u64()?;
                 let count = decoder.u64()?;
                 let events: Option<Vec<_>> = (0..count).map(|_| event(&mut decoder)).collect();
                 Record::Written {
                     id,
+                    taken_over: (epoch > 0).then_some(epoch),
                     events: events.filter(|events| !events.is_empty())?,
                 }
             }
@@ -132,7 +143,7 @@ mod tests {
 
     use super::*;
 
-    fn records() -> [Record; 4] {
+    fn records() -> [Record; 5] {
         let id = PersistenceId::of("Account", "1");
         let (writer, to, epoch) = (WriterId::random(), 7, 2);
         let payload = Payload::new(2, "bank.account:v1", "{}");
@@ -145,6 +156,12 @@ mod tests {
         let events = vec![event, second];
         let written = Record::Written {
             id: id.clone(),
+            taken_over: None,
+            events: events.clone(),
+        };
+        let taken_over = Record::Written {
+            id: id.clone(),
+            taken_over: Some(epoch),
             events,
         };
         let deleted = Record::Deleted { id: id.clone(), to };
@@ -155,6 +172,7 @@ mod tests {
         [
             Record::Recovered { id, epoch, writer },
             written,
+            taken_over,
             deleted,
             reset,
         ]

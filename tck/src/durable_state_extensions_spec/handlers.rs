@@ -9,7 +9,9 @@ use actix_persistence_storage_api::{
 use async_trait::async_trait;
 
 use crate::case::{Capability, Case, case};
-use crate::extension_steps::{Counting, Site, by_kind, expect_extension_refused, post, title_of};
+use crate::extension_steps::{
+    Counting, ENDINGS, Site, by_kind, end, expect_extension_refused, expect_truth, post, title_of,
+};
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::parallel::in_parallel;
 use crate::state_steps::{expect_conflict, expect_nothing, expect_state, state, store_up_to};
@@ -29,6 +31,11 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     case!(
         store_nothing_when_a_statement_of_the_handler_failed,
         ["D-HANDLER-2"]
+    )
+    .needing(Capability::SqlSession),
+    case!(
+        tell_the_truth_about_a_handler_that_ends_the_transaction,
+        ["D-EXECUTE-3", "D-HANDLER-2"]
     )
     .needing(Capability::SqlSession),
     case!(not_call_the_handler_for_a_wrong_revision, ["D-HANDLER-3"])
@@ -263,4 +270,49 @@ async fn call_the_handler_for_one_change_of_an_id_at_a_time(
     let racers = (0..9).map(|number| race_to(Arc::clone(&store), post(number % 3), 5));
     in_parallel(racers).await?;
     site.expect_count(&*store, 15).await
+}
+
+/// Counts, and ends the transaction.
+struct Ending {
+    counting: Counting,
+    statements: &'static [&'static str],
+    fails: bool,
+}
+
+#[async_trait]
+impl ChangeHandler for Ending {
+    async fn process(
+        &self,
+        session: &mut dyn Session,
+        _change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        self.counting.add(session, 1).await?;
+        end(session, self.statements, self.fails).await
+    }
+}
+
+async fn tell_the_truth_about_a_handler_that_ends_the_transaction(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    let site = Site::make(subject).await?;
+    let plain = site.open(|_| {}).await?;
+    for (number, statements) in ENDINGS.iter().enumerate() {
+        for fails in [false, true] {
+            let ending = Ending {
+                counting: site.counting(by_kind),
+                statements,
+                fails,
+            };
+            let store = site.open_handled(ending).await?;
+            let before = site.count(&*plain).await?;
+            let id = post(format!("{number}-{fails}"));
+            let answer = store.upsert(state(&id, 1)).await;
+            let stored = [
+                plain.get(&id).await?.revision == 1,
+                site.count(&*plain).await? == before + 1,
+            ];
+            expect_truth(&answer, stored == [true; 2], stored == [false; 2])?;
+        }
+    }
+    Ok(())
 }

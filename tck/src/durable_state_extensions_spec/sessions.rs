@@ -1,13 +1,18 @@
 //! Statements of the application in transactions of a store.
 
 use std::fmt::Debug;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use actix_persistence_storage_api::{
-    FromSqlValue, RowError, SessionWork, Sql, SqlRow, SqlValue, StateStore,
+    FromSqlValue, RowError, SessionWork, Sql, SqlRow, SqlValue, StateStore, StorageError,
+    StorageErrorKind,
 };
+use futures_util::FutureExt;
 
 use crate::case::{Capability, Case, case};
-use crate::extension_steps::{Site, expect_extension_refused, select, sql};
+use crate::extension_steps::{
+    ENDINGS, Site, end, expect_extension_refused, expect_truth, select, sql,
+};
 use crate::failure::{CaseResult, expect_eq};
 use crate::subject::Subject;
 
@@ -20,6 +25,17 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     case!(
         store_nothing_after_a_statement_that_failed,
         ["D-TRANSACT-2"]
+    )
+    .needing(Capability::SqlSession),
+    case!(
+        tell_the_truth_about_a_transaction_that_was_ended,
+        ["D-EXECUTE-3"]
+    )
+    .needing(Capability::SqlSession),
+    case!(tell_what_a_rule_refuses, ["D-EXECUTE-4"]).needing(Capability::SqlSession),
+    case!(
+        store_nothing_after_a_statement_that_was_given_up,
+        ["D-EXECUTE-5"]
     )
     .needing(Capability::SqlSession),
 ];
@@ -200,6 +216,72 @@ async fn store_nothing_after_a_statement_that_failed(
                 .select("SELECT n FROM there_is_no_such_table", [])
                 .await;
             Ok(())
+        })
+    });
+    expect_extension_refused(sql(&*store)?.transact(work).await)?;
+    site.expect_count(&*store, 0).await
+}
+
+async fn tell_the_truth_about_a_transaction_that_was_ended(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    let site = Site::make(subject).await?;
+    let store = site.open(|_| {}).await?;
+    for statements in ENDINGS {
+        for fails in [false, true] {
+            let before = site.count(&*store).await?;
+            let text = format!("UPDATE {} SET n = n + 1", site.counts);
+            let work = SessionWork::new(move |session| {
+                Box::pin(async move {
+                    session.execute(Sql::assert_safe(text), []).await?;
+                    end(session, statements, fails).await
+                })
+            });
+            let answer = sql(&*store)?.transact(work).await;
+            let is_stored = site.count(&*store).await? == before + 1;
+            expect_truth(&answer, is_stored, !is_stored)?;
+        }
+    }
+    Ok(())
+}
+
+async fn tell_what_a_rule_refuses(subject: Subject<dyn StateStore>) -> CaseResult {
+    let site = Site::make(subject).await?;
+    let store = site.open(|_| {}).await?;
+    for values in ["'all', 1", "'other', NULL"] {
+        let text = format!("INSERT INTO {} (name, n) VALUES ({values})", site.counts);
+        let kind = Arc::new(Mutex::new(None));
+        let out = Arc::clone(&kind);
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                let refused = session.execute(Sql::assert_safe(text), []).await;
+                let found = refused.as_ref().err().map(StorageError::kind);
+                *out.lock().unwrap_or_else(PoisonError::into_inner) = found;
+                refused?;
+                Ok(())
+            })
+        });
+        expect_extension_refused(sql(&*store)?.transact(work).await)?;
+        let kind = *kind.lock().unwrap_or_else(PoisonError::into_inner);
+        expect_eq("kind", kind, Some(StorageErrorKind::Constraint))?;
+    }
+    Ok(())
+}
+
+async fn store_nothing_after_a_statement_that_was_given_up(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    let site = Site::make(subject).await?;
+    let store = site.open(|_| {}).await?;
+    let text = format!("UPDATE {} SET n = n + 1", site.counts);
+    let work = SessionWork::new(move |session| {
+        Box::pin(async move {
+            session.execute(Sql::assert_safe(text.clone()), []).await?;
+            let given_up = session.execute(Sql::assert_safe(text), []);
+            match given_up.now_or_never() {
+                None => Ok(()),
+                Some(_) => Err("it took no time at all, so nothing was given up".into()),
+            }
         })
     });
     expect_extension_refused(sql(&*store)?.transact(work).await)?;

@@ -1,6 +1,6 @@
 //! Calls that are dropped half-way: what the caller cannot know is still one of two things.
 
-use actix_persistence_storage_api::{Journal, WriterId};
+use actix_persistence_storage_api::{EventDeletion, Journal, WriterId};
 
 use crate::case::{Capability, Case, case};
 use crate::failure::{CaseResult, expect, expect_eq};
@@ -102,7 +102,11 @@ async fn delete_after_a_dropped_delete(subject: Subject<dyn Journal>) -> CaseRes
     let journal = subject.store();
     for polls in POLLS {
         let mut writer = subject.five_events().await?;
-        poll_and_drop(journal.delete_messages_to(&writer.id, 3), polls).await;
+        poll_and_drop(
+            journal.delete_messages_to(&writer.id, EventDeletion::up_to(3)),
+            polls,
+        )
+        .await;
         let found = page(journal, &writer.id, (1, MAX), ALL).await?;
         let deleted_to = found.deleted_to;
         expect(
@@ -111,7 +115,9 @@ async fn delete_after_a_dropped_delete(subject: Subject<dyn Journal>) -> CaseRes
         )?;
         let survivors = (deleted_to + 1..=5).collect();
         expect_eq("surviving numbers", numbers(&found.events), survivors)?;
-        journal.delete_messages_to(&writer.id, 3).await?;
+        journal
+            .delete_messages_to(&writer.id, EventDeletion::up_to(3))
+            .await?;
         writer.store(journal, 1).await?;
         writer.expect_events(journal, 4..=6).await?;
     }

@@ -1,6 +1,6 @@
 //! Deleting: cases 12 to 14 of JournalSpec, and what stays of a deleted stream.
 
-use actix_persistence_storage_api::Journal;
+use actix_persistence_storage_api::{EventDeletion, Journal};
 
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
@@ -50,7 +50,9 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
 async fn not_replay_permanently_deleted_messages(subject: Subject<dyn Journal>) -> CaseResult {
     let journal = subject.store();
     let writer = subject.five_events().await?;
-    journal.delete_messages_to(&writer.id, 3).await?;
+    journal
+        .delete_messages_to(&writer.id, EventDeletion::up_to(3))
+        .await?;
     let found = page(journal, &writer.id, (1, MAX), ALL).await?;
     expect_records(&found.events, &writer.events(4..=5))?;
     expect_eq("more", found.more, false)?;
@@ -63,7 +65,9 @@ async fn not_reset_the_highest_sequence_number_after_message_deletion(
     let journal = subject.store();
     let writer = subject.five_events().await?;
     writer.expect_events(journal, 1..=5).await?;
-    journal.delete_messages_to(&writer.id, 3).await?;
+    journal
+        .delete_messages_to(&writer.id, EventDeletion::up_to(3))
+        .await?;
     let found = page(journal, &writer.id, (0, MAX), ALL).await?;
     expect_records(&found.events, &writer.events(4..=5))?;
     expect_highest(journal, &writer.id, 5).await
@@ -77,7 +81,9 @@ async fn not_reset_the_highest_sequence_number_after_journal_cleanup(
         let journal = subject.store();
         let writer = subject.five_events().await?;
         writer.expect_events(journal, 1..=5).await?;
-        journal.delete_messages_to(&writer.id, to).await?;
+        journal
+            .delete_messages_to(&writer.id, EventDeletion::up_to(to))
+            .await?;
         let found = page(journal, &writer.id, (0, MAX), ALL).await?;
         expect_records(&found.events, &[])?;
         expect_highest(journal, &writer.id, 5).await?;
@@ -91,7 +97,9 @@ async fn raise_deleted_to_no_further_than_the_highest_and_never_lower_it(
     let journal = subject.store();
     let mut writer = subject.five_events().await?;
     for (to, deleted_to) in [(2, 2), (1, 2), (0, 2), (3, 3), (3, 3), (6, 5), (4, 5)] {
-        journal.delete_messages_to(&writer.id, to).await?;
+        journal
+            .delete_messages_to(&writer.id, EventDeletion::up_to(to))
+            .await?;
         let found = page(journal, &writer.id, (1, MAX), 1).await?;
         let what = format!("deleted_to after a delete up to {to}");
         expect_eq(what, found.deleted_to, deleted_to)?;
@@ -105,7 +113,9 @@ async fn raise_deleted_to_no_further_than_the_highest_and_never_lower_it(
 async fn delete_nothing_up_to_zero(subject: Subject<dyn Journal>) -> CaseResult {
     let journal = subject.store();
     let writer = subject.five_events().await?;
-    journal.delete_messages_to(&writer.id, 0).await?;
+    journal
+        .delete_messages_to(&writer.id, EventDeletion::up_to(0))
+        .await?;
     writer.expect_events(journal, 1..=5).await?;
     let found = page(journal, &writer.id, (1, MAX), ALL).await?;
     expect_eq("deleted_to", found.deleted_to, 0)
@@ -115,7 +125,9 @@ async fn delete_events_of_one_id_only(subject: Subject<dyn Journal>) -> CaseResu
     let journal = subject.store();
     let writer = subject.five_events().await?;
     let neighbour = subject.five_events().await?;
-    journal.delete_messages_to(&writer.id, MAX).await?;
+    journal
+        .delete_messages_to(&writer.id, EventDeletion::up_to(MAX))
+        .await?;
     neighbour.expect_events(journal, 1..=5).await?;
     let found = page(journal, &neighbour.id, (1, MAX), ALL).await?;
     expect_eq("deleted_to of the other id", found.deleted_to, 0)
@@ -126,7 +138,9 @@ async fn go_on_with_the_next_number_after_everything_was_deleted(
 ) -> CaseResult {
     let journal = subject.store();
     let mut writer = subject.five_events().await?;
-    journal.delete_messages_to(&writer.id, MAX).await?;
+    journal
+        .delete_messages_to(&writer.id, EventDeletion::up_to(MAX))
+        .await?;
     for used in [1, 5] {
         let write = writer.single(used);
         let outcome = outcome_of(journal, write.clone()).await?;
@@ -141,7 +155,10 @@ async fn go_on_with_the_next_number_after_everything_was_deleted_and_a_restart(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
     let deleter = subject.five_events().await?;
-    subject.store().delete_messages_to(&deleter.id, MAX).await?;
+    subject
+        .store()
+        .delete_messages_to(&deleter.id, EventDeletion::up_to(MAX))
+        .await?;
     let subject = subject.restart().await?;
     let journal = subject.store();
     expect_highest(journal, &deleter.id, 5).await?;
@@ -159,8 +176,12 @@ async fn leave_no_trace_when_deleting_of_an_id_never_seen(
 ) -> CaseResult {
     let journal = subject.store();
     let id = fresh_id();
-    journal.delete_messages_to(&id, 3).await?;
-    journal.delete_messages_to(&id, MAX).await?;
+    journal
+        .delete_messages_to(&id, EventDeletion::up_to(3))
+        .await?;
+    journal
+        .delete_messages_to(&id, EventDeletion::up_to(MAX))
+        .await?;
     expect_highest(journal, &id, 0).await?;
     let mut writer = Writer::recover(journal, &id).await?;
     expect_eq("epoch", writer.recovered.epoch, 1)?;
@@ -172,7 +193,10 @@ async fn leave_no_trace_when_deleting_of_an_id_never_seen(
 
 async fn keep_a_delete_over_a_restart(subject: Subject<dyn Journal>) -> CaseResult {
     let writer = subject.five_events().await?;
-    subject.store().delete_messages_to(&writer.id, 3).await?;
+    subject
+        .store()
+        .delete_messages_to(&writer.id, EventDeletion::up_to(3))
+        .await?;
     let subject = subject.restart().await?;
     writer.expect_events(subject.store(), 4..=5).await?;
     let found = page(subject.store(), &writer.id, (1, MAX), ALL).await?;

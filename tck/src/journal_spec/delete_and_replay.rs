@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use actix_persistence_storage_api::{Journal, SequenceNr};
+use actix_persistence_storage_api::{EventDeletion, Journal, SequenceNr};
 
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
@@ -51,7 +51,9 @@ async fn expect_replay(
 ) -> CaseResult {
     let journal = subject.store();
     let writer = subject.five_events().await?;
-    journal.delete_messages_to(&writer.id, 3).await?;
+    journal
+        .delete_messages_to(&writer.id, EventDeletion::up_to(3))
+        .await?;
     let found = page(journal, &writer.id, bounds, max_events).await?;
     expect_records(&found.events, &writer.events(expected))?;
     expect_eq("more", found.more, more)?;

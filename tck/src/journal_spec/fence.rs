@@ -96,19 +96,9 @@ async fn refuse_an_epoch_that_was_never_given(subject: Subject<dyn Journal>) -> 
 async fn refuse_writes_of_an_id_never_recovered(subject: Subject<dyn Journal>) -> CaseResult {
     let journal = subject.store();
     let id = fresh_id();
-    let stranger = |writer, epoch| Writer {
-        id: id.clone(),
-        writer,
-        recovered: Recovered {
-            highest_sequence_nr: 0,
-            deleted_to: 0,
-            epoch,
-        },
-        next: 1,
-    };
-    let nobody = stranger(WriterId::NIL, 0);
+    let nobody = Writer::stranger(&id, WriterId::NIL, 0);
     for epoch in [0, 1, 2] {
-        let write = stranger(WriterId::random(), epoch).single(1);
+        let write = Writer::stranger(&id, WriterId::random(), epoch).single(1);
         let outcome = outcome_of(journal, write.clone()).await?;
         expect_conflict(&outcome, &write, &nobody, 0)?;
     }

@@ -1,6 +1,6 @@
 //! The highest sequence number.
 
-use actix_persistence_storage_api::Journal;
+use actix_persistence_storage_api::{EventDeletion, Journal};
 use tokio::task::yield_now;
 
 use crate::case::{Case, case};
@@ -53,7 +53,9 @@ async fn give_the_same_highest_whatever_the_hint(subject: Subject<dyn Journal>) 
     let journal = subject.store();
     let writer = subject.five_events().await?;
     for deleted_to in [0, 3, 5] {
-        journal.delete_messages_to(&writer.id, deleted_to).await?;
+        journal
+            .delete_messages_to(&writer.id, EventDeletion::up_to(deleted_to))
+            .await?;
         for from in 0..=5 {
             let found = journal.read_highest_sequence_nr(&writer.id, from).await?;
             expect_eq(
@@ -70,7 +72,10 @@ async fn never_let_the_highest_sink(subject: Subject<dyn Journal>) -> CaseResult
     let writer = subject.five_events().await?;
     let id = &writer.id;
     for to in [2, 4, 5] {
-        subject.store().delete_messages_to(id, to).await?;
+        subject
+            .store()
+            .delete_messages_to(id, EventDeletion::up_to(to))
+            .await?;
         expect_highest(subject.store(), id, 5).await?;
     }
     let subject = subject.restart().await?;

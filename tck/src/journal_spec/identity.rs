@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::Journal;
+use actix_persistence_storage_api::{EventDeletion, Journal};
 use tokio::sync::Barrier;
 
 use crate::case::{Case, case};
@@ -45,7 +45,9 @@ async fn keep_ids_apart_that_differ_in_one_byte(subject: Subject<dyn Journal>) -
         .partition(|(place, _)| place % 2 == 0);
     for (_, writer) in &deleted {
         let to = writer.next - 1;
-        journal.delete_messages_to(&writer.id, to).await?;
+        journal
+            .delete_messages_to(&writer.id, EventDeletion::up_to(to))
+            .await?;
     }
     let subject = subject.restart().await?;
     let journal = subject.store();

@@ -1,6 +1,6 @@
 //! Initialising, again and at the same time.
 
-use actix_persistence_storage_api::Journal;
+use actix_persistence_storage_api::{EventDeletion, Journal};
 
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
@@ -24,7 +24,9 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
 async fn change_nothing_when_initialized_again(subject: Subject<dyn Journal>) -> CaseResult {
     let journal = subject.store();
     let mut writer = subject.five_events().await?;
-    journal.delete_messages_to(&writer.id, 2).await?;
+    journal
+        .delete_messages_to(&writer.id, EventDeletion::up_to(2))
+        .await?;
     journal.initialize().await?;
     expect_numbers(journal, &writer.id, 3..=5).await?;
     expect_highest(journal, &writer.id, 5).await?;

@@ -1,7 +1,7 @@
 //! Pages: their limits, what remains after them, and that reading changes nothing.
 
 use actix_persistence_storage_api::{
-    EventRecord, Journal, PageLimit, Payload, ReplayPage, ReplayRange, SequenceNr,
+    EventDeletion, EventRecord, Journal, PageLimit, Payload, ReplayPage, ReplayRange, SequenceNr,
 };
 
 use crate::case::{Capability, Case, case};
@@ -36,7 +36,9 @@ async fn report_more_exactly_if_events_of_the_range_remain(
     let journal = subject.store();
     let writer = subject.five_events().await?;
     for deleted_to in [0, 2] {
-        journal.delete_messages_to(&writer.id, deleted_to).await?;
+        journal
+            .delete_messages_to(&writer.id, EventDeletion::up_to(deleted_to))
+            .await?;
         for from in 0..=6 {
             for to in 0..=6 {
                 for max_events in [0, 1, 2, 3, 5, 6] {

@@ -1,6 +1,6 @@
 //! What two may do to one id at the same time.
 
-use actix_persistence_storage_api::Journal;
+use actix_persistence_storage_api::{EventDeletion, Journal};
 use tokio::task::yield_now;
 
 use crate::case::{Case, case};
@@ -131,7 +131,9 @@ async fn replay_all_or_nothing_of_a_delete_while_another_deletes(
     let reader = subject.another().await?;
     let deleting = tokio::spawn(async move {
         for to in (2..=60).step_by(2) {
-            journal.delete_messages_to(&id, to).await?;
+            journal
+                .delete_messages_to(&id, EventDeletion::up_to(to))
+                .await?;
         }
         Ok::<_, Failure>(())
     });
@@ -171,7 +173,9 @@ async fn write_while_another_deletes(subject: Subject<dyn Journal>) -> CaseResul
     });
     // Everything, again and again: a delete that removes what is just being written makes the next write fail.
     while !writing.is_finished() {
-        deleter.delete_messages_to(&id, MAX).await?;
+        deleter
+            .delete_messages_to(&id, EventDeletion::up_to(MAX))
+            .await?;
         yield_now().await;
     }
     writing.await??;

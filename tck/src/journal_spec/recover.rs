@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use actix_persistence_storage_api::{Journal, RecoveryRequest, WriterId};
+use actix_persistence_storage_api::{EventDeletion, Journal, RecoveryRequest, WriterId};
 
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect, expect_eq};
@@ -65,7 +65,10 @@ async fn tell_a_writer_the_highest_number(subject: Subject<dyn Journal>) -> Case
 async fn tell_a_writer_what_is_deleted(subject: Subject<dyn Journal>) -> CaseResult {
     let writer = subject.five_events().await?;
     for (to, deleted_to) in [(3, 3), (5, 5)] {
-        subject.store().delete_messages_to(&writer.id, to).await?;
+        subject
+            .store()
+            .delete_messages_to(&writer.id, EventDeletion::up_to(to))
+            .await?;
         let next = Writer::recover(subject.store(), &writer.id).await?;
         expect_eq("highest", next.recovered.highest_sequence_nr, 5)?;
         expect_eq("deleted_to", next.recovered.deleted_to, deleted_to)?;
@@ -76,7 +79,10 @@ async fn tell_a_writer_what_is_deleted(subject: Subject<dyn Journal>) -> CaseRes
 async fn tell_a_writer_nothing_of_an_id_never_seen(subject: Subject<dyn Journal>) -> CaseResult {
     // Another id with events, so that an answer for the whole store would show.
     let other = subject.five_events().await?;
-    subject.store().delete_messages_to(&other.id, 2).await?;
+    subject
+        .store()
+        .delete_messages_to(&other.id, EventDeletion::up_to(2))
+        .await?;
     let writer = Writer::of_fresh_id(subject.store()).await?;
     expect_eq("highest", writer.recovered.highest_sequence_nr, 0)?;
     expect_eq("deleted_to", writer.recovered.deleted_to, 0)
@@ -120,7 +126,9 @@ async fn recover_several_ids_in_one_call(subject: Subject<dyn Journal>) -> CaseR
     let five = subject.five_events().await?;
     let mut two = Writer::of_fresh_id(journal).await?;
     two.store(journal, 2).await?;
-    journal.delete_messages_to(&two.id, 1).await?;
+    journal
+        .delete_messages_to(&two.id, EventDeletion::up_to(1))
+        .await?;
     let ids = [two.id.clone(), fresh_id(), five.id.clone()];
     let requests: Vec<_> = ids
         .iter()

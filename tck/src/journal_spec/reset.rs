@@ -1,7 +1,7 @@
 //! Resetting: numbers that start again, and writers of before that never write again.
 
 use actix_persistence_storage_api::{
-    Effect, Journal, PersistenceId, ResetProgress, StorageErrorKind,
+    Effect, EventDeletion, Journal, PersistenceId, ResetProgress, StorageErrorKind,
 };
 use tokio::task::yield_now;
 
@@ -100,13 +100,17 @@ async fn start_again_at_one_after_deletes_and_resets(subject: Subject<dyn Journa
     let journal = subject.store();
     let mut writer = subject.five_events().await?;
     for deleted_to in [3, MAX, 0] {
-        journal.delete_messages_to(&writer.id, deleted_to).await?;
+        journal
+            .delete_messages_to(&writer.id, EventDeletion::up_to(deleted_to))
+            .await?;
         reset(journal, &writer.id).await?;
         // Done again, it is as before.
         reset(journal, &writer.id).await?;
         writer = expect_new_life(journal, &writer).await?;
     }
-    journal.delete_messages_to(&writer.id, 2).await?;
+    journal
+        .delete_messages_to(&writer.id, EventDeletion::up_to(2))
+        .await?;
     expect_numbers(journal, &writer.id, 3..=5).await
 }
 
@@ -190,7 +194,10 @@ async fn keep_what_is_stored_after_a_delete_and_a_reset(
     let mut writer = Writer::of_fresh_id(subject.store()).await?;
     for _ in 0..3 {
         writer.store(subject.store(), 2_500).await?;
-        subject.store().delete_messages_to(&writer.id, MAX).await?;
+        subject
+            .store()
+            .delete_messages_to(&writer.id, EventDeletion::up_to(MAX))
+            .await?;
         reset(&*elsewhere, &writer.id).await?;
         writer = expect_new_life(&*elsewhere, &writer).await?;
         for _ in 0..20 {

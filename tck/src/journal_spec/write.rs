@@ -30,7 +30,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(store_one_call_with_many_writes, ["J-WRITE-1", "J-WRITE-3"]),
     case!(
         reject_texts_that_not_every_journal_can_store,
-        ["J-WRITE-11", "J-WRITE-6"]
+        ["J-WRITE-13", "J-WRITE-6"]
     ),
     case!(
         show_stored_events_to_every_instance,

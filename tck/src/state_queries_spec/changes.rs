@@ -1,12 +1,10 @@
 //! Which changes a query gives, and what it says of each.
 
-use actix_persistence_storage_api::{
-    PersistenceId, StateChangesQuery, StateRecord, StateStore, slice_of,
-};
+use actix_persistence_storage_api::{PersistenceId, StateChangesQuery, StateRecord, StateStore};
 
 use crate::case::{Capability, Case, case};
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
-use crate::query_steps::{ENTITY_TYPE, expect_changes, of_tck, queries, tck_id};
+use crate::query_steps::{expect_changes, id_of_slice, of_tck, queries, tck_id};
 use crate::state_steps::{state, store_up_to};
 use crate::subject::Subject;
 
@@ -160,16 +158,6 @@ async fn give_changes_of_slices_with_both_ends(subject: Subject<dyn StateStore>)
         expect_changes(subject.store(), query, &expected).await?;
     }
     Ok(())
-}
-
-fn id_of_slice(slice: u16) -> PersistenceId {
-    let mut numbers = 0..;
-    loop {
-        let id = PersistenceId::of(ENTITY_TYPE, &numbers.next().unwrap_or(0).to_string());
-        if slice_of(id.as_str()) == slice {
-            return id;
-        }
-    }
 }
 
 async fn give_no_more_changes_than_asked_for(subject: Subject<dyn StateStore>) -> CaseResult {

@@ -3,9 +3,9 @@
 use actix_persistence_storage_api::{StateOffset, StateStore};
 
 use crate::case::{Capability, Case, case};
-use crate::failure::{CaseResult, expect_eq};
+use crate::failure::{CaseResult, expect, expect_eq};
 use crate::parallel::poll_and_drop;
-use crate::query_steps::{Reader, expect_changes, of_tck, queries, tck_id};
+use crate::query_steps::{Reader, expect_changes, id_of_slice, of_tck, queries, tck_id};
 use crate::state_steps::{state, store_up_to};
 use crate::subject::Subject;
 
@@ -21,6 +21,7 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
         ["D-CHANGES-11"]
     )
     .needing(Capability::Queries),
+    case!(move_on_over_other_slices, ["D-CHANGES-12"]).needing(Capability::Queries),
     case!(answer_after_many_dropped_queries, ["D-CHANGES-1"]).needing(Capability::Queries),
 ];
 
@@ -42,8 +43,10 @@ async fn go_on_behind_each_change_of_a_page(subject: Subject<dyn StateStore>) ->
         }
         let mut reader = Reader::new(of_tck(limit));
         reader.read_until(store, &expected[9]).await?;
-        let last = given.last().map(|change| &change.offset);
-        expect_eq("offset of the last page", Some(&reader.query.after), last)?;
+        for _ in 0..3 {
+            let page = reader.read(store).await?;
+            expect_eq("changes behind the last page", page.changes.len(), 0)?;
+        }
     }
     Ok(())
 }
@@ -89,6 +92,38 @@ async fn go_on_from_the_text_of_an_offset_over_a_restart(
         expect_changes(&*store, query, &rest).await?;
     }
     Ok(())
+}
+
+async fn move_on_over_other_slices(subject: Subject<dyn StateStore>) -> CaseResult {
+    let store = subject.store();
+    let of_slice_0 = |after| of_tck(3).of_slices(0..=0).after(after);
+    let mut after = StateOffset::start();
+    let mut given_of_all = Reader::new(of_tck(100));
+    for round in 1..=2 {
+        let mut last = None;
+        // Of every sequence that a store may have.
+        for slice in 1..=64 {
+            let id = id_of_slice(slice);
+            store.upsert(state(&id, round)).await?;
+            last = Some((id, round));
+        }
+        if let Some(last) = last {
+            given_of_all.read_until(store, &last).await?;
+        }
+        let page = queries(store)?.changes(of_slice_0(after.clone())).await?;
+        expect_eq("changes of the slice", page.changes.len(), 0)?;
+        let moved = page.offset != after;
+        expect(moved, "an offset behind the changes of other slices")?;
+        after = page.offset;
+    }
+    let id = id_of_slice(0);
+    store_up_to(store, &id, 1).await?;
+    given_of_all.read_until(store, &(id.clone(), 1)).await?;
+    let query = of_slice_0(after.to_string().parse()?);
+    let page = queries(store)?.changes(query).await?;
+    let found = page.changes.into_iter();
+    let found: Vec<_> = found.map(|change| change.persistence_id).collect();
+    expect_eq("changes of the slice", found, vec![id])
 }
 
 async fn answer_after_many_dropped_queries(subject: Subject<dyn StateStore>) -> CaseResult {

@@ -12,11 +12,14 @@ use crate::query_steps::{Reader, of_tck, tck_id};
 use crate::state_steps::state;
 use crate::subject::Subject;
 
-pub(super) const CASES: &[Case<dyn StateStore>] = &[case!(
-    give_the_last_change_of_each_id_while_many_write,
-    ["D-CHANGES-7", "D-CHANGES-9"]
-)
-.needing(Capability::Queries)];
+pub(super) const CASES: &[Case<dyn StateStore>] = &[
+    case!(
+        give_the_last_change_of_each_id_while_many_write,
+        ["D-CHANGES-7", "D-CHANGES-9"]
+    )
+    .needing(Capability::Queries),
+    case!(give_each_new_id_while_many_write, ["D-CHANGES-7"]).needing(Capability::Queries),
+];
 
 const WRITERS: usize = 8;
 const IDS: usize = 3;
@@ -32,7 +35,7 @@ async fn give_the_last_change_of_each_id_while_many_write(
         })
         .collect();
     let writers = tokio::spawn(in_parallel(writers));
-    let mut reader = Reader::new(of_tck(2));
+    let mut reader = Reader::beside_writers(of_tck(2));
     while !writers.is_finished() {
         reader.read(subject.store()).await?;
         yield_now().await;
@@ -45,6 +48,44 @@ async fn give_the_last_change_of_each_id_while_many_write(
     expected.push(last);
     expected.sort();
     expect_eq("last changes", reader.revisions(), expected)
+}
+
+/// What a reader misses is not made good by a later change: each id is stored once.
+async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> CaseResult {
+    const NEW_IDS: usize = 40;
+    // Elsewhere, so that the writers are in nobody's way but their own.
+    let readers_store = subject.another().await?;
+    let writers = (0..WRITERS).map(|writer| {
+        let store = subject.share();
+        async move {
+            for number in 0..NEW_IDS {
+                let id = tck_id(writer * NEW_IDS + number);
+                store.upsert(state(&id, 1)).await?;
+            }
+            Ok(())
+        }
+    });
+    let writers = tokio::spawn(in_parallel(writers.collect::<Vec<_>>()));
+    let mut readers = [7, 100].map(|limit| Reader::beside_writers(of_tck(limit)));
+    while !writers.is_finished() {
+        for reader in &mut readers {
+            reader.read(&*readers_store).await?;
+        }
+        yield_now().await;
+    }
+    writers.await??;
+    // Stored behind all others, so that they are there to be read when it is.
+    let last = (tck_id(WRITERS * NEW_IDS), 1);
+    subject.store().upsert(state(&last.0, last.1)).await?;
+    let mut expected: Vec<_> = (0..=WRITERS * NEW_IDS)
+        .map(|number| (tck_id(number), 1))
+        .collect();
+    expected.sort();
+    for reader in &mut readers {
+        reader.read_until(&*readers_store, &last).await?;
+        expect_eq("new ids", &reader.revisions(), &expected)?;
+    }
+    Ok(())
 }
 
 /// Changes the ids in turns, and gives the last revision of each.

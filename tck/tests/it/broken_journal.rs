@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
+    RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StreamHead,
     WriteOutcome, WriterId,
 };
 use actix_persistence_tck::{BoxError, JournalFixture, Kit};
@@ -16,6 +16,14 @@ use async_trait::async_trait;
 /// The default stands for a new place. A clone is made for each opening of it: what clones share is durable.
 #[async_trait]
 pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
+    async fn head(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+    ) -> Result<StreamHead, StorageError> {
+        inner.read_head(id).await
+    }
+
     async fn initialize(&self, inner: &MemoryJournal) -> Result<(), StorageError> {
         inner.initialize().await
     }
@@ -60,9 +68,9 @@ pub(crate) trait JournalDefect: Clone + Default + Send + Sync + 'static {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        inner.delete_messages_to(id, to).await
+        inner.delete_messages_to(id, deletion).await
     }
 
     async fn reset(
@@ -126,6 +134,10 @@ impl<D: JournalDefect> Journal for BrokenJournal<D> {
         self.defect.initialize(&self.inner).await
     }
 
+    async fn read_head(&self, id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.defect.head(&self.inner, id).await
+    }
+
     async fn recover(
         &self,
         id: &PersistenceId,
@@ -173,9 +185,9 @@ impl<D: JournalDefect> Journal for BrokenJournal<D> {
     async fn delete_messages_to(
         &self,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.defect.delete(&self.inner, id, to).await
+        self.defect.delete(&self.inner, id, deletion).await
     }
 
     async fn reset(&self, id: &PersistenceId) -> Result<ResetProgress, StorageError> {

@@ -6,6 +6,7 @@ mod identity;
 mod reading;
 mod resetting;
 mod restarting;
+mod taking_over;
 mod writing;
 
 pub(crate) use deleting::*;
@@ -14,6 +15,7 @@ pub(crate) use identity::*;
 pub(crate) use reading::*;
 pub(crate) use resetting::*;
 pub(crate) use restarting::*;
+pub(crate) use taking_over::*;
 pub(crate) use writing::*;
 
 /// Defines a defect without state in one method.
@@ -49,6 +51,20 @@ macro_rules! defect {
             ) -> Result<SequenceNr, StorageError> $body
         }
     };
+    ($(#[$doc:meta])* $name:ident, head($inner:ident, $id:ident) $body:block) => {
+        $(#[$doc])*
+        #[derive(Clone, Default)]
+        pub(crate) struct $name;
+
+        #[async_trait]
+        impl JournalDefect for $name {
+            async fn head(
+                &self,
+                $inner: &MemoryJournal,
+                $id: &PersistenceId,
+            ) -> Result<StreamHead, StorageError> $body
+        }
+    };
     ($(#[$doc:meta])* $name:ident, recover($inner:ident, $id:ident, $writer:ident) $body:block) => {
         $(#[$doc])*
         #[derive(Clone, Default)]
@@ -78,7 +94,7 @@ macro_rules! defect {
             ) -> Result<Vec<WriteOutcome>, StorageError> $body
         }
     };
-    ($(#[$doc:meta])* $name:ident, delete($inner:ident, $id:ident, $to:ident) $body:block) => {
+    ($(#[$doc:meta])* $name:ident, delete($inner:ident, $id:ident, $deletion:ident) $body:block) => {
         $(#[$doc])*
         #[derive(Clone, Default)]
         pub(crate) struct $name;
@@ -89,7 +105,7 @@ macro_rules! defect {
                 &self,
                 $inner: &MemoryJournal,
                 $id: &PersistenceId,
-                $to: SequenceNr,
+                $deletion: EventDeletion,
             ) -> Result<(), StorageError> $body
         }
     };

@@ -8,6 +8,7 @@ mod fields;
 mod reading;
 mod resetting;
 mod restarting;
+mod taking_over;
 mod writing;
 
 /// The broken journals, in groups.
@@ -16,6 +17,7 @@ pub(crate) const MUTANTS: &[&[Mutant]] = &[
     reading::MUTANTS,
     fields::MUTANTS,
     fencing::MUTANTS,
+    taking_over::MUTANTS,
     deleting::MUTANTS,
     resetting::MUTANTS,
     restarting::MUTANTS,

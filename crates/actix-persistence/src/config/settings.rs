@@ -1,6 +1,6 @@
 //! The config once its keys have been understood.
 
-use actix_persistence_persistent_actor::{BackOffSettings, StashPolicy};
+use actix_persistence_persistent_actor::{BackOffSettings, OnConflict, StashPolicy};
 use actix_persistence_storage_api::{Origin, SectionReader};
 
 use super::durations::positive_duration;
@@ -66,8 +66,10 @@ pub(super) fn read_back_off(persistence: &mut SectionReader<'_>) -> BackOffSetti
     settings.max_restarts = u32::try_from(restarts).ok();
     // As in Akka: half-way between the two.
     let half_way = (settings.min + settings.max) / 2;
-    settings.reset_after = positive_duration(&mut reader, "reset-after", half_way);
+    settings.reset_after = Some(positive_duration(&mut reader, "reset-after", half_way));
     settings.keep_stash = reader.boolean_or("keep-stash", settings.keep_stash);
+    let choices = [("recover", OnConflict::Recover), ("stop", OnConflict::Stop)];
+    settings.on_conflict = reader.choice_or("on-conflict", &choices, settings.on_conflict);
     persistence.absorb(reader.finish());
     settings
 }

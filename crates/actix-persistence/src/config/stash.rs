@@ -49,7 +49,7 @@ pub(super) fn read_stash_policy(
         .iter()
         .map(|(name, strategy)| (&**name, Choice::Custom(strategy)));
     choices.extend(custom);
-    let choice = reader.choice_or("overflow", &choices, Choice::Wait);
+    let choice = reader.choice_or("overflow", &choices, Choice::Drop);
     if matches!(choice, Choice::Reply) && known.replies.is_empty() {
         reader.reject(
             "overflow",

@@ -1,5 +1,7 @@
 //! The handle: starting, reading, reaching plugins.
 
+use std::time::Duration;
+
 use actix::prelude::*;
 use actix_persistence::memory::MemoryJournal;
 use actix_persistence::prelude::*;
@@ -74,6 +76,18 @@ fn the_first_handle_of_a_system_is_the_current_one_on_all_its_arbiters() {
     });
     let other = System::new();
     other.block_on(async { assert!(Persistence::current().is_none(), "another system") });
+}
+
+#[actix::test]
+async fn a_persistence_that_stops_is_the_current_one_only_if_there_is_no_other() {
+    let first = Persistence::memory().await.unwrap();
+    first.stop(Duration::ZERO).await;
+    let current = || Persistence::current().unwrap();
+    assert!(current().is_stopping(), "there is no other");
+    let second = Persistence::memory().await.unwrap();
+    assert!(!current().is_stopping());
+    current().start(|| Counter::named("1")).unwrap();
+    drop(second);
 }
 
 #[actix::test]

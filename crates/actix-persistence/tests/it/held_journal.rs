@@ -2,8 +2,8 @@
 
 use actix_persistence::memory::MemoryJournal;
 use actix_persistence::storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, PageLimit, Recovered, ReplayPage, ReplayRange,
-    StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, Recovered, ReplayPage,
+    ReplayRange, StorageError, StreamHead, WriteOutcome, WriterId,
 };
 use actix_persistence::{PersistenceId, SequenceNr};
 use async_trait::async_trait;
@@ -28,6 +28,10 @@ impl HeldJournal {
 impl Journal for HeldJournal {
     async fn initialize(&self) -> Result<(), StorageError> {
         Ok(())
+    }
+
+    async fn read_head(&self, id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.inner.read_head(id).await
     }
 
     async fn recover(
@@ -65,10 +69,10 @@ impl Journal for HeldJournal {
     async fn delete_messages_to(
         &self,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         self.deletes.acquire().await.unwrap().forget();
-        self.inner.delete_messages_to(id, to).await
+        self.inner.delete_messages_to(id, deletion).await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

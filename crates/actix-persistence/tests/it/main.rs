@@ -24,3 +24,4 @@ mod stopping_from_inside;
 mod stopping_one_of_two;
 mod two_processes;
 mod unawaited_requests;
+mod weaker_snapshots;

@@ -1,5 +1,6 @@
 //! Stopping everything.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,8 +9,8 @@ use actix_persistence::UnfinishedWork;
 use actix_persistence::memory::MemoryStorage;
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, PageLimit, Recovered, ReplayPage, ReplayRange,
-    StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, Recovered, ReplayPage,
+    ReplayRange, StorageError, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::Notify;
@@ -51,6 +52,47 @@ async fn everything_sent_before_the_stop_is_there_after_a_restart() {
         let replayed = persistence.replay(counter).await.unwrap();
         assert_eq!(replayed.actor.count, 50);
     }
+}
+
+/// How far a counter is in a copy of nothing but the main file.
+async fn counted_in_a_copy(file: &Path) -> u64 {
+    let directory = tempfile::tempdir().unwrap();
+    let copy = directory.path().join("copy.db");
+    std::fs::copy(file, &copy).unwrap();
+    let persistence = Persistence::sqlite(&copy).await.unwrap();
+    let replayed = persistence.replay(Counter::named("1")).await.unwrap();
+    replayed.actor.count
+}
+
+#[actix::test]
+async fn an_sqlite_file_holds_everything_by_itself_after_a_stop() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("bank.db");
+    let persistence = Persistence::sqlite(&file).await.unwrap();
+    let counter = persistence.start(|| Counter::named("1")).unwrap();
+    counter.send(Count(7)).await.unwrap().unwrap();
+    let report = persistence.stop(LONG).await;
+    assert!(report.is_complete(), "{report}");
+    assert_eq!(counted_in_a_copy(&file).await, 7);
+    assert!(!directory.path().join("bank.db-wal").exists());
+}
+
+#[actix::test]
+async fn an_sqlite_file_holds_everything_by_itself_after_the_last_handle_is_dropped() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("bank.db");
+    let persistence = Persistence::sqlite(&file).await.unwrap();
+    let counter = persistence.start(|| Counter::named("1")).unwrap();
+    counter.send(Count(7)).await.unwrap().unwrap();
+    // The actor holds the stores open, too, until it has ended.
+    drop((counter, persistence));
+    let whole = async {
+        while directory.path().join("bank.db-wal").exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(LONG, whole).await.unwrap();
+    assert_eq!(counted_in_a_copy(&file).await, 7);
 }
 
 #[actix::test]
@@ -168,6 +210,10 @@ impl Journal for Hanging {
         self.inner.initialize().await
     }
 
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.inner.read_head(persistence_id).await
+    }
+
     async fn recover(
         &self,
         persistence_id: &PersistenceId,
@@ -205,9 +251,11 @@ impl Journal for Hanging {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.inner.delete_messages_to(persistence_id, to).await
+        self.inner
+            .delete_messages_to(persistence_id, deletion)
+            .await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

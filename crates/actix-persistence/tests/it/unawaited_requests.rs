@@ -7,8 +7,9 @@ use actix::prelude::*;
 use actix_persistence::memory::{MemoryJournal, MemorySnapshotStore, MemoryStorage};
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{
-    AtomicWrite, Journal, PageLimit, Payload, Recovered, ReplayPage, ReplayRange, SnapshotMetadata,
-    SnapshotRecord, SnapshotStore, StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, Payload, Recovered, ReplayPage, ReplayRange,
+    SnapshotMetadata, SnapshotRecord, SnapshotStore, StorageError, StreamHead, WriteOutcome,
+    WriterId,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -187,6 +188,10 @@ impl Journal for Held<MemoryJournal> {
         self.inner.initialize().await
     }
 
+    async fn read_head(&self, id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.inner.read_head(id).await
+    }
+
     async fn recover(
         &self,
         id: &PersistenceId,
@@ -222,10 +227,10 @@ impl Journal for Held<MemoryJournal> {
     async fn delete_messages_to(
         &self,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         self.opened().await;
-        self.inner.delete_messages_to(id, to).await
+        self.inner.delete_messages_to(id, deletion).await
     }
 }
 

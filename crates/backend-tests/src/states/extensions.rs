@@ -1,9 +1,13 @@
 //! What a state store with extensions proves on every SQL database, or on every server.
 
+mod answers;
 mod columns;
+mod crowds;
 mod deadlocks;
 mod mistakes;
 mod patience;
+mod refusals;
+mod settings;
 
 use std::sync::{Arc, PoisonError};
 
@@ -11,12 +15,24 @@ use actix_persistence_storage_api::{
     AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, StateChange, StateExtensions,
 };
 
+pub use answers::{
+    nothing_is_committed_after_a_statement_that_was_given_up,
+    whatever_code_of_the_application_runs_the_answer_is_true,
+};
 pub use columns::{
     a_column_that_needs_a_value_gets_it, a_column_whose_values_are_unique_is_kept_so,
+};
+pub use crowds::{
+    a_crowd_of_the_application_is_no_trouble_of_the_store, slow_handlers_are_in_nobodys_way,
 };
 pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
 pub use mistakes::mistakes_in_extensions_name_what_is_wrong;
 pub use patience::a_handler_may_take_longer_than_any_statement;
+pub use refusals::{
+    Refused, code_of_the_application_is_told_what_its_rules_refuse,
+    what_rules_refuse_is_told_as_that,
+};
+pub use settings::nothing_that_is_set_stays;
 
 /// The entity type of the ids here.
 const ENTITY_TYPE: &str = "Test";

@@ -43,7 +43,7 @@ pub async fn a_rule_of_an_added_column_is_no_conflict(tables: &dyn StateTables) 
 /// Checks that a rule of the application refused a state.
 pub(super) fn assert_refused(result: Result<(), StorageError>) {
     let error = result.expect_err("the rule refuses it");
-    assert_eq!(error.kind(), StorageErrorKind::Extension, "{error:?}");
+    assert_eq!(error.kind(), StorageErrorKind::Constraint, "{error:?}");
     assert!(error.is_certainly_not_stored(), "{error:?}");
     assert!(error.to_string().contains("added to the table"), "{error}");
     assert!(error.source().is_some(), "{error:?}");

@@ -4,9 +4,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
-    ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StorageErrorKind,
-    WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    Recovered, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StorageErrorKind,
+    StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 
@@ -47,6 +47,10 @@ impl Journal for FaultyJournal {
         Ok(())
     }
 
+    async fn read_head(&self, id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.inner.read_head(id).await
+    }
+
     async fn recover(
         &self,
         id: &PersistenceId,
@@ -82,17 +86,19 @@ impl Journal for FaultyJournal {
     async fn delete_messages_to(
         &self,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         self.call(Operation::DeleteMessagesTo)?;
-        self.inner.delete_messages_to(id, to).await
+        self.inner.delete_messages_to(id, deletion).await
     }
 
     async fn reset(&self, id: &PersistenceId) -> Result<ResetProgress, StorageError> {
         self.call(Operation::Reset)?;
         if self.steps_left.load(Ordering::SeqCst) < 0 {
             let steps = self.inner.read_highest_sequence_nr(id, 0).await?;
-            self.inner.delete_messages_to(id, SequenceNr::MAX).await?;
+            self.inner
+                .delete_messages_to(id, EventDeletion::up_to(SequenceNr::MAX))
+                .await?;
             self.steps_left.store(steps as i64, Ordering::SeqCst);
         }
         if self.steps_left.fetch_sub(1, Ordering::SeqCst) > 0 {

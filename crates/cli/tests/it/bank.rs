@@ -85,6 +85,14 @@ impl Bank {
         self.folder.path().join("app.toml")
     }
 
+    /// The same with a relative path, as seen from this directory.
+    pub(crate) fn run_from(&self, directory: &std::path::Path, words: &[&str]) -> Output {
+        let text = std::fs::read_to_string(self.config()).unwrap();
+        let folder = format!("sqlite://{}/", self.folder.path().display());
+        std::fs::write(self.config(), text.replace(&folder, "sqlite://")).unwrap();
+        self.command(words).current_dir(directory).output().unwrap()
+    }
+
     /// A file with so many ids, a line each.
     pub(crate) fn list(&self, count: usize) -> PathBuf {
         let path = self.folder.path().join("ids.txt");

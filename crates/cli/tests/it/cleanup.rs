@@ -160,6 +160,37 @@ fn what_cannot_be_done_is_told_and_ends_with_1() {
 }
 
 #[test]
+fn a_missing_database_or_table_is_an_error_and_nothing_is_made() {
+    let bank = Bank::with_accounts(1);
+    let elsewhere = tempfile::tempdir().unwrap();
+    for confirmed in ["--yes", "--dry-run"] {
+        for (file, expected) in [
+            (None, "there is no database"),
+            (Some("bank.db"), "the tables of the"),
+        ] {
+            let file = file.map(|name| elsewhere.path().join(name));
+            if let Some(path) = &file {
+                std::fs::write(path, "").unwrap();
+            }
+            let output = bank.run_from(elsewhere.path(), &["all-events", confirmed, "Account|0"]);
+            assert_eq!(output.status.code(), Some(1), "{output:?}");
+            assert!(output.stdout.is_empty(), "{output:?}");
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert!(error.contains(expected), "{error}");
+            assert!(error.contains("makes no database and no table"), "{error}");
+            match file {
+                Some(path) => {
+                    assert_eq!(std::fs::metadata(&path).unwrap().len(), 0);
+                    std::fs::remove_file(path).unwrap();
+                }
+                None => assert_eq!(std::fs::read_dir(elsewhere.path()).unwrap().count(), 0),
+            }
+        }
+    }
+    assert_eq!(bank.streams(1), [((1..=5).collect(), 5)]);
+}
+
+#[test]
 fn an_id_that_fails_is_named_with_the_way_to_go_on() {
     let bank = Bank::with_accounts(4);
     // The journal of account 2 ends before its snapshot.

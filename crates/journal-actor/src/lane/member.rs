@@ -1,18 +1,20 @@
 //! Requests that can share a call.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
     Journal, Operation, PersistenceId, Recovered, RecoveryRequest, ResetProgress, StorageError,
-    StorageErrorKind, WriteOutcome,
+    StorageErrorKind, WriteOutcome, WriterId,
 };
-use actix_persistence_store_actor::{CircuitBreaker, Refuse};
+use actix_persistence_store_actor::{Ask, CircuitBreaker, Refuse};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::Instant;
 
-use crate::job::{DeleteJob, Job, RecoverJob, ResetJob, WriteJob};
+use crate::job::{DeleteJob, Job, ResetJob, WriteJob};
 use crate::plugin_calls::PluginCalls;
+use crate::standing::Standing;
 use crate::write_request::WriteReply;
 
 /// One request of a group: how to call the journal for several of them, and how to take the outcomes apart again.
@@ -50,6 +52,14 @@ pub(super) trait Member: Refuse + Sized {
     /// Whether a call that gave outcomes shows that the store is in trouble.
     fn store_failed(outcomes: &[Self::Outcome]) -> bool;
 
+    /// Notes which ids have a write that may still be stored, and which have none any more.
+    fn settle(
+        _part: &[Self],
+        _result: &Result<Vec<Self::Outcome>, StorageError>,
+        _unsettled: &mut HashSet<PersistenceId>,
+    ) {
+    }
+
     fn answer(self, outcomes: impl Iterator<Item = Self::Outcome>);
 
     fn fail(self, error: StorageError);
@@ -60,11 +70,18 @@ fn may_be_one_request(error: &StorageError) -> bool {
     !matches!(
         error.kind(),
         StorageErrorKind::Unavailable
+            | StorageErrorKind::Busy
             | StorageErrorKind::Timeout
             | StorageErrorKind::AccessDenied
             | StorageErrorKind::SchemaMismatch
     )
 }
+
+/// What is told of an id that was taken over.
+pub(super) trait Taken: From<Recovered> + Send + 'static {}
+
+impl Taken for Recovered {}
+impl Taken for Standing {}
 
 impl Member for WriteJob {
     type Outcome = WriteOutcome;
@@ -113,6 +130,28 @@ impl Member for WriteJob {
         outcomes.iter().any(failed) && !outcomes.iter().any(WriteOutcome::is_stored)
     }
 
+    fn settle(
+        part: &[Self],
+        result: &Result<Vec<WriteOutcome>, StorageError>,
+        unsettled: &mut HashSet<PersistenceId>,
+    ) {
+        let is_unknown = |outcome: &WriteOutcome| matches!(outcome, WriteOutcome::Failed(error) if !error.is_certainly_not_stored());
+        let mut rest = result.as_deref().unwrap_or_default();
+        for job in part {
+            let unknown = match result {
+                Ok(_) => {
+                    let (own, after) = rest.split_at(job.outcomes());
+                    rest = after;
+                    own.iter().any(is_unknown)
+                }
+                Err(error) => !error.is_certainly_not_stored(),
+            };
+            if unknown {
+                unsettled.insert(job.persistence_id().clone());
+            }
+        }
+    }
+
     fn answer(self, outcomes: impl Iterator<Item = WriteOutcome>) {
         let reply = WriteReply {
             incarnation: self.slot.question().incarnation,
@@ -126,7 +165,8 @@ impl Member for WriteJob {
     }
 }
 
-impl Member for RecoverJob {
+/// A recovery, whatever is to be told of it.
+impl<T: Taken> Member for Job<Ask<T>, WriterId> {
     type Outcome = Recovered;
     const OPERATION: Operation = Operation::Recover;
 
@@ -178,10 +218,22 @@ impl Member for RecoverJob {
         false
     }
 
+    fn settle(
+        part: &[Self],
+        result: &Result<Vec<Recovered>, StorageError>,
+        unsettled: &mut HashSet<PersistenceId>,
+    ) {
+        if result.is_ok() {
+            for job in part {
+                unsettled.remove(job.persistence_id());
+            }
+        }
+    }
+
     fn answer(self, mut outcomes: impl Iterator<Item = Recovered>) {
         // The number of outcomes was checked; without one, the slot's drop answers.
         if let Some(recovered) = outcomes.next() {
-            self.slot.answer(Ok(recovered));
+            self.slot.answer(Ok(recovered.into()));
         }
     }
 
@@ -221,8 +273,10 @@ impl Member for DeleteJob {
         let request = |job: &Self| (job.persistence_id().clone(), job.payload);
         let requests: Vec<_> = part.iter().map(request).collect();
         async move {
-            for (persistence_id, to) in &requests {
-                journal.delete_messages_to(persistence_id, *to).await?;
+            for (persistence_id, deletion) in &requests {
+                journal
+                    .delete_messages_to(persistence_id, *deletion)
+                    .await?;
             }
             Ok(vec![(); requests.len()])
         }

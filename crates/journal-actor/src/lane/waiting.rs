@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{AtomicWrite, JournalCapabilities, Persistenc
 use actix_persistence_store_actor::{Refusal, Refuse};
 use tokio::time::Instant;
 
-use crate::job::{DeleteJob, Ordered, ReadJob, RecoverJob, ResetJob, WriteJob};
+use crate::job::{DeleteJob, LookJob, Ordered, Read, RecoverJob, ResetJob, WriteJob};
 
 /// Requests in the order in which they arrived.
 pub(super) struct Waiting {
@@ -23,7 +23,8 @@ pub(super) enum Step {
     Recoveries(Vec<RecoverJob>),
     Delete(DeleteJob),
     Reset(ResetJob),
-    Read(ReadJob),
+    Read(Read),
+    Fences(Vec<LookJob>),
 }
 
 /// A step that grows, and the room that is left in it.
@@ -63,18 +64,24 @@ impl Waiting {
     ///
     /// A request may go if its id is not blocked and no older request of its id waits.
     /// Deletes and resets go alone, so that after one of them whatever else may go is taken first: however many wait,
-    /// they hold up other ids for one call at a time.
-    pub(super) fn next(&mut self, blocked: &HashSet<PersistenceId>) -> Option<Step> {
+    /// they hold up other ids for one call at a time. A look at an id that is `unsettled` becomes a fence.
+    pub(super) fn next(
+        &mut self,
+        blocked: &HashSet<PersistenceId>,
+        unsettled: &HashSet<PersistenceId>,
+    ) -> Option<Step> {
         let mut step = None;
         if self.deleted_last && self.queue.iter().any(|request| !is_delete(request)) {
-            step = self.take(blocked, |request| !is_delete(request));
+            step = self.take(blocked, unsettled, |request| !is_delete(request));
         }
-        let step = step.or_else(|| self.take(blocked, |_| true));
+        let step = step.or_else(|| self.take(blocked, unsettled, |_| true));
         match step {
             // Not a turn in the lane, because a read does not take it up.
             None | Some(Step::Read(_)) => {}
             Some(Step::Delete(_) | Step::Reset(_)) => self.deleted_last = true,
-            Some(Step::Writes(_) | Step::Recoveries(_)) => self.deleted_last = false,
+            Some(Step::Writes(_) | Step::Recoveries(_) | Step::Fences(_)) => {
+                self.deleted_last = false
+            }
         }
         step
     }
@@ -83,6 +90,7 @@ impl Waiting {
     fn take(
         &mut self,
         blocked: &HashSet<PersistenceId>,
+        unsettled: &HashSet<PersistenceId>,
         eligible: impl Fn(&Ordered) -> bool,
     ) -> Option<Step> {
         let now = Instant::now();
@@ -97,6 +105,12 @@ impl Waiting {
         while !group.full {
             let Some(request) = self.queue.pop_front() else {
                 break;
+            };
+            let request = match request {
+                Ordered::Read(Read::Look(job)) if unsettled.contains(job.persistence_id()) => {
+                    Ordered::Fence(job)
+                }
+                request => request,
             };
             let id = request.persistence_id();
             if request.is_dead(now) {
@@ -128,8 +142,10 @@ impl Group {
             }
             (Some(Step::Writes(group)), Ordered::Write(job)) if fits => group.push(job),
             (Some(Step::Recoveries(group)), Ordered::Recover(job)) if fits => group.push(job),
+            (Some(Step::Fences(group)), Ordered::Fence(job)) if fits => group.push(job),
             (Some(Step::Writes(_)), request @ Ordered::Write(_))
-            | (Some(Step::Recoveries(_)), request @ Ordered::Recover(_)) => {
+            | (Some(Step::Recoveries(_)), request @ Ordered::Recover(_))
+            | (Some(Step::Fences(_)), request @ Ordered::Fence(_)) => {
                 self.full = true;
                 return Some(request);
             }
@@ -148,7 +164,8 @@ impl From<Ordered> for Step {
             Ordered::Recover(job) => Step::Recoveries(vec![job]),
             Ordered::Delete(job) => Step::Delete(job),
             Ordered::Reset(job) => Step::Reset(job),
-            Ordered::Read(job) => Step::Read(job),
+            Ordered::Read(read) => Step::Read(read),
+            Ordered::Fence(job) => Step::Fences(vec![job]),
         }
     }
 }
@@ -158,7 +175,7 @@ fn is_delete(request: &Ordered) -> bool {
     matches!(request, Ordered::Delete(_) | Ordered::Reset(_))
 }
 
-/// Events, and bytes of payload; a recovery counts as one event.
+/// Events, and bytes of payload; whatever else there is counts as one event.
 fn size(request: &Ordered) -> (usize, usize) {
     match request {
         Ordered::Write(job) => (

@@ -10,6 +10,7 @@ mod deadlines;
 mod failing_plugins;
 mod group_commit;
 mod initializing;
+mod looks;
 mod one_reply_each;
 mod order;
 mod permits;

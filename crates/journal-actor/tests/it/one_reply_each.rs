@@ -22,6 +22,7 @@ const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 enum Ask {
     Write,
     Recover,
+    Look,
     ReadHighest,
     Replay,
     Delete,
@@ -51,6 +52,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let ask = prop_oneof![
         4 => Just(Ask::Write),
         1 => Just(Ask::Recover),
+        2 => Just(Ask::Look),
         1 => Just(Ask::ReadHighest),
         1 => Just(Ask::Replay),
         1 => Just(Ask::Delete),
@@ -105,10 +107,30 @@ struct Seen {
     under_way: BTreeSet<String>,
     /// The number of the last write of each id.
     written: HashMap<String, u64>,
+    /// Ids with a write of unknown outcome that nobody has taken over since.
+    unsettled: BTreeSet<String>,
     faults: Vec<String>,
 }
 
 impl Seen {
+    fn end(&mut self, call: &Call, ids: &[String], behaviour: &Behaviour, in_time: bool) {
+        use Behaviour::*;
+        let unknown = !in_time || matches!(behaviour, FailsUnknown | Miscounts | Panics);
+        let recovered = in_time && matches!(behaviour, Works | Rejects | Miscounts);
+        for id in ids {
+            self.under_way.remove(id);
+            match call {
+                Call::Write(_) if unknown => {
+                    self.unsettled.insert(id.clone());
+                }
+                Call::Recover(_) if recovered => {
+                    self.unsettled.remove(id);
+                }
+                _ => {}
+            }
+        }
+    }
+
     fn begin(&mut self, call: &Call) -> Vec<String> {
         let ids: Vec<String> = match call {
             Call::Write(writes) => {
@@ -129,6 +151,17 @@ impl Seen {
                 if self.under_way.contains(id.as_str()) {
                     self.faults
                         .push(format!("{id} is read while it is written"));
+                }
+                Vec::new()
+            }
+            Call::Head(id) => {
+                if self.under_way.contains(id.as_str()) {
+                    self.faults
+                        .push(format!("{id} is looked at while it is written"));
+                }
+                if self.unsettled.contains(id.as_str()) {
+                    self.faults
+                        .push(format!("{id} is looked at although a write may still come"));
                 }
                 Vec::new()
             }
@@ -163,9 +196,9 @@ async fn serve(mut calls: Calls, script: Vec<(u64, Behaviour)>, seen: Rc<RefCell
 async fn end_later(called: Called, millis: u64, behaviour: Behaviour, seen: Rc<RefCell<Seen>>) {
     let ids = seen.borrow_mut().begin(&called.call);
     tokio::time::sleep(Duration::from_millis(millis)).await;
-    for id in &ids {
-        seen.borrow_mut().under_way.remove(id);
-    }
+    let in_time = millis < 10_000;
+    seen.borrow_mut()
+        .end(&called.call, &ids, &behaviour, in_time);
     let answer = behaviour.answer(&called.call);
     called.gives(answer);
 }
@@ -203,6 +236,7 @@ async fn run(
                 .recover(id(name), WriterId::NIL)
                 .map(drop)
                 .boxed_local(),
+            Ask::Look => handle.look(id(name), WriterId::NIL).map(drop).boxed_local(),
             Ask::ReadHighest => handle
                 .read_highest_sequence_nr(id(name), 0)
                 .map(drop)

@@ -76,7 +76,7 @@ fn every_method_reaches_the_journal() {
             let page = proxy.replay_messages(&a, ReplayRange::ALL, page).await;
             assert!(!page.unwrap().more);
             assert_eq!(proxy.read_highest_sequence_nr(&a, 0).await.unwrap(), 7);
-            proxy.delete_messages_to(&a, 1).await.unwrap();
+            proxy.delete_messages_to(&a, 1.into()).await.unwrap();
             let error = proxy.read_highest_sequence_nr(&a, 0).await.unwrap_err();
             assert_eq!(error.kind(), StorageErrorKind::Corrupt);
         };

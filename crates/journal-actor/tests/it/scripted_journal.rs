@@ -4,8 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
+    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome,
+    WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -30,6 +31,7 @@ pub(crate) struct Called {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Call {
     Initialize,
+    Head(PersistenceId),
     Recover(Vec<RecoveryRequest>),
     Write(Vec<AtomicWrite>),
     Replay(PersistenceId),
@@ -154,6 +156,15 @@ impl Journal for ScriptedJournal {
         self.ask(Call::Initialize).await.map(drop)
     }
 
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.ask(Call::Head(persistence_id.clone())).await?;
+        Ok(StreamHead {
+            highest_sequence_nr: 7,
+            epoch: 1,
+            ..StreamHead::default()
+        })
+    }
+
     async fn recover(
         &self,
         persistence_id: &PersistenceId,
@@ -209,9 +220,9 @@ impl Journal for ScriptedJournal {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.ask(Call::Delete(persistence_id.clone(), to))
+        self.ask(Call::Delete(persistence_id.clone(), deletion.to))
             .await
             .map(drop)
     }

@@ -1,6 +1,6 @@
 //! The queries over the states.
 
-use std::ops::Bound::{Excluded, Unbounded};
+use std::ops::Bound::{Excluded, Included, Unbounded};
 
 use actix_persistence_storage_api::{
     ChangedState, PersistenceId, PersistenceIdsQuery, StateChangesPage, StateChangesQuery,
@@ -41,6 +41,10 @@ impl StateQueries for MemoryStateStore {
         let changes = changes.map(|(ordering, id)| states.changed(ordering, id, &mut offset));
         let changes = changes.collect();
         let more = query.limit > 0 && rest.next().is_some();
+        if query.limit > 0 && !more {
+            // Over what was not asked for, too.
+            offset.advance(SEQUENCE, StatePosition::after_all_of(states.last_ordering));
+        }
         Ok(StateChangesPage::new(changes, offset, more))
     }
 }
@@ -49,7 +53,10 @@ impl StoredStates {
     /// The ids that a query asks for, in the order of their last changes.
     fn changes_of(&self, query: &StateChangesQuery) -> impl Iterator<Item = (i64, &PersistenceId)> {
         let after = query.after.position(SEQUENCE);
-        let after = after.map_or(Unbounded, |position| Excluded(position.ordering));
+        let after = after.map_or(Unbounded, |position| match position.persistence_id {
+            Some(_) => Excluded(position.ordering),
+            None => Included(position.ordering),
+        });
         self.by_ordering
             .range((after, Unbounded))
             .map(|(ordering, id)| (*ordering, id))

@@ -1,5 +1,6 @@
 //! Opening a session, and checking that the server is what durability needs.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use actix_persistence_sql::{
@@ -32,6 +33,7 @@ pub(super) async fn open(
     place: &ServerPlace,
     options: &MysqlOptions,
     role: Role,
+    warned: &AtomicBool,
 ) -> Result<MySqlConnection, Fault> {
     let login = login(place, &place.password.read().await?).await?;
     let mut connection = login.connect().await.map_err(unreachable)?;
@@ -43,6 +45,16 @@ pub(super) async fn open(
     server.check_version()?;
     if role != Role::Reader {
         server.check_writing(options)?;
+        // Once for all stores of a database, and not again when connections are lost.
+        if let Some(cause) = server.shows_commits_early()
+            && !warned.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                %place,
+                "the server shows commits before they are on its disk, because {cause}: queries may read changes that a crash \
+                 of the server takes back"
+            );
+        }
     }
     let limits = limits(&server, options, role);
     let sql = limits.fill(SET_SESSION);
@@ -135,6 +147,20 @@ impl Server {
             )));
         }
         Ok(())
+    }
+
+    /// Why others may read what a crash may take back, if so. Nobody is told of it that it is stored.
+    ///
+    /// With a binary log the engine commits after that was written; without one it shows what is committed, and then writes
+    /// its own log.
+    fn shows_commits_early(&self) -> Option<&'static str> {
+        if !self.has_binary_log {
+            Some("it has no binary log")
+        } else if self.sync_binary_log != 1 {
+            Some("its sync_binlog is not 1")
+        } else {
+            None
+        }
     }
 
     fn check_packet(&self, options: &MysqlOptions) -> Result<(), Fault> {

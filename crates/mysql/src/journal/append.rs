@@ -6,7 +6,7 @@ mod numbering;
 use std::collections::{HashMap, HashSet};
 
 use actix_persistence_sql::{ConnectionOf, Fault, Group, Head, Values, get_integer, get_key};
-use actix_persistence_storage_api::PersistenceId;
+use actix_persistence_storage_api::{PersistenceId, WriterId};
 use sqlx::{Executor, MySqlConnection};
 
 use crate::Mysql;
@@ -37,11 +37,40 @@ pub(crate) async fn append(
     Ok(losers)
 }
 
-/// Raises the highest numbers, and tells whether all of them were as expected.
+/// The same in a transaction that others have begun: begun again, it would forget what they did in it. One mismatch is
+/// enough to give all ids, because the caller commits nothing then.
+pub(crate) async fn append_within(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    group: Group,
+) -> Result<Vec<PersistenceId>, Fault> {
+    if !raise(connection, queries, &group.heads).await? {
+        return Ok(group.heads.into_iter().map(|head| head.id).collect());
+    }
+    let orderings = numbering::number(connection, queries, &group.events).await?;
+    insert::insert(connection, queries, group.events, &orderings).await?;
+    Ok(Vec::new())
+}
+
+/// Raises the highest numbers, and tells whether all of them were as expected, and the epochs.
 async fn raise(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
     heads: &[Head],
+) -> Result<bool, Fault> {
+    let (held, taken): (Vec<_>, Vec<_>) =
+        heads.iter().partition(|head| head.taken_over_by.is_none());
+    if !taken.is_empty() {
+        know(connection, queries, heads).await?;
+    }
+    Ok(raise_held(connection, queries, &held).await?
+        && take_over(connection, queries, &taken).await?)
+}
+
+async fn raise_held(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    heads: &[&Head],
 ) -> Result<bool, Fault> {
     let mut rest = heads;
     for size in chunk_sizes(heads.len()) {
@@ -65,6 +94,80 @@ async fn raise(
     Ok(true)
 }
 
+/// Takes ids over, and tells whether all of them stood as expected.
+async fn take_over(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    heads: &[&Head],
+) -> Result<bool, Fault> {
+    let mut rest = heads;
+    for size in chunk_sizes(heads.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Mysql>::with_capacity(6 * size);
+        for head in chunk {
+            values.id(&head.id);
+            values.integer(head.epoch);
+            values.integer(head.epoch_afterwards);
+            values.integer(head.before);
+            values.integer(head.last);
+            values.writer(head.taken_over_by.unwrap_or(WriterId::NIL));
+        }
+        let sql = queries.take_over.of(size);
+        let done = sqlx::query_with(sql, values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+        if done.rows_affected() != size as u64 {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Makes sure that there are rows that know the highest numbers, and locks them: all of a group in the order of ids, also
+/// those that nobody takes over, because whoever locks some before the others meets somebody who does it the other way.
+async fn know(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    heads: &[Head],
+) -> Result<(), Fault> {
+    let mut rest = heads;
+    for size in chunk_sizes(heads.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Mysql>::with_capacity(2 * size);
+        for head in chunk {
+            values.id(&head.id);
+            values.id(&head.id);
+        }
+        sqlx::query_with(queries.know.of(size), values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Removes rows that nobody has, and that know nothing: those that were made so that they could be locked.
+async fn forget(
+    connection: &mut MySqlConnection,
+    queries: &JournalQueries,
+    heads: &[Head],
+) -> Result<(), Fault> {
+    let mut rest = heads;
+    for size in chunk_sizes(heads.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Mysql>::with_capacity(size);
+        for head in chunk {
+            values.id(&head.id);
+        }
+        sqlx::query_with(queries.forget.of(size), values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
+}
+
 async fn begin_again(connection: &mut ConnectionOf<Mysql>) -> Result<(), Fault> {
     for sql in [ROLLBACK, BEGIN] {
         connection.execute(sqlx::raw_sql(sql)).await?;
@@ -78,6 +181,10 @@ async fn take_losers(
     queries: &JournalQueries,
     group: &mut Group,
 ) -> Result<Vec<PersistenceId>, Fault> {
+    if group.takes_over() {
+        // A row that is not there cannot be locked, and whoever makes it meanwhile would win.
+        know(connection, queries, &group.heads).await?;
+    }
     let mut found = HashMap::with_capacity(group.heads.len());
     let mut rest = group.heads.as_slice();
     for size in chunk_sizes(group.heads.len()) {
@@ -98,6 +205,12 @@ async fn take_losers(
     let (winners, losers): (Vec<_>, Vec<_>) = std::mem::take(&mut group.heads)
         .into_iter()
         .partition(|head| found.get(head.id.as_str()) == Some(&(head.epoch, head.before)));
+    if losers
+        .iter()
+        .any(|head| found.get(head.id.as_str()) == Some(&(0, 0)))
+    {
+        forget(connection, queries, &losers).await?;
+    }
     let winning: HashSet<&PersistenceId> = winners.iter().map(|head| &head.id).collect();
     group.events.retain(|row| winning.contains(&row.id));
     drop(winning);

@@ -3,7 +3,7 @@
 use actix_persistence_sql::{JournalStatements, Names};
 use sqlx::SqlStr;
 
-use super::RowsStatement;
+use super::{BEFORE_NEXT, RowsStatement};
 
 /// The statements of one journal that only this crate has, with its table names in them.
 #[derive(Debug)]
@@ -15,10 +15,17 @@ pub struct JournalQueries {
     /// Raises the highest numbers of ids whose epoch and highest number are as expected. Values: id, highest afterwards
     /// and before, epoch. Counts 2 for each that was raised, and 1 for each other.
     pub(crate) raise_highest: RowsStatement,
+    /// Makes sure that ids have a row that knows their highest number, and locks it. Values: id, id again.
+    pub(crate) know: RowsStatement,
+    /// Removes rows that nobody has, and that know no number. Values: ids.
+    pub(crate) forget: RowsStatement,
+    /// Takes over ids whose epoch and highest number are as expected. Values: id, epoch before and
+    /// afterwards, highest before and afterwards, writer. Counts those that were taken over.
+    pub(crate) take_over: RowsStatement,
     /// Locks ids. Values: ids. Gives: id, epoch, highest.
     pub(crate) lock: RowsStatement,
     /// Numbers events of one partition. Values: how many, partition. What it gives as id of an insert is the newest
-    /// number.
+    /// number, and the last one of these events.
     pub(crate) number_one: SqlStr,
     /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and how many, then the
     /// partitions again; one may be given several times.
@@ -26,7 +33,7 @@ pub struct JournalQueries {
     /// The newest numbers. Values: [`PARTITIONS`] partitions. Gives: partition, newest number.
     pub(crate) newest: SqlStr,
     /// Stores events without metadata. Values: id, number, ordering, slice, timestamp, writer, serializer, manifest,
-    /// adapter manifest, number of tags, bytes of payloads, payload.
+    /// adapter manifest, number of tags, bytes of payloads, checksum, payload.
     pub(crate) insert_events: RowsStatement,
     /// The same with metadata: serializer, manifest and payload of it follow.
     pub(crate) insert_events_with_metadata: RowsStatement,
@@ -66,28 +73,53 @@ VALUES {rows}
 ON DUPLICATE KEY UPDATE
     highest = IF(epoch = VALUES(epoch) AND highest = VALUES(deleted_to), VALUES(highest), highest)";
 
+/// Other tools may have put events there that the row does not know.
+const KNOW: &str = "\
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+VALUES {rows}
+ON DUPLICATE KEY UPDATE highest = GREATEST(highest, VALUES(highest))";
+
+const KNOWN_ROW: &str = "\
+(?, COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = ?
+              ORDER BY e.sequence_nr DESC LIMIT 1), 0), 0, 0, 0, '')";
+
+const FORGET: &str = "\
+DELETE FROM {metadata_table} WHERE persistence_id IN ({rows}) AND epoch = 0 AND highest = 0";
+
+/// Slower than an upsert, whose changes see each other, so that it cannot change both numbers on one condition; but once
+/// in the life of an incarnation. The order of the join is given, because the other one would lock every row on its way.
+const TAKE_OVER: &str = "\
+UPDATE ({rows}) AS v
+STRAIGHT_JOIN {metadata_table} AS m FORCE INDEX (PRIMARY) ON m.persistence_id = v.id
+SET m.highest = v.after, m.epoch = v.raised, m.writer_uuid = v.writer
+WHERE m.epoch = v.epoch AND m.highest = v.prior";
+
+const TAKEN_ROW: &str =
+    "SELECT ? AS id, ? AS epoch, ? AS raised, ? AS prior, ? AS after, ? AS writer";
+
 const LOCK: &str = "\
 SELECT persistence_id, epoch, highest FROM {metadata_table} WHERE persistence_id IN ({rows})
 ORDER BY persistence_id FOR UPDATE";
 
 const NUMBER_ONE: &str = "\
-UPDATE {ordering_table} SET newest = LAST_INSERT_ID(newest + ?) WHERE partition_nr = ?";
+UPDATE {ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHERE partition_nr = ?";
 
+/// For more than a few partitions the server would take all rows of the table, and wait for those that it does not change.
 const NUMBER_MANY: &str = "\
-UPDATE {ordering_table} SET newest = newest + CASE partition_nr{cases} END WHERE partition_nr IN ({partitions})
-ORDER BY partition_nr";
+UPDATE {ordering_table} FORCE INDEX (PRIMARY) SET newest = {before_next} + CASE partition_nr{cases} END
+WHERE partition_nr IN ({partitions}) ORDER BY partition_nr";
 
 const NEWEST: &str = "\
 SELECT partition_nr, newest FROM {ordering_table} WHERE partition_nr IN ({partitions}) ORDER BY partition_nr";
 
 const INSERT_EVENTS: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
-    event_manifest, adapter_manifest, tag_count, bytes, payload)
+    event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
 VALUES {rows}";
 
 const INSERT_EVENTS_WITH_METADATA: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
-    event_manifest, adapter_manifest, tag_count, bytes, payload, metadata_serializer_id, metadata_manifest,
+    event_manifest, adapter_manifest, tag_count, bytes, checksum, payload, metadata_serializer_id, metadata_manifest,
     metadata_payload)
 VALUES {rows}";
 
@@ -103,6 +135,17 @@ WHERE persistence_id = ? AND sequence_nr BETWEEN ? AND ? ORDER BY sequence_nr, t
 
 /// `LIMIT` keeps the server from merging what is given with what it is given to: MariaDB 10.11 does not know the columns any
 /// more when such a statement runs again.
+const HEAD: &str = "\
+SELECT GREATEST(COALESCE(m.highest, 0),
+                COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = given.id
+                          ORDER BY e.sequence_nr DESC LIMIT 1), 0)),
+       COALESCE(m.deleted_to, 0), COALESCE(m.epoch, 0)
+FROM (SELECT ? AS id LIMIT 1) AS given
+LEFT JOIN {metadata_table} AS m ON m.persistence_id = given.id";
+
+const LOCK_EPOCH: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ? FOR UPDATE";
+
+/// `LIMIT` as in `HEAD`.
 const HIGHEST: &str = "\
 SELECT GREATEST(
     COALESCE((SELECT m.highest FROM {metadata_table} AS m WHERE m.persistence_id = given.id), 0),
@@ -138,11 +181,15 @@ const NEXT_UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE unpurged = 1
 ORDER BY persistence_id LIMIT 1 FOR UPDATE";
 
+const SIZES: &str = "\
+SELECT sequence_nr, bytes FROM {event_table}
+WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ? ORDER BY sequence_nr";
+
 const PURGE_TAGS: &str = "\
-DELETE FROM {tag_table} WHERE persistence_id = ? AND sequence_nr <= ?";
+DELETE FROM {tag_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ?";
 
 const PURGE_EVENTS: &str = "\
-DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr <= ?";
+DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ?";
 
 /// Never lowers it: somebody else may have removed more.
 const SET_PURGED_TO: &str = "\
@@ -177,18 +224,22 @@ impl JournalQueries {
         let of_partitions = |text: &str| {
             let cases = " WHEN ? THEN ?".repeat(PARTITIONS);
             let text = text.replace("{partitions}", &partitions);
+            let text = text.replace("{before_next}", BEFORE_NEXT);
             names.fill(&text.replace("{cases}", &cases))
         };
         Self {
             recover: rows(RECOVER, RECOVERED_ROW),
             recovered: rows(RECOVERED, "?"),
             raise_highest: rows(RAISE_HIGHEST, "(?, ?, ?, 0, ?, '')"),
+            know: rows(KNOW, KNOWN_ROW),
+            forget: rows(FORGET, "?"),
+            take_over: RowsStatement::separated(TAKE_OVER, TAKEN_ROW, " UNION ALL ", names),
             lock: rows(LOCK, "?"),
-            number_one: names.fill(NUMBER_ONE),
+            number_one: names.fill(&NUMBER_ONE.replace("{before_next}", BEFORE_NEXT)),
             number_many: of_partitions(NUMBER_MANY),
             newest: of_partitions(NEWEST),
-            insert_events: columns(INSERT_EVENTS, 12),
-            insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 15),
+            insert_events: columns(INSERT_EVENTS, 13),
+            insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 16),
             insert_tags: columns(INSERT_TAGS, 5),
             page: names.fill(PAGE),
             tags: names.fill(TAGS),
@@ -199,11 +250,14 @@ impl JournalQueries {
 /// The statements that every journal has.
 pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
     JournalStatements {
+        head: names.fill(HEAD),
+        lock_epoch: names.fill(LOCK_EPOCH),
         highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unpurged: names.fill(UNPURGED),
         next_unpurged: names.fill(NEXT_UNPURGED),
+        sizes: names.fill(SIZES),
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(PURGE_EVENTS),
         set_purged_to: names.fill(SET_PURGED_TO),

@@ -21,9 +21,14 @@ pub(crate) struct RowsStatement(Vec<SqlStr>);
 impl RowsStatement {
     /// Repeats `row` for `{rows}` in the text.
     pub(super) fn new(text: &str, row: &str, names: &Names) -> Self {
+        Self::separated(text, row, ", ", names)
+    }
+
+    /// The same with something else between the rows.
+    pub(super) fn separated(text: &str, row: &str, separator: &str, names: &Names) -> Self {
         let sizes = (0..=LARGEST.ilog2()).map(|power| 1 << power);
         let texts = sizes.map(|size| {
-            let rows = vec![row; size].join(", ");
+            let rows = vec![row; size].join(separator);
             names.fill(&text.replace("{rows}", &rows))
         });
         Self(texts.collect())

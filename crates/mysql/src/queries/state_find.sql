@@ -1,7 +1,8 @@
 -- The states for which a condition holds, in the order of the bytes of their ids; no tombstones.
 -- Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
 -- Values: the lowest id, and the one behind; the most; the most bytes.
-SELECT s.persistence_id, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id, s.manifest, s.payload
+SELECT s.persistence_id, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id,
+       s.manifest, s.payload, s.checksum
 FROM (
     SELECT found.persistence_id, found.payload_bytes,
            SUM(found.payload_bytes) OVER (ORDER BY found.persistence_id) AS total,

@@ -2,12 +2,12 @@
 
 use actix_persistence_sql::{Names, NumberingStatements, StateStatements};
 
-use super::PARTITIONS;
+use super::{BEFORE_NEXT, PARTITIONS};
 
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     StateStatements {
-        load: names.fill(LOAD),
+        load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
         insert: names.fill(INSERT),
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
@@ -15,20 +15,29 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         remove: names.fill(REMOVE),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
+        complete_to: names.fill(COMPLETE_TO),
         changes: names.fill(&changes()),
         find: names.fill(&FIND.replace(TYPE, "")),
         find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),
         explain: names.fill(EXPLAIN),
         numbering: Some(NumberingStatements {
             partitions: PARTITIONS as u16,
-            raise: names.fill(RAISE),
+            raise: names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT)),
             set: names.fill(SET),
         }),
     }
 }
 
+/// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
+const FITS: &str = "\
+COALESCE(OCTET_LENGTH(payload), 0) <= {most_bytes} AND OCTET_LENGTH(tags) <= 3 * {most_bytes}";
+
+/// How many it has.
+const BYTES: &str = "COALESCE(OCTET_LENGTH(payload), 0) + OCTET_LENGTH(tags)";
+
 const LOAD: &str = "\
-SELECT revision, deleted, timestamp, CAST(tags AS CHAR), serializer_id, manifest, payload
+SELECT revision, deleted, timestamp, CASE WHEN {fits} THEN CAST(tags AS CHAR) END, serializer_id, manifest,
+    CASE WHEN {fits} THEN payload END, checksum, CASE WHEN NOT ({fits}) THEN {bytes} END
 FROM {state_table} WHERE persistence_id = ?";
 
 const REVISION: &str = "\
@@ -38,12 +47,12 @@ SELECT revision FROM {state_table} WHERE persistence_id = ?";
 /// so this fails.
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
-    ordering{more_columns})
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0{more_values})";
+    checksum, ordering{more_columns})
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0{more_values})";
 
 const REPLACE: &str = "\
 UPDATE {state_table} SET revision = ?, deleted = ?, timestamp = GREATEST(?, timestamp + 1), tags = ?, serializer_id = ?,
-    manifest = ?, payload = ?{more_set}
+    manifest = ?, payload = ?, checksum = ?{more_set}
 WHERE persistence_id = {id_at}";
 
 const AT_REVISION: &str = " AND revision = {before_at}";
@@ -57,6 +66,9 @@ const TYPE: &str = "/*type*/";
 const IDS: &str = include_str!("state_ids.sql");
 
 const WITHOUT_TYPE: &str = " AND entity_type = ''";
+
+const COMPLETE_TO: &str = "\
+SELECT partition_nr, newest FROM {state_ordering_table}";
 
 /// The keys of every partition come from the index; those of a page are taken from each in turns, so that none waits for
 /// another, and only their rows are read.
@@ -75,7 +87,7 @@ const CHANGES_OF_PARTITION: &str = include_str!("state_changes_of_partition.sql"
 /// Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
 const CHANGES: &str = "\
 SELECT s.persistence_id, s.ordering, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id,
-    s.manifest, s.payload
+    s.manifest, s.payload, s.checksum
 FROM (
     SELECT sized.persistence_id, sized.place, sized.partition_nr, sized.payload_bytes,
            SUM(sized.payload_bytes) OVER (ORDER BY sized.place, sized.partition_nr) AS total,
@@ -102,7 +114,7 @@ EXPLAIN SELECT persistence_id FROM {state_table} WHERE
 /*condition*/";
 
 const RAISE: &str = "\
-UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID(newest + 1) WHERE partition_nr = ?";
+UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + 1) WHERE partition_nr = ?";
 
 const SET: &str = "\
 UPDATE {state_table} SET ordering = LAST_INSERT_ID() WHERE persistence_id = ?";

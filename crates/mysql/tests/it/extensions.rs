@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_persistence_backend_tests::states::extensions;
 use actix_persistence_mysql::{MysqlOptions, MysqlPlugin, MysqlStateStore};
 use actix_persistence_storage_api::{
-    Origin, Payload, Section, StateExtensions, StateStore, StateUpdate,
+    Origin, Payload, Plugin, Section, StateExtensions, StateStore, StateUpdate,
 };
 
 use crate::place::{Place, id};
@@ -15,7 +15,11 @@ use crate::place::{Place, id};
 async fn open(place: &Place, extensions: StateExtensions) -> Arc<dyn StateStore> {
     let options = place
         .options()
-        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)));
+        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)))
+        .with_server(|mut server| {
+            server.acquire_timeout = Duration::from_secs(61);
+            server
+        });
     open_with(options, extensions).await
 }
 
@@ -64,6 +68,7 @@ async fn a_handler_may_take_longer_than_any_statement() {
             .with_server(|mut server| {
                 server.statement_timeout = Duration::from_secs(3);
                 server.lock_timeout = Duration::from_secs(2);
+                server.acquire_timeout = Duration::from_secs(61);
                 server
             });
         open_with(options, extensions).await
@@ -95,4 +100,165 @@ async fn the_printed_statements_make_the_tables_of_entity_types_too() {
         .unwrap();
     assert_eq!(place.number("SELECT COUNT(*) FROM test_state").await, 1);
     assert_eq!(place.number("SELECT COUNT(*) FROM durable_state").await, 0);
+}
+
+#[tokio::test]
+async fn whatever_code_of_the_application_runs_the_answer_is_true() {
+    let place = Place::new().await;
+    for procedure in ["commit_it() COMMIT", "roll_it_back() ROLLBACK"] {
+        place.run(format!("CREATE PROCEDURE {procedure}")).await;
+    }
+    let open = async |extensions| open(&place, extensions).await;
+    let more: &[&[&str]] = &[
+        &["SET autocommit = 0"],
+        &["SET autocommit = 1"],
+        &["/*!40000 COMMIT */"],
+        &["/*!40000 ROLLBACK */"],
+        &["CALL commit_it()"],
+        &["CALL roll_it_back()"],
+        &["CALL commit_it()", "START TRANSACTION"],
+        &["RENAME TABLE left_behind TO away, away TO left_behind"],
+        &["LOCK TABLES left_behind WRITE"],
+        &["CREATE TEMPORARY TABLE for_now (a INT)"],
+        &["XA END 'a'"],
+    ];
+    extensions::whatever_code_of_the_application_runs_the_answer_is_true(
+        &place,
+        "left_behind",
+        more,
+        open,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_committed_after_a_statement_that_was_given_up() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::nothing_is_committed_after_a_statement_that_was_given_up(
+        &place,
+        "left_behind",
+        open,
+    )
+    .await;
+}
+
+/// The section of stores that share their connections, with little time for anything.
+fn shared(place: &Place, acquire: &str, handler: &str) -> Section {
+    Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", place.database.url())
+        .with("auto-initialize", true)
+        .with("acquire-timeout", acquire)
+        .with("handler-timeout", handler)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_handlers_are_in_nobodys_way() {
+    let place = Place::new().await;
+    let plugin = MysqlPlugin::new();
+    let section = shared(&place, "20s", "19s");
+    let journal = plugin.journal(&section).unwrap();
+    journal.initialize().await.unwrap();
+    let open = async |extensions| {
+        let store = plugin.state_store(&section, &extensions).unwrap();
+        store.initialize().await.unwrap();
+        store
+    };
+    extensions::slow_handlers_are_in_nobodys_way(&*journal, open).await;
+    assert_eq!(plugin.databases(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_of_the_application_is_no_trouble_of_the_store() {
+    let place = Place::new().await;
+    let plugin = MysqlPlugin::new();
+    let section = shared(&place, "800ms", "700ms");
+    let journal = plugin.journal(&section).unwrap();
+    journal.initialize().await.unwrap();
+    let open = async |extensions| {
+        let store = plugin.state_store(&section, &extensions).unwrap();
+        store.initialize().await.unwrap();
+        store
+    };
+    extensions::a_crowd_of_the_application_is_no_trouble_of_the_store(&*journal, open).await;
+}
+
+#[test]
+fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
+    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", "mysql://me@db.example.org/bank");
+    let open = |section: &Section| {
+        MysqlPlugin::new()
+            .state_store(section, &StateExtensions::default())
+            .map(drop)
+    };
+    // Shorter by itself.
+    assert!(open(&section.clone().with("acquire-timeout", "500ms")).is_ok());
+    let errors = open(&section.with("handler-timeout", "2s"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        errors.contains("'persistence.state.a.handler-timeout' is 2s"),
+        "{errors}"
+    );
+    assert!(errors.contains("'acquire-timeout'"), "{errors}");
+}
+
+#[tokio::test]
+async fn what_rules_refuse_is_told_as_that() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    let refused = vec![
+        ("VARCHAR(4)", "too long".into()),
+        ("BIGINT", "no number".into()),
+        ("BIGINT", 0.5.into()),
+        ("TINYINT", 1_000_i64.into()),
+        ("DATE", "no such day".into()),
+        ("ENUM('a', 'b')", "neither".into()),
+        ("INTEGER CHECK (odd < 5)", 5_i64.into()),
+    ];
+    let refused = refused
+        .into_iter()
+        .map(|(column, value)| extensions::Refused { column, value });
+    let trigger: &[&str] = &[
+        "CREATE TRIGGER refuses BEFORE UPDATE ON durable_state FOR EACH ROW
+          IF NEW.revision = 3 THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'not that'; END IF",
+    ];
+    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger, open).await;
+}
+
+#[tokio::test]
+async fn code_of_the_application_is_told_what_its_rules_refuse() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, "things", open).await;
+}
+
+#[tokio::test]
+async fn nothing_that_is_set_stays() {
+    let place = Place::new().await;
+    let options = place.options().with_server(|mut server| {
+        server.writers = 1;
+        server
+    });
+    let states = open_with(options, StateExtensions::default()).await;
+    let procedure = "CREATE PROCEDURE set_it() BEGIN
+        SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET SESSION lock_wait_timeout = 77; END";
+    place.run(procedure).await;
+    let settings = [
+        "CALL set_it()",
+        "CREATE TEMPORARY TABLE durable_state (a INT)",
+    ];
+    let refused = [
+        "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+        "SET autocommit = 0",
+        "USE mysql",
+        "LOCK TABLES durable_state WRITE",
+    ];
+    let variables = if place.number("SELECT @@version LIKE '%MariaDB%'").await == 1 {
+        "SELECT @@SESSION.tx_isolation AS a, CAST(@@SESSION.lock_wait_timeout AS CHAR) AS b"
+    } else {
+        "SELECT @@SESSION.transaction_isolation AS a, CAST(@@SESSION.lock_wait_timeout AS CHAR) AS b"
+    };
+    extensions::nothing_that_is_set_stays(&*states, &settings, &refused, variables).await;
 }

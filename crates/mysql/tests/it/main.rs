@@ -5,6 +5,9 @@
 
 mod cancellation;
 mod commit_order;
+mod counters;
+mod crashes;
+mod damage;
 mod database;
 mod deletes;
 mod encryption;
@@ -13,6 +16,8 @@ mod late_writes;
 mod opening;
 mod pages;
 mod place;
+mod plans;
+mod prepared;
 mod refusals;
 mod rows;
 mod schema_versions;

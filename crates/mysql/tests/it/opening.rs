@@ -1,12 +1,13 @@
 //! What initialising makes, checks and refuses.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_persistence_mysql::{
     Durability, MysqlJournal, MysqlOptions, MysqlSnapshotStore, PayloadColumn,
 };
 use actix_persistence_storage_api::{
-    Journal, Roles, SnapshotStore, StorageError, StorageErrorKind,
+    EventDeletion, Journal, Roles, SnapshotStore, StorageError, StorageErrorKind,
 };
 use actix_persistence_test_servers::{Database, Server};
 
@@ -177,6 +178,40 @@ async fn the_column_of_payloads_is_chosen_when_the_tables_are_made() {
     assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
 }
 
+/// What is logged, as text.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl std::io::Write for Log {
+    fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend(text);
+        Ok(text.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// On one thread, whose log this is.
+#[tokio::test]
+async fn a_server_that_shows_commits_early_is_warned_of_once() {
+    let place = Place::new().await;
+    let has_binary_log = place.number("SELECT CAST(@@log_bin AS SIGNED)").await != 0;
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone());
+    let _until_the_end = tracing::subscriber::set_default(subscriber.finish());
+    let journal = place.journal().await;
+    journal.initialize().await.unwrap();
+    store(&journal, &id("a"), 1).await;
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let warnings = text
+        .matches("shows commits before they are on its disk")
+        .count();
+    assert_eq!(warnings, usize::from(!has_binary_log), "{text}");
+}
+
 /// On a server of its own, because these settings are those of all databases.
 #[tokio::test]
 async fn what_a_server_is_set_to_is_refused_or_does_not_matter() {
@@ -228,6 +263,9 @@ async fn what_a_server_is_set_to_is_refused_or_does_not_matter() {
     let journal = MysqlJournal::new(wanted).unwrap();
     journal.initialize().await.unwrap();
     store(&journal, &id("ü"), 300).await;
-    journal.delete_messages_to(&id("ü"), 298).await.unwrap();
+    journal
+        .delete_messages_to(&id("ü"), EventDeletion::up_to(298))
+        .await
+        .unwrap();
     assert_eq!(numbers(&journal, &id("ü")).await, [299, 300]);
 }

@@ -2,8 +2,8 @@
 
 use actix_persistence_mysql::MysqlJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, PageLimit, Payload, ReplayPage, ReplayRange, SequenceNr,
-    Timestamp, WriterId,
+    AtomicWrite, EventDeletion, EventRecord, Journal, PageLimit, Payload, ReplayPage, ReplayRange,
+    SequenceNr, Timestamp, WriterId,
 };
 
 use sqlx::AssertSqlSafe;
@@ -165,7 +165,10 @@ async fn ranges_beyond_what_the_database_can_store_are_empty() {
             .unwrap();
         assert_eq!(shape(&page), (expected, false), "{range:?}");
     }
-    journal.delete_messages_to(&id("a"), end + 1).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), EventDeletion::up_to(end + 1))
+        .await
+        .unwrap();
     assert_eq!(numbers(&journal, &id("a")).await, [0_u64; 0]);
 }
 
@@ -203,7 +206,10 @@ async fn large_events_deleted_while_a_page_is_read_are_left_out_of_it() {
         let journal = std::sync::Arc::clone(&journal);
         async move {
             for to in 1..=59 {
-                journal.delete_messages_to(&id("a"), to).await.unwrap();
+                journal
+                    .delete_messages_to(&id("a"), EventDeletion::up_to(to))
+                    .await
+                    .unwrap();
             }
         }
     });
@@ -273,6 +279,7 @@ async fn a_page_of_a_long_stream_reads_no_more_than_its_events() {
     let mut connection = place.connection().await;
     let sql = include_str!("../../src/queries/page.sql")
         .replace("{metadata_table}", "journal_metadata")
+        .replace("{most_bytes}", "1000000")
         .replace("{event_table}", "event_journal");
     execute(&mut connection, "ANALYZE TABLE event_journal").await;
     execute(&mut connection, "FLUSH STATUS").await;
@@ -300,4 +307,25 @@ async fn a_page_of_a_long_stream_reads_no_more_than_its_events() {
         .map(|(_, count)| count.parse::<u64>().unwrap())
         .sum();
     assert!(total < 1_000, "{read:?}");
+}
+
+#[tokio::test]
+async fn events_that_another_tool_brought_are_read_before_anybody_recovers_the_id() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    let insert = |number: u64| {
+        format!(
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, \
+             event_manifest, adapter_manifest, tag_count, bytes, ordering, payload) \
+             VALUES ('Test|a', {number}, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, {number}, X'01')"
+        )
+    };
+    for number in 1..=3 {
+        place.run(insert(number)).await;
+    }
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3]);
+    assert_eq!(replay_all(&journal, &id("a")).await.deleted_to, 0);
+    assert!(numbers(&journal, &id("b")).await.is_empty());
+    store(&journal, &id("a"), 1).await;
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2, 3, 4]);
 }

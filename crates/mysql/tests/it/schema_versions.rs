@@ -4,7 +4,7 @@ use std::process::Command;
 
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore};
 use actix_persistence_storage_api::{
-    Journal, SnapshotCriteria, SnapshotStore, StorageErrorKind, WriterId,
+    EventDeletion, Journal, SnapshotCriteria, SnapshotStore, StorageErrorKind, WriterId,
 };
 use futures_util::future::join_all;
 
@@ -108,7 +108,10 @@ async fn stores_with_other_table_names_or_schemas_share_a_database_and_nothing_e
     );
     store(&first, &id("a"), 2).await;
     store(&second, &id("a"), 3).await;
-    second.delete_messages_to(&id("a"), 1).await.unwrap();
+    second
+        .delete_messages_to(&id("a"), EventDeletion::up_to(1))
+        .await
+        .unwrap();
     assert_eq!(numbers(&first, &id("a")).await, [1, 2]);
     assert_eq!(numbers(&second, &id("a")).await, [2, 3]);
     let snapshots = MysqlSnapshotStore::new(other).unwrap();

@@ -1,5 +1,6 @@
 //! The order in which queries read states: docs/adr/0005-commit-order.md.
 
+use actix_persistence_backend_tests::states;
 use actix_persistence_storage_api::{
     Payload, PersistenceId, StateChangesQuery, StateStore, StateUpdate,
 };
@@ -7,6 +8,7 @@ use sqlx::{AssertSqlSafe, Row};
 
 use crate::database::execute;
 use crate::place::{Place, id};
+use crate::prepared::Prepared;
 
 const CHANGES_OF_PARTITION: &str = include_str!("../../src/queries/state_changes_of_partition.sql");
 
@@ -32,7 +34,7 @@ async fn a_transaction_that_has_its_number_lets_nobody_overtake_it() {
         format!(
             "START TRANSACTION; \
              UPDATE durable_state_ordering SET newest = newest + 1 WHERE partition_nr = {partition}; \
-             UPDATE durable_state SET revision = 2, ordering = (SELECT newest FROM durable_state_ordering \
+             UPDATE durable_state SET revision = 2, checksum = NULL, ordering = (SELECT newest FROM durable_state_ordering \
              WHERE partition_nr = {partition}) WHERE persistence_id = '{early}'"
         ),
     )
@@ -81,6 +83,7 @@ async fn changes_of_a_partition_are_found_by_their_index() {
     let plan = sqlx::query(AssertSqlSafe(sql))
         .bind(b"Test".to_vec())
         .bind(0_i64)
+        .bind(9_i64)
         .bind(0_i64)
         .bind(b"Test|a".to_vec())
         .bind(0_i64)
@@ -153,4 +156,17 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
             assert!(read < 2_000, "{read} rows were read by {sql}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn readers_miss_no_new_state_beside_many_transactions_that_do_not_end() {
+    let place = std::sync::Arc::new(Place::new().await);
+    let prepared = Prepared::new(&place, 2_000).await;
+    let read = tokio::spawn({
+        let place = std::sync::Arc::clone(&place);
+        async move { states::readers_miss_no_new_state_of_one_sequence(&*place).await }
+    });
+    let read = read.await;
+    prepared.roll_back(&place).await;
+    read.unwrap();
 }

@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix::dev::OneshotSender;
 
@@ -18,11 +19,25 @@ pub(crate) type CauseRef = Rc<Cause>;
 
 /// Holds the channel of one command until it is answered: at most once, whoever does it first.
 ///
-/// Dropped unanswered it tells its asker about the failure that prevented the answer, if there was one.
+/// Dropped unanswered it tells its asker about the failure that prevented the answer, if there was one: what is certain
+/// of the command as a whole, not of one of the calls it led to.
 #[derive(Default)]
 pub(crate) struct Cause {
     asker: RefCell<Option<Box<dyn Asker>>>,
-    noted: RefCell<Option<PersistError>>,
+    fates: RefCell<Fates>,
+}
+
+/// What became of the calls that a command led to, as far as it is known.
+#[derive(Default)]
+struct Fates {
+    /// Whether anything is stored.
+    stored: bool,
+    /// Whether that is all there is to tell, because nobody was left to answer.
+    unanswered: bool,
+    /// Why something is certainly not stored.
+    refused: Option<PersistError>,
+    /// Why it is not known of something.
+    unknown: Option<PersistError>,
 }
 
 /// Somebody who waits for an answer.
@@ -67,8 +82,21 @@ impl Cause {
         asker.sender.send(answer)
     }
 
-    /// Answers the asker with a failure at once.
-    pub(crate) fn fail(&self, error: PersistError) {
+    /// Notes that something the command led to is stored.
+    pub(crate) fn note_stored(&self) {
+        self.fates.borrow_mut().stored = true;
+    }
+
+    /// Notes that something the command led to failed.
+    pub(crate) fn note(&self, error: &PersistError) {
+        self.fates.borrow_mut().note(error);
+    }
+
+    /// Answers the asker at once with what is certain by now, if anything has failed.
+    pub(crate) fn fail(&self) {
+        let Some(error) = self.fates.borrow_mut().take() else {
+            return;
+        };
         let asker = self.asker.borrow_mut().take();
         if let Some(asker) = asker
             && let Err(panic) = caught(|| asker.fail(error))
@@ -77,24 +105,41 @@ impl Cause {
             tracing::error!(panic, "making the answer of a failed persist panicked");
         }
     }
+}
 
-    /// Remembers a failure for the case that nobody answers; the least certain one counts.
-    pub(crate) fn note(&self, error: &PersistError) {
-        let mut noted = self.noted.borrow_mut();
-        let counts = noted.as_ref().is_none_or(|noted| {
-            noted.is_certainly_not_stored() && !error.is_certainly_not_stored()
-        });
-        if counts {
-            *noted = Some(error.clone());
+impl Fates {
+    fn note(&mut self, error: &PersistError) {
+        let noted = match error {
+            PersistError::StoredUnanswered => {
+                (self.stored, self.unanswered) = (true, true);
+                return;
+            }
+            error if error.is_certainly_not_stored() => &mut self.refused,
+            _ => &mut self.unknown,
+        };
+        noted.get_or_insert_with(|| error.clone());
+    }
+
+    /// What an asker is told who gets no other answer; `None` if nothing has failed.
+    fn take(&mut self) -> Option<PersistError> {
+        let Fates {
+            stored,
+            unanswered,
+            refused,
+            unknown,
+        } = std::mem::take(self);
+        match (unknown, refused) {
+            (Some(unknown), _) => Some(unknown),
+            (None, Some(refused)) if stored => Some(PersistError::PartlyStored(Arc::new(refused))),
+            (None, None) if unanswered => Some(PersistError::StoredUnanswered),
+            (None, refused) => refused,
         }
     }
 }
 
 impl Drop for Cause {
     fn drop(&mut self) {
-        if let Some(error) = self.noted.take() {
-            self.fail(error);
-        }
+        self.fail();
     }
 }
 

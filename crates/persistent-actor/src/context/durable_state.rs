@@ -48,10 +48,8 @@ impl<A: DurableState> PersistentContext<A> {
         &mut self,
         event: impl FnOnce(&Self) -> Result<Option<ChangeEvent>, RejectionCause>,
     ) -> Persist<A> {
-        let encoded = match self.is_recovering() {
-            true => Err(RejectionCause::DuringRecovery),
-            false => event(self).map(|event| Encoded::Delete { event }),
-        };
+        let phase = self.check_phase();
+        let encoded = phase.and_then(|()| event(self).map(|event| Encoded::Delete { event }));
         self.push(Kind::Stashing, PersistedEvents::Delete, encoded)
     }
 

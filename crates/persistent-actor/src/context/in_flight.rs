@@ -10,9 +10,11 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_store_actor::Reply;
 use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use tokio::time::{Instant, Sleep};
 
 use crate::context::encoded::StateChange;
+use crate::patience::{self, in_time};
 
 /// The write under way: never more than one.
 pub(crate) enum InFlight {
@@ -23,8 +25,8 @@ pub(crate) enum InFlight {
         /// After this nobody waits for the reply any more.
         deadline: Pin<Box<Sleep>>,
     },
-    /// A call that stores or deletes a state. Its store answers in time, whatever happens.
-    Change(Reply<Result<(), StorageError>>),
+    /// A call that stores or deletes a state.
+    Change(LocalBoxFuture<'static, Result<(), StorageError>>),
 }
 
 impl InFlight {
@@ -38,13 +40,22 @@ impl InFlight {
 
     /// Sends a change of a state.
     pub(crate) fn change(store: &StateHandle, change: StateChange) -> Self {
-        InFlight::Change(match change {
-            StateChange::Upsert(update) => store.upsert(update),
-            StateChange::Delete(id, revision) => store.delete(id, revision),
-            StateChange::DeleteWithEvent(id, revision, event) => {
-                store.delete_with_event(id, revision, event)
+        let (operation, id, reply) = match change {
+            StateChange::Upsert(update) => {
+                let id = update.persistence_id.clone();
+                (Operation::UpsertState, id, store.upsert(update))
             }
-        })
+            StateChange::Delete(id, revision) => {
+                let reply = store.delete(id.clone(), revision);
+                (Operation::DeleteState, id, reply)
+            }
+            StateChange::DeleteWithEvent(id, revision, event) => {
+                let reply = store.delete_with_event(id.clone(), revision, event);
+                (Operation::DeleteState, id, reply)
+            }
+        };
+        let limit = patience::for_change(store);
+        InFlight::Change(in_time(operation, id, limit, reply).boxed_local())
     }
 
     /// Gives one outcome per call, in order.
@@ -92,7 +103,10 @@ fn outcome(stored: Result<(), StorageError>) -> WriteOutcome {
 fn is_rejection(error: &StorageError) -> bool {
     let lies_in_the_state = matches!(
         error.kind(),
-        StorageErrorKind::TooLarge | StorageErrorKind::Unsupported | StorageErrorKind::Extension
+        StorageErrorKind::TooLarge
+            | StorageErrorKind::Unsupported
+            | StorageErrorKind::Extension
+            | StorageErrorKind::Constraint
     );
     lies_in_the_state && error.is_certainly_not_stored()
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Operation, Payload, PersistenceId, Revision, SequenceNr,
+    AtomicWrite, EventRecord, Fence, Operation, Payload, PersistenceId, Revision, SequenceNr,
     StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 
@@ -99,8 +99,8 @@ pub(crate) struct PendingQueue<A: PersistentActor> {
     /// look there.
     sent_from: u64,
     unsent_from: u64,
-    /// Whether a write has failed: nothing is sent behind it.
-    failed: bool,
+    /// The first failure of a write: nothing is sent after it.
+    failure: Option<StorageError>,
 }
 
 impl<A: PersistentActor> PendingQueue<A> {
@@ -111,7 +111,7 @@ impl<A: PersistentActor> PendingQueue<A> {
             held_back_until: 0,
             sent_from: 0,
             unsent_from: 0,
-            failed: false,
+            failure: None,
         }
     }
 
@@ -166,13 +166,13 @@ impl<A: PersistentActor> PendingQueue<A> {
     pub(crate) fn take_unsent(
         &mut self,
         persistence_id: &PersistenceId,
-        epoch: Epoch,
+        mut fence: Fence,
         writer: WriterId,
         mut next: SequenceNr,
         mut limit: WriteLimit,
     ) -> Vec<AtomicWrite> {
         let mut writes = Vec::new();
-        if self.failed {
+        if self.failure.is_some() {
             return writes;
         }
         let timestamp = Timestamp::now();
@@ -197,10 +197,11 @@ impl<A: PersistentActor> PendingQueue<A> {
             };
             next += records.len() as u64;
             writes.push(
-                AtomicWrite::new(persistence_id.clone(), epoch, records).expect(
+                AtomicWrite::new(persistence_id.clone(), fence, records).expect(
                     "records are numbered one after the other, and an empty call is never unsent",
                 ),
             );
+            fence = fence.once_stored();
         }
         writes
     }
@@ -211,7 +212,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         persistence_id: &PersistenceId,
         next: Revision,
     ) -> Option<StateChange> {
-        if self.failed {
+        if self.failure.is_some() {
             return None;
         }
         let sent_before = self.index(self.unsent_from);
@@ -282,7 +283,7 @@ impl<A: PersistentActor> PendingQueue<A> {
             invocation.encoded = Encoded::NOTHING;
             invocation.state = State::Settled(fate);
         }
-        self.failed |= failure.is_some();
+        self.failure = self.failure.take().or(failure);
         highest
     }
 
@@ -324,9 +325,13 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Ends every call, because the actor failed: each asker learns what is certain about its events.
     pub(crate) fn abandon(&mut self, in_flight: impl Fn() -> PersistError) {
+        // Whoever decided on a state that another writer had overtaken hears of that writer.
+        let conflict = self.failure.take().map(PersistError::from_failure);
+        let conflict = conflict.filter(|error| matches!(error, PersistError::Conflict(_)));
+        let unsent = conflict.unwrap_or(PersistError::ActorFailed);
         for invocation in self.invocations.drain(..) {
             let error = match invocation.state {
-                State::Unsent => PersistError::ActorFailed,
+                State::Unsent => unsent.clone(),
                 State::Sent { .. } => in_flight(),
                 State::Settled(Fate::Stored { first }) => unanswered(first),
                 State::Settled(Fate::Rejected(cause)) => PersistError::Rejected(cause),

@@ -88,6 +88,11 @@ impl<A: PersistentActor> RetentionRounds<A> {
         self.seen = highest;
     }
 
+    /// Whether the state is to be the sum of all events: none were left out, and not just the last one was wanted.
+    pub(crate) fn asked_for_all(&self) -> bool {
+        !self.left_out_events && !self.recovery.only_last_event
+    }
+
     /// Whether the state is not that of the journal's end, because the recovery was asked to stop before.
     pub(crate) fn left_out_events(&self) -> bool {
         self.left_out_events

@@ -2,13 +2,16 @@
 
 use std::task::{Context, Poll};
 
-use actix_persistence_storage_api::{PersistenceId, SequenceNr, SnapshotCriteria, StorageError};
+use actix_persistence_storage_api::{
+    Operation, PersistenceId, SequenceNr, SnapshotCriteria, StorageError,
+};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
 use crate::context::retention_rounds::{Outcome, Step};
 use crate::error_chain::ErrorChain;
-use crate::{PersistentActor, PersistentContext, StoreResponse};
+use crate::patience::{self, in_time};
+use crate::{PersistentActor, PersistentContext, RecoveryError, StoreResponse};
 
 /// A step that a store is asked to take.
 pub(crate) type StepFuture = LocalBoxFuture<'static, StepEnd>;
@@ -21,17 +24,39 @@ pub(crate) struct StepEnd {
 
 impl<A: PersistentActor> PersistentContext<A> {
     /// Asks the actor, once it is recovered, what it retains.
-    pub(crate) fn begin_retention(&mut self, actor: &A) {
-        let Some(retention) = actor.retention() else {
-            return;
-        };
+    ///
+    /// # Errors
+    /// If events were deleted that no snapshot covers, although the actor deletes only what one covers: then its state
+    /// lacks them, and the next round would make that last.
+    pub(crate) fn begin_retention(&mut self, actor: &A) -> Result<(), RecoveryError> {
+        let retention = actor.retention();
         let snapshot = self.snapshot_sequence_nr;
+        let lacks_events = self.deleted_to > snapshot && self.retention.asked_for_all();
+        if lacks_events {
+            if retention.as_ref().is_some_and(|r| r.delete_events) {
+                return Err(RecoveryError::SnapshotNeeded {
+                    persistence_id: self.persistence_id.clone(),
+                    deleted_to: self.deleted_to,
+                    source: None,
+                });
+            }
+            tracing::warn!(
+                persistence_id = %self.persistence_id,
+                deleted_to = self.deleted_to,
+                snapshot_sequence_nr = snapshot,
+                "events were deleted that no snapshot covers; the state does not contain them"
+            );
+        }
+        let Some(retention) = retention else {
+            return Ok(());
+        };
         if !self.retention.begin(retention, snapshot) {
             tracing::warn!(
                 persistence_id = %self.persistence_id,
                 "no snapshots are retained until the next start, because this recovery left out events"
             );
         }
+        Ok(())
     }
 
     /// Begins a round, if one is due and none is under way.
@@ -82,11 +107,14 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     fn finding_snapshot(&self, up_to: SequenceNr) -> StepFuture {
         let persistence_id = self.persistence_id.clone();
-        let loading = self
-            .environment
-            .stores
-            .snapshot_store()
-            .map(|store| store.load(persistence_id.clone(), SnapshotCriteria::up_to(up_to)));
+        let loading = self.environment.stores.snapshot_store().map(|store| {
+            in_time(
+                Operation::LoadSnapshot,
+                persistence_id.clone(),
+                patience::for_loading(store),
+                store.load(persistence_id.clone(), SnapshotCriteria::up_to(up_to)),
+            )
+        });
         let finding = async move {
             let found = match loading {
                 Some(reply) => reply.await,

@@ -1,10 +1,11 @@
 //! What an actor asks of its stores beside persisting: snapshots, and deletes.
 
 use actix_persistence_storage_api::{
-    Operation, SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError, StorageErrorKind,
-    Timestamp,
+    Epoch, EventDeletion, Operation, SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError,
+    StorageErrorKind, Timestamp,
 };
 
+use crate::patience::{self, in_time};
 use crate::serializer::{Manifest, check_manifest};
 use crate::{
     DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, Snapshot,
@@ -42,7 +43,12 @@ impl<A: PersistentActor> PersistentContext<A> {
             (None, _) => Err(SaveSnapshotError::NoSnapshotStore),
             _ if self.retention.left_out_events() => Err(SaveSnapshotError::EventsLeftOut),
             (_, Err(error)) => Err(error.into()),
-            (Some(store), Ok(payload)) => Ok(store.save(metadata.clone(), payload)),
+            (Some(store), Ok(payload)) => Ok(in_time(
+                Operation::SaveSnapshot,
+                metadata.persistence_id.clone(),
+                patience::for_saving(store),
+                store.save(metadata.clone(), payload),
+            )),
         };
         async move {
             let result = match saving {
@@ -64,11 +70,14 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.retention.forget(|stored| stored == sequence_nr);
         let metadata =
             SnapshotMetadata::new(self.persistence_id.clone(), sequence_nr, Timestamp::UNSET);
-        let deleting = self
-            .environment
-            .stores
-            .snapshot_store()
-            .map(|store| store.delete(metadata.clone()));
+        let deleting = self.environment.stores.snapshot_store().map(|store| {
+            in_time(
+                Operation::DeleteSnapshot,
+                metadata.persistence_id.clone(),
+                patience::for_saving(store),
+                store.delete(metadata.clone()),
+            )
+        });
         self.store_responses.of_snapshot_store(async move {
             let result = match deleting {
                 Some(reply) => reply.await,
@@ -97,11 +106,14 @@ impl<A: PersistentActor> PersistentContext<A> {
         criteria: SnapshotCriteria,
     ) -> impl Future<Output = StoreResponse> + 'static + use<A> {
         let id = self.persistence_id.clone();
-        let deleting = self
-            .environment
-            .stores
-            .snapshot_store()
-            .map(|store| store.delete_matching(id, criteria));
+        let deleting = self.environment.stores.snapshot_store().map(|store| {
+            in_time(
+                Operation::DeleteMatchingSnapshots,
+                id.clone(),
+                patience::for_saving(store),
+                store.delete_matching(id, criteria),
+            )
+        });
         async move {
             let result = match deleting {
                 Some(reply) => reply.await,
@@ -116,12 +128,22 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     /// Deletes the actor's events up to `to_sequence_nr`, inclusive; [`SequenceNr::MAX`] means all it has taken note of.
     ///
-    /// Numbers are never used again. A bound above the last event is refused without asking the journal.
+    /// Numbers are never used again. Fails with a conflict, and deletes nothing, if another writer has taken the id over.
+    /// A bound above the last event is refused without asking the journal.
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_messages(&mut self, to_sequence_nr: SequenceNr) {
         const { assert!(A::STORED_AS.is_events(), "a durable state has no messages") };
         let deleting = self.deleting_messages(to_sequence_nr);
         self.store_responses.of_journal(deleting);
+    }
+
+    /// Deletes are done after the write under way, which may take the id over.
+    fn epoch_of_deletes(&self) -> Epoch {
+        if self.in_flight.is_some() {
+            self.fence.afterwards()
+        } else {
+            self.fence.expected()
+        }
     }
 
     pub(crate) fn deleting_messages(
@@ -141,7 +163,15 @@ impl<A: PersistentActor> PersistentContext<A> {
         } else {
             let journal = self.environment.stores.journal();
             journal
-                .map(|journal| journal.delete_messages_to(self.persistence_id.clone(), to))
+                .map(|journal| {
+                    let deletion = EventDeletion::up_to(to).at_epoch(self.epoch_of_deletes());
+                    in_time(
+                        Operation::DeleteMessagesTo,
+                        self.persistence_id.clone(),
+                        patience::for_deleting(journal),
+                        journal.delete_messages_to(self.persistence_id.clone(), deletion),
+                    )
+                })
                 .map_err(DeleteMessagesError::from)
         };
         async move {

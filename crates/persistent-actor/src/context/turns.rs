@@ -9,12 +9,16 @@ use futures_util::stream::{self, LocalBoxStream};
 use futures_util::{Stream, StreamExt};
 use tokio::time::{Instant, interval_at};
 
+use crate::time_slice::yield_to_others;
 use crate::{PersistentActor, PersistentContext};
+
+/// After so many items of a stream that always has another one, others have their turn; as in actix.
+const TURNS_PER_POLL: usize = 16;
 
 /// Runs code for every item of a stream, and none while the actor waits for what it did for the one before.
 ///
-/// The intervals of actix do not look whether their actor waits, so that late ticks would run in the middle of
-/// persisting.
+/// The intervals and streams of actix do not always look whether their actor waits, so that late ticks, or the first
+/// item of a stream, would run in the middle of persisting.
 pub(crate) struct Turns<T, F> {
     items: LocalBoxStream<'static, T>,
     turn: F,
@@ -27,6 +31,21 @@ impl<T, F> Turns<T, F> {
             turn,
         }
     }
+}
+
+/// What a [`StreamHandler`](actix::StreamHandler) hears of its stream.
+pub(crate) enum StreamStep<T> {
+    Started,
+    Item(T),
+    Finished,
+}
+
+/// The steps of a stream, each to be a turn of its own.
+pub(crate) fn steps<S: Stream>(items: S) -> impl Stream<Item = StreamStep<S::Item>> {
+    let alone = |step| stream::once(std::future::ready(step));
+    alone(StreamStep::Started)
+        .chain(items.map(StreamStep::Item))
+        .chain(alone(StreamStep::Finished))
 }
 
 /// The first at `start`, and then one after every period; ticks that are late come one after the other, as in actix.
@@ -49,13 +68,18 @@ where
         ctx: &mut PersistentContext<A>,
         cx: &mut Context<'_>,
     ) -> Poll<()> {
-        while let Some(item) = ready!(self.items.poll_next_unpin(cx)) {
+        for _ in 0..TURNS_PER_POLL {
+            let Some(item) = ready!(self.items.poll_next_unpin(cx)) else {
+                return Poll::Ready(());
+            };
             (self.turn)(item, actor, ctx);
+            ctx.cause = None;
             if ctx.waiting() {
                 // The context polls again when it does not any more.
                 return Poll::Pending;
             }
         }
-        Poll::Ready(())
+        yield_to_others(cx);
+        Poll::Pending
     }
 }

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 
 use actix_persistence_journal_actor::{JournalHandle, WriteRequest};
 use actix_persistence_state_actor::StateHandle;
-use tokio::time::Instant;
+use actix_persistence_store_actor::deadline_after;
 
 use crate::context::in_flight::InFlight;
 use crate::context::pending::WriteLimit;
@@ -34,7 +34,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         };
         let writes = self.pending.take_unsent(
             &self.persistence_id,
-            self.epoch,
+            self.fence,
             self.writer,
             self.used_sequence_nr + 1,
             limit,
@@ -44,7 +44,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         }
         let (count, deadline) = (
             writes.len(),
-            Instant::now() + journal.settings().write_timeout,
+            deadline_after(journal.settings().write_timeout),
         );
         let reply = journal.write(WriteRequest {
             persistence_id: self.persistence_id.clone(),
@@ -72,11 +72,13 @@ impl<A: PersistentActor> PersistentContext<A> {
         };
         self.in_flight = None;
         let (published, id) = (&self.environment.published_events, &self.persistence_id);
+        let fence = self.fence;
         let highest = self.pending.settle(outcomes, |events, first, at| {
             published.publish(id, first, at, events);
         });
         if let Some(highest) = highest {
             self.used_sequence_nr = highest;
+            self.fence = fence.once_stored();
         }
         true
     }

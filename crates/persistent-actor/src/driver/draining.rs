@@ -1,6 +1,6 @@
 //! How an actor ends when everything stops.
 
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use crate::drain_signal::{Left, Urgency};
 use crate::driver::{Driver, Ended, Stage};
@@ -12,8 +12,8 @@ where
     F: FnMut() -> A + Unpin + 'static,
 {
     /// Closes the address, and lets the actor stop when it has done everything that has arrived.
-    pub(super) fn drain(&mut self, urgency: Urgency, cx: &mut Context<'_>) {
-        self.mailbox.seal(cx);
+    pub(super) fn drain(&mut self, urgency: Urgency) {
+        self.mailbox.seal();
         if let Stage::Live(incarnation) = &mut self.stage {
             incarnation.drain(urgency);
         }

@@ -2,12 +2,14 @@
 
 mod handling;
 
+use std::any::Any;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use actix::dev::{Envelope, EnvelopeProxy};
-use actix::{ActorState, Running, WeakAddr};
+use actix::{ActorState, Running};
 use actix_persistence_storage_api::{PersistenceId, WriterId};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -22,8 +24,10 @@ use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
 use crate::live_ids::Registration;
 use crate::panics::caught;
+use crate::recovery::event_pages::NumberedEvent;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
 use crate::stash::StashRef;
+use crate::time_slice::{TimeSlice, yield_to_others};
 use crate::{
     PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse, UnfinishedWork,
 };
@@ -36,13 +40,22 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     actor: A,
     ctx: PersistentContext<A>,
     recovery: Option<RecoveryFuture<A>>,
+    /// What is left of the page that is being applied.
+    replaying: std::vec::IntoIter<NumberedEvent<A::Event>>,
+    /// Whether others of the arbiter are to have their turn, because it has applied events for some time.
+    shares: bool,
+    /// Whether its recovery has had its turn, and brought anything.
+    has_begun: bool,
     started: bool,
+    ended: bool,
     stopping_called: bool,
     /// Whether spawned futures had a turn, and want another.
     message_is_next: bool,
     /// Whether it has to stop when everything that has arrived is done.
     draining: bool,
     recovered_at: Option<Instant>,
+    /// Whether anything it persisted was stored.
+    has_stored: bool,
 }
 
 type Process<A> = RecoveryProcess<<A as PersistentActor>::Event, <A as PersistentActor>::Snapshot>;
@@ -65,6 +78,14 @@ pub(crate) struct Failure {
     pub(crate) worked_for: Option<Duration>,
     /// Whether it was about to stop, so that nobody wants another one.
     pub(crate) was_stopping: bool,
+    /// Whether another writer was there first when it wrote.
+    pub(crate) is_conflict: bool,
+    /// Whether nothing is broken: it was out of date, or became so while it recovered.
+    pub(crate) is_contention: bool,
+    /// Whether anything it persisted was stored.
+    pub(crate) has_stored: bool,
+    /// Whether it had timers, streams or futures of its own; `None` if it never got so far as to tell.
+    pub(crate) lived_by_itself: Option<bool>,
 }
 
 impl Failure {
@@ -73,25 +94,29 @@ impl Failure {
             is_lasting: !error.is_curable_by_waiting(),
             worked_for: None,
             was_stopping: false,
+            is_conflict: false,
+            is_contention: matches!(error, RecoveryError::Overtaken { .. }),
+            has_stored: false,
+            lived_by_itself: None,
         }
     }
 }
 
 impl<A: PersistentActor> Incarnation<A> {
-    /// Starts recovering the actor once `predecessor` has ended.
+    /// Starts recovering the actor once `predecessor` has ended; `keep` keeps its stores open.
     pub(crate) fn new(
         actor: A,
         persistence_id: PersistenceId,
         recovery: Recovery,
         environment: Arc<Environment>,
-        address: WeakAddr<A>,
         mailbox: &Mailbox<A>,
+        keep: Rc<dyn Any>,
         predecessor: impl Future<Output = ()> + 'static,
     ) -> Self {
         let writer = WriterId::random();
         let (stores, id) = (Arc::clone(&environment), persistence_id.clone());
         let mut process = match A::STORED_AS.hooks() {
-            None => RecoveryProcess::for_writer(stores, id, recovery, writer),
+            None => RecoveryProcess::for_writer(stores, id, recovery, writer, actor.take_over()),
             Some(hooks) => RecoveryProcess::of_state(stores, id, hooks.read, true),
         };
         let recovering = async move {
@@ -104,17 +129,23 @@ impl<A: PersistentActor> Incarnation<A> {
             ctx: PersistentContext::new(
                 persistence_id,
                 environment,
-                address,
+                mailbox.own_address(),
                 writer,
                 StashRef::clone(mailbox.stash()),
                 recovery,
+                keep,
             ),
             recovery: Some(recovering.boxed_local()),
+            replaying: Vec::new().into_iter(),
+            shares: false,
+            has_begun: false,
             started: false,
+            ended: false,
             stopping_called: false,
             message_is_next: false,
             draining: false,
             recovered_at: None,
+            has_stored: false,
         }
     }
 
@@ -160,6 +191,7 @@ impl<A: PersistentActor> Incarnation<A> {
             }
             Err(failure) => Exit::Failed(failure),
         };
+        self.ended = true;
         if let Err(panic) = caught(|| self.ctx.abandon()) {
             tracing::error!(
                 persistence_id = %self.ctx.persistence_id,
@@ -182,7 +214,10 @@ impl<A: PersistentActor> Incarnation<A> {
         }
         self.ctx.tasks.woken();
         for _ in 0..TURNS_PER_POLL {
-            if self.ctx.terminated || (self.ctx.stop_requested && self.ctx.recovering) {
+            if self.ctx.terminated
+                || (self.ctx.stop_requested && self.ctx.recovering)
+                || self.need_not_recover(cx, mailbox)
+            {
                 self.end(registration);
                 return Ok(Poll::Ready(()));
             }
@@ -192,6 +227,8 @@ impl<A: PersistentActor> Incarnation<A> {
             progress |= self.ctx.flush();
             if self.ctx.holds_back() {
                 mailbox.stash_arrivals(cx);
+            } else if self.ctx.terminated {
+                progress = true;
             } else if self.wants_to_stop(cx, mailbox) {
                 if self.stop(registration)? {
                     return Ok(Poll::Ready(()));
@@ -199,15 +236,32 @@ impl<A: PersistentActor> Incarnation<A> {
                 // What it began when it was asked is to go on.
                 progress |= self.ctx.terminated || !self.wants_to_stop(cx, mailbox);
             }
-            if mailbox.stash().borrow_mut().take_overflowed() {
+            // While it recovers, it has failed already, or would fail before it has begun: the message was dropped.
+            if mailbox.stash().borrow_mut().take_overflowed() && !self.ctx.recovering {
                 return Err(self.overflowed());
             }
             if !progress {
                 return Ok(Poll::Pending);
             }
+            if std::mem::take(&mut self.shares) {
+                break;
+            }
         }
-        cx.waker().wake_by_ref();
+        yield_to_others(cx);
         Ok(Poll::Pending)
+    }
+
+    /// Whether everything stops before its recovery has got its turn, and there is nothing to recover for.
+    ///
+    /// An actor that nobody can reach recovers all the same as long as it may live: it may begin something by itself.
+    fn need_not_recover(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
+        self.draining
+            && self.ctx.recovering
+            && !self.has_begun
+            && self.ctx.pending.is_empty()
+            && self.ctx.tasks.allow_stop(true)
+            && self.stores_owe() == 0
+            && mailbox.is_abandoned(cx)
     }
 
     /// Applies the next steps of the recovery; gives whether there was one.
@@ -215,10 +269,15 @@ impl<A: PersistentActor> Incarnation<A> {
         let Some(recovery) = &mut self.recovery else {
             return Ok(false);
         };
+        if self.replaying.len() > 0 {
+            self.replay().map_err(|error| self.recovery_failed(error))?;
+            return Ok(true);
+        }
         let fetched = caught(|| recovery.poll_unpin(cx));
         let step = match fetched {
             Ok(Poll::Pending) => return Ok(false),
             Ok(Poll::Ready((mut process, step))) => {
+                self.has_begun = true;
                 self.recovery = Some(
                     async move {
                         let step = process.next().await;
@@ -233,8 +292,9 @@ impl<A: PersistentActor> Incarnation<A> {
         step.and_then(|step| self.apply(step))
             .map_err(|error| self.recovery_failed(error))?;
         if self.recovery.is_none() {
+            let begun = self.turn_with(|actor, ctx| ctx.begin_retention(actor))?;
+            begun.map_err(|error| self.recovery_failed(error))?;
             self.recovered_at = Some(Instant::now());
-            self.turn(|actor, ctx| ctx.begin_retention(actor))?;
             self.turn(A::on_recovery_completed)?;
         }
         Ok(true)
@@ -242,7 +302,7 @@ impl<A: PersistentActor> Incarnation<A> {
 
     fn apply(&mut self, step: Step<A>) -> Result<(), RecoveryError> {
         match step {
-            RecoveryStep::TakenOver(recovered) => self.ctx.taken_over(recovered),
+            RecoveryStep::Begun(standing) => self.ctx.stands_at(standing),
             RecoveryStep::Snapshot(offer) => {
                 let sequence_nr = offer.metadata.sequence_nr;
                 let answer = offer.answer();
@@ -260,11 +320,8 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.ctx.last_sequence_nr = revision;
             }
             RecoveryStep::Events(events) => {
-                for numbered in events {
-                    caught(|| self.actor.on_event(&numbered.event))
-                        .map_err(|message| self.recovery_panicked(message))?;
-                    self.ctx.last_sequence_nr = numbered.sequence_nr;
-                }
+                self.replaying = events.into_iter();
+                self.replay()?;
             }
             // The permit is given back here: the journal has nothing more to do for this recovery.
             RecoveryStep::Completed(_permit) => {
@@ -272,6 +329,21 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.ctx.recovery_completed();
             }
         }
+        Ok(())
+    }
+
+    /// Applies events of the page at hand, as many as are done in one go.
+    fn replay(&mut self) -> Result<(), RecoveryError> {
+        let mut slice = TimeSlice::begin();
+        while let Some(numbered) = self.replaying.next() {
+            caught(|| self.actor.on_event(&numbered.event))
+                .map_err(|message| self.recovery_panicked(message))?;
+            self.ctx.last_sequence_nr = numbered.sequence_nr;
+            if slice.is_used_up() {
+                break;
+            }
+        }
+        self.shares = true;
         Ok(())
     }
 
@@ -362,13 +434,21 @@ impl<A: PersistentActor> Incarnation<A> {
     }
 
     fn recovery_failed(&mut self, error: RecoveryError) -> Failure {
-        tracing::error!(
-            persistence_id = %self.ctx.persistence_id,
-            sequence_nr = self.ctx.last_sequence_nr,
-            manifest = self.ctx.event_manifest(),
-            error = %ErrorChain(&error),
-            "the recovery failed"
-        );
+        if let RecoveryError::Overtaken { .. } = error {
+            tracing::info!(
+                persistence_id = %self.ctx.persistence_id,
+                error = %ErrorChain(&error),
+                "the recovery starts over"
+            );
+        } else {
+            tracing::error!(
+                persistence_id = %self.ctx.persistence_id,
+                sequence_nr = self.ctx.last_sequence_nr,
+                manifest = self.ctx.event_manifest(),
+                error = %ErrorChain(&error),
+                "the recovery failed"
+            );
+        }
         let told = self.turn_with(|actor, _| actor.on_recovery_failure(&error));
         told.err().unwrap_or_else(|| Failure::of_recovery(&error))
     }
@@ -423,6 +503,19 @@ impl<A: PersistentActor> Incarnation<A> {
             is_lasting,
             worked_for: self.recovered_at.map(|at| at.elapsed()),
             was_stopping: self.ctx.stop_requested,
+            is_conflict: false,
+            is_contention: false,
+            has_stored: self.has_stored,
+            lived_by_itself: (!self.ctx.recovering).then(|| !self.ctx.tasks.allow_stop(false)),
+        }
+    }
+
+    /// Another writer was there first.
+    fn lost(&self) -> Failure {
+        Failure {
+            is_conflict: true,
+            is_contention: true,
+            ..self.failure(false)
         }
     }
 
@@ -459,8 +552,28 @@ impl<A: PersistentActor> Incarnation<A> {
 
     fn end(&mut self, registration: &Registration) {
         registration.stopping();
+        self.stopped();
+    }
+
+    fn stopped(&mut self) {
+        let persisted_before = self.ctx.pending.len();
         self.ctx.state = ActorState::Stopped;
         // A panic here is logged; there is nothing left that it could harm.
         let _ = self.turn(A::stopped);
+        // Once each: what is persisted when that is heard is not heard of.
+        for _ in persisted_before..self.ctx.pending.len() {
+            if let Some(settled) = self.ctx.pending.pop_settled() {
+                let _ = self.handle(settled);
+            }
+        }
+    }
+}
+
+/// An arbiter that ends drops its actors; as with actix, they hear of it.
+impl<A: PersistentActor> Drop for Incarnation<A> {
+    fn drop(&mut self) {
+        if self.started && !self.ended {
+            self.stopped();
+        }
     }
 }

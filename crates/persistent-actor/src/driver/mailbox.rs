@@ -1,41 +1,49 @@
 //! The messages that wait for the actor; outlives its incarnations.
 
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::rc::Rc;
+use std::task::{Context, Poll};
 
+use actix::Addr;
 use actix::dev::Envelope;
-use actix::dev::channel::{AddressReceiver, AddressSender};
+use actix::dev::channel::AddressReceiver;
 use futures_util::Stream;
 
+use crate::envelope::{Keep, keep};
 use crate::stash::{Stash, StashRef};
+use crate::time_slice::yield_to_others;
 use crate::{Overflow, PersistentActor};
 
-/// So many arrivals are stashed before others of the arbiter have their turn.
-const ARRIVALS_PER_POLL: usize = 1_024;
+/// So many arrivals are stashed or dropped before others of the arbiter have their turn.
+const ARRIVALS_PER_POLL: usize = 256;
+
+/// Makes the address of the actor, whether its channel is open or closed, and is none itself: it keeps no actor alive.
+pub(crate) type OwnAddress<A> = Rc<dyn Fn() -> Addr<A>>;
 
 /// The channel of the address, and the stashes in front of it.
 pub(crate) struct Mailbox<A: PersistentActor> {
-    channel: Channel<A>,
+    /// `None` once nothing is received any more.
+    channel: Option<AddressReceiver<A>>,
+    own_address: OwnAddress<A>,
     /// Taken out of the channel, but there is no room for it yet.
     held: Option<Envelope<A>>,
     stash: StashRef<A>,
 }
 
-enum Channel<A: PersistentActor> {
-    Open(AddressReceiver<A>),
-    /// Nothing is received any more, but the actor can still be given its own address.
-    Sealed {
-        _own: AddressSender<A>,
-    },
-}
-
 impl<A: PersistentActor> Mailbox<A> {
     pub(crate) fn new(channel: AddressReceiver<A>, stash: StashRef<A>) -> Self {
+        // A weak address would not do: it makes no address of a closed channel.
+        let senders = channel.sender_producer();
         Self {
-            channel: Channel::Open(channel),
+            channel: Some(channel),
+            own_address: Rc::new(move || Addr::new(senders.sender())),
             held: None,
             stash,
         }
+    }
+
+    pub(crate) fn own_address(&self) -> OwnAddress<A> {
+        Rc::clone(&self.own_address)
     }
 
     pub(crate) fn stash(&self) -> &StashRef<A> {
@@ -53,13 +61,13 @@ impl<A: PersistentActor> Mailbox<A> {
         let stash = StashRef::clone(&self.stash);
         let mut stash = stash.borrow_mut();
         for _ in 0..ARRIVALS_PER_POLL {
-            if stash.leaves_in_mailbox() {
+            if stash.leaves_in_mailbox() && !stash.make_room() {
                 return;
             }
             let Some(envelope) = self.receive(cx) else {
                 return;
             };
-            if !stash.is_full() {
+            if !stash.is_full() || stash.make_room() {
                 stash.push(envelope);
                 continue;
             }
@@ -71,40 +79,56 @@ impl<A: PersistentActor> Mailbox<A> {
                 overflow => stash.refuse(envelope, overflow),
             }
         }
-        cx.waker().wake_by_ref();
+        yield_to_others(cx);
     }
 
     /// Takes all that has arrived, whether there is room for it or not, and lets nobody send any more.
-    pub(crate) fn seal(&mut self, cx: &mut Context<'_>) {
-        let Channel::Open(channel) = &self.channel else {
+    ///
+    /// The channel is closed first, so that senders who do not stop cannot keep this from ending.
+    pub(crate) fn seal(&mut self) {
+        let Some(open) = self.channel.take() else {
             return;
         };
-        let own = channel.sender();
-        while let Some(envelope) = self.receive(cx) {
-            self.stash.borrow_mut().push(envelope);
+        let arrived = keep(Keep::All, || drop(open));
+        let mut stash = self.stash.borrow_mut();
+        for envelope in self.held.take().into_iter().chain(arrived) {
+            stash.push(envelope);
         }
-        self.channel = Channel::Sealed { _own: own };
     }
 
-    /// Drops everything that has arrived, which closes the channels of those who asked.
+    /// Drops what has arrived, which closes the channels of those who asked; if there is much of it, the rest in the
+    /// next poll.
     pub(crate) fn close_waiting(&mut self, cx: &mut Context<'_>) {
+        self.close_stashed();
+        for _ in 0..ARRIVALS_PER_POLL {
+            let Some(envelope) = self.receive(cx) else {
+                return;
+            };
+            self.stash.borrow().bury(envelope);
+        }
+        yield_to_others(cx);
+    }
+
+    fn close_stashed(&self) {
         let waiting = Stash::take_all(&mut self.stash.borrow_mut());
         for envelope in waiting {
             self.stash.borrow().bury(envelope);
         }
-        while let Some(envelope) = self.receive(cx) {
-            self.stash.borrow().bury(envelope);
-        }
+    }
+
+    /// Whether a message waits that was taken out of the channel.
+    pub(crate) fn has_waiting(&self) -> bool {
+        self.held.is_some() || !self.stash.borrow().is_empty()
     }
 
     /// Whether nothing waits and nobody can send any more; what the actor has put aside does not count, because
     /// nothing is left that could make it process that.
     pub(crate) fn is_abandoned(&mut self, cx: &mut Context<'_>) -> bool {
         // In this order: what was sent before the last address was dropped is still seen.
-        let connected = match &self.channel {
-            Channel::Open(channel) => channel.connected(),
-            Channel::Sealed { .. } => false,
-        };
+        let connected = self
+            .channel
+            .as_ref()
+            .is_some_and(AddressReceiver::connected);
         if connected || !self.stash.borrow().is_empty() {
             return false;
         }
@@ -120,10 +144,7 @@ impl<A: PersistentActor> Mailbox<A> {
         if let Some(held) = self.held.take() {
             return Some(held);
         }
-        let Channel::Open(channel) = &mut self.channel else {
-            return None;
-        };
-        match Pin::new(channel).poll_next(cx) {
+        match Pin::new(self.channel.as_mut()?).poll_next(cx) {
             Poll::Ready(envelope) => envelope,
             Poll::Pending => None,
         }
@@ -132,6 +153,8 @@ impl<A: PersistentActor> Mailbox<A> {
 
 impl<A: PersistentActor> Drop for Mailbox<A> {
     fn drop(&mut self) {
-        self.close_waiting(&mut Context::from_waker(Waker::noop()));
+        self.seal();
+        self.stash.borrow_mut().end();
+        self.close_stashed();
     }
 }

@@ -1,9 +1,12 @@
 //! Reads and decodes the current state of one id.
 
-use actix_persistence_storage_api::{PersistenceId, Revision, StateRecord, StorageError};
+use actix_persistence_storage_api::{
+    Operation, PersistenceId, Revision, StateRecord, StorageError,
+};
 
 use crate::environment::Environment;
-use crate::serializer::Manifest;
+use crate::patience::{self, in_time};
+use crate::serializer::{Manifest, shown};
 use crate::stored_as::ReadState;
 use crate::{Event, RecoveryError, StoredState};
 
@@ -15,17 +18,21 @@ pub(crate) async fn current_state<S: Event>(
 ) -> Result<(Revision, Option<S>), RecoveryError> {
     let failed = |source| store_failed(persistence_id, source);
     let store = environment.stores.state_store().map_err(failed)?;
-    let current = store.get(persistence_id.clone()).await.map_err(failed)?;
+    let (limit, id) = (patience::for_state(store), persistence_id.clone());
+    let reading = store.get(id.clone());
+    let current = in_time(Operation::GetState, id, limit, reading)
+        .await
+        .map_err(failed)?;
     let decode = |record: StateRecord| {
         let manifest = Manifest::new(S::MANIFEST, S::VERSION);
         let payload = &record.payload;
-        StoredState::new(payload, &manifest, environment.max_event_bytes())
+        StoredState::new(payload, &manifest)
             .and_then(read)
             .map_err(|source| RecoveryError::State {
                 persistence_id: persistence_id.clone(),
                 revision: current.revision,
                 serializer_id: payload.serializer_id,
-                manifest: payload.manifest.to_string(),
+                manifest: shown(&payload.manifest),
                 source,
             })
     };

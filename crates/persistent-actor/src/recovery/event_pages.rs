@@ -9,8 +9,10 @@ use actix_persistence_storage_api::{
 };
 
 use crate::environment::Environment;
+use crate::patience::{self, in_time};
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
-use crate::serializer::{Manifest, decode};
+use crate::serializer::{Manifest, decode, shown};
+use crate::time_slice::TimeSlice;
 use crate::{Event, RecoveryError};
 
 /// A decoded event with its number.
@@ -21,15 +23,17 @@ pub(crate) struct NumberedEvent<E> {
 
 /// What is left of a replay from one number to another, both inclusive.
 ///
-/// Events are counted and missed as the journal gives them; then the replay filter sees them, and what it lets pass is
+/// Events that are deleted while they are read are never passed over: the replay fails, and finds the snapshot that
+/// covers them when it starts over. Events are counted and missed as the journal gives them; then the replay filter sees them, and what it lets pass is
 /// decoded. No more than a page and the filter's window is in memory.
 pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
     manifest: Manifest,
-    max_event_bytes: usize,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
+    /// What was deleted before anything was looked for; the snapshot that was found covers it, or nobody misses it.
+    deleted_before: SequenceNr,
     next: SequenceNr,
     to: SequenceNr,
     left: u64,
@@ -39,12 +43,14 @@ pub(crate) struct EventPages<E> {
 }
 
 impl<E: Event> EventPages<E> {
-    /// From `range.from` to `range.to`, where the journal must have every event that was not deleted.
+    /// From `range.from` to `range.to`, where the journal must have every event above `deleted_before`, which is what was
+    /// deleted when the recovery began.
     pub(crate) fn new(
         environment: &Environment,
         persistence_id: PersistenceId,
         range: ReplayRange,
         max_events: u64,
+        deleted_before: SequenceNr,
     ) -> Result<Self, RecoveryError> {
         let journal = environment.stores.journal();
         let journal = journal.cloned().map_err(|source| RecoveryError::Journal {
@@ -56,13 +62,13 @@ impl<E: Event> EventPages<E> {
             journal,
             persistence_id,
             manifest: Manifest::new(E::MANIFEST, E::VERSION),
-            max_event_bytes: environment.max_event_bytes(),
             next: range.from.max(1),
             to: range.to,
             left: max_events,
             given: 0,
             event: PhantomData,
             instead_of: None,
+            deleted_before,
         })
     }
 
@@ -77,13 +83,13 @@ impl<E: Event> EventPages<E> {
         while self.next <= self.to && self.left > 0 {
             let passed = self.read_page().await?;
             if !passed.is_empty() {
-                return self.decode_all(passed);
+                return self.decode_all(passed).await;
             }
         }
         let held_back = self.filter.take().map_or_else(Vec::new, |mut filter| {
             std::iter::from_fn(|| filter.release()).collect()
         });
-        self.decode_all(held_back)
+        self.decode_all(held_back).await
     }
 
     /// Reads one page, and gives what the filter lets pass by now.
@@ -93,18 +99,25 @@ impl<E: Event> EventPages<E> {
         limit.max_events = limit
             .max_events
             .min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let page = self
-            .journal
-            .replay(self.persistence_id.clone(), range, limit)
+        let id = self.persistence_id.clone();
+        let reading = self.journal.replay(id.clone(), range, limit);
+        let limit = patience::for_reading(&self.journal);
+        let page = in_time(Operation::ReplayMessages, id, limit, reading)
             .await
             .map_err(|source| self.journal_error(source))?;
+        if page.deleted_to >= range.from && page.deleted_to > self.deleted_before {
+            return Err(RecoveryError::Overtaken {
+                persistence_id: self.persistence_id.clone(),
+                deleted_to: page.deleted_to,
+            });
+        }
         if page.deleted_to >= range.from
             && let Some(source) = self.instead_of.take()
         {
             return Err(RecoveryError::SnapshotNeeded {
                 persistence_id: self.persistence_id.clone(),
                 deleted_to: page.deleted_to,
-                source,
+                source: Some(source),
             });
         }
         if page.more && page.events.is_empty() {
@@ -179,28 +192,29 @@ impl<E: Event> EventPages<E> {
         Ok(released)
     }
 
-    fn decode_all(
+    async fn decode_all(
         &mut self,
         records: Vec<EventRecord>,
     ) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
-        records
-            .into_iter()
-            .map(|record| self.decode(&record))
-            .collect()
+        let mut decoded = Vec::with_capacity(records.len());
+        let mut slice = TimeSlice::begin();
+        for record in records {
+            decoded.push(self.decode(&record)?);
+            slice.share().await;
+        }
+        Ok(decoded)
     }
 
     fn decode(&mut self, record: &EventRecord) -> Result<NumberedEvent<E>, RecoveryError> {
         let sequence_nr = record.sequence_nr;
         self.check_order(sequence_nr)?;
         let event =
-            decode(&record.payload, &self.manifest, self.max_event_bytes).map_err(|source| {
-                RecoveryError::Event {
-                    persistence_id: self.persistence_id.clone(),
-                    sequence_nr,
-                    serializer_id: record.payload.serializer_id,
-                    manifest: record.payload.manifest.to_string(),
-                    source,
-                }
+            decode(&record.payload, &self.manifest).map_err(|source| RecoveryError::Event {
+                persistence_id: self.persistence_id.clone(),
+                sequence_nr,
+                serializer_id: record.payload.serializer_id,
+                manifest: shown(&record.payload.manifest),
+                source,
             })?;
         Ok(NumberedEvent { sequence_nr, event })
     }

@@ -2,23 +2,24 @@
 
 use std::sync::Arc;
 
-use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_journal_actor::{JournalHandle, Standing};
 use actix_persistence_storage_api::{
-    PersistenceId, Recovered, ReplayRange, Revision, SequenceNr, StorageError, WriterId,
+    Fence, Operation, PersistenceId, Revision, SequenceNr, StorageError, WriterId,
 };
 use actix_persistence_store_actor::RecoveryPermit;
 
 use crate::environment::Environment;
+use crate::patience::{self, in_time};
 use crate::recovery::current_state::{current_state, store_failed};
 use crate::recovery::event_pages::{EventPages, NumberedEvent};
 use crate::recovery::snapshot_search::{Found, SnapshotSearch};
 use crate::stored_as::ReadState;
-use crate::{Event, Recovery, RecoveryError, Snapshot, SnapshotOffer};
+use crate::{Event, Recovery, RecoveryError, Snapshot, SnapshotOffer, TakeOver};
 
 /// What the next step brings to the actor.
 pub(crate) enum RecoveryStep<E, S> {
-    /// The id is ours: nothing an earlier incarnation sent can be stored any more.
-    TakenOver(Recovered),
+    /// Where the id stands; nothing that an earlier incarnation of this process sent is stored after that.
+    Begun(Standing),
     /// The state to start from.
     Snapshot(SnapshotOffer<S>),
     /// The current state, all there is; none after a delete.
@@ -32,9 +33,9 @@ pub(crate) enum RecoveryStep<E, S> {
     Completed(Option<RecoveryPermit>),
 }
 
-/// One recovery: asks for the permit, takes the id over, and fetches snapshot and events.
+/// One recovery: asks for the permit, finds out where the id stands, and fetches snapshot and events.
 ///
-/// A read-only replay leaves out the first two and raises no epoch.
+/// What is deleted meanwhile is never passed over: see [`EventPages`]. A read-only replay asks for no permit.
 pub(crate) struct RecoveryProcess<E, S> {
     environment: Arc<Environment>,
     persistence_id: PersistenceId,
@@ -44,10 +45,10 @@ pub(crate) struct RecoveryProcess<E, S> {
 }
 
 enum Stage<E, S> {
-    /// To be started with the right to write.
-    TakeOver(WriterId),
-    /// To be started without.
-    ReadHighest,
+    /// To be started for an actor that will write.
+    Begin(WriterId, TakeOver),
+    /// To be started for one that only reads.
+    ReadHead,
     /// To be started for an actor that keeps no events, with the right to write or without.
     ReadState {
         read: ReadState<E>,
@@ -55,7 +56,7 @@ enum Stage<E, S> {
     },
     Snapshot {
         search: Box<SnapshotSearch<S>>,
-        highest: SequenceNr,
+        standing: Standing,
     },
     Events(Box<EventPages<E>>),
     Completed,
@@ -68,13 +69,10 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         persistence_id: PersistenceId,
         recovery: Recovery,
         writer: WriterId,
+        take_over: TakeOver,
     ) -> Self {
-        Self::starting(
-            environment,
-            persistence_id,
-            recovery,
-            Stage::TakeOver(writer),
-        )
+        let stage = Stage::Begin(writer, take_over);
+        Self::starting(environment, persistence_id, recovery, stage)
     }
 
     /// A replay that only reads.
@@ -83,7 +81,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         persistence_id: PersistenceId,
         recovery: Recovery,
     ) -> Self {
-        Self::starting(environment, persistence_id, recovery, Stage::ReadHighest)
+        Self::starting(environment, persistence_id, recovery, Stage::ReadHead)
     }
 
     /// The recovery of an actor whose current state is stored, or the look at it that does not write.
@@ -116,11 +114,10 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
     pub(crate) async fn next(&mut self) -> Result<RecoveryStep<E, S>, RecoveryError> {
         loop {
             match &mut self.stage {
-                Stage::TakeOver(writer) => {
-                    let writer = *writer;
-                    let recovered = self.take_over(writer).await?;
-                    self.stage = self.search(recovered.highest_sequence_nr);
-                    return Ok(RecoveryStep::TakenOver(recovered));
+                &mut Stage::Begin(writer, take_over) => {
+                    let standing = self.begin(writer, take_over).await?;
+                    self.stage = self.search(standing);
+                    return Ok(RecoveryStep::Begun(standing));
                 }
                 &mut Stage::ReadState { read, writes } => {
                     if writes {
@@ -131,25 +128,26 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                     self.stage = Stage::Completed;
                     return Ok(RecoveryStep::State { revision, state });
                 }
-                Stage::ReadHighest => {
-                    let highest = self
-                        .journal()?
-                        .read_highest_sequence_nr(self.persistence_id.clone(), 0)
-                        .await
-                        .map_err(|source| self.journal_error(source))?;
-                    self.stage = self.search(highest);
+                Stage::ReadHead => {
+                    let standing = self.read_head().await?;
+                    self.stage = self.search(standing);
                 }
-                Stage::Snapshot { search, highest } => {
-                    let highest = *highest;
-                    match search.next().await? {
-                        Found::Offer(offer) => return Ok(RecoveryStep::Snapshot(offer)),
-                        Found::Start {
+                Stage::Snapshot { search, standing } => {
+                    let standing = *standing;
+                    match search.next().await {
+                        Ok(Found::Offer(offer)) => return Ok(RecoveryStep::Snapshot(offer)),
+                        Ok(Found::Start {
                             snapshot_sequence_nr,
                             instead_of,
-                        } => {
-                            let range = self.recovery.events_after(snapshot_sequence_nr, highest);
-                            let pages = self.pages(range)?.instead_of_snapshot(instead_of);
+                        }) => {
+                            let pages = self.pages(snapshot_sequence_nr, standing)?;
+                            let pages = pages.instead_of_snapshot(instead_of);
                             self.stage = Stage::Events(Box::new(pages));
+                        }
+                        Err(error) => {
+                            let standing = self.moved_on(error, standing).await?;
+                            self.stage = self.search(standing);
+                            return Ok(RecoveryStep::Begun(standing));
                         }
                     }
                 }
@@ -176,34 +174,98 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         journal.map_err(|source| self.journal_error(source))
     }
 
-    async fn take_over(&mut self, writer: WriterId) -> Result<Recovered, RecoveryError> {
+    async fn begin(
+        &mut self,
+        writer: WriterId,
+        take_over: TakeOver,
+    ) -> Result<Standing, RecoveryError> {
         let journal = self.journal()?;
         let permit = journal.recovery_permit().await;
         let permit = permit.map_err(|source| self.journal_error(source))?;
-        let recovered = journal.recover(self.persistence_id.clone(), writer).await;
+        let (limit, id) = (patience::for_reading(journal), self.persistence_id.clone());
+        let standing = match take_over {
+            TakeOver::WithFirstWrite => {
+                let looking = journal.look(id.clone(), writer);
+                in_time(Operation::ReadHead, id, limit, looking).await
+            }
+            TakeOver::BeforeRecovery => {
+                let recovering = journal.recover(id.clone(), writer);
+                let recovered = in_time(Operation::Recover, id, limit, recovering).await;
+                recovered.map(Standing::from)
+            }
+        };
         self.permit = Some(permit);
-        recovered.map_err(|source| self.journal_error(source))
+        standing.map_err(|source| self.journal_error(source))
     }
 
-    fn search(&self, highest: SequenceNr) -> Stage<E, S> {
+    async fn read_head(&self) -> Result<Standing, RecoveryError> {
+        let (journal, id) = (self.journal()?, self.persistence_id.clone());
+        let reading = journal.read_head(id.clone());
+        let limit = patience::for_reading(journal);
+        let head = in_time(Operation::ReadHead, id, limit, reading)
+            .await
+            .map_err(|source| self.journal_error(source))?;
+        Ok(Standing {
+            highest_sequence_nr: head.highest_sequence_nr,
+            deleted_to: head.deleted_to,
+            fence: Fence::TakesOver { from: head.epoch },
+        })
+    }
+
+    /// Looks again, because a snapshot is younger than the last look: while nobody keeps others from writing, they may
+    /// have gone on.
+    async fn moved_on(
+        &self,
+        error: RecoveryError,
+        standing: Standing,
+    ) -> Result<Standing, RecoveryError> {
+        let (Fence::TakesOver { .. }, RecoveryError::SnapshotAhead { sequence_nr, .. }) =
+            (standing.fence, &error)
+        else {
+            return Err(error);
+        };
+        let now = self.read_head().await?;
+        if now.highest_sequence_nr < *sequence_nr {
+            return Err(error);
+        }
+        Ok(now)
+    }
+
+    fn search(&self, standing: Standing) -> Stage<E, S> {
         let search = SnapshotSearch::new(
             Arc::clone(&self.environment),
             self.persistence_id.clone(),
             &self.recovery,
-            highest,
+            standing.highest_sequence_nr,
         );
         Stage::Snapshot {
             search: Box::new(search),
-            highest,
+            standing,
         }
     }
 
-    fn pages(&self, range: ReplayRange) -> Result<EventPages<E>, RecoveryError> {
+    /// The events after a snapshot, 0 for none.
+    fn pages(
+        &self,
+        snapshot_sequence_nr: SequenceNr,
+        standing: Standing,
+    ) -> Result<EventPages<E>, RecoveryError> {
+        let highest = standing.highest_sequence_nr;
+        let range = self.recovery.events_after(snapshot_sequence_nr, highest);
+        let deleted_to = standing.deleted_to;
+        if self.recovery.goes_back() && range.from <= range.to && deleted_to >= range.from {
+            return Err(RecoveryError::SnapshotNeeded {
+                persistence_id: self.persistence_id.clone(),
+                deleted_to,
+                source: None,
+            });
+        }
         EventPages::new(
             &self.environment,
             self.persistence_id.clone(),
             range,
             self.recovery.replay_max,
+            deleted_to,
         )
     }
 

@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{
 
 use crate::environment::Environment;
 use crate::error_chain::ErrorChain;
-use crate::serializer::{Manifest, decode};
+use crate::serializer::{Manifest, decode, shown};
 use crate::snapshot::{OfferAnswer, OfferState};
 use crate::{Recovery, RecoveryError, Snapshot, SnapshotOffer};
 
@@ -202,14 +202,13 @@ impl<S: Snapshot> SnapshotSearch<S> {
 
     fn offer(&self, record: SnapshotRecord) -> Result<SnapshotOffer<S>, RecoveryError> {
         let manifest = Manifest::new(S::MANIFEST, S::VERSION);
-        let limit = self.environment.max_snapshot_bytes();
-        match decode(&record.payload, &manifest, limit) {
+        match decode(&record.payload, &manifest) {
             Ok(snapshot) => Ok(SnapshotOffer::new(record.metadata, snapshot)),
             Err(source) => Err(RecoveryError::Snapshot {
                 persistence_id: self.persistence_id.clone(),
                 sequence_nr: record.metadata.sequence_nr,
                 serializer_id: record.payload.serializer_id,
-                manifest: record.payload.manifest.to_string(),
+                manifest: shown(&record.payload.manifest),
                 source,
             }),
         }

@@ -22,6 +22,10 @@ impl LimitedWriter {
         self.overflowed
     }
 
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

@@ -6,6 +6,15 @@ use actix_persistence_storage_api::MAX_TEXT_BYTES;
 
 use super::DecodeError;
 
+/// A stored manifest as errors show it: cut where it is longer than any that is ever stored.
+pub(crate) fn shown(stored: &str) -> String {
+    const MOST: usize = 255;
+    match stored.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &stored[..end]),
+        None => stored.to_owned(),
+    }
+}
+
 /// `NAME:vVERSION`, built once per actor and shared by all its payloads.
 #[derive(Clone, Debug)]
 pub(crate) struct Manifest {
@@ -58,7 +67,7 @@ impl Manifest {
             .and_then(|(_, version)| version.parse().ok())
             .filter(|version| (1..=self.version).contains(version))
             .ok_or_else(|| DecodeError::UnknownManifest {
-                found: stored.to_owned(),
+                found: shown(stored),
                 expected: self.text.to_string(),
             })
     }

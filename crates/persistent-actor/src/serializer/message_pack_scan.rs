@@ -1,23 +1,30 @@
 //! Checks MessagePack bytes before serde sees them, without recursion.
 //!
 //! `rmp-serde` follows the nesting of enums and options on the stack without a limit
-//! (<https://github.com/3Hren/msgpack-rust/issues/381>), and ignores bytes behind the value.
+//! (<https://github.com/3Hren/msgpack-rust/issues/381>), and ignores bytes after the value.
 
-/// Deeper values are refused; as `serde_json`.
-const MAX_DEPTH: usize = 128;
-/// More values in one payload are refused: an empty array takes one byte on disk and dozens in memory.
-const MAX_VALUES: usize = 4 * 1024 * 1024;
+use crate::HARD_PAYLOAD_LIMIT;
+
+/// Deeper values are refused; about as by `serde_json`.
+pub(super) const MAX_DEPTH: usize = 128;
+
+/// What a value takes in memory, roughly and without the bytes of texts: an empty list is one byte on disk.
+const LIST_OR_MAP: usize = 64;
+const TEXT_OR_BYTES: usize = 32;
+const SCALAR: usize = 8;
+/// Payloads that would take more are refused. Lists of six numbers or more never do, such as a `Vec<u8>` of any length.
+const MAX_MEMORY: usize = HARD_PAYLOAD_LIMIT * 16;
 
 /// Whether the bytes are exactly one well-formed value of bearable depth and number of parts.
 pub(super) fn check(bytes: &[u8]) -> Result<(), &'static str> {
     let mut rest = bytes;
-    let mut values = 0_usize;
+    let mut memory = 0_usize;
     // How many values each open container still waits for, outermost first.
     let mut open: Vec<u64> = Vec::new();
     loop {
-        values += 1;
-        if values > MAX_VALUES {
-            return Err("too many values");
+        memory += rest.first().map_or(0, |marker| memory_of(*marker));
+        if memory > MAX_MEMORY {
+            return Err("too many lists, maps and texts");
         }
         let (children, after) = head(rest)?;
         rest = after;
@@ -36,7 +43,15 @@ pub(super) fn check(bytes: &[u8]) -> Result<(), &'static str> {
     if rest.is_empty() {
         Ok(())
     } else {
-        Err("bytes behind the value")
+        Err("bytes after the value")
+    }
+}
+
+fn memory_of(marker: u8) -> usize {
+    match marker {
+        0x80..=0x9f | 0xdc..=0xdf => LIST_OR_MAP,
+        0xa0..=0xbf | 0xc4..=0xc9 | 0xd4..=0xdb => TEXT_OR_BYTES,
+        _ => SCALAR,
     }
 }
 

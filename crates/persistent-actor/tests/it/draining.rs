@@ -103,7 +103,7 @@ fn an_actor_whose_write_hangs_is_named_and_told_to_end() {
 }
 
 #[test]
-fn an_actor_in_back_off_ends_at_once_and_is_named_with_its_messages() {
+fn an_actor_in_back_off_is_rebuilt_at_once_and_does_what_waits() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         journal.fail_recoveries(1);
@@ -115,18 +115,51 @@ fn an_actor_in_back_off_ends_at_once_and_is_named_with_its_messages() {
         let before = tokio::time::Instant::now();
         let drain = world.environment.live_ids.drain();
         drain.finished().await;
-        assert!(matches!(waiting.await, Err(MailboxError::Closed)));
+        assert_eq!(waiting.await.unwrap(), 0);
         assert_eq!(
             before.elapsed(),
             Duration::ZERO,
             "no back-off is waited for"
         );
+        assert_eq!(unfinished(&drain), None);
+    });
+}
+
+#[test]
+fn an_actor_in_back_off_for_which_nothing_waits_ends_at_once_and_has_left_nothing() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        journal.fail_recoveries(1);
+        let _tally = world.start(Tally::factory("1", &log)).unwrap();
+        while log.take().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        let drain = world.environment.live_ids.drain();
+        drain.finished().await;
+        assert_eq!(unfinished(&drain), None);
+    });
+}
+
+#[test]
+fn an_actor_that_goes_on_failing_while_it_drains_is_tried_until_it_is_told_to_end() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        journal.fail_recoveries(1_000);
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let waiting = tally.send(Get);
+        let drain = world.environment.live_ids.drain();
+        let in_time = timeout(Duration::from_secs(60), drain.finished()).await;
+        assert!(in_time.is_err());
+        assert!(log.take().len() > 2, "it was tried again");
+        drain.end();
+        drain.finished().await;
+        assert!(matches!(waiting.await, Err(MailboxError::Closed)));
         assert_eq!(unfinished(&drain), Some((UnfinishedWork::BackingOff, 1)));
     });
 }
 
 #[test]
-fn an_actor_that_fails_while_it_drains_is_not_rebuilt() {
+fn an_actor_that_fails_while_it_drains_is_rebuilt_for_what_waits() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -136,8 +169,8 @@ fn an_actor_that_fails_while_it_drains_is_not_rebuilt() {
         let drain = world.environment.live_ids.drain();
         drain.finished().await;
         assert!(failing.await.unwrap().is_err());
-        assert!(matches!(waiting.await, Err(MailboxError::Closed)));
-        assert_eq!(unfinished(&drain), Some((UnfinishedWork::BackingOff, 1)));
+        assert_eq!(waiting.await.unwrap(), 0);
+        assert_eq!(unfinished(&drain), None);
     });
 }
 

@@ -125,7 +125,7 @@ fn an_actor_that_does_not_recover_in_time_is_named_and_its_askers_get_closed() {
 }
 
 #[test]
-fn a_recovery_that_fails_meanwhile_is_not_tried_again() {
+fn a_recovery_that_fails_meanwhile_is_tried_again_at_once_for_what_waits() {
     run(|| async {
         let limit = DEADLINE / 2;
         let held = Recovering::limited(Stall::TakeOvers, |journal| {
@@ -135,14 +135,41 @@ fn a_recovery_that_fails_meanwhile_is_not_tried_again() {
         let waiting = held.tally.send(Add(1));
         let before = Instant::now();
         let drain = held.world.environment.live_ids.drain();
+        let mut log = Vec::new();
+        while log.is_empty() {
+            log = held.log.take();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert!(log[0].starts_with("recovery failed"), "{log:?}");
+        held.journal.set(Stall::Nothing);
         drain.finished().await;
-        assert!(before.elapsed() <= limit, "no back-off is waited for");
-        assert!(matches!(waiting.await, Err(MailboxError::Closed)));
-        assert_eq!(left(&drain), [(UnfinishedWork::BackingOff, 1)]);
-        let log = held.log.take();
-        assert!(
-            log.len() == 1 && log[0].starts_with("recovery failed"),
-            "{log:?}"
-        );
+        assert!(before.elapsed() <= DEADLINE, "no back-off is waited for");
+        assert_eq!(waiting.await.unwrap().unwrap(), SUM + 1);
+        assert_eq!(left(&drain), []);
+    });
+}
+
+#[test]
+fn an_actor_that_waits_for_its_turn_to_recover_and_has_nothing_to_do_ends_at_once() {
+    run(|| async {
+        let held = Recovering::limited(Stall::TakeOvers, |journal| {
+            journal.max_concurrent_recoveries = 1;
+        })
+        .await;
+        let idle = held.world.start(Tally::factory("2", &held.log)).unwrap();
+        let busy = held.world.start(Tally::factory("3", &held.log)).unwrap();
+        let answer = busy.send(Add(1));
+        let drain = held.drain_until_deadline().await;
+        assert!(!idle.connected());
+        let unfinished = drain.unfinished();
+        let ids: Vec<_> = unfinished
+            .iter()
+            .map(|actor| actor.persistence_id.entity_id())
+            .collect();
+        assert_eq!(ids, ["3"], "the first one had nothing to do either");
+        assert_eq!(held.log.take(), ["stopped", "stopped"]);
+        held.journal.set(Stall::Nothing);
+        drain.finished().await;
+        assert_eq!(answer.await.unwrap().unwrap(), 1);
     });
 }

@@ -9,5 +9,5 @@ mod recovery;
 mod schema_evolution;
 mod scripted_states;
 mod slow_reads;
-mod state_world;
+pub(crate) mod state_world;
 mod turns;

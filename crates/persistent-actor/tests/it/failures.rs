@@ -5,7 +5,7 @@ use std::time::Duration;
 use actix::fut::wrap_future;
 use actix::{Handler, MailboxError, Message, ResponseActFuture};
 use actix_persistence_memory::MemoryStorage;
-use actix_persistence_persistent_actor::{PersistError, PersistFuture};
+use actix_persistence_persistent_actor::{BackOffSettings, PersistError, PersistFuture};
 use actix_persistence_storage_api::{Journal, WriterId};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -458,5 +458,23 @@ fn a_future_on_the_context_ends_with_a_failed_actor_and_one_elsewhere_learns_why
         assert!(matches!(answer, Err(MailboxError::Closed)));
         let error = receiver.await.unwrap().await.unwrap_err();
         assert_eq!(kind(&error), "NotStored");
+    });
+}
+
+#[test]
+fn a_back_off_beyond_all_clocks_is_waited_for_without_end() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let journal = ScriptedJournal::new(storage.journal());
+        let world = World::on(storage, journal.clone(), |environment| {
+            environment.back_off = BackOffSettings::default().min(Duration::MAX);
+        });
+        let log = Log::default();
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        journal.next(Next::FailNotStored);
+        assert!(tally.send(Add(1)).await.unwrap().is_err());
+        let waiting = tokio::time::timeout(Duration::from_secs(3_600), tally.send(Get));
+        assert!(waiting.await.is_err(), "neither answered nor closed");
+        assert_eq!(world.environment.live_ids.len(), 1);
     });
 }

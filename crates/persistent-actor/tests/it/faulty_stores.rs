@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::{MemoryJournal, MemorySnapshotStore, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, Payload, PersistenceId,
-    Recovered, ReplayPage, ReplayRange, SequenceNr, SnapshotCapabilities, SnapshotCriteria,
-    SnapshotMetadata, SnapshotRecord, SnapshotStore, StorageError, StorageErrorKind, WriteOutcome,
-    WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, Payload,
+    PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr, SnapshotCapabilities,
+    SnapshotCriteria, SnapshotMetadata, SnapshotRecord, SnapshotStore, StorageError,
+    StorageErrorKind, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -198,6 +198,11 @@ impl Journal for FaultyStores {
         Ok(())
     }
 
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.alive().await;
+        self.journal.read_head(persistence_id).await
+    }
+
     async fn recover(
         &self,
         persistence_id: &PersistenceId,
@@ -241,14 +246,14 @@ impl Journal for FaultyStores {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         self.alive().await;
-        self.check_covered(persistence_id, to).await;
+        self.check_covered(persistence_id, deletion.to).await;
         self.call(
-            format!("delete events to {to}"),
+            format!("delete events to {}", deletion.to),
             Operation::DeleteMessagesTo,
-            self.journal.delete_messages_to(persistence_id, to),
+            self.journal.delete_messages_to(persistence_id, deletion),
         )
         .await
     }

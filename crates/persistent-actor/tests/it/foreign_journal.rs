@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Operation, PageLimit, Payload, PersistenceId, Recovered,
-    ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, Timestamp, WriteOutcome,
-    WriterId,
+    AtomicWrite, EventDeletion, EventRecord, Journal, Operation, PageLimit, Payload, PersistenceId,
+    Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead,
+    Timestamp, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 
@@ -66,6 +66,15 @@ impl Journal for ForeignJournal {
         Ok(())
     }
 
+    async fn read_head(&self, _: &PersistenceId) -> Result<StreamHead, StorageError> {
+        Ok(StreamHead {
+            highest_sequence_nr: self.highest(),
+            deleted_to: self.deleted_to,
+            epoch: 1,
+            holds_changes: false,
+        })
+    }
+
     async fn recover(&self, _: &PersistenceId, _: WriterId) -> Result<Recovered, StorageError> {
         Ok(Recovered {
             highest_sequence_nr: self.highest(),
@@ -108,7 +117,7 @@ impl Journal for ForeignJournal {
     async fn delete_messages_to(
         &self,
         _: &PersistenceId,
-        _: SequenceNr,
+        _: EventDeletion,
     ) -> Result<(), StorageError> {
         let error = StorageError::new(StorageErrorKind::Unsupported, Operation::DeleteMessagesTo);
         Err(error.not_stored())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix::MailboxError;
 use actix_persistence_journal_actor::JournalSettings;
 use actix_persistence_memory::MemoryStorage;
-use actix_persistence_persistent_actor::{Recovery, RecoveryError, replay_actor};
+use actix_persistence_persistent_actor::{BackOffSettings, Recovery, RecoveryError, replay_actor};
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::{
     Journal, Payload, PersistenceId, SequenceNr, SnapshotMetadata, SnapshotStore, Timestamp,
@@ -66,14 +66,22 @@ pub(crate) async fn recovered(world: &World, log: &Log, recovery: Recovery) -> (
 
 /// Why neither an actor nor a reader with this recovery comes back.
 pub(crate) async fn failure(world: &World, log: &Log, recovery: Recovery) -> RecoveryError {
+    let looking = Tally {
+        recovery,
+        ..Tally::new("1", log)
+    };
+    let read = replay_actor(looking, world.environment.clone()).await;
+    let error = read.err().expect("the recovery fails");
+    log.take();
+    // What waiting may cure is tried again and again, though nobody can reach the actor any more.
+    let once = BackOffSettings::default().max_restarts(0);
+    let back_off = error.is_curable_by_waiting().then_some(once);
     let shared = log.clone();
     let tally = move || Tally {
         recovery,
+        back_off: back_off.clone(),
         ..Tally::new("1", &shared)
     };
-    let read = replay_actor(tally(), world.environment.clone()).await;
-    let error = read.err().expect("the recovery fails");
-    log.take();
     let address = world.start(tally).unwrap();
     let told = format!("recovery failed: {}", chain(&error));
     loop {
@@ -100,7 +108,7 @@ pub(crate) async fn save_snapshot(world: &World, at: SequenceNr, payload: Payloa
 
 pub(crate) async fn delete_events(world: &World, to: SequenceNr) {
     let journal = world.storage.journal();
-    journal.delete_messages_to(&id(), to).await.unwrap();
+    journal.delete_messages_to(&id(), to.into()).await.unwrap();
 }
 
 /// A snapshot of a tally.

@@ -1,12 +1,17 @@
 //! Starting, stopping, and being left alone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::{ActorContext, Arbiter, MailboxError, Running, System};
+use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{StartError, start_in};
-use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId};
+use actix_persistence_storage_api::{
+    InvalidPersistenceId, PersistenceId, SnapshotCriteria, SnapshotStore,
+};
 
-use crate::tally::{Add, Get, Log, Run, Tally, persist, stop};
+use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
+use crate::tally::{Add, Get, Log, Run, Sum, Tally, persist, stop};
 use crate::world::{World, run};
 
 #[test]
@@ -170,5 +175,68 @@ fn a_factory_that_panics_on_another_arbiter_panics_where_it_was_asked_for() {
         });
         assert!(starting.await.unwrap_err().is_panic());
         assert!(world.environment.live_ids.is_empty());
+    });
+}
+
+#[test]
+fn an_actor_whose_arbiter_ends_is_told_that_it_has_stopped() {
+    // Its clock runs, too.
+    System::new().block_on(async {
+        let (world, log) = (World::new(), Log::default());
+        let arbiter = Arbiter::new();
+        let environment = world.environment.clone();
+        let factory = {
+            let log = log.clone();
+            move || Tally::new("1", &log)
+        };
+        let started = start_in(&arbiter.handle(), factory, move |_| Ok(environment)).await;
+        let tally = started.unwrap();
+        assert_eq!(tally.send(Add(1)).await.unwrap().unwrap(), 1);
+        arbiter.stop();
+        arbiter.join().unwrap();
+        assert_eq!(log.take().last().unwrap(), "stopped");
+        assert!(matches!(tally.send(Get).await, Err(MailboxError::Closed)));
+        assert!(world.environment.live_ids.is_empty());
+    });
+}
+
+#[test]
+fn the_stores_are_kept_open_until_they_have_done_what_the_last_actor_asked_for() {
+    /// What closes the stores when it is dropped.
+    struct Stores(Log);
+    impl Drop for Stores {
+        fn drop(&mut self) {
+            self.0.add("the stores close");
+        }
+    }
+
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let snapshots = ScriptedSnapshots::held(storage.snapshot_store(), Loads::Work);
+        let journal = Arc::new(storage.journal());
+        let saving = snapshots.clone();
+        let world = World::tuned(storage.clone(), journal, saving, |_, _| {}, |_| {});
+        let log = Log::default();
+        let (stores, mut factory) = (Stores(log.clone()), Tally::factory("1", &log));
+        let tally = world.start(move || {
+            let _kept = &stores;
+            factory()
+        });
+        let tally = tally.unwrap();
+        let turn = Run::new(|_, ctx| {
+            ctx.save_snapshot(&Sum(7));
+            ctx.stop();
+        });
+        tally.send(turn).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert!(world.environment.live_ids.is_empty());
+        assert_eq!(log.take(), ["recovered at 0", "stopped"]);
+        snapshots.release(1);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(log.take(), ["the stores close"]);
+        let id = PersistenceId::of("Tally", "1");
+        let store = storage.snapshot_store();
+        let saved = store.load(&id, SnapshotCriteria::LATEST).await;
+        assert!(saved.unwrap().is_some());
     });
 }

@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::io;
 use std::sync::Once;
 
-use actix_persistence_persistent_actor::DEFAULT_EVENT_LIMIT;
+use actix_persistence_memory::MemoryStorage;
+use actix_persistence_persistent_actor::{DEFAULT_EVENT_LIMIT, Overflow, StashPolicy};
 
-use crate::scripted_journal::Next;
+use crate::scripted_journal::{Next, ScriptedJournal};
 use crate::tally::{Add, AddLarge, Get, Log, Run, Tally};
 use crate::world::{World, run};
 
@@ -89,5 +90,33 @@ fn failures_are_errors_and_rejections_warnings_with_id_number_and_manifest_and_n
             !everything.contains("424242"),
             "a payload was logged:\n{everything}"
         );
+    });
+}
+
+#[test]
+fn messages_that_do_not_fit_are_counted_and_not_logged_one_by_one() {
+    run(|| async {
+        collect();
+        let storage = MemoryStorage::new();
+        let journal = ScriptedJournal::held(storage.journal());
+        let world = World::on(storage, journal.clone(), |environment| {
+            environment.stash_policy = StashPolicy::new(2, Overflow::Drop);
+        });
+        let tally = world.start(Tally::factory("1", &Log::default())).unwrap();
+        let asked = tally.send(Add(1));
+        while journal.calls().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        for _ in 0..100 {
+            tally.do_send(Run::new(|_, _| ()));
+        }
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        journal.release(1);
+        asked.await.unwrap().unwrap();
+        tally.send(Get).await.unwrap();
+        has_line(&["WARN", "Tally|1", "dropped=98"]);
+        let text = logged();
+        let lines = text.lines().filter(|line| line.contains("dropped"));
+        assert_eq!(lines.count(), 2, "{text}");
     });
 }

@@ -200,8 +200,8 @@ fn an_optional_snapshot_is_not_done_without_if_events_it_stands_for_were_deleted
         };
         assert_eq!(*deleted_to, 3);
         assert!(matches!(
-            **source,
-            RecoveryError::Snapshot { sequence_nr: 3, .. }
+            source.as_deref(),
+            Some(RecoveryError::Snapshot { sequence_nr: 3, .. })
         ));
         assert!(!error.is_curable_by_waiting());
         assert!(error.to_string().contains("up to 3 were deleted"));

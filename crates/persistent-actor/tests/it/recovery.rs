@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::history::{delete_events, failure, id, recovered, save_snapshot, sum, with_events};
-use crate::tally::{Log, Run, Tally};
+use crate::tally::{Get, Log, Run, Tally};
 use crate::world::{World, run};
 
 #[test]
@@ -145,6 +145,10 @@ mod lossy {
         async fn initialize(&self) -> Result<(), StorageError> {
             self.0.initialize().await
         }
+        async fn read_head(&self, id: &PersistenceId) -> Result<StreamHead, StorageError> {
+            self.0.read_head(id).await
+        }
+
         async fn recover(
             &self,
             id: &PersistenceId,
@@ -178,9 +182,9 @@ mod lossy {
         async fn delete_messages_to(
             &self,
             id: &PersistenceId,
-            to: SequenceNr,
+            deletion: EventDeletion,
         ) -> Result<(), StorageError> {
-            self.0.delete_messages_to(id, to).await
+            self.0.delete_messages_to(id, deletion).await
         }
     }
 }
@@ -240,5 +244,29 @@ fn an_actor_without_on_snapshot_fails_loudly_when_a_snapshot_exists() {
         }
         assert!(entries[0].contains("implement on_snapshot"), "{entries:?}");
         drop(forgetful);
+    });
+}
+
+#[test]
+fn a_long_replay_leaves_the_arbiter_to_others_between_its_events() {
+    run(|| async {
+        let (world, log) = with_events(3_000).await;
+        let others = log.clone();
+        let other = actix::spawn(async move {
+            loop {
+                others.add("other");
+                tokio::task::yield_now().await;
+            }
+        });
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Get).await.unwrap();
+        other.abort();
+        let entries = log.take();
+        let replayed = entries.iter().filter(|entry| entry.starts_with("event"));
+        assert_eq!(replayed.count(), 3_000);
+        let between = entries.split(|entry| entry == "other");
+        let longest = between.map(<[String]>::len).max().unwrap();
+        // Of the 1,000 events of a page; the answer of the journal may wake the actor once more in between.
+        assert!(longest <= 200, "{longest} in a row");
     });
 }

@@ -252,7 +252,7 @@ fn every_journal_has_permits_of_its_own() {
 #[test]
 fn reading_takes_no_permit() {
     run(|| async {
-        let (world, journal, log) = stalling(1, Stall::TakeOvers).await;
+        let (world, journal, log) = stalling(1, Stall::TakeOversOf("Tally|1")).await;
         let _stuck = world.start(Tally::factory("1", &log)).unwrap();
         settle().await;
         let read = replay_actor(Tally::new("2", &log), world.environment.clone());

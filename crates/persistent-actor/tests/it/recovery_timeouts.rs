@@ -1,19 +1,22 @@
 //! No recovery waits for a store for ever.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use actix_persistence_journal_actor::JournalSettings;
-use actix_persistence_persistent_actor::{Recovery, RecoveryError, replay_actor};
+use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
+use actix_persistence_persistent_actor::{
+    Environment, Recovery, RecoveryError, replay_actor, start,
+};
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::StorageErrorKind;
+use actix_persistence_store_actor::StoreThread;
 use tokio::time::Instant;
 
 use crate::history::{recovered, save_snapshot, sum, with_events};
 use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
 use crate::stalling_journal::{Stall, StallingJournal};
 use crate::tally::{Get, Log, Tally};
-use crate::world::{World, run};
+use crate::world::{World, run, run_in_real_time};
 
 const LIMIT: Duration = Duration::from_secs(5);
 
@@ -122,4 +125,39 @@ fn a_replay_that_is_slow_as_a_whole_but_not_in_any_page_goes_through() {
         assert_eq!(entries.len(), 4_501);
         assert!(started.elapsed() > 4 * LIMIT);
     });
+}
+
+#[test]
+fn a_plugin_that_blocks_all_threads_of_the_stores_keeps_no_actor_waiting() {
+    for stall in [Stall::TakeOvers, Stall::PagesFrom(1)] {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let (unblock, until) = mpsc::channel();
+        let handle = runtime.handle().clone();
+        run_in_real_time(async move {
+            let (stored, log) = with_events(3).await;
+            let journal = StallingJournal::blocking(stored.storage.journal(), stall, until);
+            let mut settings = JournalSettings::new("test");
+            settings.recovery_event_timeout = Duration::from_millis(10);
+            let thread = StoreThread::on_current_arbiter();
+            let journal = JournalHandle::start(journal, settings, handle, &thread);
+            journal.ready().await.unwrap();
+            let environment = Arc::new(Environment::new(journal, None));
+            let tally = start(Tally::factory("1", &log), move |_| Ok(environment)).unwrap();
+            let mut told = log.take();
+            while !told
+                .iter()
+                .any(|entry| entry.starts_with("recovery failed"))
+            {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                told.extend(log.take());
+            }
+            assert!(told[0].contains("did not answer within"), "{told:?}");
+            drop((tally, unblock));
+        });
+        runtime.shutdown_background();
+    }
 }

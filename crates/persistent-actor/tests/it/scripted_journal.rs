@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
-    ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead,
+    WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -91,10 +92,27 @@ impl ScriptedJournal {
     }
 }
 
+impl ScriptedJournal {
+    /// Fails as often as it was told to.
+    fn recovers(&self, operation: Operation) -> Result<(), StorageError> {
+        let mut left = self.recoveries_to_fail.lock().unwrap();
+        if *left == 0 {
+            return Ok(());
+        }
+        *left -= 1;
+        Err(StorageError::new(StorageErrorKind::Unavailable, operation))
+    }
+}
+
 #[async_trait]
 impl Journal for ScriptedJournal {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.inner.initialize().await
+    }
+
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.recovers(Operation::ReadHead)?;
+        self.inner.read_head(persistence_id).await
     }
 
     async fn recover(
@@ -102,14 +120,7 @@ impl Journal for ScriptedJournal {
         persistence_id: &PersistenceId,
         writer: WriterId,
     ) -> Result<Recovered, StorageError> {
-        {
-            let mut left = self.recoveries_to_fail.lock().unwrap();
-            if *left > 0 {
-                *left -= 1;
-                let error = StorageError::new(StorageErrorKind::Unavailable, Operation::Recover);
-                return Err(error.not_stored());
-            }
-        }
+        self.recovers(Operation::Recover)?;
         self.inner.recover(persistence_id, writer).await
     }
 
@@ -177,9 +188,11 @@ impl Journal for ScriptedJournal {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.inner.delete_messages_to(persistence_id, to).await
+        self.inner
+            .delete_messages_to(persistence_id, deletion)
+            .await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

@@ -8,6 +8,7 @@ use actix_persistence_storage_api::{
     SnapshotRecord, SnapshotStore, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
+use tokio::sync::Semaphore;
 
 /// What every load does.
 #[derive(Clone, Copy, Debug)]
@@ -22,17 +23,32 @@ pub(crate) enum Loads {
 pub(crate) struct ScriptedSnapshots {
     inner: MemorySnapshotStore,
     loads: Mutex<Loads>,
+    /// One permit lets one save go on; closed to let all pass.
+    saves: Semaphore,
     /// The highest number each load so far would have accepted.
     bounds: Mutex<Vec<SequenceNr>>,
 }
 
 impl ScriptedSnapshots {
     pub(crate) fn new(inner: MemorySnapshotStore, loads: Loads) -> Arc<Self> {
+        let snapshots = Self::held(inner, loads);
+        snapshots.saves.close();
+        snapshots
+    }
+
+    /// Holds back every save until [`release`](Self::release).
+    pub(crate) fn held(inner: MemorySnapshotStore, loads: Loads) -> Arc<Self> {
         Arc::new(Self {
             inner,
             loads: Mutex::new(loads),
+            saves: Semaphore::new(0),
             bounds: Mutex::default(),
         })
+    }
+
+    /// Lets so many held saves go on.
+    pub(crate) fn release(&self, saves: usize) {
+        self.saves.add_permits(saves);
     }
 
     pub(crate) fn set(&self, loads: Loads) {
@@ -69,6 +85,9 @@ impl SnapshotStore for ScriptedSnapshots {
     }
 
     async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
+        if let Ok(permit) = self.saves.acquire().await {
+            permit.forget();
+        }
         self.inner.save(metadata, payload).await
     }
 

@@ -1,13 +1,13 @@
 //! A journal in memory that keeps recoveries waiting where a test wants it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr,
-    StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, PersistenceId, Recovered, ReplayPage,
+    ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -17,6 +17,8 @@ use tokio::sync::watch;
 pub(crate) enum Stall {
     Nothing,
     TakeOvers,
+    /// The same of one id.
+    TakeOversOf(&'static str),
     /// Pages that begin at this number or above.
     PagesFrom(SequenceNr),
 }
@@ -27,6 +29,8 @@ pub(crate) struct StallingJournal {
     /// How long each page takes anyway.
     page_takes: Duration,
     pages: AtomicUsize,
+    /// Where whole threads wait while calls stall, instead of futures; until the other end is dropped.
+    blocked: Option<Mutex<mpsc::Receiver<()>>>,
     in_flight: AtomicUsize,
     most_in_flight: AtomicUsize,
 }
@@ -37,14 +41,34 @@ impl StallingJournal {
     }
 
     pub(crate) fn slow(inner: MemoryJournal, stall: Stall, page_takes: Duration) -> Arc<Self> {
-        Arc::new(Self {
+        Arc::new(Self::made(inner, stall, page_takes, None))
+    }
+
+    /// Calls that stall block their thread, until the other end is dropped.
+    pub(crate) fn blocking(
+        inner: MemoryJournal,
+        stall: Stall,
+        until: mpsc::Receiver<()>,
+    ) -> Arc<Self> {
+        let blocked = Some(Mutex::new(until));
+        Arc::new(Self::made(inner, stall, Duration::ZERO, blocked))
+    }
+
+    fn made(
+        inner: MemoryJournal,
+        stall: Stall,
+        page_takes: Duration,
+        blocked: Option<Mutex<mpsc::Receiver<()>>>,
+    ) -> Self {
+        Self {
             inner,
             stall: watch::Sender::new(stall),
             page_takes,
+            blocked,
             pages: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
             most_in_flight: AtomicUsize::new(0),
-        })
+        }
     }
 
     pub(crate) fn set(&self, stall: Stall) {
@@ -62,6 +86,11 @@ impl StallingJournal {
     }
 
     async fn wait_while(&self, stalled: impl Fn(&Stall) -> bool) {
+        if let Some(blocked) = &self.blocked
+            && stalled(&self.stall.borrow())
+        {
+            let _ = blocked.lock().unwrap().recv();
+        }
         let mut stall = self.stall.subscribe();
         let _ = stall.wait_for(|stall| !stalled(stall)).await;
     }
@@ -71,6 +100,17 @@ impl StallingJournal {
 impl Journal for StallingJournal {
     async fn initialize(&self) -> Result<(), StorageError> {
         self.inner.initialize().await
+    }
+
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        let id = persistence_id.as_str();
+        self.wait_while(|stall| match *stall {
+            Stall::TakeOvers => true,
+            Stall::TakeOversOf(stalled) => stalled == id,
+            Stall::Nothing | Stall::PagesFrom(_) => false,
+        })
+        .await;
+        self.inner.read_head(persistence_id).await
     }
 
     async fn recover(
@@ -123,8 +163,10 @@ impl Journal for StallingJournal {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.inner.delete_messages_to(persistence_id, to).await
+        self.inner
+            .delete_messages_to(persistence_id, deletion)
+            .await
     }
 }

@@ -10,8 +10,10 @@ use actix_persistence_persistent_actor::{
     StashPolicy,
 };
 use actix_persistence_storage_api::PersistenceId;
+use futures_util::StreamExt;
 
 use crate::scripted_journal::{Next, ScriptedJournal};
+use crate::stalling_journal::{Stall, StallingJournal};
 use crate::tally::{Added, Log, added};
 use crate::world::{World, run};
 
@@ -20,6 +22,23 @@ struct Door {
     log: Log,
     open: bool,
     policy: Option<StashPolicy>,
+}
+
+/// Puts another command aside without returning what it gets for that.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Forget {
+    n: i64,
+    and_panic: bool,
+}
+
+impl Handler<Forget> for Door {
+    type Result = ();
+
+    fn handle(&mut self, forget: Forget, ctx: &mut Self::Context) {
+        let _dropped = ctx.stash(pass(forget.n));
+        assert!(!forget.and_panic, "scripted");
+    }
 }
 
 impl Door {
@@ -477,12 +496,10 @@ fn a_panic_of_the_strategy_or_of_an_answer_leaves_the_address_alive() {
     run(|| async {
         let broken = |_: &FullStash<'_>| -> Overflow { panic!("scripted") };
         let waiting = Waiting::with(StashPolicy::custom(1, Arc::new(broken))).await;
-        let passing: Vec<_> = (0..4).map(|n| waiting.door.send(pass(n))).collect();
-        settle().await;
+        let (fits, refused) = (waiting.door.send(pass(1)), waiting.door.send(pass(2)));
+        assert_eq!(refused.await.unwrap_err(), MailboxError::Closed);
         waiting.journal.release(1);
-        for passing in passing {
-            passing.await.unwrap();
-        }
+        assert_eq!(fits.await.unwrap(), 1);
         let replies = OverflowReplies::new().with::<Pass>(|| panic!("scripted"));
         let waiting = Waiting::with(StashPolicy::new(1, Overflow::Reply(replies))).await;
         let (fits, refused) = (waiting.door.send(pass(1)), waiting.door.send(pass(2)));
@@ -549,5 +566,147 @@ fn a_command_whose_asker_has_gone_is_not_processed() {
         waiting.journal.release(1);
         assert_eq!(waiting.door.send(pass(2)).await.unwrap(), 2);
         assert_eq!(waiting.log.take(), ["event 0", "pass 2"]);
+    });
+}
+
+#[test]
+fn no_more_waits_than_the_capacity_by_default_however_much_is_sent() {
+    run(|| async {
+        assert!(matches!(
+            StashPolicy::default().overflow(),
+            Some(Overflow::Drop)
+        ));
+        let waiting = Waiting::with(StashPolicy::new(4, Overflow::default())).await;
+        for _ in 0..10 {
+            for n in 0..1_000 {
+                waiting.door.do_send(pass(n));
+            }
+            settle().await;
+        }
+        waiting.journal.release(1);
+        settle().await;
+        waiting.door.send(note("end")).await.unwrap();
+        let expected = ["event 0", "pass 0", "pass 1", "pass 2", "pass 3", "end"];
+        assert_eq!(waiting.log.take(), expected);
+    });
+}
+
+#[test]
+fn askers_that_have_given_up_make_room_for_others() {
+    run(|| async {
+        for aside in [false, true] {
+            let waiting = Waiting::with(StashPolicy::new(3, Overflow::Drop)).await;
+            let door = waiting.door;
+            if aside {
+                waiting.journal.release(1);
+                with(&door, |door, _| door.open = false).await;
+            }
+            let mut impatient: Vec<_> = (1..3).map(|n| Box::pin(door.send(pass(n)))).collect();
+            for asking in &mut impatient {
+                assert!(futures_util::poll!(asking).is_pending());
+            }
+            door.do_send(pass(3));
+            settle().await;
+            drop(impatient);
+            let fitting = [door.send(pass(4)), door.send(pass(5))];
+            let refused = door.send(pass(6));
+            assert_eq!(refused.await.unwrap_err(), MailboxError::Closed);
+            if aside {
+                with(&door, |door, ctx| {
+                    door.open = true;
+                    assert_eq!(ctx.unstash_all(), 3);
+                })
+                .await;
+            } else {
+                waiting.journal.release(1);
+            }
+            for (n, fitting) in (4..).zip(fitting) {
+                assert_eq!(fitting.await.unwrap(), n);
+            }
+            let expected = ["event 0", "pass 3", "pass 4", "pass 5"];
+            assert_eq!(waiting.log.take(), expected);
+        }
+    });
+}
+
+#[test]
+fn two_stashes_are_taken_back_in_the_order_of_the_calls() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let door = world.start(Door::factory(&log, None)).unwrap();
+        for n in 1..=4 {
+            door.do_send(Pass { n, apart: true });
+        }
+        with(&door, |door, ctx| {
+            door.open = true;
+            ctx.user_stash("even").unstash_all();
+            ctx.unstash_all();
+        })
+        .await;
+        door.send(note("end")).await.unwrap();
+        let expected = ["pass 2", "pass 4", "pass 1", "pass 3", "end"];
+        assert_eq!(log.take(), expected);
+    });
+}
+
+#[test]
+fn a_command_that_is_put_aside_without_being_returned_is_not_lost() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let door = world.start(Door::factory(&log, None)).unwrap();
+        let forget = |n| Forget {
+            n,
+            and_panic: false,
+        };
+        door.send(forget(1)).await.unwrap();
+        door.send(forget(2)).await.unwrap();
+        with(&door, |door, ctx| {
+            door.open = true;
+            assert_eq!(ctx.unstash_all(), 2);
+        })
+        .await;
+        door.send(note("end")).await.unwrap();
+        assert_eq!(log.take(), ["pass 1", "pass 2", "end"]);
+    });
+}
+
+#[test]
+fn a_handler_that_panics_puts_nothing_aside() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let mut letters = world.environment.dead_letters.subscribe();
+        let door = world.start(Door::factory(&log, None)).unwrap();
+        let and_panic = true;
+        let panicked = door.send(Forget { n: 1, and_panic }).await;
+        assert_eq!(panicked.unwrap_err(), MailboxError::Closed);
+        with(&door, |_, ctx| assert_eq!(ctx.unstash_all(), 0)).await;
+        assert!(letters.next().await.is_some());
+    });
+}
+
+#[test]
+fn an_overflow_while_the_actor_recovers_does_not_end_its_recovery() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let journal = StallingJournal::new(storage.journal(), Stall::TakeOvers);
+        let world = World::on(storage, journal.clone(), |_| {});
+        let log = Log::default();
+        let mut factory = Door::factory(&log, Some(StashPolicy::new(1, Overflow::Fail)));
+        let mut incarnations = 0;
+        let counting = log.clone();
+        let door = world.start(move || {
+            incarnations += 1;
+            counting.add(format!("incarnation {incarnations}"));
+            let mut door = factory();
+            door.open = true;
+            door
+        });
+        let door = door.unwrap();
+        let fits = door.send(pass(1));
+        let refused = door.send(pass(2));
+        assert_eq!(refused.await.unwrap_err(), MailboxError::Closed);
+        journal.set(Stall::Nothing);
+        assert_eq!(fits.await.unwrap(), 1);
+        assert_eq!(log.take(), ["incarnation 1", "pass 1"]);
     });
 }

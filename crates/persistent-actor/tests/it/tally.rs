@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use actix::{Actor, ActorContext, AsyncContext, Handler, Message};
 use actix_persistence_persistent_actor::{
-    Event, Persist, PersistError, PersistentActor, PersistentContext, Recovery, RecoveryError,
-    RejectionCause, Reply, Retention, Snapshot, SnapshotOffer, StoreResponse,
+    BackOffSettings, Event, Persist, PersistError, PersistentActor, PersistentContext, Recovery,
+    RecoveryError, RejectionCause, Reply, Retention, Snapshot, SnapshotOffer, StoreResponse,
+    TakeOver,
 };
 use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 use serde::{Deserialize, Serialize};
@@ -53,6 +54,8 @@ pub(crate) struct Tally {
     /// Panics in `on_event` when it sees this number.
     pub(crate) poison: Option<i64>,
     pub(crate) retaining: Option<Retaining>,
+    pub(crate) back_off: Option<BackOffSettings>,
+    pub(crate) take_over: TakeOver,
 }
 
 /// What it retains.
@@ -73,6 +76,8 @@ impl Tally {
             recovery: Recovery::default(),
             poison: None,
             retaining: None,
+            back_off: None,
+            take_over: TakeOver::default(),
         }
     }
 
@@ -96,6 +101,14 @@ impl PersistentActor for Tally {
 
     fn persistence_id(&self) -> PersistenceId {
         self.id.clone()
+    }
+
+    fn back_off(&self) -> Option<BackOffSettings> {
+        self.back_off.clone()
+    }
+
+    fn take_over(&self) -> TakeOver {
+        self.take_over
     }
 
     fn recovery(&self) -> Recovery {

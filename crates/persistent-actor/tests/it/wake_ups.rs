@@ -51,6 +51,18 @@ impl PersistentActor for Parting {
     }
 }
 
+impl Handler<Terminate> for Parting {
+    type Result = ();
+
+    fn handle(&mut self, _: Terminate, ctx: &mut Self::Context) {
+        ctx.terminate();
+    }
+}
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Terminate;
+
 /// Lets go of the only address, and gives what has happened a minute later.
 async fn leave_alone(on_stopping: OnStopping) -> Vec<String> {
     let (world, log) = (World::new(), Log::default());
@@ -137,6 +149,22 @@ fn terminating_while_declining_to_stop_ends_the_actor() {
         })
         .await;
         assert_eq!(entries, ["stopping", "stopped"]);
+    });
+}
+
+#[test]
+fn terminating_calls_stopped_and_not_stopping() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let shared = log.clone();
+        let parting = world.start(move || Parting {
+            log: shared.clone(),
+            first: true,
+            on_stopping: |_, _| Running::Continue,
+        });
+        parting.unwrap().send(Terminate).await.unwrap();
+        tokio::time::sleep(MINUTE).await;
+        assert_eq!(log.take(), ["stopped"]);
     });
 }
 

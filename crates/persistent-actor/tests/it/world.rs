@@ -28,6 +28,13 @@ pub(crate) fn run<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + '
     assert!(result.is_ok(), "the test did not end");
 }
 
+/// Runs a test whose other threads go by the real clock; one that hangs fails after two minutes.
+pub(crate) fn run_in_real_time<F: Future<Output = ()> + 'static>(test: F) {
+    let limit = Duration::from_secs(120);
+    let result = System::new().block_on(async move { tokio::time::timeout(limit, test).await });
+    assert!(result.is_ok(), "the test did not end");
+}
+
 #[derive(Clone)]
 pub(crate) struct World {
     pub(crate) storage: MemoryStorage,

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use actix_persistence_sql::{Fault, Role};
 use actix_persistence_storage_api::StorageErrorKind;
-use sqlx::{PgConnection, Row};
+use sqlx::{Executor, PgConnection, Row};
 
-use crate::queries::{SESSION, SET_SESSION};
+use crate::queries::{RESTORE_SESSION, SESSION, SET_SESSION};
 use crate::{PostgresOptions, SynchronousCommit};
 
 /// The oldest that has transaction numbers of 64 bits under the names used here.
@@ -21,6 +21,23 @@ pub(crate) async fn set_up(
     role: Role,
 ) -> Result<(), Fault> {
     check(connection, role).await?;
+    set(connection, options, role).await
+}
+
+/// Makes a writer what it was, whatever code of the application did to it.
+pub(crate) async fn restore(
+    connection: &mut PgConnection,
+    options: &PostgresOptions,
+) -> Result<(), Fault> {
+    connection.execute(sqlx::raw_sql(RESTORE_SESSION)).await?;
+    set(connection, options, Role::Writer).await
+}
+
+async fn set(
+    connection: &mut PgConnection,
+    options: &PostgresOptions,
+    role: Role,
+) -> Result<(), Fault> {
     let server = &options.server;
     let statement = match role {
         Role::SetUp { .. } => MIGRATION,

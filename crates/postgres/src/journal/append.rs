@@ -19,12 +19,21 @@ pub(crate) async fn append(
     columns.add_heads(&group);
     columns.add_events(&group.events);
     columns.add_metadata(&group.events);
-    let sql = if has_tags {
+    columns.add(group.events.iter().map(|row| row.checksum));
+    if has_tags {
         columns.add_tags(&group.events);
-        queries.append_with_tags.clone()
-    } else {
-        queries.append.clone()
+    }
+    let takes_over = group.takes_over();
+    if takes_over {
+        columns.add_writers(&group);
+    }
+    let sql = match (has_tags, takes_over) {
+        (false, false) => &queries.append,
+        (true, false) => &queries.append_with_tags,
+        (false, true) => &queries.append_and_take_over,
+        (true, true) => &queries.append_with_tags_and_take_over,
     };
+    let sql = sql.clone();
     let Group { heads, events } = group;
     // The columns hold copies.
     drop(events);
@@ -54,6 +63,13 @@ impl Columns {
         self.add(heads.iter().map(|head| head.epoch));
         self.add(heads.iter().map(|head| head.before));
         self.add(heads.iter().map(|head| head.last));
+    }
+
+    /// Who takes ids over, and the epochs afterwards.
+    fn add_writers(&mut self, group: &Group) {
+        let writers = group.heads.iter().map(|head| head.taken_over_by);
+        self.add(writers.map(|writer| writer.map(|writer| writer.as_bytes().to_vec())));
+        self.add(group.heads.iter().map(|head| head.epoch_afterwards));
     }
 
     fn add_events(&mut self, rows: &[EventRow]) {

@@ -3,6 +3,8 @@
 use actix_persistence_sql::{JournalStatements, Names};
 use sqlx::SqlStr;
 
+use super::keeping_highest;
+
 /// The statements of one journal that only PostgreSQL has, with its table names in them.
 #[derive(Debug)]
 pub struct PostgresQueries {
@@ -13,6 +15,11 @@ pub struct PostgresQueries {
     pub(crate) append: SqlStr,
     /// The same with tags.
     pub(crate) append_with_tags: SqlStr,
+    /// The same as `append` where some of the ids are taken over: at the end come the writers, NULL for who holds its id, and the
+    /// epochs afterwards.
+    pub(crate) append_and_take_over: SqlStr,
+    /// The same with tags, which come before the writers.
+    pub(crate) append_with_tags_and_take_over: SqlStr,
     /// A page of events. Values: id, lowest and highest number, one more than the most events, the most bytes.
     pub(crate) page: SqlStr,
     /// The tags of events. Values: id, lowest and highest number. Gives: number, tag.
@@ -36,22 +43,55 @@ RETURNING m.persistence_id, m.highest, m.deleted_to, m.epoch";
 /// The update is the fence: it finds the ids whose epoch and highest number are what the writer knows, waits for who
 /// holds one of them, and looks again then. `IS TRUE` keeps the filter what it says, a look into a hash table; as a
 /// join it would depend on how many rows the planner expects.
-const APPEND: &str = "\
+const FENCE: &str = "\
 WITH fenced AS (
     UPDATE {metadata_table} AS m SET highest = h.last
     FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[]) AS h (id, epoch, before, last)
     WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND m.highest = h.before
     RETURNING m.persistence_id
-), stored AS (
+)";
+
+/// The fence where ids are taken over: a row that is not there yet is made, and whoever comes second with it loses.
+/// Other tools may have put events there that the row does not know.
+const FENCE_THAT_TAKES_OVER: &str = "\
+WITH heads AS (
+    SELECT h.id, h.epoch, h.before, h.last, h.writer, h.raised,
+           COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = h.id), 0) AS seen
+    FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], {writers}::bytea[], {raised}::bigint[])
+        AS h (id, epoch, before, last, writer, raised)
+), raised AS (
+    UPDATE {metadata_table} AS m
+    SET highest = h.last,
+        epoch = h.raised,
+        writer_uuid = COALESCE(h.writer, m.writer_uuid)
+    FROM heads AS h
+    WHERE m.persistence_id = h.id AND m.epoch = h.epoch AND GREATEST(m.highest, h.seen) = h.before
+    RETURNING m.persistence_id
+), made AS (
+    INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+    SELECT h.id, h.last, 0, 0, h.raised, h.writer
+    FROM heads AS h
+    WHERE h.writer IS NOT NULL AND h.epoch = 0 AND h.seen = h.before
+      AND NOT EXISTS (SELECT FROM {metadata_table} AS m WHERE m.persistence_id = h.id)
+    ORDER BY h.id
+    ON CONFLICT (persistence_id) DO NOTHING
+    RETURNING persistence_id
+), fenced AS (
+    SELECT persistence_id FROM raised UNION ALL SELECT persistence_id FROM made
+)";
+
+const STORED: &str = "\
+, stored AS (
     INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
         event_manifest, adapter_manifest, tag_count, payload, metadata_serializer_id, metadata_manifest,
-        metadata_payload)
+        metadata_payload, checksum)
     SELECT n.id, n.sequence_nr, n.slice, n.timestamp, n.writer, n.serializer_id, n.manifest, n.adapter_manifest,
-           n.tag_count, {payload_written}, n.metadata_serializer_id, n.metadata_manifest, n.metadata_payload
+           n.tag_count, {payload_written}, n.metadata_serializer_id, n.metadata_manifest, n.metadata_payload,
+           n.checksum
     FROM unnest($5::text[], $6::bigint[], $7::smallint[], $8::bigint[], $9::bytea[], $10::bigint[], $11::text[],
-                $12::text[], $13::integer[], $14::bytea[], $15::bigint[], $16::text[], $17::bytea[])
+                $12::text[], $13::integer[], $14::bytea[], $15::bigint[], $16::text[], $17::bytea[], $18::bigint[])
         AS n (id, sequence_nr, slice, timestamp, writer, serializer_id, manifest, adapter_manifest, tag_count, payload,
-              metadata_serializer_id, metadata_manifest, metadata_payload)
+              metadata_serializer_id, metadata_manifest, metadata_payload, checksum)
     WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
 )";
 
@@ -59,7 +99,7 @@ const TAGGED: &str = "\
 , tagged AS (
     INSERT INTO {tag_table} (persistence_id, sequence_nr, slice, tag)
     SELECT n.id, n.sequence_nr, n.slice, n.tag
-    FROM unnest($18::text[], $19::bigint[], $20::smallint[], $21::text[]) AS n (id, sequence_nr, slice, tag)
+    FROM unnest($19::text[], $20::bigint[], $21::smallint[], $22::text[]) AS n (id, sequence_nr, slice, tag)
     WHERE (n.id IN (SELECT persistence_id FROM fenced)) IS TRUE
 )";
 
@@ -70,13 +110,19 @@ WHERE h.id NOT IN (SELECT persistence_id FROM fenced)";
 /// The server counts bytes before it fetches them: large payloads are stored beside the row, which knows their size.
 /// One event beyond the limits comes along, which tells that there is more.
 const PAGE: &str = "\
-SELECT d.deleted_to, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count::bigint,
-       e.serializer_id, e.event_manifest, {payload_read}, e.metadata_serializer_id, e.metadata_manifest,
-       e.metadata_payload
+SELECT d.deleted_to, e.sequence_nr, e.timestamp,
+       CASE WHEN e.fits THEN e.writer_uuid END, CASE WHEN e.fits THEN e.adapter_manifest END, e.tag_count::bigint,
+       e.serializer_id, CASE WHEN e.fits THEN e.event_manifest END, CASE WHEN e.fits THEN {payload_read} END,
+       e.metadata_serializer_id, CASE WHEN e.fits THEN e.metadata_manifest END,
+       CASE WHEN e.fits THEN e.metadata_payload END,
+       e.checksum, CASE WHEN NOT e.fits THEN e.size + e.text_size END
 FROM (SELECT COALESCE((SELECT deleted_to FROM {metadata_table} WHERE persistence_id = $1::text), 0) AS deleted_to) AS d
 LEFT JOIN LATERAL (
-    SELECT e.*, row_number() OVER w AS place, sum(e.size) OVER w - e.size AS bytes_before
-    FROM (SELECT e.*, {payload_size} + COALESCE(octet_length(e.metadata_payload), 0) AS size
+    SELECT e.*, row_number() OVER w AS place, sum(e.size) OVER w - e.size AS bytes_before,
+           e.size <= {most_bytes} AND e.text_size <= {most_text_bytes} AS fits
+    FROM (SELECT e.*, {payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0) AS size,
+                 octet_length(e.writer_uuid)::bigint + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+                 + COALESCE(octet_length(e.metadata_manifest), 0) AS text_size
           FROM {event_table} AS e
           WHERE e.persistence_id = $1::text
             AND e.sequence_nr BETWEEN GREATEST($2::bigint, d.deleted_to + 1) AND $3::bigint
@@ -87,6 +133,16 @@ ORDER BY e.sequence_nr";
 
 const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr BETWEEN $2 AND $3";
+
+const HEAD: &str = "\
+SELECT GREATEST(COALESCE(m.highest, 0),
+                COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = given.id), 0)),
+       COALESCE(m.deleted_to, 0), COALESCE(m.epoch, 0)
+FROM (SELECT $1::text AS id) AS given
+LEFT JOIN {metadata_table} AS m ON m.persistence_id = given.id";
+
+const LOCK_EPOCH: &str = "\
+SELECT epoch FROM {metadata_table} WHERE persistence_id = $1::text FOR UPDATE";
 
 const HIGHEST: &str = "\
 SELECT GREATEST(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = $1::text), 0),
@@ -115,11 +171,19 @@ const NEXT_UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
 WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1 FOR UPDATE";
 
+const SIZES: &str = "\
+SELECT sequence_nr, octet_length(payload)::bigint + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
+WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint ORDER BY sequence_nr";
+
 const PURGE_TAGS: &str = "\
-DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
+DELETE FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint";
 
 const PURGE_EVENTS: &str = "\
-DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr <= $2::bigint";
+WITH removed AS (
+    DELETE FROM {event_table} WHERE persistence_id = $1::text AND sequence_nr > $2::bigint AND sequence_nr <= $3::bigint
+    RETURNING ordering),
+{keep_highest}
+SELECT 1 FROM removed LIMIT 1";
 
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, $1::bigint) WHERE persistence_id = $2::text";
@@ -142,11 +206,21 @@ SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = decode(repeat('00'
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = $1::text AND purged_to = highest";
 
+/// The last values.
+fn taking_over(writers: &str, raised: &str) -> String {
+    FENCE_THAT_TAKES_OVER
+        .replace("{writers}", writers)
+        .replace("{raised}", raised)
+}
+
 pub(crate) fn queries(names: &Names) -> PostgresQueries {
     PostgresQueries {
         recover: names.fill(RECOVER),
-        append: names.fill(&[APPEND, LOSERS].concat()),
-        append_with_tags: names.fill(&[APPEND, TAGGED, LOSERS].concat()),
+        append: names.fill(&[FENCE, STORED, LOSERS].concat()),
+        append_with_tags: names.fill(&[FENCE, STORED, TAGGED, LOSERS].concat()),
+        append_and_take_over: names.fill(&[&taking_over("$19", "$20"), STORED, LOSERS].concat()),
+        append_with_tags_and_take_over: names
+            .fill(&[&taking_over("$23", "$24"), STORED, TAGGED, LOSERS].concat()),
         page: names.fill(PAGE),
         tags: names.fill(TAGS),
     }
@@ -154,13 +228,16 @@ pub(crate) fn queries(names: &Names) -> PostgresQueries {
 
 pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
     JournalStatements {
+        head: names.fill(HEAD),
+        lock_epoch: names.fill(LOCK_EPOCH),
         highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unpurged: names.fill(UNPURGED),
         next_unpurged: names.fill(NEXT_UNPURGED),
+        sizes: names.fill(SIZES),
         purge_tags: names.fill(PURGE_TAGS),
-        purge_events: names.fill(PURGE_EVENTS),
+        purge_events: names.fill(&keeping_highest(PURGE_EVENTS, "{removed_table}")),
         set_purged_to: names.fill(SET_PURGED_TO),
         reset_numbers: names.fill(RESET_NUMBERS),
     }

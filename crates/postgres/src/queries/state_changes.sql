@@ -6,12 +6,12 @@
 --
 -- The server sums up sizes before it fetches anything large: of what does not fit into a page only the first state is.
 SELECT e.persistence_id, e.ordering, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
-       e.manifest, {payload_read}
+       e.manifest, {payload_read}, e.checksum
 FROM (
     SELECT e.*, row_number() OVER w AS row_nr, sum(e.bytes) OVER w - e.bytes AS bytes_before
     FROM (
         SELECT e.persistence_id, e.ordering, e.revision, e.deleted, e.timestamp, e.tags, e.serializer_id, e.manifest, e.payload,
-               COALESCE({payload_size}, 0) AS bytes
+               e.checksum, COALESCE({payload_size}, 0) AS bytes
         FROM {state_table} AS e
         WHERE e.entity_type = $1::text AND (e.ordering, e.persistence_id) > ($2::bigint, $3::text)
           AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint

@@ -2,12 +2,12 @@
 -- Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
 -- Values: the lowest id, and the one behind; the most; the most bytes.
 SELECT e.persistence_id, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
-       e.manifest, {payload_read}
+       e.manifest, {payload_read}, e.checksum
 FROM (
     SELECT e.*, row_number() OVER w AS row_nr, sum(e.bytes) OVER w - e.bytes AS bytes_before
     FROM (
         SELECT e.persistence_id, e.revision, e.deleted, e.timestamp, e.tags, e.serializer_id, e.manifest, e.payload,
-               {payload_size} AS bytes
+               e.checksum, {payload_size} AS bytes
         FROM {state_table} AS e
         WHERE e.persistence_id >= $lowest_at::text AND e.persistence_id < $behind_at::text AND NOT e.deleted/*type*/
           AND /*condition*/

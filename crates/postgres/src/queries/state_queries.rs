@@ -2,31 +2,47 @@
 
 use actix_persistence_sql::{Names, StateStatements};
 
+use super::keeping_highest;
+
+/// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
+const FITS: &str = "\
+COALESCE({payload_size}, 0)::bigint <= {most_bytes} AND octet_length(e.tags::text) <= 3 * {most_bytes}
+       AND octet_length(e.manifest) <= {most_text_bytes}";
+
+/// How many it has.
+const BYTES: &str = "\
+COALESCE({payload_size}, 0)::bigint + octet_length(e.tags::text) + octet_length(e.manifest)";
+
 const LOAD: &str = "\
-SELECT e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id, e.manifest, {payload_read}
+SELECT e.revision, e.deleted::integer::bigint, e.timestamp, CASE WHEN {fits} THEN e.tags::text END, e.serializer_id,
+       CASE WHEN {fits} THEN e.manifest END, CASE WHEN {fits} THEN {payload_read} END,
+       e.checksum, CASE WHEN NOT ({fits}) THEN {bytes} END
 FROM {state_table} AS e WHERE e.persistence_id = $1::text";
 
 const REVISION: &str = "\
 SELECT revision FROM {state_table} WHERE persistence_id = $1::text";
 
 const INSERT: &str = "\
-INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload{more_columns})
+INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
+    checksum{more_columns})
 SELECT $1::text, $2::bigint::smallint, $3::bigint, $4::bigint <> 0, $5::bigint, $6::text::jsonb, $7::bigint, $8::text,
-       {payload_written}{more_values}
+       {payload_written}, $10::bigint{more_values}
 FROM (SELECT $9::bytea AS payload) AS n
 ON CONFLICT (persistence_id) DO NOTHING";
 
 const REPLACE: &str = "\
 UPDATE {state_table} AS s SET revision = $1::bigint, deleted = $2::bigint <> 0,
     timestamp = GREATEST($3::bigint, s.timestamp + 1), tags = $4::text::jsonb, serializer_id = $5::bigint,
-    manifest = $6::text, payload = {payload_written}, ordering = pg_current_xact_id()::text::bigint{more_set}
+    manifest = $6::text, payload = {payload_written}, checksum = $8::bigint, ordering = pg_current_xact_id()::text::bigint{more_set}
 FROM (SELECT $7::bytea AS payload) AS n
 WHERE s.persistence_id = {id_at}::text";
 
 const AT_REVISION: &str = " AND s.revision = {before_at}::bigint";
 
 const REMOVE: &str = "\
-DELETE FROM {state_table} WHERE persistence_id = $1::text";
+WITH removed AS (DELETE FROM {state_table} WHERE persistence_id = $1::text RETURNING ordering),
+{keep_highest}
+SELECT 1 FROM removed";
 
 /// Stands in a statement where the type of ids may be looked at.
 const TYPE: &str = "/*type*/";
@@ -34,6 +50,13 @@ const TYPE: &str = "/*type*/";
 const IDS: &str = include_str!("state_ids.sql");
 
 const WITHOUT_TYPE: &str = " AND e.entity_type = ''";
+
+/// What has another entity type is left out: so no offset is above the number of a change that was stored, and what a restored
+/// dump holds tells whether offsets of before are good there.
+const COMPLETE_TO: &str = "\
+SELECT 0::bigint, e.ordering FROM {state_table} AS e
+WHERE e.entity_type = $1::text AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint
+ORDER BY e.ordering DESC LIMIT 1";
 
 const CHANGES: &str = include_str!("state_changes.sql");
 
@@ -46,14 +69,15 @@ EXPLAIN SELECT e.persistence_id FROM {state_table} AS e WHERE
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     StateStatements {
-        load: names.fill(LOAD),
+        load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
         insert: names.fill(INSERT),
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
         overwrite: names.fill(REPLACE),
-        remove: names.fill(REMOVE),
+        remove: names.fill(&keeping_highest(REMOVE, "{state_removed_table}")),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
+        complete_to: names.fill(COMPLETE_TO),
         changes: names.fill(CHANGES),
         find: names.fill(&FIND.replace(TYPE, "")),
         find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),

@@ -9,6 +9,7 @@ fn names() -> Names {
     Names::new('"', Some(name("bank")))
         .table("event_table", &name("event"))
         .table("tag_table", &name("tag"))
+        .table("removed_table", &name("gone"))
         .text("payload_type", "bytea")
 }
 

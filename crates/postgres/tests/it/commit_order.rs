@@ -16,6 +16,12 @@ const EVENTS: &str = include_str!("../../src/queries/events_by_ordering.sql");
 /// An event by its place: ordering, id, number.
 type Position = (i64, String, i64);
 
+fn events() -> String {
+    EVENTS
+        .replace("{event_table}", "public.event_journal")
+        .replace("{metadata_table}", "public.journal_metadata")
+}
+
 /// Reads on from where it is, page by page, as a query that others build on does.
 struct Reader {
     connection: PgConnection,
@@ -28,7 +34,7 @@ impl Reader {
     async fn new(place: &Place) -> Self {
         Self {
             connection: place.connection().await,
-            sql: EVENTS.replace("{event_table}", "public.event_journal"),
+            sql: events(),
             at: (i64::MIN, String::new(), 0),
             seen: Vec::new(),
         }
@@ -269,6 +275,61 @@ async fn the_steps_of_a_transaction_have_one_number_and_those_taken_back_are_gon
     assert!(reader.seen[1].0 < reader.seen[2].0);
 }
 
+#[tokio::test]
+async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 9).await;
+    // As after a delete whose rows are still to be removed.
+    let delete = "UPDATE journal_metadata SET deleted_to = 6 WHERE persistence_id = 'Test|a'";
+    place.run(delete).await;
+    // And of an id that nobody ever recovered.
+    place.run(insert("Other|a", 1)).await;
+    let mut reader = Reader::new(&place).await;
+    reader.read_until(4).await;
+    assert_eq!(reader.numbers(), [7, 8, 9, 1]);
+}
+
+/// What a reader has of them is not in the dump either.
+#[tokio::test]
+async fn events_that_were_removed_before_a_dump_are_remembered_by_their_numbers() {
+    let place = Place::new().await;
+    let options = place.options();
+    let options = options.with_store(|store| store.with_delete_chunk_events(2));
+    let journal = place.journal_with(options).await;
+    for name in ["a", "b"] {
+        store(&journal, &id(name), 3).await;
+        store(&journal, &id(name), 2).await;
+    }
+    let highest = "SELECT max(ordering) FROM event_journal";
+    let highest = place.number(highest).await;
+    for name in ["b", "a"] {
+        journal
+            .delete_messages_to(&id(name), 5.into())
+            .await
+            .unwrap();
+    }
+    const LEFT: &str = "SELECT count(*) FROM event_journal";
+    while place.number(LEFT).await > 0 {
+        tokio::task::yield_now().await;
+    }
+    const KEPT: &str = "SELECT max(ordering) FROM event_journal_removed";
+    assert_eq!(place.number(KEPT).await, highest);
+    // The lower ones are forgotten, but for those that somebody was about to remove.
+    const KEPT_ROWS: &str = "SELECT count(*) FROM event_journal_removed";
+    assert!(place.number(KEPT_ROWS).await <= 2);
+    place
+        .run("UPDATE event_journal_removed SET ordering = ordering + 1000000000000")
+        .await;
+    let error = journal.initialize().await.unwrap_err();
+    assert_error(&error, StorageErrorKind::SchemaMismatch, "as after a dump");
+    let text = error.to_string();
+    let (_, statements) = text.split_once("then run: ").unwrap();
+    let (statements, _) = statements.rsplit_once("; and lower").unwrap();
+    place.run(statements).await;
+    journal.initialize().await.unwrap();
+}
+
 /// A dump keeps the numbers of the transactions of the server where it was made.
 #[tokio::test]
 async fn events_restored_where_transactions_have_lower_numbers_are_refused_until_they_are_renumbered()
@@ -303,7 +364,7 @@ async fn events_by_ordering_are_found_by_their_index_and_page_by_page() {
     store(&journal, &id("b"), 3).await;
     let mut connection = place.connection().await;
     execute(&mut connection, "SET enable_seqscan = off").await;
-    let sql = EVENTS.replace("{event_table}", "public.event_journal");
+    let sql = events();
     let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!("EXPLAIN {sql}")))
         .bind(0_i64)
         .bind("")

@@ -6,8 +6,8 @@ use std::time::Duration;
 use actix_persistence_backend_tests::states::extensions;
 use actix_persistence_postgres::{PostgresOptions, PostgresPlugin, PostgresStateStore};
 use actix_persistence_storage_api::{
-    AdditionalColumn, ColumnValue, ExtensionError, Origin, Payload, Section, SqlValue, StateChange,
-    StateExtensions, StateStore, StateUpdate, StorageErrorKind,
+    AdditionalColumn, ColumnValue, ExtensionError, Origin, Payload, Plugin, Section, SqlValue,
+    StateChange, StateExtensions, StateStore, StateUpdate, StorageErrorKind,
 };
 
 use crate::place::{Place, id};
@@ -16,7 +16,11 @@ use crate::place::{Place, id};
 async fn open(place: &Place, extensions: StateExtensions) -> Arc<dyn StateStore> {
     let options = place
         .options()
-        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)));
+        .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)))
+        .with_server(|mut server| {
+            server.acquire_timeout = Duration::from_secs(61);
+            server
+        });
     open_with(options, extensions).await
 }
 
@@ -65,6 +69,7 @@ async fn a_handler_may_take_longer_than_any_statement() {
             .with_server(|mut server| {
                 server.statement_timeout = Duration::from_secs(3);
                 server.lock_timeout = Duration::from_secs(2);
+                server.acquire_timeout = Duration::from_secs(61);
                 server
             });
         open_with(options, extensions).await
@@ -182,4 +187,180 @@ async fn a_value_that_its_column_does_not_take_is_refused_whole() {
         assert_ne!(error.kind(), StorageErrorKind::RevisionConflict);
         assert_eq!(store.get(&id("a")).await.unwrap().revision, 0);
     }
+}
+
+#[tokio::test]
+async fn whatever_code_of_the_application_runs_the_answer_is_true() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    let more: &[&[&str]] = &[
+        &["ROLLBACK AND CHAIN"],
+        &["COMMIT AND CHAIN"],
+        &["PREPARE TRANSACTION 'a'"],
+        &["DO $$ BEGIN COMMIT; END $$"],
+        &["SET LOCAL synchronous_commit = off"],
+        &["/* /* */ */ COMMIT"],
+        &["/* /* */ */ COMMIT AND CHAIN"],
+    ];
+    extensions::whatever_code_of_the_application_runs_the_answer_is_true(
+        &place,
+        "public.left_behind",
+        more,
+        open,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_committed_after_a_statement_that_was_given_up() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::nothing_is_committed_after_a_statement_that_was_given_up(
+        &place,
+        "public.left_behind",
+        open,
+    )
+    .await;
+}
+
+/// The section of stores that share their connections, with little time for anything.
+fn shared(place: &Place, acquire: &str, handler: &str) -> Section {
+    Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", place.database.url())
+        .with("auto-initialize", true)
+        .with("acquire-timeout", acquire)
+        .with("handler-timeout", handler)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_handlers_are_in_nobodys_way() {
+    let place = Place::new().await;
+    let plugin = PostgresPlugin::new();
+    let section = shared(&place, "20s", "19s");
+    let journal = plugin.journal(&section).unwrap();
+    journal.initialize().await.unwrap();
+    let open = async |extensions| {
+        let store = plugin.state_store(&section, &extensions).unwrap();
+        store.initialize().await.unwrap();
+        store
+    };
+    extensions::slow_handlers_are_in_nobodys_way(&*journal, open).await;
+    assert_eq!(plugin.databases(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_of_the_application_is_no_trouble_of_the_store() {
+    let place = Place::new().await;
+    let plugin = PostgresPlugin::new();
+    let section = shared(&place, "800ms", "700ms");
+    let journal = plugin.journal(&section).unwrap();
+    journal.initialize().await.unwrap();
+    let open = async |extensions| {
+        let store = plugin.state_store(&section, &extensions).unwrap();
+        store.initialize().await.unwrap();
+        store
+    };
+    extensions::a_crowd_of_the_application_is_no_trouble_of_the_store(&*journal, open).await;
+}
+
+#[test]
+fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
+    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", "postgres://me@db.example.org/bank");
+    let open = |section: &Section| {
+        PostgresPlugin::new()
+            .state_store(section, &StateExtensions::default())
+            .map(drop)
+    };
+    // Shorter by itself.
+    assert!(open(&section.clone().with("acquire-timeout", "500ms")).is_ok());
+    let errors = open(&section.with("handler-timeout", "2s"))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        errors.contains("'persistence.state.a.handler-timeout' is 2s"),
+        "{errors}"
+    );
+    assert!(errors.contains("'acquire-timeout'"), "{errors}");
+}
+
+#[tokio::test]
+async fn what_rules_refuse_is_told_as_that() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    let refused = vec![
+        ("VARCHAR(4)", "too long".into()),
+        ("BIGINT", "no number".into()),
+        ("BIGINT", 0.5.into()),
+        ("BIGINT", true.into()),
+        ("SMALLINT", 100_000_i64.into()),
+        ("DATE", "no such day".into()),
+        ("TIMESTAMPTZ", "2026-13-45".into()),
+        ("UUID", "no-uuid-at-all".into()),
+        ("TEXT", vec![0xff, 0xfe].into()),
+        ("INTEGER CHECK (odd < 5)", 5_i64.into()),
+    ];
+    let refused = refused
+        .into_iter()
+        .map(|(column, value)| extensions::Refused { column, value });
+    let trigger: &[&str] = &[
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN IF NEW.revision = 3 THEN RAISE EXCEPTION 'not that'; END IF; RETURN NEW; END $$",
+        "CREATE TRIGGER refuses BEFORE UPDATE ON durable_state FOR EACH ROW EXECUTE FUNCTION refuse()",
+    ];
+    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger, open).await;
+}
+
+#[tokio::test]
+async fn code_of_the_application_is_told_what_its_rules_refuse() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(
+        &place,
+        "public.things",
+        open,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
+    let place = Place::new().await;
+    let options = place.options().with_server(|mut server| {
+        server.writers = 1;
+        server
+    });
+    let states = open_with(options, StateExtensions::default()).await;
+    // What a commit waits for, as it is when the commit is made.
+    place
+        .run(
+            "CREATE TABLE probe (a INTEGER); CREATE TABLE seen (at_commit TEXT);
+             CREATE FUNCTION probed() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN INSERT INTO public.seen VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
+             CREATE CONSTRAINT TRIGGER probed AFTER INSERT ON probe DEFERRABLE INITIALLY DEFERRED
+             FOR EACH ROW EXECUTE FUNCTION probed();
+             CREATE FUNCTION lower_durability() RETURNS INTEGER LANGUAGE plpgsql AS $$
+             BEGIN PERFORM set_config('synchronous_commit', 'off', false); RETURN 1; END $$",
+        )
+        .await;
+    let settings = [
+        "INSERT INTO public.probe SELECT public.lower_durability()",
+        "INSERT INTO public.probe SELECT length(set_config('synchronous_commit', 'off', true))",
+        "SELECT set_config('search_path', 'pg_catalog', false), set_config('statement_timeout', '0', false),
+                set_config('TimeZone', 'Asia/Tokyo', false), pg_advisory_lock(7)",
+        "CREATE TEMPORARY TABLE probe (a INTEGER)",
+    ];
+    let refused = [
+        "SET synchronous_commit = off",
+        "SET LOCAL synchronous_commit = off",
+        "RESET ALL",
+        "LISTEN news",
+    ];
+    let look = "SELECT current_setting('synchronous_commit') AS a, current_setting('search_path') AS b,
+                current_setting('statement_timeout') AS c, current_setting('TimeZone') AS d,
+                (SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())::text AS e,
+                'probe'::regclass::text AS f";
+    extensions::nothing_that_is_set_stays(&*states, &settings, &refused, look).await;
+    let durable = "SELECT COUNT(*) FROM seen WHERE at_commit = 'on'";
+    assert_eq!(place.number(durable).await, 2);
 }

@@ -5,6 +5,7 @@
 
 mod cancellation;
 mod commit_order;
+mod damage;
 mod database;
 mod deletes;
 mod encryption;

@@ -3,7 +3,9 @@
 use actix_persistence_postgres::{
     PayloadColumn, PostgresJournal, PostgresOptions, PostgresSnapshotStore, SynchronousCommit,
 };
-use actix_persistence_storage_api::{Journal, SnapshotStore, StorageError, StorageErrorKind};
+use actix_persistence_storage_api::{
+    EventDeletion, Journal, SnapshotStore, StorageError, StorageErrorKind,
+};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -270,7 +272,10 @@ async fn what_a_role_a_database_or_a_table_of_the_same_name_elsewhere_says_does_
     place.run(sql).await;
     let journal = place.journal().await;
     store(&journal, &id("a"), 3).await;
-    journal.delete_messages_to(&id("a"), 1).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), EventDeletion::up_to(1))
+        .await
+        .unwrap();
     assert_eq!(numbers(&journal, &id("a")).await, [2, 3]);
 }
 

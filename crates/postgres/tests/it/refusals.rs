@@ -2,8 +2,8 @@
 
 use actix_persistence_postgres::{PayloadColumn, PostgresSnapshotStore};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Payload, PersistenceId, SnapshotCriteria, SnapshotMetadata,
-    SnapshotStore, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, EventRecord, Journal, Payload, PersistenceId, SnapshotCriteria,
+    SnapshotMetadata, SnapshotStore, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 
 use crate::place::{Place, assert_error, event, id, numbers, replay_all, store, write};
@@ -95,7 +95,10 @@ async fn ids_that_differ_in_a_byte_are_different_whatever_the_database_sorts_by(
         let id = PersistenceId::of("Test", text);
         let expected: Vec<u64> = (1..=position as u64 + 1).collect();
         assert_eq!(numbers(&journal, &id).await, expected, "{text:?}");
-        journal.delete_messages_to(&id, u64::MAX).await.unwrap();
+        journal
+            .delete_messages_to(&id, EventDeletion::up_to(u64::MAX))
+            .await
+            .unwrap();
         assert_eq!(numbers(&journal, &id).await, [0; 0]);
     }
 }

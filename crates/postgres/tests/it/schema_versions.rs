@@ -4,7 +4,7 @@ use std::process::Command;
 
 use actix_persistence_postgres::{PostgresJournal, PostgresSnapshotStore};
 use actix_persistence_storage_api::{
-    Journal, SnapshotCriteria, SnapshotStore, StorageErrorKind, WriterId,
+    EventDeletion, Journal, SnapshotCriteria, SnapshotStore, StorageErrorKind, WriterId,
 };
 use futures_util::future::join_all;
 
@@ -109,7 +109,10 @@ async fn stores_with_other_table_names_or_schemas_share_a_database_and_nothing_e
     );
     store(&first, &id("a"), 2).await;
     store(&second, &id("a"), 3).await;
-    second.delete_messages_to(&id("a"), 1).await.unwrap();
+    second
+        .delete_messages_to(&id("a"), EventDeletion::up_to(1))
+        .await
+        .unwrap();
     assert_eq!(numbers(&first, &id("a")).await, [1, 2]);
     assert_eq!(numbers(&second, &id("a")).await, [2, 3]);
     let snapshots = PostgresSnapshotStore::new(other).unwrap();
@@ -143,7 +146,7 @@ async fn tables_that_were_made_with_others_are_not_mixed() {
         .initialize()
         .await
         .unwrap_err();
-    let says = "'e1' was made together with t1, m1, not with t1, m2";
+    let says = "'e1' was made together with t1, m1, e1_removed, not with t1, m2, e1_removed";
     assert_error(&error, StorageErrorKind::SchemaMismatch, says);
     assert_eq!(
         numbers(&place.journal_with(first).await, &id("a")).await,

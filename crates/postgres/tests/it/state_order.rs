@@ -1,6 +1,11 @@
 //! The order in which queries read states: docs/adr/0005-commit-order.md.
 
-use actix_persistence_storage_api::{Payload, StateChangesQuery, StateStore, StateUpdate};
+use std::sync::{Arc, Mutex};
+
+use actix_persistence_postgres::PostgresStateStore;
+use actix_persistence_storage_api::{
+    Payload, SessionWork, StateChangesQuery, StateStore, StateUpdate,
+};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use crate::database::execute;
@@ -131,4 +136,65 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
         assert!(rows.max().is_some_and(|most| most <= 100), "{plan}");
         assert!(!plan.contains("Rows Removed"), "{plan}");
     }
+}
+
+/// What the plugin says to the planner of a session.
+async fn planner_settings(store: &PostgresStateStore) -> String {
+    let found = Arc::new(Mutex::new(String::new()));
+    let settings = Arc::clone(&found);
+    let work = SessionWork::new(move |session| {
+        Box::pin(async move {
+            let sql = "SELECT string_agg('SET ' || name || ' = ' || setting, '; ') AS settings FROM pg_settings \
+                       WHERE source = 'session' AND (name LIKE 'enable_%' OR name = 'jit')";
+            let row = session.select_one(sql, []).await?.unwrap();
+            *settings.lock().unwrap() = row.get("settings")?;
+            Ok(())
+        })
+    });
+    store.sql().unwrap().transact(work).await.unwrap();
+    let found = found.lock().unwrap();
+    found.clone()
+}
+
+/// The plan is kept for as long as a connection lives, unless somebody analyses the table.
+#[tokio::test]
+async fn a_plan_that_was_made_while_the_table_was_empty_reads_a_page_of_a_large_one() {
+    const PAGE: i64 = 100;
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    place
+        .run("ALTER TABLE durable_state SET (autovacuum_enabled = off)")
+        .await;
+    let settings = planner_settings(&store).await;
+    assert!(settings.contains("enable_seqscan = off"), "{settings}");
+    let mut connection = place.connection().await;
+    execute(&mut connection, settings).await;
+    execute(&mut connection, "SET plan_cache_mode = force_generic_plan").await;
+    execute(&mut connection, format!("PREPARE page AS {}", changes())).await;
+    let page = format!("page ('Test', -1, '', 0, 1023, {PAGE})");
+    execute(&mut connection, format!("EXECUTE {page}")).await;
+    place
+        .run(
+            "INSERT INTO durable_state (persistence_id, revision, ordering, timestamp, serializer_id, slice, deleted, \
+                 manifest, tags, payload) \
+             SELECT 'Test|' || n, 1, n % 50000, 0, 1, n % 1024, false, 'm', '[]', '1' \
+             FROM generate_series(1, 100000) AS n",
+        )
+        .await;
+    let explain = format!("EXPLAIN (ANALYZE, TIMING OFF) EXECUTE {page}");
+    let plan: Vec<String> = sqlx::raw_sql(AssertSqlSafe(explain))
+        .fetch_all(&mut connection)
+        .await
+        .unwrap()
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
+    let scan = plan
+        .iter()
+        .find(|line| line.contains("Index Scan"))
+        .unwrap();
+    let (_, rows) = scan.split_once("actual rows=").unwrap();
+    let (rows, _) = rows.split_once(' ').unwrap();
+    let rows: f64 = rows.parse().unwrap();
+    assert!(rows <= 2.0 * PAGE as f64, "{plan:#?}");
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use actix_persistence_postgres::PostgresJournal;
-use actix_persistence_storage_api::{Journal, PersistenceId, StorageErrorKind, WriterId};
+use actix_persistence_storage_api::{
+    EventDeletion, Fence, Journal, PersistenceId, StorageErrorKind, WriterId,
+};
 
 use crate::place::{Place, failure, id, numbers, replay_all, store, write};
 
@@ -133,10 +135,69 @@ async fn nobody_writes_with_an_epoch_that_no_recovery_gave_also_where_another_to
         .await;
     let id = id("imported");
     // Makes the row of an id that nobody has recovered.
-    journal.delete_messages_to(&id, 1).await.unwrap();
+    journal
+        .delete_messages_to(&id, EventDeletion::up_to(1))
+        .await
+        .unwrap();
     let writes = vec![write(&id, 0, WriterId::random(), 2..=2)];
     let outcomes = journal.write_messages(writes).await.unwrap();
     let error = failure(&outcomes[0]);
     assert_eq!(error.kind(), StorageErrorKind::SequenceConflict);
     assert_eq!(numbers(&journal, &id).await, [0; 0]);
+}
+
+#[tokio::test]
+async fn a_write_that_does_not_take_over_leaves_no_row() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    let claim = |name: &str, from, number| {
+        let fence = Fence::TakesOver { from };
+        write(&id(name), fence, WriterId::random(), number..=number)
+    };
+    let rows = "SELECT COUNT(*) FROM journal_metadata";
+    for wrong in [claim("a", 0, 2), claim("a", 1, 1)] {
+        let outcomes = journal.write_messages(vec![wrong]).await.unwrap();
+        failure(&outcomes[0]);
+        assert_eq!(place.number(rows).await, 0);
+    }
+    // Nor beside one that does.
+    let writes = vec![claim("a", 0, 2), claim("b", 0, 1), claim("c", 3, 1)];
+    let outcomes = journal.write_messages(writes).await.unwrap();
+    assert!(outcomes[1].is_stored());
+    assert_eq!(place.number(rows).await, 1);
+}
+
+#[tokio::test]
+async fn an_id_with_events_of_another_tool_is_taken_over_with_the_number_after_them() {
+    let place = Place::new().await;
+    let journal = place.journal().await;
+    for sql in [
+        "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
+                 event_manifest, adapter_manifest, tag_count, payload)
+             VALUES ('Test|a', 1, 0, 0, decode(repeat('00', 16), 'hex'), 1, 'm', '', 0, '\\x00')",
+        "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id,
+                 event_manifest, adapter_manifest, tag_count, payload)
+             VALUES ('Test|b', 1, 0, 0, decode(repeat('00', 16), 'hex'), 1, 'm', '', 0, '\\x00')",
+    ] {
+        place.run(sql).await;
+    }
+    // One of them has a row that knows of its events, and that nobody has.
+    let nothing = EventDeletion::up_to(0).at_epoch(0);
+    journal.delete_messages_to(&id("b"), nothing).await.unwrap();
+    for name in ["a", "b"] {
+        let id = id(name);
+        let head = journal.read_head(&id).await.unwrap();
+        assert_eq!((head.highest_sequence_nr, head.epoch), (1, 0));
+        let claim = |number| {
+            let fence = Fence::TakesOver { from: 0 };
+            write(&id, fence, WriterId::random(), number..=number)
+        };
+        let outcomes = journal.write_messages(vec![claim(1)]).await.unwrap();
+        failure(&outcomes[0]);
+        let outcomes = journal.write_messages(vec![claim(2)]).await.unwrap();
+        assert!(outcomes[0].is_stored(), "{outcomes:?}");
+        assert_eq!(numbers(&journal, &id).await, [1, 2]);
+        let head = journal.read_head(&id).await.unwrap();
+        assert_eq!((head.highest_sequence_nr, head.epoch), (2, 1));
+    }
 }

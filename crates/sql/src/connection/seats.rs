@@ -1,19 +1,24 @@
 //! A fixed number of places for connections, and the lease of one.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use actix_persistence_storage_api::StorageErrorKind;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{ConnectionOf, Connector, Fault, Role};
+
+use super::visit::Visit;
 
 /// Places for connections of one role: idle ones wait here, new ones are opened when there is none.
 #[derive(Debug)]
 pub(super) struct Seats<C: Connector> {
     free: Arc<Semaphore>,
     idle: Mutex<Vec<Idle<C>>>,
+    number: usize,
+    /// How many operations have ended to which the database gave its answers.
+    served: AtomicU64,
     role: Role,
     connector: Arc<C>,
 }
@@ -35,27 +40,38 @@ pub(super) struct Lease<C: Connector> {
 }
 
 impl<C: Connector> Seats<C> {
-    pub(super) fn new(role: Role, connector: Arc<C>) -> Self {
-        let number = connector.seats(role);
+    pub(super) fn new(role: Role, number: usize, connector: Arc<C>) -> Self {
         Self {
             free: Arc::new(Semaphore::new(number)),
             idle: Mutex::new(Vec::with_capacity(number)),
+            number,
+            served: AtomicU64::new(0),
             role,
             connector,
         }
     }
 
-    /// Waits for a seat.
-    pub(super) async fn take(self: &Arc<Self>) -> Result<Lease<C>, Fault> {
+    /// Until when a call that begins now waits for a seat.
+    pub(super) fn deadline(&self) -> Instant {
+        Instant::now() + self.connector.patience().0
+    }
+
+    /// Waits for a seat until then.
+    ///
+    /// # Errors
+    /// [`Busy`](StorageErrorKind::Busy) if others were served meanwhile; otherwise it is the database that keeps all waiting.
+    pub(super) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<Lease<C>, Fault> {
         let free = Arc::clone(&self.free).acquire_owned();
-        let (patience, advice) = self.connector.patience();
-        let seat = timeout(patience, free)
+        let served = self.served.load(Ordering::Relaxed);
+        let seat = timeout_at(deadline, free)
             .await
             .map_err(|_| {
-                Fault::refused(
-                    StorageErrorKind::Unavailable,
-                    format!("every connection is in use; {advice}"),
-                )
+                let advice = self.connector.patience().1;
+                let kind = match self.served.load(Ordering::Relaxed) == served {
+                    true => StorageErrorKind::Unavailable,
+                    false => StorageErrorKind::Busy,
+                };
+                Fault::refused(kind, format!("every connection is in use; {advice}"))
             })?
             .expect("the semaphore is never closed");
         let open = match self.usable().await? {
@@ -72,6 +88,19 @@ impl<C: Connector> Seats<C> {
     /// Closes the connections that nobody uses now.
     pub(super) fn close_idle(&self) {
         self.idle().clear();
+    }
+
+    /// Waits for the connections that are in use, as long as a call would, and closes all; no longer than that, others
+    /// are opened for whoever asks.
+    pub(super) async fn close(&self) {
+        let all = u32::try_from(self.number).unwrap_or(u32::MAX);
+        // Without a seat that is still in use the others are closed nevertheless.
+        let seats = timeout_at(self.deadline(), self.free.acquire_many(all)).await;
+        let idle = std::mem::take(&mut *self.idle());
+        for Idle { open, .. } in idle {
+            self.connector.close(open, self.role).await;
+        }
+        drop(seats);
     }
 
     /// The connection that waited for the shortest time, if it can still be used; one that cannot is closed.
@@ -98,17 +127,39 @@ impl<C: Connector> Lease<C> {
         C::connection(&mut self.open)
     }
 
-    pub(super) fn check_committed(&self) -> Result<(), Fault> {
-        self.home.connector.check_committed(&self.open)
+    pub(super) async fn check_committed(&mut self) -> Result<(), Fault> {
+        self.home.connector.check_committed(&mut self.open).await
+    }
+
+    /// The database has given its last answer to the operation.
+    pub(super) fn was_served(&self) {
+        self.home.served.fetch_add(1, Ordering::Relaxed);
     }
 
     /// For a connection that is certainly clean.
     pub(super) fn give_back(self) {
+        self.was_served();
         let idle = Idle {
             open: self.open,
             since: Instant::now(),
         };
         self.home.idle().push(idle);
         drop(self.seat);
+    }
+
+    /// For a connection on which code of the application has run: makes it what it was when it was opened, or closes it.
+    ///
+    /// Nobody waits for that but who takes the seat next.
+    pub(super) fn give_back_after(mut self, visit: &Visit) {
+        self.was_served();
+        if visit.may_have_changed_session() {
+            return;
+        }
+        tokio::spawn(async move {
+            let connector = Arc::clone(&self.home.connector);
+            if connector.restore(&mut self.open).await.is_ok() {
+                self.give_back();
+            }
+        });
     }
 }

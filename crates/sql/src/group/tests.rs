@@ -9,11 +9,20 @@ use super::*;
 const LIMIT: usize = 10;
 
 fn write(id: &str, epoch: Epoch, numbers: RangeInclusive<u64>, size: usize) -> AtomicWrite {
+    write_at(id, epoch.into(), numbers, size)
+}
+
+/// A write that takes its id over.
+fn claim(id: &str, from: Epoch, numbers: RangeInclusive<u64>) -> AtomicWrite {
+    write_at(id, Fence::TakesOver { from }, numbers, 1)
+}
+
+fn write_at(id: &str, fence: Fence, numbers: RangeInclusive<u64>, size: usize) -> AtomicWrite {
     let events = numbers.map(|number| {
         let payload = Payload::new(1, "m", vec![0; size]);
         EventRecord::new(number, Timestamp::UNSET, WriterId::NIL, payload)
     });
-    AtomicWrite::new(PersistenceId::of_unique(id), epoch, events.collect()).unwrap()
+    AtomicWrite::new(PersistenceId::of_unique(id), fence, events.collect()).unwrap()
 }
 
 /// What the database is asked to store, and the outcomes when it lets these ids lose.
@@ -155,4 +164,94 @@ fn a_tag_given_twice_is_kept_once() {
         &group.events[0].event.tags[..],
         ["blue".into(), "red".into()]
     );
+}
+
+/// Id, epoch before and afterwards, whether it is taken over, highest number before and afterwards.
+fn heads(group: &Group) -> Vec<(&str, i64, i64, bool, i64, i64)> {
+    let head = |head: &Head| {
+        let taken_over = head.taken_over_by.is_some();
+        (head.epoch, head.epoch_afterwards, taken_over)
+    };
+    let with_numbers = |one| {
+        let (before, afterwards, taken_over) = head(one);
+        (
+            one.id.as_str(),
+            before,
+            afterwards,
+            taken_over,
+            one.before,
+            one.last,
+        )
+    };
+    group.heads.iter().map(with_numbers).collect()
+}
+
+#[test]
+fn an_id_that_nobody_has_is_taken_over_and_held_in_one_call() {
+    let writes = [
+        claim("a", 0, 1..=2),
+        write("a", 1, 3..=3, 1),
+        write("b", 4, 7..=7, 1),
+    ];
+    let (group, outcomes) = play(&writes, &[]);
+    assert!(outcomes.iter().all(WriteOutcome::is_stored));
+    let expected = [("a", 0, 1, true, 0, 3), ("b", 4, 4, false, 6, 7)];
+    assert_eq!(heads(&group), expected);
+    assert!(group.takes_over());
+}
+
+#[test]
+fn writers_of_one_call_may_take_an_id_over_from_each_other() {
+    let writes = [
+        write("a", 3, 5..=5, 1),
+        claim("a", 3, 6..=6),
+        claim("a", 4, 7..=7),
+    ];
+    assert_eq!(outcomes(&writes, &[]), "SSS");
+    let (group, _) = play(&writes, &[]);
+    assert_eq!(heads(&group), [("a", 3, 5, true, 4, 7)]);
+}
+
+#[test]
+fn a_write_at_an_epoch_that_one_before_it_ended_loses() {
+    let held = [claim("a", 3, 6..=6), write("a", 3, 7..=7, 1)];
+    assert_eq!(outcomes(&held, &[]), "SF");
+    let again = [
+        claim("a", 3, 6..=6),
+        claim("a", 3, 7..=7),
+        claim("a", 4, 8..=8),
+    ];
+    assert_eq!(outcomes(&again, &[]), "SF-");
+    let (group, _) = play(&again, &[]);
+    assert_eq!(heads(&group), [("a", 3, 4, true, 5, 6)]);
+}
+
+#[test]
+fn everything_of_an_id_loses_with_the_write_that_was_to_take_it_over() {
+    let writes = [
+        claim("a", 0, 1..=1),
+        write("b", 1, 1..=1, 1),
+        write("a", 1, 2..=2, 1),
+    ];
+    assert_eq!(outcomes(&writes, &["a"]), "FS-");
+}
+
+#[test]
+fn a_rejected_write_takes_nothing_over() {
+    let large = write_at("a", Fence::TakesOver { from: 0 }, 1..=1, LIMIT + 1);
+    let writes = [large, write("a", 1, 2..=2, 1)];
+    assert_eq!(outcomes(&writes, &[]), "R-");
+    assert!(play(&writes, &[]).0.heads.is_empty());
+}
+
+#[test]
+fn epochs_that_no_database_can_store_lose() {
+    let last = i64::MAX as u64;
+    for from in [last, last + 1, u64::MAX] {
+        let (group, outcomes) = play(&[claim("a", from, 1..=1)], &[]);
+        assert!(matches!(&outcomes[..], [WriteOutcome::Failed(_)]), "{from}");
+        assert!(group.heads.is_empty() && group.events.is_empty());
+    }
+    let writes = [claim("a", last - 1, 1..=1), claim("a", last, 2..=2)];
+    assert_eq!(outcomes(&writes, &[]), "SF");
 }

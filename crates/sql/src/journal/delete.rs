@@ -1,38 +1,56 @@
 //! Deleting events: raising what is deleted, then removing rows in chunks.
 
-use actix_persistence_storage_api::{PersistenceId, ResetProgress, SequenceNr};
+use actix_persistence_storage_api::{
+    Epoch, EventDeletion, PersistenceId, ResetProgress, SequenceNr, StorageErrorKind,
+};
 use sqlx::SqlStr;
 
-use crate::row::{get_key, get_number};
+use crate::row::{get_integer, get_key, get_number};
 use crate::values::{Values, to_bound};
 use crate::{ConnectionOf, Dialect, Fault, JournalStatements, Portable, RowOf};
 
-/// Hides the events up to `to` and removes the first `chunk` rows, in the transaction of the caller.
-///
-/// Gives whether rows are left to be removed.
+/// Fails unless the id still has the epoch of whoever deletes; it keeps it until the transaction of the caller ends.
+async fn check_epoch<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &JournalStatements,
+    id: &PersistenceId,
+    epoch: Epoch,
+) -> Result<(), Fault> {
+    let mut values = Values::<D>::with_capacity(1);
+    values.id(id);
+    let sql = statements.lock_epoch.clone();
+    let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+    let stored = rows.first().map_or(Ok(0), |row| get_integer::<D>(row, 0))?;
+    if u64::try_from(stored).is_ok_and(|stored| stored == epoch) {
+        return Ok(());
+    }
+    let message = format!("epoch {epoch} of who deletes is over, the id has epoch {stored}");
+    Err(Fault::refused(StorageErrorKind::SequenceConflict, message))
+}
+
+/// Hides events, in the transaction of the caller; their rows are removed later.
 pub(super) async fn delete_to<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     id: &PersistenceId,
-    to: SequenceNr,
-    chunk: u64,
-) -> Result<bool, Fault> {
+    deletion: EventDeletion,
+) -> Result<(), Fault> {
     let raise = &statements.raise_deleted_to;
-    number_of_id::<D>(connection, raise, to, id.as_str()).await?;
-    let mut values = Values::<D>::with_capacity(1);
-    values.id(id);
-    purge_found::<D>(connection, statements, &statements.unpurged, values, chunk)
-        .await
-        .map(|purged| purged == Purged::Some)
+    number_of_id::<D>(connection, raise, deletion.to, id.as_str()).await?;
+    if let Some(epoch) = deletion.epoch {
+        // Not before: a row that is not there yet cannot be locked, and whoever makes it would take the id over in between.
+        check_epoch::<D>(connection, statements, id, epoch).await?;
+    }
+    Ok(())
 }
 
-/// Removes up to `chunk` deleted rows of some id, in the transaction of the caller.
+/// Removes a chunk of the deleted rows of some id, in the transaction of the caller.
 ///
 /// Gives whether there may be more.
 pub(super) async fn purge_next<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
-    chunk: u64,
+    chunk: Chunk,
 ) -> Result<bool, Fault> {
     let values = Values::<D>::with_capacity(0);
     let next = &statements.next_unpurged;
@@ -41,31 +59,57 @@ pub(super) async fn purge_next<D: Dialect>(
         .map(|purged| purged != Purged::Nothing)
 }
 
-/// Hides every event, removes the first `chunk` rows and, if none is left, lets the numbers start again; in the
+/// Hides every event, removes a first chunk of rows and, if none is left, lets the numbers start again; in the
 /// transaction of the caller.
 pub(super) async fn reset<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     id: &PersistenceId,
-    chunk: u64,
+    chunk: Chunk,
 ) -> Result<ResetProgress, Fault> {
-    if delete_to::<D>(connection, statements, id, SequenceNr::MAX, chunk).await? {
-        return Ok(ResetProgress::Unfinished);
-    }
+    let everything = EventDeletion::up_to(SequenceNr::MAX);
+    delete_to::<D>(connection, statements, id, everything).await?;
     let of_id = || {
         let mut values = Values::<D>::with_capacity(1);
         values.id(id);
-        values.into_arguments()
+        values
     };
+    let unpurged = &statements.unpurged;
+    if purge_found::<D>(connection, statements, unpurged, of_id(), chunk).await? == Purged::Some {
+        return Ok(ResetProgress::Unfinished);
+    }
     let sql = statements.reset_numbers.clone();
-    D::Database::execute(connection, sql, of_id()).await?;
-    let rows = D::Database::fetch_all(connection, statements.unpurged.clone(), of_id()).await?;
-    match rows.first().map(unpurged::<D>).transpose()? {
+    D::Database::execute(connection, sql, of_id().into_arguments()).await?;
+    let rows =
+        D::Database::fetch_all(connection, unpurged.clone(), of_id().into_arguments()).await?;
+    match rows.first().map(unpurged_of::<D>).transpose()? {
         // More was stored than what was seen here to be deleted.
         Some((_, 1.., _)) => Ok(ResetProgress::Unfinished),
         Some(_) | None => Ok(ResetProgress::Done),
     }
 }
+
+/// How much one transaction removes at most; a larger row is removed alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Chunk {
+    pub(super) rows: u64,
+    /// Of payloads, with those of metadata.
+    pub(super) bytes: u64,
+}
+
+impl Chunk {
+    /// For a database that could not remove this much in time; none, if it is one row already.
+    pub(super) fn halved(self) -> Option<Self> {
+        let half = Self {
+            rows: (self.rows / 2).max(1),
+            bytes: self.bytes / 2,
+        };
+        (self.rows > 1 && self.bytes > 0).then_some(half)
+    }
+}
+
+/// How many sizes are asked for at once.
+const LOOK: u64 = 1_000;
 
 /// What there was to remove.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,27 +123,29 @@ enum Purged {
 
 /// Removes rows of the id that a statement finds: those above its `purged_to`, up to `deleted_to`.
 ///
-/// Numbers have no gaps, so a range of numbers is a number of rows.
+/// Every statement names where the rows begin: a database may have to step over each row that was removed before, for
+/// as long as an old transaction of somebody else might still see it.
 async fn purge_found<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
     find: &SqlStr,
     values: Values<D>,
-    chunk: u64,
+    chunk: Chunk,
 ) -> Result<Purged, Fault> {
     let rows = D::Database::fetch_all(connection, find.clone(), values.into_arguments()).await?;
     let Some(row) = rows.first() else {
         return Ok(Purged::Nothing);
     };
-    let (id, deleted_to, purged_to) = unpurged::<D>(row)?;
+    let (id, deleted_to, purged_to) = unpurged_of::<D>(row)?;
     if purged_to >= deleted_to {
         return Ok(Purged::Nothing);
     }
-    let to = deleted_to.min(purged_to.saturating_add(chunk));
-    for sql in [&statements.purge_tags, &statements.purge_events] {
-        id_and_number::<D>(connection, sql, &id, to).await?;
-    }
+    let to = end_of_chunk::<D>(connection, statements, &id, purged_to, deleted_to, chunk).await?;
     number_of_id::<D>(connection, &statements.set_purged_to, to, &id).await?;
+    for sql in [&statements.purge_tags, &statements.purge_events] {
+        let values = id_and_range::<D>(&id, purged_to, to);
+        D::Database::execute(connection, sql.clone(), values.into_arguments()).await?;
+    }
     Ok(if to < deleted_to {
         Purged::Some
     } else {
@@ -107,7 +153,7 @@ async fn purge_found<D: Dialect>(
     })
 }
 
-fn unpurged<D: Dialect>(row: &RowOf<D>) -> Result<(String, SequenceNr, SequenceNr), Fault> {
+fn unpurged_of<D: Dialect>(row: &RowOf<D>) -> Result<(String, SequenceNr, SequenceNr), Fault> {
     Ok((
         get_key::<D>(row, 0)?,
         get_number::<D>(row, 1)?,
@@ -128,15 +174,42 @@ async fn number_of_id<D: Dialect>(
     Ok(())
 }
 
-async fn id_and_number<D: Dialect>(
+/// The last number of a chunk that begins after `after` and ends at `last` at the latest.
+///
+/// Numbers have no gaps, so a range of numbers is a number of rows.
+async fn end_of_chunk<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    sql: &SqlStr,
+    statements: &JournalStatements,
     id: &str,
-    number: SequenceNr,
-) -> Result<(), Fault> {
-    let mut values = Values::<D>::with_capacity(2);
+    after: SequenceNr,
+    last: SequenceNr,
+    chunk: Chunk,
+) -> Result<SequenceNr, Fault> {
+    let last = last.min(after.saturating_add(chunk.rows));
+    let (mut looked_to, mut bytes) = (after, 0_u64);
+    while looked_to < last {
+        let to = last.min(looked_to.saturating_add(LOOK));
+        let values = id_and_range::<D>(id, looked_to, to);
+        let sql = statements.sizes.clone();
+        let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+        for row in &rows {
+            let number = get_number::<D>(row, 0)?;
+            bytes = bytes.saturating_add(get_number::<D>(row, 1)?);
+            if bytes > chunk.bytes {
+                // A row that is larger than a chunk is removed alone.
+                return Ok((number - 1).max(after + 1));
+            }
+        }
+        looked_to = to;
+    }
+    Ok(last)
+}
+
+/// The values of a statement about the rows of an id after one number, up to another.
+fn id_and_range<D: Dialect>(id: &str, after: SequenceNr, to: SequenceNr) -> Values<D> {
+    let mut values = Values::<D>::with_capacity(3);
     values.key(id);
-    values.integer(to_bound(number));
-    D::Database::execute(connection, sql.clone(), values.into_arguments()).await?;
-    Ok(())
+    values.integer(to_bound(after));
+    values.integer(to_bound(to));
+    values
 }

@@ -1,12 +1,12 @@
 //! Removing deleted rows in the background.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use actix_persistence_storage_api::{BackOff, Operation, StorageError};
+use actix_persistence_storage_api::{BackOff, Operation, StorageError, StorageErrorKind};
 
-use super::delete::purge_next;
+use super::delete::{Chunk, purge_next};
 use crate::connection::Connections;
 use crate::{Dialect, JournalStatements};
 
@@ -25,40 +25,54 @@ pub(super) struct Purger<D: Dialect> {
 struct Work<D: Dialect> {
     connections: Weak<Connections<D::Connector>>,
     statements: Arc<JournalStatements>,
-    chunk: u64,
+    /// What one transaction removes when the database is well.
+    full_chunk: Chunk,
+    /// What it removes now: less after it took too long.
+    chunk: Mutex<Chunk>,
     /// Calls of `start` since the running task last looked, plus one while it runs.
     requests: AtomicUsize,
+    is_paused: AtomicBool,
 }
 
 impl<D: Dialect> Purger<D> {
     pub(super) fn new(
         connections: Weak<Connections<D::Connector>>,
         statements: Arc<JournalStatements>,
-        chunk: u64,
+        chunk: Chunk,
     ) -> Self {
         let requests = AtomicUsize::new(0);
         Self {
             work: Arc::new(Work {
                 connections,
                 statements,
-                chunk,
+                full_chunk: chunk,
+                chunk: Mutex::new(chunk),
                 requests,
+                is_paused: AtomicBool::new(false),
             }),
         }
     }
 
-    /// Removes a first chunk, and goes on in the background if there was one.
-    pub(super) async fn resume(&self) -> Result<(), StorageError> {
-        if self.work.purge_chunk(Operation::Initialize).await? {
-            self.start();
-        }
-        Ok(())
+    /// Ends the task after the chunk at hand, until it is started again.
+    pub(super) fn pause(&self) {
+        self.work.is_paused.store(true, Ordering::Release);
+    }
+
+    /// How much one transaction should remove now.
+    pub(super) fn chunk(&self) -> Chunk {
+        *self.work.chunk()
+    }
+
+    /// Whether an attempt to remove a chunk failed because it took too long, so that from now on chunks are smaller.
+    pub(super) fn takes_less_after(&self, error: &StorageError, chunk: Chunk) -> bool {
+        self.work.takes_less_after(error, chunk)
     }
 
     /// Starts a task that ends when nothing is left, or the journal is dropped; if one runs, it looks again.
     ///
     /// After an error it tries again with back-off: the events are hidden already, only their space is not free yet.
     pub(super) fn start(&self) {
+        self.work.is_paused.store(false, Ordering::Release);
         if self.work.requests.fetch_add(1, Ordering::AcqRel) == 0 {
             tokio::spawn(Arc::clone(&self.work).run());
         }
@@ -66,11 +80,17 @@ impl<D: Dialect> Purger<D> {
 }
 
 impl<D: Dialect> Work<D> {
+    fn is_paused(&self) -> bool {
+        self.is_paused.load(Ordering::Acquire)
+    }
+
     async fn run(self: Arc<Self>) {
         let mut delays = BackOff::new(SHORTEST_DELAY, LONGEST_DELAY, 0.2);
         loop {
             let seen = self.requests.load(Ordering::Acquire);
-            if let Err(error) = self.purge_all().await {
+            if let Err(error) = self.purge_all().await
+                && !self.is_paused()
+            {
                 let delay = delays.next_delay();
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
@@ -79,6 +99,10 @@ impl<D: Dialect> Work<D> {
                 );
                 tokio::time::sleep(delay).await;
                 continue;
+            }
+            if self.is_paused() {
+                self.requests.store(0, Ordering::Release);
+                return;
             }
             // A request that came after `seen` may be for rows that were not there yet.
             let done = self
@@ -91,22 +115,51 @@ impl<D: Dialect> Work<D> {
     }
 
     async fn purge_all(&self) -> Result<(), StorageError> {
-        while self.purge_chunk(Operation::DeleteMessagesTo).await? {}
+        while !self.is_paused() && self.purge_chunk().await? {}
+        *self.chunk() = self.full_chunk;
         Ok(())
     }
 
     /// Gives whether there was something to remove; not when the journal is gone.
-    async fn purge_chunk(&self, operation: Operation) -> Result<bool, StorageError> {
+    async fn purge_chunk(&self) -> Result<bool, StorageError> {
         let Some(connections) = self.connections.upgrade() else {
             return Ok(false);
         };
         let statements = Arc::clone(&self.statements);
-        let chunk = self.chunk;
-        connections
-            .transaction(operation, (), move |connection, ()| {
+        let chunk = *self.chunk();
+        let purged = connections
+            .transaction(Operation::DeleteMessagesTo, (), move |connection, ()| {
                 let statements = Arc::clone(&statements);
                 Box::pin(async move { purge_next::<D>(connection, &statements, chunk).await })
             })
-            .await
+            .await;
+        match purged {
+            Err(error) if self.takes_less_after(&error, chunk) => {
+                tracing::debug!(
+                    error = &error as &dyn std::error::Error,
+                    rows = chunk.rows,
+                    "removing deleted events took too long, trying fewer at once"
+                );
+                tokio::time::sleep(SHORTEST_DELAY).await;
+                Ok(true)
+            }
+            purged => purged,
+        }
+    }
+
+    /// Whether there was more to remove than the database could in time, so that it will be asked for less.
+    fn takes_less_after(&self, error: &StorageError, chunk: Chunk) -> bool {
+        if error.kind() != StorageErrorKind::Timeout {
+            return false;
+        }
+        let Some(half) = chunk.halved() else {
+            return false;
+        };
+        *self.chunk() = half;
+        true
+    }
+
+    fn chunk(&self) -> MutexGuard<'_, Chunk> {
+        self.chunk.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -85,16 +85,19 @@ impl<D: Dialect> ChangeEvents<D> {
             heads: vec![Head {
                 id: id.clone(),
                 epoch: EPOCH,
+                epoch_afterwards: EPOCH,
+                taken_over_by: None,
                 before,
                 last: revision,
             }],
-            events: vec![EventRow {
-                id: id.clone(),
-                slice: id.slice(),
-                event: to_record(sequence_nr, event),
-            }],
+            events: vec![EventRow::new(
+                id.clone(),
+                id.slice(),
+                to_record(sequence_nr, event),
+            )],
         };
-        let lost = D::append(connection, &self.queries, group).await?;
+        let appended = D::append_within(connection, &self.queries, group).await;
+        let lost = appended.map_err(Fault::in_own_tables::<D>)?;
         if lost.is_empty() {
             Ok(())
         } else {
@@ -123,8 +126,6 @@ fn to_record(sequence_nr: SequenceNr, event: &ChangeEvent) -> EventRecord {
     let payload = event.payload.clone();
     let mut record = EventRecord::new(sequence_nr, Timestamp::now(), event.writer, payload);
     record.tags.clone_from(&event.tags);
-    record.tags.sort_unstable();
-    record.tags.dedup();
     record
 }
 

@@ -118,11 +118,15 @@ impl<D: Dialect> Columns<D> {
     pub(super) fn bind(&self, change: &StateChange<'_>) -> Result<Bound, Fault> {
         let mut parts = Vec::with_capacity(self.columns.len());
         let mut values = Vec::new();
-        for column in &self.columns {
+        let types = self.types.get().map_or(&[][..], Vec::as_slice);
+        for (position, column) in self.columns.iter().enumerate() {
             parts.push(match column.value(change)? {
                 ColumnValue::Keep => Part::Kept,
                 ColumnValue::Set(SqlValue::Null) => Part::Cleared,
                 ColumnValue::Set(value) => {
+                    if let Some(type_name) = types.get(position) {
+                        column.check::<D>(&value, type_name)?;
+                    }
                     let part = Part::Set(value.type_name());
                     values.push(value);
                     part
@@ -188,8 +192,8 @@ impl<D: Dialect> Columns<D> {
 }
 
 /// How many values of the store come before those of the columns.
-const OF_INSERT: usize = 9;
-const OF_UPDATE: usize = 7;
+const OF_INSERT: usize = 10;
+const OF_UPDATE: usize = 8;
 
 /// The statements of a table without columns of the application.
 pub(super) fn plain_statements<D: Dialect>(names: Names) -> StateStatements {
@@ -208,6 +212,21 @@ fn statements_with<D: Dialect>(names: Names, texts: [&str; 3], count: usize) -> 
 }
 
 impl Column {
+    /// # Errors
+    /// If the column would silently keep something else.
+    fn check<D: Dialect>(&self, value: &SqlValue, type_name: &str) -> Result<(), Fault> {
+        if !D::changes(value, type_name) {
+            return Ok(());
+        }
+        let message = format!(
+            "the additional column '{}' is of the type {type_name}, which would keep something else than {}; give it a value of \
+             that type",
+            self.name.as_str(),
+            value.type_name(),
+        );
+        Err(Fault::refused(StorageErrorKind::Constraint, message))
+    }
+
     fn value(&self, change: &StateChange<'_>) -> Result<ColumnValue, Fault> {
         let what = || format!("the additional column '{}'", self.name.as_str());
         match catch_unwind(AssertUnwindSafe(|| self.code.bind(change))) {

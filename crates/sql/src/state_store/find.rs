@@ -154,6 +154,7 @@ fn to_found<D: Dialect>(row: &RowOf<D>) -> Result<FoundState, Fault> {
     let id = get_key::<D>(row, 0)?;
     let id = PersistenceId::try_of_unique(&id)
         .map_err(|error| Fault::corrupt(format!("a persistence id is invalid: {error}")))?;
-    let current = to_current::<D>(row, 1).map_err(|fault| fault.about(format_args!("{id:?}")))?;
+    let current =
+        to_current::<D>(row, 1, &id).map_err(|fault| fault.about(format_args!("{id:?}")))?;
     Ok(FoundState::new(id, current))
 }

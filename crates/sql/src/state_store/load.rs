@@ -1,9 +1,11 @@
 //! Reading a state.
 
-use actix_persistence_storage_api::{CurrentState, StateRecord, Timestamp};
+use actix_persistence_storage_api::{CurrentState, PersistenceId, StateRecord, Timestamp};
 use sqlx::SqlStr;
 
-use crate::row::{get_integer, get_number, get_payload, get_text};
+use crate::checksum;
+use crate::page::check_size;
+use crate::row::{get_integer, get_number, get_optional_integer, get_payload, get_text};
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf};
 
@@ -11,21 +13,48 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf};
 pub(super) async fn load<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: SqlStr,
-    values: Values<D>,
+    id: &PersistenceId,
 ) -> Result<CurrentState, Fault> {
+    let mut values = Values::<D>::with_capacity(1);
+    values.id(id);
     let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
-    rows.first()
-        .map_or(Ok(CurrentState::NEVER_SEEN), |row| to_current::<D>(row, 0))
+    let Some(row) = rows.first() else {
+        return Ok(CurrentState::NEVER_SEEN);
+    };
+    let revision = get_number::<D>(row, 0)?;
+    check_size::<D>(row, 8).map_err(|fault| fault.about(format_args!("revision {revision}")))?;
+    to_current::<D>(row, 0, id)
 }
 
-/// The state in a row, whose columns begin with this one.
-pub(super) fn to_current<D: Dialect>(row: &RowOf<D>, first: usize) -> Result<CurrentState, Fault> {
+/// The state of an id in a row, whose columns begin with this one.
+///
+/// # Errors
+/// Corrupt if it cannot be read, or is not what was stored.
+pub(super) fn to_current<D: Dialect>(
+    row: &RowOf<D>,
+    first: usize,
+    id: &PersistenceId,
+) -> Result<CurrentState, Fault> {
     let revision = get_number::<D>(row, first)?;
+    to_checked::<D>(row, first, id, revision)
+        .map_err(|fault| fault.about(format_args!("revision {revision}")))
+}
+
+fn to_checked<D: Dialect>(
+    row: &RowOf<D>,
+    first: usize,
+    id: &PersistenceId,
+    revision: u64,
+) -> Result<CurrentState, Fault> {
+    let checksum = get_optional_integer::<D>(row, first + 7)?;
     if get_integer::<D>(row, first + 1)? != 0 {
+        checksum::check(checksum, || checksum::of_state(id, revision, None, &[]))?;
         return Ok(CurrentState::tombstone(revision));
     }
-    let state = to_record::<D>(row, first);
-    let state = state.map_err(|fault| fault.about(format_args!("revision {revision}")))?;
+    let state = to_record::<D>(row, first)?;
+    checksum::check(checksum, || {
+        checksum::of_state(id, revision, Some(&state.payload), &state.tags)
+    })?;
     Ok(CurrentState::live(revision, state))
 }
 

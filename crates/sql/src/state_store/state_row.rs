@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{ChangeKind, Payload, PersistenceId, SqlValue, Timestamp};
 
+use crate::checksum;
 use crate::{Dialect, Values};
 
 /// The row of an id after a write.
@@ -71,8 +72,15 @@ impl StateRow {
         }
     }
 
-    /// Revision, whether deleted, timestamp, tags, serializer, manifest, payload, and what the columns get.
+    fn checksum(&self) -> i64 {
+        let revision = u64::try_from(self.revision).expect("no revision is negative");
+        let Content { payload, tags } = &self.content;
+        checksum::of_state(&self.id, revision, payload.as_ref(), tags)
+    }
+
+    /// Revision, whether deleted, timestamp, tags, serializer, manifest, payload, checksum, and what the columns get.
     pub(super) fn add_to<D: Dialect>(&self, values: &mut Values<D>) {
+        let checksum = self.checksum();
         let payload = self.content.payload.clone();
         values.integer(self.revision);
         values.integer(i64::from(payload.is_none()));
@@ -90,6 +98,7 @@ impl StateRow {
                 values.no_blob();
             }
         }
+        values.integer(checksum);
         for value in &self.columns {
             values.value(value.clone());
         }

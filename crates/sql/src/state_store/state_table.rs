@@ -30,7 +30,8 @@ impl<D: Dialect> StateTable<D> {
         let names = D::names(options)?
             .plain("state_index", &table.index("changed"))
             .table("state_table", table)
-            .table("state_ordering_table", &table.index(ORDERING));
+            .table("state_ordering_table", &table.index(ORDERING))
+            .table("state_removed_table", &table.index(REMOVED));
         Ok(Self {
             statements: Arc::new(plain_statements::<D>(names.clone())),
             component: Arc::new(Component::state_table(names.clone(), table)),
@@ -43,3 +44,5 @@ impl<D: Dialect> StateTable<D> {
 
 /// What follows on the name of a table of states where another one numbers its rows.
 pub(crate) const ORDERING: &str = "ordering";
+/// The same of the table that keeps the highest number of what was removed.
+const REMOVED: &str = "removed";

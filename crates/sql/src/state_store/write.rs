@@ -1,12 +1,11 @@
 //! Storing a state at the revision that follows, in the transaction or the statement of the caller.
 
-use std::time::Duration;
-
 use actix_persistence_storage_api::{
     ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
 };
 use sqlx::SqlStr;
 
+use crate::connection::Visit;
 use crate::row::get_number;
 use crate::session::{SqlSession, guarded};
 use crate::values::Values;
@@ -91,11 +90,11 @@ pub(super) async fn remove<D: Dialect>(
     Ok(removed)
 }
 
-/// A handler, and for how long it may run.
+/// A handler, and how it may run.
 #[derive(Clone, Debug)]
 pub(super) struct Handling {
     pub(super) handler: Handler,
-    pub(super) limit: Duration,
+    pub(super) visit: Visit,
 }
 
 impl Handling {
@@ -105,12 +104,13 @@ impl Handling {
         change: &StateChange<'_>,
     ) -> Result<(), Fault> {
         let Handler { code, name } = &self.handler;
-        let mut session = SqlSession::<D>::new(connection);
-        let result = guarded(name, self.limit, async {
+        // Where such a statement commits, it would commit the state without its place in the order of commits.
+        let mut session = SqlSession::<D>::begin(connection, &self.visit, false).await?;
+        let result = guarded(name, self.visit.limit(), async {
             code.process(&mut session, change).await
         });
         let result = result.await;
-        session.end(name, result)
+        session.end(name, result).await
     }
 }
 
@@ -163,14 +163,24 @@ async fn number<D: Dialect>(
     let mut values = Values::<D>::with_capacity(1);
     values.integer(i64::from(id.slice() % numbering.partitions));
     if execute::<D>(connection, numbering.raise.clone(), values).await? != 1 {
-        return Err(Fault::corrupt(
-            "the table that numbers states lacks a row; restore it with the highest 'ordering' of its partition",
-        ));
+        return Err(no_counter());
     }
     let mut values = Values::<D>::with_capacity(1);
     values.id(id);
-    execute::<D>(connection, numbering.set.clone(), values).await?;
+    if execute::<D>(connection, numbering.set.clone(), values).await? != 1 {
+        return Err(Fault::refused(
+            StorageErrorKind::Extension,
+            "the state is gone again before it is committed; see what a change handler or a trigger does to its row",
+        ));
+    }
     Ok(())
+}
+
+/// What is wrong where a counter is missing.
+pub(super) fn no_counter() -> Fault {
+    Fault::corrupt(
+        "the table that numbers states lacks a row; restore it with the highest 'ordering' of its partition",
+    )
 }
 
 /// Stores the first row of an id; false if there is one.
@@ -179,7 +189,7 @@ async fn insert<D: Dialect>(
     statements: &StateStatements,
     row: &StateRow,
 ) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(9);
+    let mut values = Values::<D>::with_capacity(10);
     values.id(&row.id);
     values.integer(i64::from(row.id.slice()));
     row.add_to(&mut values);
@@ -201,7 +211,7 @@ async fn update<D: Dialect>(
     statements: &StateStatements,
     row: &StateRow,
 ) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(9);
+    let mut values = Values::<D>::with_capacity(10);
     row.add_to(&mut values);
     values.id(&row.id);
     values.integer(row.revision - 1);
@@ -214,7 +224,7 @@ async fn overwrite<D: Dialect>(
     statements: &StateStatements,
     row: &StateRow,
 ) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(8);
+    let mut values = Values::<D>::with_capacity(9);
     row.add_to(&mut values);
     values.id(&row.id);
     Ok(execute::<D>(connection, statements.overwrite.clone(), values).await? == 1)

@@ -1,10 +1,11 @@
 //! The database file itself: made with narrow permissions, recognised again.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read};
 
 use actix_persistence_storage_api::StorageErrorKind;
 
+use crate::error::{self, Doubt};
 use crate::options::{Location, Mode};
 use actix_persistence_sql::Fault;
 
@@ -103,6 +104,52 @@ pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), 
             ))
         }
     }
+}
+
+/// What a fault of opening a database is when the files themselves are looked at: what they give no reason for will pass.
+pub(super) fn look_again(location: &Location, fault: Fault) -> Fault {
+    let is_lasting = match error::doubt(&fault) {
+        Some(Doubt::Access) => location.mode == Mode::ReadOnly || !may_be_written(location),
+        Some(Doubt::Header) => !begins_like_a_database(location),
+        Some(Doubt::Damage) | None => true,
+    };
+    if is_lasting {
+        return fault;
+    }
+    let message = "the database could not be opened, although its file is as it should be; see whether the disk is full, \
+         whether too many files are open, and the system log";
+    Fault::Refused {
+        kind: StorageErrorKind::Unavailable,
+        message: message.to_owned(),
+        source: match fault {
+            Fault::Driver(error) => Some(error.into()),
+            _ => None,
+        },
+    }
+}
+
+/// Whether the files that are there can be opened for writing; nothing is known of those that SQLite would have to make.
+fn may_be_written(location: &Location) -> bool {
+    let may_open = |end: &str| {
+        let mut path = location.path.clone().into_os_string();
+        path.push(end);
+        match OpenOptions::new().read(true).write(true).open(path) {
+            Ok(_) => true,
+            Err(error) => error.kind() == ErrorKind::NotFound && !end.is_empty(),
+        }
+    };
+    let directory = location.path.parent().map(std::fs::metadata);
+    let is_closed = matches!(directory, Some(Ok(directory)) if directory.permissions().readonly());
+    !is_closed && ["", "-wal", "-shm"].into_iter().all(may_open)
+}
+
+/// <https://www.sqlite.org/fileformat2.html#magic_header_string>; a new file is empty.
+fn begins_like_a_database(location: &Location) -> bool {
+    const HEADER: &[u8] = b"SQLite format 3\0";
+    let mut begin = Vec::new();
+    let file = File::open(&location.path);
+    let read = file.and_then(|file| file.take(HEADER.len() as u64).read_to_end(&mut begin));
+    read.is_ok() && (begin.is_empty() || begin == HEADER)
 }
 
 fn create(location: &Location) -> io::Result<File> {

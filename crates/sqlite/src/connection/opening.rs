@@ -39,6 +39,8 @@ pub(super) async fn open(
         // the last connection that closes makes one. https://www.sqlite.org/pragma.html#pragma_fullfsync
         .pragma("fullfsync", switch(settings.synchronous.flushes_the_disk()))
         .pragma("query_only", switch(role == Role::Reader))
+        // Where SQLite begins the log anew by itself, it keeps no more of the old one.
+        .pragma("journal_size_limit", settings.max_log_bytes.to_string())
         .row_buffer_size(ROWS_AHEAD)
         .disable_statement_logging();
     Ok(options.connect().await?)
@@ -123,11 +125,12 @@ fn check_write_ahead_log(mode: &str) -> Result<(), Fault> {
     if mode.eq_ignore_ascii_case("wal") {
         return Ok(());
     }
+    // SQLite does not say why: a full disk and one error of a disk look like a file system without shared memory.
     let message = format!(
-        "the database is in journal mode '{mode}' and cannot use a write-ahead log; \
-         put it on a local disk"
+        "the database is in journal mode '{mode}' and did not get a write-ahead log; see whether the disk is full, and the \
+         system log, and if it stays so put the database on a local disk"
     );
-    Err(Fault::refused(StorageErrorKind::Unsupported, message))
+    Err(Fault::refused(StorageErrorKind::Unavailable, message))
 }
 
 fn is_new_enough(version: &str) -> bool {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use actix_persistence_sql::{Component, Connections, Names, TableName};
+use actix_persistence_sql::{Component, Connections, Names, TableName, classify};
 use actix_persistence_storage_api::{Effect, Operation, StorageError};
 use sqlx::SqlSafeStr;
 use tempfile::TempDir;
@@ -116,16 +116,17 @@ async fn what_fails_before_the_commit_is_rolled_back_and_certainly_not_stored() 
     assert_eq!(number(&database, "SELECT sum(a) FROM t").await, 3);
 }
 
-/// A deferred foreign key is the one way to make SQLite refuse a commit without breaking anything.
+/// A deferred foreign key is the one way to make SQLite refuse a commit without breaking anything; it is also the one
+/// reason that leaves no doubt: the transaction stays open.
 #[tokio::test]
-async fn a_commit_that_fails_has_an_unknown_outcome_and_loses_its_connection() {
+async fn a_commit_that_a_constraint_refuses_is_certainly_not_stored_and_loses_its_connection() {
     let (_directory, database) = database().await;
     let child = "CREATE TABLE child (a INTEGER REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED)";
     run(&database, child).await.unwrap();
     let error = run(&database, "INSERT INTO child VALUES (77)")
         .await
         .unwrap_err();
-    assert_eq!(error.effect(), Some(Effect::Unknown), "{error:?}");
+    assert_eq!(error.effect(), Some(Effect::NotStored), "{error:?}");
     run(&database, "INSERT INTO t VALUES (5)").await.unwrap();
     assert_eq!(number(&database, "SELECT count(*) FROM child").await, 0);
     assert_eq!(number(&database, "SELECT count(*) FROM t").await, 1);
@@ -241,4 +242,77 @@ async fn a_reader_cannot_write() {
         })
         .await;
     assert_eq!(result.unwrap_err().kind(), StorageErrorKind::AccessDenied);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_commit_to_a_log_that_was_removed_has_an_unknown_outcome_and_is_saved() {
+    let (directory, database) = database().await;
+    run(&database, "INSERT INTO t VALUES (1)").await.unwrap();
+    let log = directory.path().join("some.db-wal");
+    let removed = database.transaction(OPERATION, log.clone(), |connection, log| {
+        Box::pin(async move {
+            sqlx::raw_sql("INSERT INTO t VALUES (2)")
+                .execute(connection)
+                .await?;
+            std::fs::remove_file(log).unwrap();
+            Ok(())
+        })
+    });
+    let error = removed.await.unwrap_err();
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
+    assert_eq!(error.effect(), Some(Effect::Unknown));
+    assert!(error.to_string().contains("write-ahead log"), "{error}");
+    // Without the log: the next connection makes one.
+    let copy = directory.path().join("copy.db");
+    std::fs::copy(directory.path().join("some.db"), &copy).unwrap();
+    let options = SqliteOptions::new(copy.to_str().unwrap());
+    let copy = Database::new(SqliteConnector::new(&options).unwrap());
+    assert_eq!(number(&copy, "SELECT sum(a) FROM t").await, 3);
+    run(&database, "INSERT INTO t VALUES (3)").await.unwrap();
+    assert_eq!(number(&database, "SELECT sum(a) FROM t").await, 6);
+}
+
+fn kind_of(fault: Fault) -> StorageErrorKind {
+    classify::<Sqlite>(Operation::Initialize, Effect::NotStored, fault).kind()
+}
+
+/// One error of a disk, or a full one, looks to SQLite like a file that is none of its own, or cannot be opened.
+#[tokio::test]
+async fn what_the_file_gives_no_reason_for_is_curable_by_waiting() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let path = directory.path().join("other.db");
+    let options = SqliteOptions::new(path.to_str().unwrap());
+    let other = SqliteConnector::new(&options).unwrap();
+    let look = async || opening::open(&other, Role::Writer).await.unwrap_err();
+
+    // Code 14: there is no such file.
+    assert_eq!(
+        kind_of(other.look_again(look().await)),
+        StorageErrorKind::AccessDenied
+    );
+    assert!(connector.may_pass(&look().await));
+    assert_eq!(
+        kind_of(connector.look_again(look().await)),
+        StorageErrorKind::Unavailable
+    );
+
+    // Code 26: it is a letter.
+    std::fs::write(&path, "This is a letter, not a database. ".repeat(100)).unwrap();
+    let letter = async || match opening::open(&other, Role::Writer).await {
+        Ok(mut connection) => opening::check(&mut connection, &other, Role::Writer)
+            .await
+            .unwrap_err(),
+        Err(fault) => fault,
+    };
+    assert_eq!(
+        kind_of(other.look_again(letter().await)),
+        StorageErrorKind::SchemaMismatch
+    );
+    assert!(connector.may_pass(&letter().await));
+    assert_eq!(
+        kind_of(connector.look_again(letter().await)),
+        StorageErrorKind::Unavailable
+    );
 }

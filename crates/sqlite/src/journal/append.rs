@@ -23,6 +23,10 @@ pub(crate) async fn append(
     if !losers.is_empty() {
         events.retain(|row| !losers.contains(row.id.as_str()));
     }
+    let winners = heads
+        .iter()
+        .filter(|head| !losers.contains(head.id.as_str()));
+    take_over(connection, queries, winners).await?;
     insert::insert(connection, queries, events).await?;
     let lost = heads.into_iter().map(|head| head.id);
     Ok(lost.filter(|id| losers.contains(id.as_str())).collect())
@@ -56,4 +60,31 @@ async fn losers(
         }
     }
     Ok(losers)
+}
+
+/// Notes who has the ids from now on that are taken over.
+async fn take_over(
+    connection: &mut SqliteConnection,
+    queries: &JournalQueries,
+    winners: impl Iterator<Item = &Head>,
+) -> Result<(), Fault> {
+    let taken: Vec<_> = winners
+        .filter_map(|head| Some((head, head.taken_over_by?)))
+        .collect();
+    let mut rest = taken.as_slice();
+    for size in chunk_sizes(taken.len()) {
+        let (chunk, after) = rest.split_at(size);
+        rest = after;
+        let mut values = Values::<Sqlite>::with_capacity(4 * size);
+        for (head, writer) in chunk {
+            values.id(&head.id);
+            values.integer(head.before);
+            values.integer(head.epoch_afterwards);
+            values.writer(*writer);
+        }
+        sqlx::query_with(queries.take_over.of(size), values.into_arguments())
+            .execute(&mut *connection)
+            .await?;
+    }
+    Ok(())
 }

@@ -30,6 +30,7 @@ fn every_key_is_read() {
         .with("busy-timeout", "250ms")
         .with("synchronous", "normal")
         .with("read-connections", 2)
+        .with("max-log-bytes", "1MiB")
         .with("event-table", "e")
         .with("tag-table", "t")
         .with("metadata-table", "m")
@@ -49,6 +50,7 @@ fn every_key_is_read() {
         .with_busy_timeout(Duration::from_millis(250))
         .with_synchronous(Synchronous::Normal)
         .with_read_connections(2)
+        .with_max_log_bytes(1024 * 1024)
         .with_store(|store| {
             store
                 .with_auto_initialize(false)
@@ -78,6 +80,7 @@ fn reports_every_mistake_under_its_key() {
         .with("state-table", "state")
         .with("max-event-bytes", "65MiB")
         .with("max-page-bytes", 0)
+        .with("max-log-bytes", "1KiB")
         .with("evnt-table", "x");
     let text = errors_of(&section);
     for part in [
@@ -88,6 +91,7 @@ fn reports_every_mistake_under_its_key() {
         "'persistence.journal.a.snapshot-table' must not be that of 'state-table' with '_ordering'",
         "'persistence.journal.a.max-event-bytes' must be from 1 byte to 64MiB",
         "'persistence.journal.a.max-page-bytes' must be at least 1",
+        "'persistence.journal.a.max-log-bytes' must be from 64KiB to 1TiB",
         "did you mean 'event-table'?",
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");

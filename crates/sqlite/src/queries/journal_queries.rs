@@ -13,8 +13,10 @@ pub struct JournalQueries {
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
     /// Gives the id of each that differs.
     pub(crate) check_fence: RowsStatement,
+    /// Notes who takes ids over. Values: id, highest number before, epoch afterwards, writer.
+    pub(crate) take_over: RowsStatement,
     /// Stores events without metadata. Values: id, number, slice, timestamp, writer, serializer, manifest, adapter
-    /// manifest, payload.
+    /// manifest, checksum, payload.
     pub(crate) insert_events: RowsStatement,
     /// The same with metadata: serializer, manifest and payload of it follow.
     pub(crate) insert_events_with_metadata: RowsStatement,
@@ -22,6 +24,10 @@ pub struct JournalQueries {
     pub(crate) insert_tags: RowsStatement,
     /// Reads events. Values: id, from, to, how many in a row. Gives: deleted_to, packed events; at least one row.
     pub(crate) replay: SqlStr,
+    /// The newest `ordering` ever given, and the newest that is accounted for. No row before the first event.
+    pub(crate) newest: SqlStr,
+    /// What lets a person go on without rows that were lost.
+    pub(crate) go_on: SqlStr,
     /// The payload and the payload of the metadata of one event. Values: id, number.
     pub(crate) large_payloads: SqlStr,
 }
@@ -29,11 +35,14 @@ pub struct JournalQueries {
 /// The statements of one journal that every database has.
 pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
     JournalStatements {
+        head: names.fill(HEAD),
+        lock_epoch: names.fill(LOCK_EPOCH),
         highest: names.fill(HIGHEST),
         position: names.fill(POSITION),
         raise_deleted_to: names.fill(RAISE_DELETED_TO),
         unpurged: names.fill(UNPURGED),
         next_unpurged: names.fill(NEXT_UNPURGED),
+        sizes: names.fill(SIZES),
         purge_tags: names.fill(PURGE_TAGS),
         purge_events: names.fill(PURGE_EVENTS),
         set_purged_to: names.fill(SET_PURGED_TO),
@@ -65,19 +74,29 @@ const CHECK_FENCE: &str = "\
 SELECT v.column1
 FROM (VALUES {rows}) AS v
 LEFT JOIN {metadata_table} AS m ON m.persistence_id = v.column1
-WHERE m.epoch IS NOT v.column2
+WHERE COALESCE(m.epoch, 0) IS NOT v.column2
    OR MAX(COALESCE(m.highest, 0),
           COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0))
       IS NOT v.column3";
 
+const TAKE_OVER: &str = "\
+INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
+SELECT v.column1, v.column2, 0, 0, v.column3, v.column4
+FROM (VALUES {rows}) AS v
+WHERE true
+ON CONFLICT (persistence_id) DO UPDATE SET
+    highest = MAX(highest, excluded.highest),
+    epoch = excluded.epoch,
+    writer_uuid = excluded.writer_uuid";
+
 const INSERT_EVENTS: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
-    adapter_manifest, payload)
+    adapter_manifest, checksum, payload)
 VALUES {rows}";
 
 const INSERT_EVENTS_WITH_METADATA: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
-    adapter_manifest, payload, metadata_serializer_id, metadata_manifest, metadata_payload)
+    adapter_manifest, checksum, payload, metadata_serializer_id, metadata_manifest, metadata_payload)
 VALUES {rows}";
 
 const INSERT_TAGS: &str = "\
@@ -87,6 +106,16 @@ FROM (VALUES {rows}) AS v
 CROSS JOIN {event_table} AS e ON e.persistence_id = v.column1 AND e.sequence_nr = v.column2
 WHERE true
 ON CONFLICT (tag, ordering) DO NOTHING";
+
+const HEAD: &str = "\
+SELECT MAX(COALESCE(m.highest, 0),
+           COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0)),
+       COALESCE(m.deleted_to, 0), COALESCE(m.epoch, 0)
+FROM (VALUES (?1)) AS v
+LEFT JOIN {metadata_table} AS m ON m.persistence_id = v.column1";
+
+/// The transaction has the write lock already.
+const LOCK_EPOCH: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ?1";
 
 const HIGHEST: &str = "\
 SELECT MAX(COALESCE((SELECT highest FROM {metadata_table} WHERE persistence_id = ?1), 0),
@@ -117,15 +146,36 @@ const NEXT_UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table}
 WHERE purged_to < deleted_to ORDER BY persistence_id LIMIT 1";
 
+const SIZES: &str = "\
+SELECT sequence_nr, octet_length(payload) + COALESCE(octet_length(metadata_payload), 0) FROM {event_table}
+WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3 ORDER BY sequence_nr";
+
 const PURGE_TAGS: &str = "\
 DELETE FROM {tag_table} WHERE ordering IN
-    (SELECT ordering FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2)";
+    (SELECT ordering FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3)";
 
 const PURGE_EVENTS: &str = "\
-DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr <= ?2";
+DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3";
 
+/// Before the rows are removed: their highest `ordering` is kept, so that it can be told from one that was lost.
 const SET_PURGED_TO: &str = "\
-UPDATE {metadata_table} SET purged_to = ?1 WHERE persistence_id = ?2";
+UPDATE {metadata_table} SET
+    purged_to = ?1,
+    purged_ordering = MAX(purged_ordering, COALESCE((
+        SELECT MAX(e.ordering) FROM {event_table} AS e
+        WHERE e.persistence_id = ?2 AND e.sequence_nr > purged_to AND e.sequence_nr <= ?1), 0))
+WHERE persistence_id = ?2";
+
+const GO_ON: &str = "UPDATE {metadata_table} SET purged_ordering = ";
+
+/// AUTOINCREMENT remembers the newest row that ever was. It is still there, or was removed after a delete.
+const NEWEST: &str = "\
+SELECT s.seq, CASE
+    WHEN s.seq <= (SELECT MAX(ordering) FROM {event_table}) THEN s.seq
+    ELSE MAX(COALESCE((SELECT MAX(ordering) FROM {event_table}), 0),
+             COALESCE((SELECT MAX(purged_ordering) FROM {metadata_table}), 0))
+    END
+FROM sqlite_sequence AS s WHERE s.name = trim('{event_table}', '\"') COLLATE NOCASE";
 
 /// An id whose events tell of changes of a state.
 pub(crate) const ADOPT: &str = "\
@@ -168,10 +218,12 @@ chunk (start) AS (
 )
 SELECT deleted_to,
        (SELECT CAST(concat(count(*), ',', group_concat(concat(
-            e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',',
+            e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',', e.checksum, ',',
             octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest), ',',
             octet_length(e.metadata_manifest), ',', octet_length(e.metadata_payload), ',', octet_length(e.payload), ',',
-            e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest,
+            CASE WHEN octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+                      + COALESCE(octet_length(e.metadata_manifest), 0) <= {most_text_bytes}
+                 THEN concat(e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest) END,
             CASE WHEN octet_length(e.payload) + COALESCE(octet_length(e.metadata_payload), 0) <= {large}
                  THEN concat(e.metadata_payload, e.payload) END,
             (SELECT concat(count(*), ',', group_concat(concat(octet_length(t.tag), ',', t.tag), ''))
@@ -192,10 +244,13 @@ impl JournalQueries {
         Self {
             recover: rows(RECOVER, 2),
             check_fence: rows(CHECK_FENCE, 3),
-            insert_events: rows(INSERT_EVENTS, 9),
-            insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, 12),
+            take_over: rows(TAKE_OVER, 4),
+            insert_events: rows(INSERT_EVENTS, 10),
+            insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, 13),
             insert_tags: rows(INSERT_TAGS, 3),
             replay: names.fill(&replay()),
+            newest: names.fill(NEWEST),
+            go_on: names.fill(GO_ON),
             large_payloads: names.fill(LARGE_PAYLOADS),
         }
     }

@@ -1,7 +1,7 @@
 -- The states for which a condition holds, in the order of the bytes of their ids; no tombstones.
 -- Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
 -- Values: the lowest id, and the one behind; the most; the most bytes.
-SELECT s.persistence_id, s.revision, s.deleted, s.timestamp, s.tags, s.serializer_id, s.manifest, s.payload
+SELECT s.persistence_id, s.revision, s.deleted, s.timestamp, s.tags, s.serializer_id, s.manifest, s.payload, s.checksum
 FROM (
     SELECT found.place, found.bytes, sum(found.bytes) OVER w AS total, row_number() OVER w AS row_nr
     FROM (

@@ -7,8 +7,8 @@ use std::task::Poll;
 
 use actix_persistence_sqlite::SqliteJournal;
 use actix_persistence_storage_api::{
-    Journal, PageLimit, Payload, PersistenceId, ReplayRange, SnapshotCriteria, SnapshotMetadata,
-    SnapshotStore, Timestamp, WriterId,
+    EventDeletion, Journal, PageLimit, Payload, PersistenceId, ReplayRange, SnapshotCriteria,
+    SnapshotMetadata, SnapshotStore, Timestamp, WriterId,
 };
 
 use crate::place::{Place, id, numbers, write};
@@ -115,7 +115,11 @@ async fn every_operation_may_be_dropped_at_every_poll() {
         let page = PageLimit::DEFAULT;
         polled(polls, journal.replay_messages(&a, ReplayRange::ALL, page)).await;
         polled(polls, journal.read_highest_sequence_nr(&a, 0)).await;
-        polled(polls, journal.delete_messages_to(&a, next - 1)).await;
+        polled(
+            polls,
+            journal.delete_messages_to(&a, EventDeletion::up_to(next - 1)),
+        )
+        .await;
 
         let metadata = SnapshotMetadata::new(a.clone(), next, Timestamp::now());
         let payload = Payload::new(1, "m", vec![1, 2, 3]);

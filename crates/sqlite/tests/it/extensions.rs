@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_persistence_backend_tests::states::extensions;
 use actix_persistence_sqlite::{SqliteOptions, SqlitePlugin, SqliteStateStore};
 use actix_persistence_storage_api::{
-    Origin, Payload, Section, StateExtensions, StateStore, StateUpdate,
+    Origin, Payload, Plugin, Section, StateExtensions, StateStore, StateUpdate,
 };
 use sqlx::AssertSqlSafe;
 
@@ -16,6 +16,7 @@ use crate::place::{Place, id};
 async fn open(place: &Place, extensions: StateExtensions) -> Arc<dyn StateStore> {
     let options = place
         .options()
+        .with_busy_timeout(Duration::from_secs(31))
         .with_store(|store| store.with_handler_timeout(Duration::from_secs(60)));
     open_with(options, extensions).await
 }
@@ -70,4 +71,100 @@ async fn the_printed_statements_make_the_tables_of_entity_types_too() {
         .unwrap();
     assert_eq!(place.number("SELECT COUNT(*) FROM test_state").await, 1);
     assert_eq!(place.number("SELECT COUNT(*) FROM durable_state").await, 0);
+}
+
+#[tokio::test]
+async fn whatever_code_of_the_application_runs_the_answer_is_true() {
+    let place = Place::new();
+    let open = async |extensions| open(&place, extensions).await;
+    let more: &[&[&str]] = &[
+        &["END TRANSACTION"],
+        &["INSERT OR ROLLBACK INTO left_behind VALUES (NULL)"],
+        &["SELECT 1; COMMIT; BEGIN IMMEDIATE"],
+        &["PRAGMA synchronous = OFF"],
+    ];
+    extensions::whatever_code_of_the_application_runs_the_answer_is_true(
+        &place,
+        "left_behind",
+        more,
+        open,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn nothing_is_committed_after_a_statement_that_was_given_up() {
+    let place = Place::new();
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::nothing_is_committed_after_a_statement_that_was_given_up(
+        &place,
+        "left_behind",
+        open,
+    )
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crowd_of_the_application_is_no_trouble_of_the_store() {
+    let place = Place::new();
+    let plugin = SqlitePlugin::new();
+    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", place.options().url)
+        .with("handler-timeout", "2s");
+    let journal = plugin.journal(&section).unwrap();
+    journal.initialize().await.unwrap();
+    let open = async |extensions| {
+        let store = plugin.state_store(&section, &extensions).unwrap();
+        store.initialize().await.unwrap();
+        store
+    };
+    extensions::a_crowd_of_the_application_is_no_trouble_of_the_store(&*journal, open).await;
+}
+
+#[test]
+fn a_handler_that_may_take_longer_than_others_wait_is_a_mistake() {
+    let section = Section::new("persistence.state.a", Origin::file("app.toml", 3))
+        .with("url", "some.db")
+        .with("handler-timeout", "6s");
+    let open = |section: &Section| {
+        SqlitePlugin::new()
+            .state_store(section, &StateExtensions::default())
+            .map(drop)
+    };
+    let errors = open(&section).unwrap_err().to_string();
+    assert!(
+        errors.contains("'persistence.state.a.handler-timeout' is 6s"),
+        "{errors}"
+    );
+    assert!(errors.contains("'busy-timeout'"), "{errors}");
+    assert!(open(&section.with("busy-timeout", "4s")).is_ok());
+}
+
+#[tokio::test]
+async fn what_rules_refuse_is_told_as_that() {
+    let place = Place::new();
+    let open = async |extensions| open(&place, extensions).await;
+    let refused = vec![
+        ("TEXT CHECK (length(odd) < 5)", "too long".into()),
+        (
+            "INTEGER CHECK (typeof(odd) IN ('integer', 'null'))",
+            "no number".into(),
+        ),
+        ("INTEGER CHECK (odd < 5)", 5_i64.into()),
+    ];
+    let refused = refused
+        .into_iter()
+        .map(|(column, value)| extensions::Refused { column, value });
+    let trigger: &[&str] = &[
+        "CREATE TRIGGER refuses BEFORE UPDATE ON durable_state WHEN NEW.revision = 3
+          BEGIN SELECT RAISE(ABORT, 'not that'); END",
+    ];
+    extensions::what_rules_refuse_is_told_as_that(&place, refused.collect(), trigger, open).await;
+}
+
+#[tokio::test]
+async fn code_of_the_application_is_told_what_its_rules_refuse() {
+    let place = Place::new();
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::code_of_the_application_is_told_what_its_rules_refuse(&place, "things", open).await;
 }

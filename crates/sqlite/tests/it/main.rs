@@ -37,9 +37,12 @@
 
 mod cancellation;
 mod crash;
+mod damage;
 mod deletes;
 mod extensions;
 mod locked;
+mod log;
+mod lost_tail;
 mod opening;
 mod pages;
 mod place;

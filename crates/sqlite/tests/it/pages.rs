@@ -2,8 +2,8 @@
 
 use actix_persistence_sqlite::SqliteJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, PageLimit, Payload, ReplayPage, ReplayRange, SequenceNr,
-    Timestamp, WriterId,
+    AtomicWrite, EventDeletion, EventRecord, Journal, PageLimit, Payload, ReplayPage, ReplayRange,
+    SequenceNr, Timestamp, WriterId,
 };
 
 use crate::place::{Place, event, id, numbers, replay_all, store};
@@ -162,7 +162,10 @@ async fn ranges_beyond_what_sqlite_can_store_are_empty() {
             .unwrap();
         assert_eq!(shape(&page), (expected, false), "{range:?}");
     }
-    journal.delete_messages_to(&id("a"), end + 1).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), EventDeletion::up_to(end + 1))
+        .await
+        .unwrap();
     assert_eq!(numbers(&journal, &id("a")).await, [0_u64; 0]);
 }
 
@@ -200,7 +203,10 @@ async fn large_events_deleted_while_a_page_is_read_are_left_out_of_it() {
         let journal = std::sync::Arc::clone(&journal);
         async move {
             for to in 1..=59 {
-                journal.delete_messages_to(&id("a"), to).await.unwrap();
+                journal
+                    .delete_messages_to(&id("a"), EventDeletion::up_to(to))
+                    .await
+                    .unwrap();
             }
         }
     });

@@ -6,7 +6,7 @@ use actix_persistence_sqlite::{
     SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
 };
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Journal, PageLimit, Payload, PersistenceId, ReplayPage,
+    AtomicWrite, EventRecord, Fence, Journal, PageLimit, Payload, PersistenceId, ReplayPage,
     ReplayRange, SequenceNr, SnapshotStore, StateStore, StorageError, StorageErrorKind, Timestamp,
     WriteOutcome, WriterId,
 };
@@ -97,12 +97,12 @@ pub(crate) fn event(
 /// A write of events with these numbers, whose payloads are the numbers.
 pub(crate) fn write(
     id: &PersistenceId,
-    epoch: Epoch,
+    fence: impl Into<Fence>,
     writer: WriterId,
     numbers: std::ops::RangeInclusive<SequenceNr>,
 ) -> AtomicWrite {
     let events = numbers.map(|number| event(number, writer, number.to_string()));
-    AtomicWrite::new(id.clone(), epoch, events.collect()).unwrap()
+    AtomicWrite::new(id.clone(), fence, events.collect()).unwrap()
 }
 
 /// Recovers an id and stores `number` more events.

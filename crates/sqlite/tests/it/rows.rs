@@ -28,8 +28,13 @@ async fn ordering_follows_commits_and_is_never_used_again() {
     store(&journal, &id("b"), 2).await;
     let last = "SELECT max(ordering) FROM event_journal";
     assert_eq!(place.number(last).await, 5);
-    journal.delete_messages_to(&id("b"), 2).await.unwrap();
-    assert_eq!(place.number(last).await, 3);
+    journal
+        .delete_messages_to(&id("b"), 2.into())
+        .await
+        .unwrap();
+    while place.number(last).await > 3 {
+        tokio::task::yield_now().await;
+    }
     drop(journal);
     let journal = place.journal().await;
     store(&journal, &id("a"), 1).await;
@@ -51,7 +56,14 @@ async fn tags_are_found_by_tag_and_removed_with_their_events() {
     let odd = "SELECT count(*) FROM event_tag AS t JOIN event_journal AS e USING (ordering) \
         WHERE t.tag = 't1' AND e.sequence_nr % 2 = 1";
     assert_eq!(place.number(odd).await, 100);
-    journal.delete_messages_to(&id("a"), 199).await.unwrap();
+    journal
+        .delete_messages_to(&id("a"), 199.into())
+        .await
+        .unwrap();
+    let unpurged = "SELECT count(*) FROM journal_metadata WHERE purged_to < deleted_to";
+    while place.number(unpurged).await > 0 {
+        tokio::task::yield_now().await;
+    }
     assert_eq!(place.number("SELECT count(*) FROM event_tag").await, 2);
 }
 

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, SqliteSnapshotStore};
 use actix_persistence_storage_api::{
-    Journal, SnapshotCriteria, SnapshotStore, StorageErrorKind, WriterId,
+    EventDeletion, Journal, SnapshotCriteria, SnapshotStore, StorageErrorKind, WriterId,
 };
 use futures_util::future::join_all;
 use sqlx::AssertSqlSafe;
@@ -117,7 +117,10 @@ async fn stores_with_other_table_names_share_a_file_and_nothing_else() {
     );
     store(&first, &id("a"), 2).await;
     store(&second, &id("a"), 3).await;
-    second.delete_messages_to(&id("a"), 1).await.unwrap();
+    second
+        .delete_messages_to(&id("a"), EventDeletion::up_to(1))
+        .await
+        .unwrap();
     assert_eq!(numbers(&first, &id("a")).await, [1, 2]);
     assert_eq!(numbers(&second, &id("a")).await, [2, 3]);
     let snapshots = SqliteSnapshotStore::new(other).unwrap();

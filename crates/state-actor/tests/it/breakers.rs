@@ -81,6 +81,8 @@ fn what_the_store_refuses_with_reason_does_not_open_the_breaker() {
             StorageError::revision_0(operation, id("a")),
             StorageError::new(Kind::TooLarge, operation).not_stored(),
             StorageError::new(Kind::Extension, operation).not_stored(),
+            StorageError::new(Kind::Constraint, operation).not_stored(),
+            StorageError::new(Kind::Busy, operation).not_stored(),
         ];
         for refusal in refusals.iter().cycle().take(40) {
             let write = fixture.upsert("a", 1);

@@ -48,6 +48,27 @@ async fn lets_exactly_one_trial_through() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_that_never_came_to_the_store_count_as_neither() {
+    let busy = Err::<(), _>(StorageError::new(
+        StorageErrorKind::Busy,
+        actix_persistence_storage_api::Operation::WriteMessages,
+    ));
+    let breaker = breaker(BreakerSettings::journal());
+    for _ in 0..40 {
+        breaker.enter().expect("closed").ended(&busy);
+    }
+    // They do not make up for failures, either: while a store hangs, most calls find no connection.
+    for _ in 0..10 {
+        breaker.enter().expect("closed").ended(&busy);
+        fail(&breaker, 1);
+    }
+    assert_eq!(remaining(&breaker), RESET);
+    advance(RESET).await;
+    breaker.enter().expect("the trial").ended(&busy);
+    assert_eq!(remaining(&breaker), RESET);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_trial_that_is_dropped_counts_as_failed() {
     let breaker = breaker(BreakerSettings::journal());
     fail(&breaker, 10);

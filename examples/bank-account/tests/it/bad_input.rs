@@ -140,18 +140,25 @@ fn without_auto_initialize_an_empty_database_is_refused() {
 
 #[test]
 fn a_corrupt_payload_is_reported_with_its_place_and_nothing_is_lost() {
-    let bank = in_use();
-    sql(
-        &bank.path("bank.db"),
-        "UPDATE event_journal SET payload = x'c1ff' WHERE sequence_nr = 2",
-    );
-    let expected = ["event 2 of \"Account|DE-1\"", "bank.decided:v1"];
-    fails(&bank, &["balance", "DE-1"], &expected);
-    fails(&bank, &["history", "DE-1"], &expected);
-    bank.write("more.csv", "id,account,kind,cents\nz,DE-1,deposit,5\n");
-    fails(&bank, &["import", "more.csv"], &expected);
-    let rows = "SELECT count(*) FROM event_journal";
-    assert_eq!(bank.count(rows), 3);
+    for (damage, expected) in [
+        (
+            "UPDATE event_journal SET payload = x'c1ff' WHERE sequence_nr = 2",
+            ["\"Account|DE-1\"", "sequence number 2", "checksum"],
+        ),
+        (
+            "UPDATE event_journal SET payload = x'c1ff', checksum = NULL WHERE sequence_nr = 2",
+            ["\"Account|DE-1\"", "event 2 of", "bank.decided:v1"],
+        ),
+    ] {
+        let bank = in_use();
+        sql(&bank.path("bank.db"), damage);
+        fails(&bank, &["balance", "DE-1"], &expected);
+        fails(&bank, &["history", "DE-1"], &expected);
+        bank.write("more.csv", "id,account,kind,cents\nz,DE-1,deposit,5\n");
+        fails(&bank, &["import", "more.csv"], &expected);
+        let rows = "SELECT count(*) FROM event_journal";
+        assert_eq!(bank.count(rows), 3);
+    }
 }
 
 #[test]
@@ -159,7 +166,7 @@ fn an_unknown_manifest_is_reported() {
     let bank = in_use();
     sql(
         &bank.path("bank.db"),
-        "UPDATE event_journal SET event_manifest = 'bank.decided:v2' WHERE sequence_nr = 3",
+        "UPDATE event_journal SET event_manifest = 'bank.decided:v2', checksum = NULL WHERE sequence_nr = 3",
     );
     fails(
         &bank,

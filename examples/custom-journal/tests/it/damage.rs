@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use actix_persistence_storage_api::{
-    Journal, PageLimit, Payload, PersistenceId, ReplayRange, SnapshotCriteria, SnapshotMetadata,
-    SnapshotStore, StorageErrorKind, Timestamp,
+    EventDeletion, Journal, PageLimit, Payload, PersistenceId, ReplayRange, SnapshotCriteria,
+    SnapshotMetadata, SnapshotStore, StorageErrorKind, Timestamp,
 };
 use custom_journal::{FileOptions, FileSnapshotStore};
 use tempfile::TempDir;
@@ -25,7 +25,10 @@ async fn a_flipped_bit_before_the_last_append_is_corrupt_and_its_place_is_named(
     starts.push(length(&place));
     writer.store(&journal, 2).await;
     starts.push(length(&place));
-    journal.delete_messages_to(&writer.id, 1).await.unwrap();
+    journal
+        .delete_messages_to(&writer.id, EventDeletion::up_to(1))
+        .await
+        .unwrap();
     starts.push(length(&place));
     writer.store(&journal, 1).await;
     drop(journal);

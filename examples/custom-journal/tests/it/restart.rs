@@ -1,6 +1,6 @@
 //! What a journal knows after it was opened again.
 
-use actix_persistence_storage_api::{Journal, SequenceNr, WriterId};
+use actix_persistence_storage_api::{EventDeletion, Journal, SequenceNr, WriterId};
 use tempfile::TempDir;
 
 use crate::writer::{Seen, Writer, numbers, open, seen};
@@ -17,7 +17,7 @@ async fn no_number_is_used_twice_after_everything_was_deleted() {
         stored += turn;
         // More than there is: it must not be remembered as deleted in advance.
         journal
-            .delete_messages_to(&writer.id, SequenceNr::MAX)
+            .delete_messages_to(&writer.id, EventDeletion::up_to(SequenceNr::MAX))
             .await
             .unwrap();
         let nothing = Seen {

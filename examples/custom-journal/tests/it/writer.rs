@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Journal, PageLimit, Payload, PersistenceId, ReplayRange,
+    AtomicWrite, EventRecord, Fence, Journal, PageLimit, Payload, PersistenceId, ReplayRange,
     SequenceNr, StorageError, Timestamp, WriteOutcome, WriterId,
 };
 use custom_journal::{FileJournal, FileOptions, SyncMode};
@@ -36,7 +36,7 @@ pub(crate) fn id_of(name: &str) -> PersistenceId {
 pub(crate) struct Writer {
     pub(crate) id: PersistenceId,
     writer: WriterId,
-    epoch: Epoch,
+    fence: Fence,
     pub(crate) next: SequenceNr,
 }
 
@@ -47,8 +47,20 @@ impl Writer {
         Self {
             id,
             writer,
-            epoch: recovered.epoch,
+            fence: recovered.epoch.into(),
             next: recovered.highest_sequence_nr + 1,
+        }
+    }
+
+    /// Takes the id over with its first write.
+    pub(crate) async fn look(journal: &FileJournal, name: &str) -> Self {
+        let id = id_of(name);
+        let head = journal.read_head(&id).await.unwrap();
+        Self {
+            id,
+            writer: WriterId::random(),
+            fence: Fence::TakesOver { from: head.epoch },
+            next: head.highest_sequence_nr + 1,
         }
     }
 
@@ -59,13 +71,14 @@ impl Writer {
             EventRecord::new(number, Timestamp::now(), self.writer, payload)
         };
         let events = (self.next..self.next + count).map(event).collect();
-        AtomicWrite::new(self.id.clone(), self.epoch, events).unwrap()
+        AtomicWrite::new(self.id.clone(), self.fence, events).unwrap()
     }
 
     /// Writes the next events, and expects them to be stored.
     pub(crate) async fn store(&mut self, journal: &FileJournal, count: u64) {
         let outcomes = journal.write_messages(vec![self.events(count, 5)]).await;
         assert!(matches!(outcomes.unwrap()[..], [WriteOutcome::Stored]));
+        self.fence = self.fence.once_stored();
         self.next += count;
     }
 }

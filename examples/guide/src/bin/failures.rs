@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use actix::prelude::*;
-use actix_persistence::{BackOffSettings, RejectionCause, prelude::*};
+use actix_persistence::{BackOffSettings, ErrorChain, RejectionCause, prelude::*};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -100,7 +100,7 @@ async fn main() -> anyhow::Result<()> {
 
     // ANCHOR: rejected
     if let Err(error @ PersistError::Rejected(_)) = put("x".repeat(100_000_000)).await? {
-        println!("{error}");
+        println!("{}", ErrorChain(&error));
     }
     // ANCHOR_END: rejected
 

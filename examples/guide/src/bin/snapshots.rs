@@ -8,7 +8,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // printing is what the program is for
 
 use actix::prelude::*;
-use actix_persistence::{LoadSnapshotError, prelude::*};
+use actix_persistence::{ErrorChain, LoadSnapshotError, prelude::*};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -75,7 +75,10 @@ impl PersistentActor for Museum {
     // ANCHOR: on_store_response
     fn on_store_response(&mut self, response: StoreResponse, _: &mut Self::Context) {
         if let Some(error) = response.error() {
-            eprintln!("the museum goes on, but its stores are in trouble: {error}");
+            eprintln!(
+                "the museum goes on, but its stores are in trouble: {}",
+                ErrorChain(error)
+            );
         }
     }
     // ANCHOR_END: on_store_response

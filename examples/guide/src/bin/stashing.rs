@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
-use actix_persistence::{Overflow, OverflowReplies, StashPolicy, prelude::*};
+use actix_persistence::{ErrorChain, Overflow, OverflowReplies, StashPolicy, prelude::*};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -135,7 +135,7 @@ async fn main() -> anyhow::Result<()> {
         match waiting.await? {
             Ok(sold) => println!("sold: {sold}"),
             Err(ShopError::TooBusy) => println!("too busy"),
-            Err(ShopError::Persist(error)) => println!("not sold: {error}"),
+            Err(ShopError::Persist(error)) => println!("not sold: {}", ErrorChain(&error)),
         }
     }
     Ok(())

@@ -64,7 +64,7 @@ fn customers_wait_until_the_shop_opens_and_the_third_is_sent_away() {
     let program = env!("CARGO_BIN_EXE_stashing");
     let output = lines(program, folder.path(), &[]);
     let before = [
-        "by default: capacity 4096, overflow wait",
+        "by default: capacity 4096, overflow drop",
         "0 sold",
         "Cem is told to come again",
         "open, 2 are waiting",

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_storage_api::{
-    Operation, Session, SessionWork, Sql, SqlRow, SqlValue, StorageError, StorageErrorKind,
+    ChangeHandler, ExtensionError, Operation, Session, SessionWork, Sql, SqlRow, SqlValue,
+    StateChange, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -167,5 +168,79 @@ impl ExtensionDefect for GoesOnAfterAFailure {
             return Err(failed());
         }
         session.select_sql(sql, values).await
+    }
+}
+
+/// Undoes everything at a `ROLLBACK`, and goes on as if it had not.
+pub(crate) struct RollsBackUnawares;
+
+const MARK: &str = "SAVEPOINT before_everything";
+
+#[async_trait]
+impl ExtensionDefect for RollsBackUnawares {
+    async fn transact(inner: &Extended, work: SessionWork) -> Result<(), StorageError> {
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                session.execute(MARK, []).await?;
+                work.run(session).await
+            })
+        });
+        inner.sql().transact(work).await
+    }
+
+    async fn process(
+        handler: &dyn ChangeHandler,
+        session: &mut dyn Session,
+        change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        session.execute(MARK, []).await?;
+        handler.process(session, change).await
+    }
+
+    async fn execute(
+        session: &mut dyn Session,
+        sql: Sql,
+        values: Vec<SqlValue>,
+    ) -> Result<u64, StorageError> {
+        if sql.as_str().ends_with("ROLLBACK") {
+            return session.execute("ROLLBACK TO before_everything", []).await;
+        }
+        session.execute_sql(sql, values).await
+    }
+}
+
+defect! {
+    /// Takes a key that is there already for damage.
+    TakesRulesForDamage,
+    execute(session, sql, values) {
+        let done = session.execute_sql(sql, values).await;
+        done.map_err(|error| match error.kind() {
+            StorageErrorKind::Constraint => {
+                StorageError::new(StorageErrorKind::Corrupt, Operation::Transact).not_stored()
+            }
+            _ => error,
+        })
+    }
+}
+
+/// A future that is pending once.
+async fn once() {
+    let mut is_first = true;
+    std::future::poll_fn(|context| {
+        if std::mem::take(&mut is_first) {
+            context.waker().wake_by_ref();
+            return std::task::Poll::Pending;
+        }
+        std::task::Poll::Ready(())
+    })
+    .await;
+}
+
+defect! {
+    /// Knows nothing of a statement that was given up.
+    ForgetsWhatIsGivenUp,
+    execute(session, sql, values) {
+        once().await;
+        session.execute_sql(sql, values).await
     }
 }

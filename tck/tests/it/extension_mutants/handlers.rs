@@ -17,6 +17,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_nothing_when_the_handler_panics",
             "store_nothing_when_the_handler_hangs",
             "store_nothing_when_a_statement_of_the_handler_failed",
+            "tell_the_truth_about_a_handler_that_ends_the_transaction",
             "call_the_handler_for_one_change_of_an_id_at_a_time",
             "not_call_the_handler_for_a_wrong_revision",
         ],

@@ -54,6 +54,24 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_nothing_when_a_statement_of_the_handler_failed",
         ],
     ),
+    Mutant::new(
+        "RollsBackUnawares",
+        kit::<RollsBackUnawares>,
+        &[
+            "tell_the_truth_about_a_transaction_that_was_ended",
+            "tell_the_truth_about_a_handler_that_ends_the_transaction",
+        ],
+    ),
+    Mutant::new(
+        "TakesRulesForDamage",
+        kit::<TakesRulesForDamage>,
+        &["tell_what_a_rule_refuses"],
+    ),
+    Mutant::new(
+        "ForgetsWhatIsGivenUp",
+        kit::<ForgetsWhatIsGivenUp>,
+        &["store_nothing_after_a_statement_that_was_given_up"],
+    ),
 ];
 
 #[test]

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr,
-    StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, PersistenceId, Recovered, ReplayPage,
+    ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
@@ -17,41 +17,41 @@ use crate::broken_journal::JournalDefect;
 defect! {
     /// Keeps the event at the bound.
     DeletesExclusively,
-    delete(inner, id, to) {
-        inner.delete_messages_to(id, to.saturating_sub(1)).await
+    delete(inner, id, deletion) {
+        inner.delete_messages_to(id, EventDeletion { to: deletion.to.saturating_sub(1), ..deletion }).await
     }
 }
 
 defect! {
     /// Takes 0 for the first event, as it does when it replays.
     DeletesTheFirstForZero,
-    delete(inner, id, to) {
-        inner.delete_messages_to(id, to.max(1)).await
+    delete(inner, id, deletion) {
+        inner.delete_messages_to(id, EventDeletion { to: deletion.to.max(1), ..deletion }).await
     }
 }
 
 defect! {
     /// Makes a row for an id it never saw.
     LeavesATrace,
-    delete(inner, id, to) {
+    delete(inner, id, deletion) {
         if inner.read_highest_sequence_nr(id, 0).await? == 0 {
             inner.recover(id, WriterId::random()).await?;
         }
-        inner.delete_messages_to(id, to).await
+        inner.delete_messages_to(id, deletion).await
     }
 }
 
 defect! {
     /// Deletes in steps that replays can see.
     DeletesInSteps,
-    delete(inner, id, to) {
+    delete(inner, id, deletion) {
         let highest = inner.read_highest_sequence_nr(id, 0).await?;
-        let to = to.min(highest);
+        let to = deletion.to.min(highest);
         let page = inner
             .replay_messages(id, ReplayRange::ALL, PageLimit::events(0))
             .await?;
         for step in page.deleted_to + 1..=to {
-            inner.delete_messages_to(id, step).await?;
+            inner.delete_messages_to(id, EventDeletion { to: step, ..deletion }).await?;
             yield_now().await;
         }
         Ok(())
@@ -70,14 +70,14 @@ impl JournalDefect for DeletesInAdvance {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         {
             let mut deleted = self.deleted.lock().unwrap();
             let deleted_to = deleted.entry(id.clone()).or_default();
-            *deleted_to = to.max(*deleted_to);
+            *deleted_to = deletion.to.max(*deleted_to);
         }
-        inner.delete_messages_to(id, to).await
+        inner.delete_messages_to(id, deletion).await
     }
 
     async fn replay(
@@ -107,12 +107,12 @@ impl JournalDefect for LowersDeletedTo {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let highest = inner.read_highest_sequence_nr(id, 0).await?;
-        let to = to.min(highest);
+        let to = deletion.to.min(highest);
         self.deleted.lock().unwrap().insert(id.clone(), to);
-        inner.delete_messages_to(id, to).await
+        inner.delete_messages_to(id, deletion).await
     }
 
     async fn replay(
@@ -150,11 +150,11 @@ impl JournalDefect for DeletesOfAllIds {
         &self,
         inner: &MemoryJournal,
         _id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let ids: Vec<_> = self.ids.lock().unwrap().iter().cloned().collect();
         for id in &ids {
-            inner.delete_messages_to(id, to).await?;
+            inner.delete_messages_to(id, deletion).await?;
         }
         Ok(())
     }
@@ -180,6 +180,14 @@ impl ReusesNumbersAfterFullDelete {
 
 #[async_trait]
 impl JournalDefect for ReusesNumbersAfterFullDelete {
+    async fn head(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+    ) -> Result<StreamHead, StorageError> {
+        inner.read_head(&self.life(id)).await
+    }
+
     async fn recover(
         &self,
         inner: &MemoryJournal,
@@ -196,8 +204,8 @@ impl JournalDefect for ReusesNumbersAfterFullDelete {
     ) -> Result<Vec<WriteOutcome>, StorageError> {
         let writes = writes.into_iter().map(|write| {
             let id = self.life(write.persistence_id());
-            let epoch = write.epoch();
-            AtomicWrite::new(id, epoch, write.into_events()).unwrap()
+            let fence = write.fence();
+            AtomicWrite::new(id, fence, write.into_events()).unwrap()
         });
         inner.write_messages(writes.collect()).await
     }
@@ -225,12 +233,12 @@ impl JournalDefect for ReusesNumbersAfterFullDelete {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let life = self.life(id);
         let highest = inner.read_highest_sequence_nr(&life, 0).await?;
-        if highest == 0 || to < highest {
-            return inner.delete_messages_to(&life, to).await;
+        if highest == 0 || deletion.to < highest {
+            return inner.delete_messages_to(&life, deletion).await;
         }
         *self
             .generations

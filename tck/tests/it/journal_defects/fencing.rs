@@ -5,98 +5,72 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, Journal, PersistenceId, Recovered, StorageError, WriteOutcome, WriterId,
+    AtomicWrite, Epoch, EventDeletion, Fence, Journal, PersistenceId, Recovered, StorageError,
+    WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
 
+use super::defect;
 use crate::broken_journal::JournalDefect;
 
-/// The epochs that the inner journal knows.
-type Epochs = Arc<Mutex<HashMap<PersistenceId, Epoch>>>;
-
-/// The write with the epoch that the inner journal wants.
-fn with_epoch(write: AtomicWrite, epochs: &Epochs) -> AtomicWrite {
+/// The write as the inner journal wants it now, whatever epoch it carries.
+async fn with_present_epoch(
+    inner: &MemoryJournal,
+    write: AtomicWrite,
+) -> Result<AtomicWrite, StorageError> {
     let id = write.persistence_id().clone();
-    let epoch = epochs.lock().unwrap().get(&id).copied();
-    let epoch = epoch.unwrap_or(write.epoch());
-    AtomicWrite::new(id, epoch, write.into_events()).unwrap()
+    let from = inner.read_head(&id).await?.epoch;
+    let fence = match write.fence() {
+        Fence::Holds(epoch) if from == 0 => Fence::Holds(epoch),
+        Fence::Holds(_) => Fence::Holds(from),
+        Fence::TakesOver { .. } => Fence::TakesOver { from },
+    };
+    Ok(AtomicWrite::new(id, fence, write.into_events()).unwrap())
 }
 
-/// Stores what follows on the highest number, whoever writes it.
-#[derive(Clone, Default)]
-pub(crate) struct IgnoresEpoch {
-    epochs: Epochs,
-}
-
-#[async_trait]
-impl JournalDefect for IgnoresEpoch {
-    async fn recover(
-        &self,
-        inner: &MemoryJournal,
-        id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let recovered = inner.recover(id, writer).await?;
-        self.epochs
-            .lock()
-            .unwrap()
-            .insert(id.clone(), recovered.epoch);
-        Ok(recovered)
-    }
-
-    async fn write(
-        &self,
-        inner: &MemoryJournal,
-        writes: Vec<AtomicWrite>,
-    ) -> Result<Vec<WriteOutcome>, StorageError> {
-        let writes = writes.into_iter();
-        let writes = writes.map(|write| with_epoch(write, &self.epochs));
-        inner.write_messages(writes.collect()).await
+defect! {
+    /// Stores what follows on the highest number, whoever writes it.
+    IgnoresEpoch,
+    write(inner, writes) {
+        let mut present = Vec::new();
+        let mut taken = HashMap::new();
+        for write in writes {
+            let id = write.persistence_id().clone();
+            let write = with_present_epoch(inner, write).await?;
+            // What the writes before it in the call come to.
+            let raised: &mut Epoch = taken.entry(id.clone()).or_default();
+            let epoch = write.fence().expected() + *raised;
+            let fence = match write.fence() {
+                Fence::Holds(_) => Fence::Holds(epoch),
+                Fence::TakesOver { .. } => {
+                    *raised += 1;
+                    Fence::TakesOver { from: epoch }
+                }
+            };
+            present.push(AtomicWrite::new(id, fence, write.into_events()).unwrap());
+        }
+        inner.write_messages(present).await
     }
 }
 
-/// Looks at the epoch first and writes afterwards, without a lock in between.
-#[derive(Clone, Default)]
-pub(crate) struct ChecksEpochTooEarly {
-    epochs: Epochs,
-}
-
-#[async_trait]
-impl JournalDefect for ChecksEpochTooEarly {
-    async fn recover(
-        &self,
-        inner: &MemoryJournal,
-        id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let recovered = inner.recover(id, writer).await?;
-        self.epochs
-            .lock()
-            .unwrap()
-            .insert(id.clone(), recovered.epoch);
-        Ok(recovered)
-    }
-
-    async fn write(
-        &self,
-        inner: &MemoryJournal,
-        writes: Vec<AtomicWrite>,
-    ) -> Result<Vec<WriteOutcome>, StorageError> {
-        let current = |write: &AtomicWrite| {
-            let epochs = self.epochs.lock().unwrap();
-            epochs.get(write.persistence_id()) == Some(&write.epoch())
+defect! {
+    /// Looks at the epoch first and writes afterwards, without a lock in between.
+    ChecksEpochTooEarly,
+    write(inner, writes) {
+        let [write] = &writes[..] else {
+            return inner.write_messages(writes).await;
         };
-        if !writes.iter().all(current) {
+        let head = inner.read_head(write.persistence_id()).await?;
+        if !write.fence().allows(head.epoch) {
             return inner.write_messages(writes).await;
         }
-        // The time in which another recovers.
+        // The time in which another takes the id.
         for _ in 0..100 {
             yield_now().await;
         }
-        let writes = writes.into_iter();
-        let writes = writes.map(|write| with_epoch(write, &self.epochs));
-        inner.write_messages(writes.collect()).await
+        let write = with_present_epoch(inner, write.clone()).await?;
+        inner.write_messages(vec![write]).await
     }
 }
 
@@ -298,10 +272,10 @@ impl JournalDefect for TellsWhatIsDeletedOfAnother {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        to: u64,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let highest = inner.read_highest_sequence_nr(id, 0).await?;
-        *self.last.lock().unwrap() = to.min(highest);
-        inner.delete_messages_to(id, to).await
+        *self.last.lock().unwrap() = deletion.to.min(highest);
+        inner.delete_messages_to(id, deletion).await
     }
 }

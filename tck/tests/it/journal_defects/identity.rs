@@ -4,8 +4,8 @@ use std::marker::PhantomData;
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, PageLimit, PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr,
-    StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, PersistenceId, Recovered, ReplayPage,
+    ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 
@@ -74,6 +74,14 @@ fn folded<F: Fold>(id: &PersistenceId) -> PersistenceId {
 
 #[async_trait]
 impl<F: Fold> JournalDefect for MergesIds<F> {
+    async fn head(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+    ) -> Result<StreamHead, StorageError> {
+        inner.read_head(&folded::<F>(id)).await
+    }
+
     async fn recover(
         &self,
         inner: &MemoryJournal,
@@ -90,8 +98,8 @@ impl<F: Fold> JournalDefect for MergesIds<F> {
     ) -> Result<Vec<WriteOutcome>, StorageError> {
         let writes = writes.into_iter().map(|write| {
             let id = folded::<F>(write.persistence_id());
-            let epoch = write.epoch();
-            AtomicWrite::new(id, epoch, write.into_events()).unwrap()
+            let fence = write.fence();
+            AtomicWrite::new(id, fence, write.into_events()).unwrap()
         });
         inner.write_messages(writes.collect()).await
     }
@@ -121,8 +129,8 @@ impl<F: Fold> JournalDefect for MergesIds<F> {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        inner.delete_messages_to(&folded::<F>(id), to).await
+        inner.delete_messages_to(&folded::<F>(id), deletion).await
     }
 }

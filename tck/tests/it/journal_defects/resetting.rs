@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered, ReplayPage,
-    ReplayRange, ResetProgress, SequenceNr, StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
+    ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StreamHead, WriteOutcome,
+    WriterId,
 };
 use async_trait::async_trait;
 
@@ -17,7 +18,7 @@ defect! {
     /// Deletes the events and keeps the numbers.
     KeepsNumbersInAReset,
     reset(inner, id) {
-        inner.delete_messages_to(id, SequenceNr::MAX).await?;
+        inner.delete_messages_to(id, EventDeletion::up_to(SequenceNr::MAX)).await?;
         Ok(ResetProgress::Done)
     }
 }
@@ -41,7 +42,7 @@ defect! {
         let Some(event) = page.events.first().filter(|_| page.more) else {
             return inner.reset(id).await;
         };
-        inner.delete_messages_to(id, event.sequence_nr).await?;
+        inner.delete_messages_to(id, EventDeletion::up_to(event.sequence_nr)).await?;
         Ok(ResetProgress::Unfinished)
     }
 }
@@ -149,12 +150,12 @@ impl JournalDefect for RemovesLate {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         if inner.read_highest_sequence_nr(id, 0).await? > 1_000 {
             self.deleted.lock().unwrap().insert(id.clone());
         }
-        inner.delete_messages_to(id, to).await
+        inner.delete_messages_to(id, deletion).await
     }
 
     async fn reset(
@@ -180,7 +181,9 @@ impl JournalDefect for RemovesLate {
         let outcomes = inner.write_messages(writes).await?;
         for id in ids {
             if self.late.lock().unwrap().remove(&id) {
-                inner.delete_messages_to(&id, 1).await?;
+                inner
+                    .delete_messages_to(&id, EventDeletion::up_to(1))
+                    .await?;
             }
         }
         Ok(outcomes)
@@ -244,6 +247,14 @@ impl<const DURABLE: bool> NewLife<DURABLE> {
 
 #[async_trait]
 impl<const DURABLE: bool> JournalDefect for NewLife<DURABLE> {
+    async fn head(
+        &self,
+        inner: &MemoryJournal,
+        id: &PersistenceId,
+    ) -> Result<StreamHead, StorageError> {
+        inner.read_head(&self.of(id)).await
+    }
+
     async fn recover(
         &self,
         inner: &MemoryJournal,
@@ -260,7 +271,7 @@ impl<const DURABLE: bool> JournalDefect for NewLife<DURABLE> {
     ) -> Result<Vec<WriteOutcome>, StorageError> {
         let writes = writes.into_iter().map(|write| {
             let id = self.of(write.persistence_id());
-            AtomicWrite::new(id, write.epoch(), write.into_events()).unwrap()
+            AtomicWrite::new(id, write.fence(), write.into_events()).unwrap()
         });
         inner.write_messages(writes.collect()).await
     }
@@ -289,9 +300,9 @@ impl<const DURABLE: bool> JournalDefect for NewLife<DURABLE> {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        inner.delete_messages_to(&self.of(id), to).await
+        inner.delete_messages_to(&self.of(id), deletion).await
     }
 
     async fn reset(

@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, Journal, Operation, PageLimit, PersistenceId, Recovered, ReplayPage,
-    ReplayRange, SequenceNr, StorageError, StorageErrorKind, WriteOutcome, WriterId,
+    AtomicWrite, Epoch, EventDeletion, Journal, Operation, PageLimit, PersistenceId, Recovered,
+    ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome,
+    WriterId,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
@@ -55,7 +56,7 @@ impl JournalDefect for ForgetsEpochs {
         let writes = writes.into_iter().map(|write| {
             let id = write.persistence_id().clone();
             let epoch = match self.epochs.lock().unwrap().get(&id) {
-                Some(&(given, stored)) if given == write.epoch() => stored,
+                Some(&(given, stored)) if given == write.fence().expected() => stored,
                 _ => 0,
             };
             AtomicWrite::new(id, epoch, write.into_events()).unwrap()
@@ -111,12 +112,12 @@ impl JournalDefect for ForgetsDeletes {
         &self,
         inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let highest = inner.read_highest_sequence_nr(id, 0).await?;
         let mut deleted = self.deleted.lock().unwrap();
         let deleted_to = deleted.entry(id.clone()).or_default();
-        *deleted_to = to.min(highest).max(*deleted_to);
+        *deleted_to = deletion.to.min(highest).max(*deleted_to);
         Ok(())
     }
 }
@@ -136,6 +137,14 @@ impl Clone for KeepsNothing {
 
 #[async_trait]
 impl JournalDefect for KeepsNothing {
+    async fn head(
+        &self,
+        _inner: &MemoryJournal,
+        id: &PersistenceId,
+    ) -> Result<StreamHead, StorageError> {
+        self.own.journal().read_head(id).await
+    }
+
     async fn recover(
         &self,
         _inner: &MemoryJournal,
@@ -178,9 +187,9 @@ impl JournalDefect for KeepsNothing {
         &self,
         _inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.own.journal().delete_messages_to(id, to).await
+        self.own.journal().delete_messages_to(id, deletion).await
     }
 }
 
@@ -200,6 +209,14 @@ impl EmptiesOnInitialize {
 
 #[async_trait]
 impl JournalDefect for EmptiesOnInitialize {
+    async fn head(
+        &self,
+        _inner: &MemoryJournal,
+        id: &PersistenceId,
+    ) -> Result<StreamHead, StorageError> {
+        self.present().read_head(id).await
+    }
+
     async fn initialize(&self, _inner: &MemoryJournal) -> Result<(), StorageError> {
         self.generations.lock().unwrap().push(MemoryStorage::new());
         Ok(())
@@ -245,9 +262,9 @@ impl JournalDefect for EmptiesOnInitialize {
         &self,
         _inner: &MemoryJournal,
         id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.present().delete_messages_to(id, to).await
+        self.present().delete_messages_to(id, deletion).await
     }
 }
 

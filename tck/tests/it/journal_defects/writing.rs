@@ -175,10 +175,11 @@ defect! {
     write(inner, writes) {
         let mut outcomes = Vec::new();
         for write in writes {
-            let (id, epoch) = (write.persistence_id().clone(), write.epoch());
+            let (id, mut fence) = (write.persistence_id().clone(), write.fence());
             let mut worst = WriteOutcome::Stored;
             for event in write.into_events() {
-                let one = AtomicWrite::new(id.clone(), epoch, vec![event]).unwrap();
+                let one = AtomicWrite::new(id.clone(), fence, vec![event]).unwrap();
+                fence = fence.once_stored();
                 let outcome = inner.write_messages(vec![one]).await?.remove(0);
                 if worst.is_stored() {
                     worst = outcome;
@@ -196,7 +197,7 @@ defect! {
     write(inner, writes) {
         let mut outcomes = Vec::new();
         for write in writes {
-            let (id, epoch) = (write.persistence_id().clone(), write.epoch());
+            let (id, mut fence) = (write.persistence_id().clone(), write.fence());
             let first = write.lowest_sequence_nr();
             let known = inner.read_highest_sequence_nr(&id, 0).await? + 1 == first;
             if !known {
@@ -205,7 +206,8 @@ defect! {
             }
             for event in write.into_events() {
                 let last = event.sequence_nr == first;
-                let one = AtomicWrite::new(id.clone(), epoch, vec![event]).unwrap();
+                let one = AtomicWrite::new(id.clone(), fence, vec![event]).unwrap();
+                fence = fence.once_stored();
                 let outcome = inner.write_messages(vec![one]).await?.remove(0);
                 if last {
                     outcomes.push(outcome);
@@ -237,7 +239,7 @@ impl JournalDefect for OverwritesDuplicates {
             };
             let conflict = error.conflict().unwrap();
             let known = write.highest_sequence_nr() <= conflict.stored.sequence_nr;
-            if known && write.epoch() == conflict.stored.epoch {
+            if known && write.fence().expected() == conflict.stored.epoch {
                 let id = write.persistence_id().clone();
                 let mut replaced = self.replaced.lock().unwrap();
                 for event in write.into_events() {
@@ -299,7 +301,7 @@ impl JournalDefect for AcceptsGaps {
                     event.clone()
                 });
                 let fillers = fillers.collect();
-                let filling = AtomicWrite::new(id.clone(), write.epoch(), fillers).unwrap();
+                let filling = AtomicWrite::new(id.clone(), write.fence(), fillers).unwrap();
                 inner.write_messages(vec![filling]).await?;
             }
         }
@@ -384,7 +386,7 @@ defect! {
     CutsLongTexts,
     write(inner, writes) {
         let cut_all = |write: AtomicWrite| {
-            let (id, epoch) = (write.persistence_id().clone(), write.epoch());
+            let (id, fence) = (write.persistence_id().clone(), write.fence());
             let mut events = write.into_events();
             for event in &mut events {
                 cut(&mut event.adapter_manifest);
@@ -392,7 +394,7 @@ defect! {
                 event.tags.iter_mut().for_each(cut);
                 event.metadata.iter_mut().for_each(|metadata| cut(&mut metadata.manifest));
             }
-            AtomicWrite::new(id, epoch, events).expect("the numbers are the same")
+            AtomicWrite::new(id, fence, events).expect("the numbers are the same")
         };
         inner.write_messages(writes.into_iter().map(cut_all).collect()).await
     }

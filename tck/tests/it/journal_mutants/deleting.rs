@@ -10,6 +10,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "DeletesExclusively",
         kit::<DeletesExclusively>,
         &[
+            "delete_at_the_present_epoch",
+            "leave_no_trace_when_deleting_at_an_epoch_of_an_id_never_seen",
+            "refuse_a_delete_at_an_epoch_that_is_not_the_present_one",
+            "see_what_another_instance_did",
+            "tell_where_an_id_stands",
+            "tell_where_an_id_stands_after_a_restart",
             "change_nothing_when_initialized_again",
             "tell_a_writer_what_is_deleted",
             "recover_several_ids_in_one_call",
@@ -29,11 +35,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "delete_after_a_dropped_delete",
             "start_again_at_one_after_deletes_and_resets",
         ],
-    ),
+    )
+    .perhaps(&["delete_before_another_takes_over_or_not_at_all"]),
     Mutant::new(
         "DeletesTheFirstForZero",
         kit::<DeletesTheFirstForZero>,
         &[
+            "leave_no_trace_when_deleting_at_an_epoch_of_an_id_never_seen",
             "report_more_exactly_if_events_of_the_range_remain",
             "delete_nothing_up_to_zero",
         ],
@@ -42,6 +50,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "LeavesATrace",
         kit::<LeavesATrace>,
         &[
+            "leave_no_trace_when_deleting_at_an_epoch_of_an_id_never_seen",
             "leave_no_trace_when_deleting_of_an_id_never_seen",
             "write_while_another_deletes",
         ],
@@ -49,13 +58,23 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "DeletesInSteps",
         kit::<DeletesInSteps>,
-        &["delete_after_a_dropped_delete"],
+        &[
+            "leave_no_trace_when_deleting_at_an_epoch_of_an_id_never_seen",
+            "refuse_a_delete_at_an_epoch_that_is_not_the_present_one",
+            "delete_after_a_dropped_delete",
+        ],
     )
-    .perhaps(&["replay_all_or_nothing_of_a_delete_while_another_deletes"]),
+    .perhaps(&[
+        "delete_before_another_takes_over_or_not_at_all",
+        "replay_all_or_nothing_of_a_delete_while_another_deletes",
+    ]),
     Mutant::new(
         "DeletesInAdvance",
         kit::<DeletesInAdvance>,
         &[
+            "leave_no_trace_when_deleting_at_an_epoch_of_an_id_never_seen",
+            "refuse_a_delete_at_an_epoch_that_is_not_the_present_one",
+            "take_over_after_everything_was_deleted",
             "raise_deleted_to_no_further_than_the_highest_and_never_lower_it",
             "go_on_with_the_next_number_after_everything_was_deleted",
             "go_on_with_the_next_number_after_everything_was_deleted_and_a_restart",
@@ -78,6 +97,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "DeletesOfAllIds",
         kit::<DeletesOfAllIds>,
         &[
+            "leave_no_trace_when_deleting_at_an_epoch_of_an_id_never_seen",
+            "see_what_another_instance_did",
+            "tell_where_an_id_stands_as_of_one_moment",
             "recover_several_ids_in_one_call",
             "delete_events_of_one_id_only",
             "keep_ids_apart_that_differ_in_one_byte",
@@ -87,6 +109,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "ReusesNumbersAfterFullDelete",
         kit::<ReusesNumbersAfterFullDelete>,
         &[
+            "delete_at_the_present_epoch",
+            "refuse_a_delete_at_an_epoch_that_is_not_the_present_one",
+            "see_what_another_instance_did",
+            "take_over_after_everything_was_deleted",
+            "tell_where_an_id_stands",
+            "tell_where_an_id_stands_as_of_one_moment",
             "tell_a_writer_what_is_deleted",
             "give_the_same_highest_whatever_the_hint",
             "never_let_the_highest_sink",
@@ -99,7 +127,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "keep_what_is_stored_after_a_delete_and_a_reset",
             "start_again_at_one_after_deletes_and_resets",
         ],
-    ),
+    )
+    .perhaps(&["delete_before_another_takes_over_or_not_at_all"]),
 ];
 
 #[test]

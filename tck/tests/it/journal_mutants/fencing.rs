@@ -10,6 +10,19 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "IgnoresEpoch",
         kit::<IgnoresEpoch>,
         &[
+            "go_on_after_a_restart_with_what_was_taken_over",
+            "leave_no_trace_of_a_write_that_did_not_take_over",
+            "recover_an_id_that_was_taken_over_with_a_write",
+            "refuse_a_write_that_took_over_when_it_comes_again",
+            "refuse_a_writer_after_another_took_over",
+            "refuse_a_writer_after_another_took_over_elsewhere",
+            "refuse_to_take_over_from_an_epoch_that_is_not_the_present_one",
+            "store_the_neighbours_of_writes_that_do_not_take_over",
+            "take_over_after_a_reset",
+            "take_over_and_go_on_in_one_call",
+            "take_over_many_ids_in_one_call",
+            "take_over_twice_in_one_call",
+            "take_over_with_a_dropped_write_or_not_at_all",
             "go_on_raising_epochs_after_restart",
             "recover_several_ids_in_one_call",
             "give_writers_that_recover_at_once_different_epochs",
@@ -24,21 +37,29 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "refuse_writers_of_before_a_reset",
         ],
     )
-    .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
+    .perhaps(&[
+        "count_a_write_that_takes_over_while_another_recovers_or_refuse_it",
+        "count_a_write_that_races_a_recovery_or_refuse_it",
+    ]),
     Mutant::new(
         "ChecksEpochTooEarly",
         kit::<ChecksEpochTooEarly>,
         &["count_a_write_that_races_a_recovery_or_refuse_it"],
-    ),
+    )
+    .perhaps(&["count_a_write_that_takes_over_while_another_recovers_or_refuse_it"]),
     Mutant::new(
         "FinishesDroppedWritesTooLate",
         kit::<FinishesDroppedWritesTooLate>,
         &[
+            "take_over_with_a_dropped_write_or_not_at_all",
             "store_a_dropped_write_before_the_next_recovery_or_never",
             "store_all_or_nothing_of_a_dropped_atomic_write",
         ],
     )
-    .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
+    .perhaps(&[
+        "count_a_write_that_takes_over_while_another_recovers_or_refuse_it",
+        "count_a_write_that_races_a_recovery_or_refuse_it",
+    ]),
     Mutant::new(
         "KeepsEpochOfTheSameWriter",
         kit::<KeepsEpochOfTheSameWriter>,
@@ -48,6 +69,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "StartsEpochsAnywhere",
         kit::<StartsEpochsAnywhere>,
         &[
+            "change_nothing_when_looking",
+            "go_on_after_a_restart_with_what_was_taken_over",
+            "leave_no_trace_of_a_write_that_did_not_take_over",
+            "let_one_of_many_take_over_each_of_several_ids",
+            "refuse_a_delete_at_an_epoch_that_is_not_the_present_one",
+            "refuse_a_writer_after_another_took_over",
+            "refuse_a_writer_after_another_took_over_elsewhere",
+            "refuse_to_take_over_with_a_number_that_is_not_due",
+            "store_the_neighbours_of_writes_that_do_not_take_over",
+            "take_over_after_everything_was_deleted",
+            "take_over_many_ids_in_one_call",
+            "take_over_twice_in_one_call",
+            "tell_that_nobody_has_an_id_never_seen",
+            "tell_where_an_id_stands",
             "give_the_first_writer_epoch_one_and_later_ones_more",
             "leave_no_trace_when_reading",
             "leave_no_trace_when_deleting_of_an_id_never_seen",
@@ -59,6 +94,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "HasOneEpochForAll",
         kit::<HasOneEpochForAll>,
         &[
+            "let_one_of_many_take_over_each_of_several_ids",
+            "store_the_neighbours_of_writes_that_do_not_take_over",
+            "take_over_many_ids_in_one_call",
+            "tell_where_an_id_stands",
             "keep_the_epochs_of_other_ids",
             "recover_several_ids_in_one_call",
             "store_one_call_with_many_writes",
@@ -88,6 +127,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "TellsWhatItToldBefore",
         kit::<TellsWhatItToldBefore>,
         &[
+            "refuse_to_take_over_from_an_epoch_that_is_not_the_present_one",
+            "see_what_another_instance_did",
+            "take_over_with_a_dropped_write_or_not_at_all",
+            "tell_where_an_id_stands",
             "tell_a_writer_the_highest_number",
             "tell_a_writer_what_is_deleted",
             "go_on_raising_epochs_after_restart",
@@ -104,7 +147,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "recover_after_a_dropped_recovery",
         ],
     )
-    .perhaps(&["count_a_write_that_races_a_recovery_or_refuse_it"]),
+    .perhaps(&[
+        "count_a_write_that_takes_over_while_another_recovers_or_refuse_it",
+        "count_a_write_that_races_a_recovery_or_refuse_it",
+    ]),
     Mutant::new(
         "TellsWhatIsDeletedOfAnother",
         kit::<TellsWhatIsDeletedOfAnother>,

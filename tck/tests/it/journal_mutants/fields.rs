@@ -21,6 +21,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "HasOneManifestColumn",
         kit::<HasOneManifestColumn>,
         &[
+            "keep_every_field_of_an_event_that_took_over",
             "keep_serializer_ids_and_manifests",
             "journal_serialization_spec::serialize_persistent_with_event_adapter_manifest",
         ],
@@ -59,12 +60,17 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<KeepsNoTimeBefore1970>,
         &["keep_timestamps"],
     ),
-    Mutant::new("KeepsOneTag", kit::<KeepsOneTag>, &["keep_tags"])
-        .and(&["reject_texts_that_not_every_journal_can_store"]),
+    Mutant::new(
+        "KeepsOneTag",
+        kit::<KeepsOneTag>,
+        &["keep_every_field_of_an_event_that_took_over", "keep_tags"],
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "LosesMetadata",
         kit::<LosesMetadata>,
         &[
+            "keep_every_field_of_an_event_that_took_over",
             "return_metadata",
             "keep_all_parts_of_metadata",
             "journal_serialization_spec::serialize_metadata",

@@ -165,6 +165,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "RaisesEpochWhenReading",
         kit::<RaisesEpochWhenReading>,
         &[
+            "leave_no_trace_of_a_write_that_did_not_take_over",
+            "refuse_to_take_over_from_an_epoch_that_is_not_the_present_one",
             "change_nothing_when_initialized_again",
             "initialize_a_store_in_use_from_another_instance",
             "show_stored_events_to_every_instance",
@@ -222,6 +224,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "HasOneHighestForAll",
         kit::<HasOneHighestForAll>,
         &[
+            "keep_every_field_of_an_event_that_took_over",
             "give_writers_that_recover_at_once_different_epochs",
             "not_replay_messages_if_none_was_ever_written",
             "not_take_the_highest_of_another_id",

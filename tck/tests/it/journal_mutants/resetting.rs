@@ -10,6 +10,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "KeepsNumbersInAReset",
         kit::<KeepsNumbersInAReset>,
         &[
+            "take_over_after_a_reset",
             "finish_a_reset_of_many_events_over_restarts",
             "keep_a_reset_over_a_restart",
             "keep_what_is_stored_after_a_delete_and_a_reset",
@@ -61,6 +62,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "ForgetsEpochsInAReset",
         kit::<ForgetsEpochsInAReset>,
         &[
+            "take_over_after_a_reset",
             "finish_a_reset_of_many_events_over_restarts",
             "keep_a_reset_over_a_restart",
             "keep_what_is_stored_after_a_delete_and_a_reset",

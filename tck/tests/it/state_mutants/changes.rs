@@ -32,12 +32,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "FindsChangesOfATypeWithLike",
         kit::<FindsChangesOfATypeWithLike>,
-        &["give_changes_of_one_entity_type_as_it_is"],
+        &[
+            "give_changes_of_one_entity_type_as_it_is",
+            "move_on_over_other_slices",
+        ],
     ),
     Mutant::new(
         "LeavesTheFirstSliceOut",
         kit::<LeavesTheFirstSliceOut>,
-        &["give_changes_of_slices_with_both_ends"],
+        &[
+            "give_changes_of_slices_with_both_ends",
+            "move_on_over_other_slices",
+        ],
     ),
     Mutant::new(
         "LeavesTheLastSliceOut",
@@ -52,6 +58,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "give_changes_of_one_entity_type_as_it_is",
             "give_changes_of_slices_with_both_ends",
             "give_deletes_as_tombstones",
+            "give_each_new_id_while_many_write",
             "give_no_change_of_what_was_deleted_for_good",
             "give_no_more_changes_than_asked_for",
             "give_the_last_change_of_each_id_while_many_write",
@@ -64,7 +71,15 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "StartsAgainBehindAnEmptyPage",
         kit::<StartsAgainBehindAnEmptyPage>,
-        &["go_on_behind_each_change_of_a_page"],
+        &[
+            "go_on_behind_each_change_of_a_page",
+            "move_on_over_other_slices",
+        ],
+    ),
+    Mutant::new(
+        "StaysWhereItIsWithoutChanges",
+        kit::<StaysWhereItIsWithoutChanges>,
+        &["move_on_over_other_slices"],
     ),
     Mutant::new(
         "GivesChangesTheOffsetOfTheirPage",
@@ -81,11 +96,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "give_again_what_changed_again",
             "give_changes_of_slices_with_both_ends",
             "give_deletes_as_tombstones",
+            "give_each_new_id_while_many_write",
             "give_no_more_changes_than_asked_for",
             "give_the_last_change_of_each_id_while_many_write",
             "give_the_last_state_of_each_id_once",
             "go_on_behind_each_change_of_a_page",
             "go_on_from_the_text_of_an_offset_over_a_restart",
+            "move_on_over_other_slices",
         ],
     ),
     Mutant::new(
@@ -113,7 +130,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<NumbersBeforeItStores>,
         &[
             "give_again_what_changed_again",
+            "give_each_new_id_while_many_write",
             "give_the_last_change_of_each_id_while_many_write",
+            "move_on_over_other_slices",
         ],
     ),
     Mutant::new(
@@ -122,6 +141,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "give_again_what_changed_again",
             "give_the_last_change_of_each_id_while_many_write",
+            "move_on_over_other_slices",
         ],
     ),
     Mutant::new(

@@ -105,7 +105,7 @@ fn an_empty_config_has_defaults_and_no_stores() {
     );
     assert_eq!(
         settings.stash_policy.to_string(),
-        "capacity 4096, overflow wait"
+        "capacity 4096, overflow drop"
     );
     assert_eq!(settings.back_off, BackOffSettings::default());
 }
@@ -240,6 +240,7 @@ fn every_key_for_actors_reaches_its_settings() {
         max-restarts = 0
         reset-after = "3s"
         keep-stash = false
+        on-conflict = "stop"
     "#;
     let settings = settings(&config(text));
     assert_eq!(
@@ -251,7 +252,7 @@ fn every_key_for_actors_reaches_its_settings() {
     expected.max = Duration::from_secs(2);
     expected.random_factor = 0.5;
     expected.max_restarts = Some(0);
-    expected.reset_after = Duration::from_secs(3);
+    expected.reset_after = Some(Duration::from_secs(3));
     expected.keep_stash = false;
     assert_eq!(settings.back_off, expected);
     assert_eq!(settings.notifications.published_events, 2);
@@ -263,9 +264,10 @@ fn the_delays_of_actors_follow_each_other() {
     let code = Config::new().with("persistence.back-off.min", "1m");
     let back_off = settings(&code).back_off;
     assert_eq!(back_off.max, Duration::from_secs(60));
-    assert_eq!(back_off.reset_after, Duration::from_secs(60));
+    assert_eq!(back_off.reset_after, Some(Duration::from_secs(60)));
     let code = Config::new().with("persistence.back-off.max", "5s");
-    assert_eq!(settings(&code).back_off.reset_after, Duration::from_secs(4));
+    let back_off = settings(&code).back_off;
+    assert_eq!(back_off.reset_after, Some(Duration::from_secs(4)));
 }
 
 #[test]

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use actix_persistence::sqlite::SqliteJournal;
 use actix_persistence::storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
+    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome,
+    WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -79,6 +80,11 @@ impl Journal for WatchedJournal {
         self.journal.initialize().await
     }
 
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.watch.taken_over(persistence_id);
+        self.journal.read_head(persistence_id).await
+    }
+
     async fn recover(
         &self,
         persistence_id: &PersistenceId,
@@ -130,9 +136,11 @@ impl Journal for WatchedJournal {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.journal.delete_messages_to(persistence_id, to).await
+        self.journal
+            .delete_messages_to(persistence_id, deletion)
+            .await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

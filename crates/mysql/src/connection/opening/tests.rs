@@ -87,3 +87,18 @@ fn limits_must_fit_into_a_packet() {
         "{refused}"
     );
 }
+
+#[test]
+fn only_a_binary_log_that_is_written_first_keeps_commits_from_being_shown_early() {
+    let early = |has_binary_log, sync_binary_log| {
+        let server = Server {
+            has_binary_log,
+            sync_binary_log,
+            ..server("10.11.6-MariaDB")
+        };
+        server.shows_commits_early()
+    };
+    assert_eq!(early(false, 1), Some("it has no binary log"));
+    assert_eq!(early(true, 0), Some("its sync_binlog is not 1"));
+    assert_eq!(early(true, 1), None);
+}

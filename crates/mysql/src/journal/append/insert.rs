@@ -40,7 +40,7 @@ pub(super) async fn insert(
     let sizes: Vec<usize> = events.iter().map(size_of).collect();
     let mut events = events.into_iter().zip(orderings);
     for size in sendable_sizes(&sizes) {
-        let mut values = Values::<Mysql>::with_capacity(15 * size);
+        let mut values = Values::<Mysql>::with_capacity(16 * size);
         for (row, ordering) in events.by_ref().take(size) {
             add_event(&mut values, row, *ordering, has_metadata);
         }
@@ -130,6 +130,7 @@ fn add_event(values: &mut Values<Mysql>, row: EventRow, ordering: i64, with_meta
     values.integer(row.sequence_nr());
     values.integer(ordering);
     values.integer(i64::from(row.slice));
+    let checksum = row.checksum;
     let event = row.event;
     values.integer(event.timestamp.as_micros());
     values.writer(event.writer);
@@ -138,6 +139,7 @@ fn add_event(values: &mut Values<Mysql>, row: EventRow, ordering: i64, with_meta
     values.shared_text(event.adapter_manifest);
     values.integer(i64::try_from(event.tags.len()).unwrap_or(i64::MAX));
     values.integer(i64::try_from(bytes).unwrap_or(i64::MAX));
+    values.integer(checksum);
     values.blob(event.payload.bytes);
     if with_metadata {
         values.metadata(event.metadata);

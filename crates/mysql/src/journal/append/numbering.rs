@@ -6,8 +6,8 @@ use sqlx::MySqlConnection;
 use crate::Mysql;
 use crate::queries::{JournalQueries, PARTITIONS};
 
-/// Numbers events, in the transaction of the caller: those of a partition follow on each other and on whatever was
-/// committed before.
+/// Numbers events, in the transaction of the caller: those of a partition follow on each other, above whatever was committed
+/// before.
 ///
 /// Until the commit nobody else can number events of these partitions, so this comes as late as it can.
 pub(super) async fn number(

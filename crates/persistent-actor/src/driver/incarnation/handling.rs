@@ -24,6 +24,10 @@ impl<A: PersistentActor> Incarnation<A> {
     }
 
     fn handle_stored(&mut self, settled: Settled<A>, first: u64) -> Result<(), Failure> {
+        if first > 0 {
+            self.has_stored = true;
+            settled.cause.note_stored();
+        }
         let Settled {
             events,
             attached,
@@ -90,13 +94,19 @@ impl<A: PersistentActor> Incarnation<A> {
     }
 
     fn handle_failed(&mut self, settled: Settled<A>, error: PersistError, first: u64) -> Failure {
-        tracing::error!(
-            persistence_id = %self.ctx.persistence_id,
-            sequence_nr = first,
-            manifest = self.ctx.event_manifest(),
-            error = %ErrorChain(&error),
-            "persisting failed, the actor stops and will be recovered"
-        );
+        let is_conflict = matches!(error, PersistError::Conflict(_));
+        if is_conflict {
+            let conflicts = &self.ctx.environment.conflicts;
+            conflicts.note(&self.ctx.persistence_id, &error);
+        } else {
+            tracing::error!(
+                persistence_id = %self.ctx.persistence_id,
+                sequence_nr = first,
+                manifest = self.ctx.event_manifest(),
+                error = %ErrorChain(&error),
+                "persisting failed, the actor stops and will be recovered"
+            );
+        }
         let told = self.turn_with(|actor, _| {
             if let Some(hooks) = Self::deletes(&settled.events) {
                 (hooks.on_delete_failure)(actor, &error, first);
@@ -105,7 +115,13 @@ impl<A: PersistentActor> Incarnation<A> {
             }
         });
         fail(&settled.attached, &settled.cause, error);
-        told.err().unwrap_or_else(|| self.failure(false))
+        told.err().unwrap_or_else(|| {
+            if is_conflict {
+                self.lost()
+            } else {
+                self.failure(false)
+            }
+        })
     }
 
     /// Whom to tell about the delete of a state; `None` if it is something else that was persisted.

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId, Recovered,
-    ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, WriteOutcome, WriterId,
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead,
+    WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use tokio::sync::oneshot;
@@ -65,6 +66,10 @@ impl Journal for SteppingJournal {
         self.inner.initialize().await
     }
 
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        self.inner.read_head(persistence_id).await
+    }
+
     async fn recover(
         &self,
         persistence_id: &PersistenceId,
@@ -119,9 +124,11 @@ impl Journal for SteppingJournal {
     async fn delete_messages_to(
         &self,
         persistence_id: &PersistenceId,
-        to: SequenceNr,
+        deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        self.inner.delete_messages_to(persistence_id, to).await
+        self.inner
+            .delete_messages_to(persistence_id, deletion)
+            .await
     }
 
     fn capabilities(&self) -> JournalCapabilities {

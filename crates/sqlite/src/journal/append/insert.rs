@@ -32,7 +32,7 @@ pub(super) async fn insert(
     let total = events.len();
     let mut events = events.into_iter();
     for size in chunk_sizes(total) {
-        let mut values = Values::<Sqlite>::with_capacity(12 * size);
+        let mut values = Values::<Sqlite>::with_capacity(13 * size);
         for row in events.by_ref().take(size) {
             add_event(&mut values, row, has_metadata);
         }
@@ -79,6 +79,7 @@ fn add_event(values: &mut Values<Sqlite>, row: EventRow, with_metadata: bool) {
     values.integer(i64::from(row.event.payload.serializer_id));
     values.shared_text(row.event.payload.manifest);
     values.shared_text(row.event.adapter_manifest);
+    values.integer(row.checksum);
     values.blob(row.event.payload.bytes);
     if with_metadata {
         values.metadata(row.event.metadata);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_sql::{Fault, to_serializer_id};
+use actix_persistence_sql::{Fault, MOST_BYTES, MOST_TEXT_BYTES, to_serializer_id, too_large};
 use actix_persistence_storage_api::{EventRecord, Payload, SequenceNr, Timestamp, WriterId};
 use bytes::Bytes;
 
@@ -10,9 +10,10 @@ use crate::queries::LARGE_PAYLOAD_BYTES;
 
 /// Takes events out of a packed value: numbers end with a comma, bytes come as many as a number before them said.
 ///
-/// First how many events, then each: sequence number, timestamp, serializer, serializer of the metadata or nothing;
+/// First how many events, then each: sequence number, timestamp, serializer, serializer of the metadata or nothing, checksum
+/// or nothing;
 /// the lengths of writer, manifest, adapter manifest, manifest and payload of the metadata, and payload, the two of
-/// the metadata empty without any; then these themselves, the payloads only if they are not large;
+/// the metadata empty without any; then these themselves, unless they are too large, the payloads only if they are not large;
 /// and how many tags, each with its length before it.
 pub(super) struct Packed<'a> {
     rest: &'a [u8],
@@ -27,6 +28,8 @@ pub(super) struct Unpacked {
     pub(super) size: usize,
     /// The payloads are still to be read.
     pub(super) is_large: bool,
+    /// The sum over the event when it was stored.
+    pub(super) checksum: Option<i64>,
 }
 
 impl<'a> Packed<'a> {
@@ -62,6 +65,7 @@ impl<'a> Packed<'a> {
         let timestamp = self.integer().ok_or_else(torn)?.ok_or_else(torn)?;
         let serializer_id = self.integer().ok_or_else(torn)?.ok_or_else(torn)?;
         let metadata_serializer_id = self.integer().ok_or_else(torn)?;
+        let checksum = self.integer().ok_or_else(torn)?;
         let [writer, manifest, adapter_manifest] = [self.length()?, self.length()?, self.length()?];
         let [metadata_manifest, metadata] = match metadata_serializer_id {
             Some(_) => [self.length()?, self.length()?],
@@ -70,6 +74,11 @@ impl<'a> Packed<'a> {
         let payload = self.length()?;
         let size = payload.saturating_add(metadata);
         let is_large = size > LARGE_PAYLOAD_BYTES;
+        let texts = [writer, manifest, adapter_manifest, metadata_manifest];
+        let texts = texts.into_iter().fold(0, usize::saturating_add);
+        if size > MOST_BYTES || texts > MOST_TEXT_BYTES {
+            return Err(too_large(size.saturating_add(texts) as u64));
+        }
 
         let writer = self.bytes(writer)?;
         let writer = WriterId::from_slice(writer).ok_or_else(|| {
@@ -106,6 +115,7 @@ impl<'a> Packed<'a> {
             event,
             size,
             is_large,
+            checksum,
         })
     }
 
@@ -204,7 +214,7 @@ mod tests {
     #[test]
     fn bytes_may_hold_commas_digits_and_anything_else() {
         let value = format!(
-            "2,7,-5,1,,16,1,0,,,4,{WRITER}m1,2\x002,1,a3,x,y8,6,1,2,16,1,2,1,2,0,{WRITER}m1,n\x01\x020,"
+            "2,7,-5,1,,9,16,1,0,,,4,{WRITER}m1,2\x002,1,a3,x,y8,6,1,2,,16,1,2,1,2,0,{WRITER}m1,n\x01\x020,"
         );
         let events = unpack(value.as_bytes()).unwrap();
         let [first, second] = events.as_slice() else {
@@ -216,6 +226,7 @@ mod tests {
         let tags: Vec<_> = first.event.tags.iter().map(|tag| &**tag).collect();
         assert_eq!(tags, ["a", "x,y"]);
         assert_eq!((first.size, first.is_large), (4, false));
+        assert_eq!((first.checksum, second.checksum), (Some(9), None));
 
         assert_eq!(&*second.event.adapter_manifest, "1,");
         let metadata = second.event.metadata.as_ref().unwrap();
@@ -231,10 +242,23 @@ mod tests {
 
     #[test]
     fn large_payloads_are_left_to_be_read() {
-        let value = format!("1,7,0,1,,16,1,0,,,{},{WRITER}m0,", LARGE_PAYLOAD_BYTES + 1);
+        let value = format!("1,7,0,1,,,16,1,0,,,{},{WRITER}m0,", LARGE_PAYLOAD_BYTES + 1);
         let events = unpack(value.as_bytes()).unwrap();
         assert!(events[0].is_large && events[0].event.payload.is_empty());
         assert_eq!(events[0].size, LARGE_PAYLOAD_BYTES + 1);
+    }
+
+    #[test]
+    fn what_is_too_large_is_refused_by_its_length() {
+        for lengths in [
+            format!("16,1,0,,,{}", MOST_BYTES + 1),
+            format!("16,{MOST_TEXT_BYTES},0,,,1"),
+            format!("16,1,0,,,{}", i64::MAX),
+        ] {
+            let value = format!("1,7,0,1,,,{lengths},0,");
+            let text = format!("{:?}", unpack(value.as_bytes()).unwrap_err());
+            assert!(text.contains("sequence number 7: it has"), "{text}");
+        }
     }
 
     #[test]
@@ -244,7 +268,7 @@ mod tests {
 
     #[test]
     fn what_is_torn_anywhere_is_refused() {
-        let value = format!("1,7,-5,1,2,16,1,1,1,1,4,{WRITER}maMPbody1,3,tag");
+        let value = format!("1,7,-5,1,2,3,16,1,1,1,1,4,{WRITER}maMPbody1,3,tag");
         assert!(unpack(value.as_bytes()).is_ok());
         for end in 0..value.len() {
             assert!(unpack(&value.as_bytes()[..end]).is_err(), "up to {end}");

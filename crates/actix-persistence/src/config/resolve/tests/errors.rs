@@ -28,7 +28,7 @@ fn one_mistake_one_line() {
         (
             "[persistence.back-off]\nmaximum = \"1s\"\n",
             "app.toml:2: unknown key 'persistence.back-off.maximum'; \
-             known keys: keep-stash, max, max-restarts, min, random-factor, reset-after",
+             known keys: keep-stash, max, max-restarts, min, on-conflict, random-factor, reset-after",
         ),
         (
             "[persistence.journal]\nplugn = \"a\"\n[persistence.journal.a]\nkind = \"memory\"\n",

@@ -49,6 +49,10 @@ struct Machine {
     stored: (Revision, Option<i64>),
     /// Whether a write waits in the store.
     held: bool,
+    /// Whether the incarnation ends because another writer was there first.
+    lost: bool,
+    /// How often that happened since anything was stored.
+    conflicts: u32,
 }
 
 #[derive(Default)]
@@ -56,6 +60,10 @@ enum Life {
     #[default]
     Down,
     BackingOff,
+    /// After a conflict: nobody needs it before a command waits.
+    OutOfDate {
+        delayed: bool,
+    },
     Up(Actor),
 }
 
@@ -66,6 +74,7 @@ struct Actor {
     closed: bool,
     stopping: bool,
     queue: VecDeque<Pending>,
+    has_stored: bool,
     /// The last revision known to be used.
     used: Revision,
     failed: bool,
@@ -126,13 +135,27 @@ impl Machine {
         if is_up {
             self.mailbox.push_back((ask, command));
         }
+        self.catch_up();
+    }
+
+    /// Recovers an actor that was out of date, as soon as somebody needs it.
+    fn catch_up(&mut self) {
+        let is_due = matches!(self.life, Life::OutOfDate { delayed: false });
+        if is_due && !self.mailbox.is_empty() {
+            self.recover();
+        }
     }
 
     fn back_off(&mut self) {
         self.answer(Verdict::LostUnknown);
         self.settle();
-        if matches!(self.life, Life::BackingOff) {
-            self.recover();
+        match &mut self.life {
+            Life::BackingOff => self.recover(),
+            Life::OutOfDate { delayed } => {
+                *delayed = false;
+                self.catch_up();
+            }
+            Life::Down | Life::Up(_) => {}
         }
     }
 
@@ -317,6 +340,7 @@ impl Machine {
                 self.log
                     .push(format!("failed {state} at {revision}: {kind}"));
                 self.tell(ask, kind);
+                self.lost = kind == "Conflict";
                 Err(Ended)
             }
             Fate::Unsent | Fate::Sent(_) => unreachable!("the head is settled"),
@@ -328,6 +352,7 @@ impl Machine {
         if !matches!(head.content, Content::Nothing) {
             let actor = self.actor();
             (actor.state, actor.revision) = (state, revision);
+            actor.has_stored = true;
             self.log.push(format!("state {}", shown(state)));
         }
         if let Some(n) = state {
@@ -354,8 +379,11 @@ impl Machine {
         let Life::Up(mut actor) = std::mem::take(&mut self.life) else {
             unreachable!("only a live actor ends")
         };
+        let is_conflict = |pending: &Pending| matches!(pending.fate, Fate::Failed("Conflict", _));
+        let overtaken = self.lost || actor.queue.iter().any(is_conflict);
         for pending in actor.queue.drain(..) {
             let kind = match pending.fate {
+                Fate::Unsent if overtaken => "Conflict",
                 Fate::Unsent => "ActorFailed",
                 // It was sent in this very turn, and is called back before it comes to the store.
                 Fate::Sent(_) => "Unknown",
@@ -371,13 +399,25 @@ impl Machine {
     }
 
     fn fail(&mut self) {
-        if self.abandon().stopping {
+        let actor = self.abandon();
+        let lost = std::mem::take(&mut self.lost);
+        if actor.stopping {
             self.mailbox.clear();
             self.aside.clear();
             return;
         }
         self.take_back_all();
-        self.life = Life::BackingOff;
+        if !lost {
+            self.life = Life::BackingOff;
+            return;
+        }
+        if actor.has_stored {
+            self.conflicts = 0;
+        }
+        self.conflicts += 1;
+        let delayed = self.conflicts > 3;
+        self.life = Life::OutOfDate { delayed };
+        self.catch_up();
     }
 
     fn stopped(&mut self) {

@@ -1,0 +1,83 @@
+//! A snapshot store that keeps less than the journal beside it.
+//!
+//! This is a warning and no error: it does harm only to actors that delete events which a snapshot stands for, and whether
+//! there are any is not known when stores are opened. Snapshots in memory beside a durable journal are fine for the others.
+
+use actix_persistence_journal_actor::JournalHandle;
+use actix_persistence_snapshot_actor::SnapshotHandle;
+use actix_persistence_storage_api::Durability;
+
+use crate::persistence::Shared;
+
+/// Warns of a snapshot store that loses what its journal keeps.
+pub(crate) fn warn(
+    (journal_id, journal): (&str, &JournalHandle),
+    (snapshot_id, snapshots): (&str, &SnapshotHandle),
+) {
+    let journal = journal.capabilities().durability;
+    let snapshots = snapshots.capabilities().durability;
+    if let Some(loss) = loss(journal, snapshots) {
+        tracing::warn!(
+            journal = journal_id,
+            snapshot_store = snapshot_id,
+            "the snapshot store keeps less than the journal: {loss} takes snapshots whose events an actor may have deleted; \
+             make both equally durable, or let no actor delete events",
+        );
+    }
+}
+
+/// What takes snapshots and leaves the events of the journal, if that is known of both.
+fn loss(journal: Option<Durability>, snapshots: Option<Durability>) -> Option<&'static str> {
+    let (journal, snapshots) = (journal?, snapshots?);
+    (snapshots < journal).then_some(match snapshots {
+        Durability::None => "the end of the process",
+        _ => "a crash of the machine",
+    })
+}
+
+impl Shared {
+    /// Looks at the stores that actors use which name none; others are looked at when the first actor names them.
+    pub(crate) fn warn_of_weaker_snapshots(&self) {
+        let journal = self.journal_entry(None);
+        let snapshots = self.snapshot_entry(None);
+        if let (Ok((journal_id, journal)), Ok(Some((snapshot_id, snapshots)))) =
+            (journal, snapshots)
+        {
+            warn(
+                (journal_id, &journal.handle),
+                (snapshot_id, &snapshots.handle),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_snapshots_that_are_lost_before_their_events_are_warned_of() {
+        let [none, process, machine] = [
+            Durability::None,
+            Durability::ProcessCrash,
+            Durability::MachineCrash,
+        ]
+        .map(Some);
+        for (journal, snapshots, expected) in [
+            (machine, machine, None),
+            (process, machine, None),
+            (none, none, None),
+            (None, none, None),
+            (machine, None, None),
+            (machine, process, Some("a crash of the machine")),
+            (machine, none, Some("the end of the process")),
+            (process, none, Some("the end of the process")),
+        ] {
+            assert_eq!(
+                loss(journal, snapshots),
+                expected,
+                "{journal:?} {snapshots:?}"
+            );
+        }
+    }
+}

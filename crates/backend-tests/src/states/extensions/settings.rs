@@ -1,0 +1,55 @@
+//! What code of the application sets for its session.
+
+use std::sync::{Arc, Mutex};
+
+use actix_persistence_storage_api::{ExtensionError, SessionWork, StateStore};
+
+/// Runs a statement in a transaction of the application, and gives the texts of its only row.
+async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
+    let found = Arc::new(Mutex::new(Vec::new()));
+    let out = Arc::clone(&found);
+    let work = SessionWork::new(move |session| {
+        Box::pin(async move {
+            let row = session.select_one(statement, []).await?;
+            let row = row.ok_or_else(|| ExtensionError::from("no row"))?;
+            let columns = row.columns().map(|name| row.get(name));
+            *out.lock().expect("nobody panicked") = columns.collect::<Result<_, _>>()?;
+            Ok(())
+        })
+    });
+    let sql = states.sql().expect("it has SQL");
+    sql.transact(work).await.expect(statement);
+    std::mem::take(&mut *found.lock().expect("nobody panicked"))
+}
+
+/// Whatever statements set, and wherever they do it, the next transaction finds what it found before. The store has one
+/// connection for this; `look` gives texts, and must give the same before and after.
+///
+/// # Panics
+/// If it is otherwise.
+pub async fn nothing_that_is_set_stays(
+    states: &dyn StateStore,
+    settings: &[&'static str],
+    refused: &[&'static str],
+    look: &'static str,
+) {
+    let before = ask(states, look).await;
+    let run = async |statement: &'static str| {
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                session.execute(statement, []).await?;
+                Ok(())
+            })
+        });
+        states.sql().expect("it has SQL").transact(work).await
+    };
+    for setting in settings {
+        run(setting).await.expect(setting);
+        assert_eq!(ask(states, look).await, before, "{setting}");
+    }
+    for setting in refused {
+        let error = run(setting).await.expect_err(setting);
+        assert!(error.is_certainly_not_stored(), "{error:?}");
+        assert_eq!(ask(states, look).await, before, "{setting}");
+    }
+}

@@ -1,0 +1,52 @@
+//! Where an actor stands when it begins to recover.
+
+use actix_persistence_storage_api::{
+    Fence, Operation, PersistenceId, Recovered, SequenceNr, StorageError, StorageErrorKind,
+    StreamHead,
+};
+
+/// What an incarnation knows of its id before it replays, and what its first write carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The highest number ever stored for the id, deleted events included; 0 for none.
+    pub highest_sequence_nr: SequenceNr,
+    /// The highest deleted number; 0 for none.
+    pub deleted_to: SequenceNr,
+    /// [`Fence::TakesOver`] after a look, [`Fence::Holds`] if the id had to be taken over at once.
+    pub fence: Fence,
+}
+
+impl Standing {
+    /// After a look at the id.
+    ///
+    /// # Errors
+    /// If nobody may take the id over.
+    pub(crate) fn after_look(
+        persistence_id: &PersistenceId,
+        head: StreamHead,
+    ) -> Result<Self, StorageError> {
+        if head.holds_changes {
+            let message = "its events tell of the changes of a durable state; give the event-sourced actor another id";
+            let error = StorageError::new(StorageErrorKind::Unsupported, Operation::ReadHead);
+            return Err(error
+                .with_persistence_id(persistence_id.clone())
+                .with_message(message));
+        }
+        Ok(Self {
+            highest_sequence_nr: head.highest_sequence_nr,
+            deleted_to: head.deleted_to,
+            fence: Fence::TakesOver { from: head.epoch },
+        })
+    }
+}
+
+/// The id was taken over.
+impl From<Recovered> for Standing {
+    fn from(recovered: Recovered) -> Self {
+        Self {
+            highest_sequence_nr: recovered.highest_sequence_nr,
+            deleted_to: recovered.deleted_to,
+            fence: Fence::Holds(recovered.epoch),
+        }
+    }
+}

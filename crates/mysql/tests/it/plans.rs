@@ -1,0 +1,107 @@
+//! What statements read of large tables.
+//!
+//! It is counted, not explained: MariaDB keeps how many rows were read of each table.
+
+use actix_persistence_backend_tests::StateTables;
+use actix_persistence_storage_api::{Payload, StateChangesQuery, StateStore, StateUpdate};
+
+use crate::place::{Place, id};
+
+const ROWS: i64 = 100_000;
+
+/// The numbers from 1 to [`ROWS`], for servers that limit the steps of a recursion.
+const NUMBERS: &str = "WITH RECURSIVE d AS (SELECT 0 AS n UNION ALL SELECT n + 1 FROM d WHERE n < 9), \
+    numbers AS (SELECT 1 + a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS n \
+                FROM d AS a, d AS b, d AS c, d, d AS e)";
+
+/// How many rows of a table were read since this was asked last.
+async fn rows_read(place: &Place, table: &str) -> i64 {
+    let name = place.database.name();
+    let of_table = format!("table_schema = '{name}' AND table_name = '{table}'");
+    place.run("SET GLOBAL userstat = 1").await;
+    let read = format!(
+        "SELECT CAST(COALESCE(SUM(rows_read), 0) AS SIGNED) FROM information_schema.table_statistics WHERE {of_table}"
+    );
+    StateTables::number(place, &read).await
+}
+
+/// Fills the table with states of every slice above 7; their numbers are those of their counters.
+async fn fill_states(place: &Place) {
+    place
+        .run(format!(
+            "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, \
+                 manifest, payload) {NUMBERS} \
+             SELECT CONCAT(IF(n % 2, 'Test|f', 'Other|f'), n), 1, n, 0, 8 + n % 1016, 0, '[]', 1, 'm', '1' FROM numbers"
+        ))
+        .await;
+    let raise = format!("UPDATE durable_state_ordering SET newest = {ROWS}");
+    place.run(raise).await;
+    place.run("ANALYZE TABLE durable_state").await;
+}
+
+#[tokio::test]
+async fn a_look_at_one_slice_reads_its_partition_once_and_no_other() {
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    fill_states(&place).await;
+    let queries = store.queries().unwrap();
+    let mut query = StateChangesQuery::new("Test", 100).of_slices(0..=0);
+    let before = rows_read(&place, "durable_state").await;
+    let page = queries.changes(query.clone()).await.unwrap();
+    assert!(page.changes.is_empty() && !page.more);
+    let first = rows_read(&place, "durable_state").await;
+    // An eighth of the rows of the type, at most, and a row beyond.
+    let limit = ROWS / 8 + 1;
+    assert!(first - before <= limit, "{} rows were read", first - before);
+    assert!(first > before, "the reads are not counted");
+    query.after = page.offset;
+    for _ in 0..10 {
+        let page = queries.changes(query.clone()).await.unwrap();
+        assert!(page.changes.is_empty() && !page.more);
+        query.after = page.offset;
+    }
+    let again = rows_read(&place, "durable_state").await - first;
+    assert!(again <= 10, "{again} rows were read again");
+}
+
+#[tokio::test]
+async fn a_page_of_changes_reads_what_it_gives() {
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    fill_states(&place).await;
+    let queries = store.queries().unwrap();
+    let before = rows_read(&place, "durable_state").await;
+    let query = StateChangesQuery::new("Test", 100);
+    let page = queries.changes(query.clone()).await.unwrap();
+    assert_eq!((page.changes.len(), page.more), (100, true));
+    let read = rows_read(&place, "durable_state").await - before;
+    // As many keys of each partition, and the rows of some.
+    assert!(read <= 8 * 101 + 101, "{read} rows were read");
+}
+
+#[tokio::test]
+async fn counters_are_compared_with_the_rows_by_an_index() {
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    place.journal().await;
+    fill_states(&place).await;
+    place
+        .run(format!(
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, \
+                 event_manifest, adapter_manifest, tag_count, bytes, ordering, payload) {NUMBERS} \
+             SELECT CONCAT('Test|', n), 1, n % 1024, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, n, X'01' FROM numbers"
+        ))
+        .await;
+    let raise = format!("UPDATE event_journal_ordering SET newest = {ROWS}");
+    place.run(raise).await;
+    place.run("ANALYZE TABLE event_journal").await;
+    for table in ["durable_state", "event_journal"] {
+        let before = rows_read(&place, table).await;
+        store.initialize().await.unwrap();
+        place.journal().await;
+        let read = rows_read(&place, table).await - before;
+        assert!((1..200).contains(&read), "{read} rows of {table} were read");
+    }
+    let update = StateUpdate::new(id("a"), 1, Payload::new(1, "m", "1"));
+    store.upsert(update).await.unwrap();
+}

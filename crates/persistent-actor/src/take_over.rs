@@ -1,0 +1,30 @@
+//! When an actor becomes the writer of its id.
+
+/// When an actor takes its persistence id over from whoever wrote it before.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TakeOver {
+    /// With its first write: the recovery only reads, and disturbs nobody.
+    ///
+    /// A write is refused as a [`Conflict`](crate::PersistError::Conflict) if anybody has written since the recovery, in
+    /// this process or another; then the actor is recovered onto what is there.
+    #[default]
+    WithFirstWrite,
+    /// Before its recovery: from then on nobody else can write, until somebody else takes the id over.
+    ///
+    /// For an actor that must be the only writer before it does anything outside. It costs a write for each start, and
+    /// makes the next write of a healthy actor of the same id elsewhere a conflict.
+    BeforeRecovery,
+}
+
+/// What an actor does when another writer was there first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnConflict {
+    /// It is rebuilt behind the same address, and recovered onto what is there: with the next command, or at once if
+    /// commands wait or it has timers, streams or futures of its own. The first times without a delay.
+    #[default]
+    Recover,
+    /// It ends, and its address closes: for whoever finds the right actor by other means, and starts it again.
+    Stop,
+}

@@ -1,0 +1,126 @@
+//! Streams of an actor: their start, each item and their end are turns.
+
+use std::time::Duration;
+
+use actix::{Actor, ActorContext, AsyncContext, Handler, Message, StreamHandler};
+use actix_persistence_persistent_actor::{NoSnapshot, PersistentActor, PersistentContext};
+use actix_persistence_storage_api::PersistenceId;
+use futures_util::stream;
+
+use crate::tally::{Added, Get, Log, Run, Tally, added};
+use crate::world::{World, run};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Persists whenever its stream says something.
+struct Listener {
+    log: Log,
+    persists: bool,
+}
+
+impl Listener {
+    fn hear(&mut self, what: String, n: i64, ctx: &mut PersistentContext<Self>) {
+        self.log.add(what);
+        if self.persists {
+            drop(ctx.persist(added(n)).then(|listener, event, _| {
+                listener.log.add(format!("handler {}", event.n));
+            }));
+        }
+    }
+}
+
+impl Actor for Listener {
+    type Context = PersistentContext<Self>;
+
+    fn stopped(&mut self, _: &mut Self::Context) {
+        self.log.add("stopped");
+    }
+}
+
+impl PersistentActor for Listener {
+    type Event = Added;
+    type Snapshot = NoSnapshot;
+
+    fn persistence_id(&self) -> PersistenceId {
+        PersistenceId::of("Listener", "1")
+    }
+
+    fn on_event(&mut self, _: &Added) {}
+}
+
+impl StreamHandler<i64> for Listener {
+    fn started(&mut self, ctx: &mut Self::Context) {
+        self.hear("started".to_owned(), 0, ctx);
+    }
+
+    fn handle(&mut self, item: i64, ctx: &mut Self::Context) {
+        self.hear(format!("item {item}"), item, ctx);
+    }
+
+    fn finished(&mut self, ctx: &mut Self::Context) {
+        self.hear("finished".to_owned(), 99, ctx);
+        ctx.stop();
+    }
+}
+
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Listen(Vec<i64>);
+
+impl Handler<Listen> for Listener {
+    type Result = ();
+
+    fn handle(&mut self, listen: Listen, ctx: &mut Self::Context) {
+        ctx.add_stream(stream::iter(listen.0));
+    }
+}
+
+async fn listen(persists: bool, items: Vec<i64>) -> Vec<String> {
+    let (world, log) = (World::new(), Log::default());
+    let shared = log.clone();
+    let listener = world.start(move || Listener {
+        log: shared.clone(),
+        persists,
+    });
+    listener.unwrap().send(Listen(items)).await.unwrap();
+    tokio::time::sleep(MINUTE).await;
+    log.take()
+}
+
+#[test]
+fn the_start_of_a_stream_each_item_and_its_end_are_handled_one_after_the_other() {
+    run(|| async {
+        let expected = [
+            "started",
+            "handler 0",
+            "item 1",
+            "handler 1",
+            "item 2",
+            "handler 2",
+            "finished",
+            "handler 99",
+            "stopped",
+        ];
+        assert_eq!(listen(true, vec![1, 2]).await, expected);
+        let expected = ["started", "handler 0", "finished", "handler 99", "stopped"];
+        assert_eq!(listen(true, Vec::new()).await, expected);
+        let expected = ["started", "item 1", "item 2", "finished", "stopped"];
+        assert_eq!(listen(false, vec![1, 2]).await, expected);
+    });
+}
+
+#[test]
+fn a_stream_that_always_has_another_item_leaves_the_arbiter_to_others() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let turn = Run::new(|_, ctx| {
+            ctx.add_message_stream(stream::repeat_with(|| Run::new(|_, _| ())));
+        });
+        tally.send(turn).await.unwrap();
+        // Neither a task nor a timer of the arbiter waits for the end of the stream, nor does a message.
+        tokio::task::yield_now().await;
+        assert_eq!(tally.send(Get).await.unwrap(), 0);
+        world.environment.live_ids.drain().finished().await;
+    });
+}

@@ -1,0 +1,261 @@
+//! Two processes with one id: when an actor becomes its writer, and what becomes of the one that was it.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use actix::{Addr, AsyncContext, MailboxError};
+use actix_persistence_memory::MemoryStorage;
+use actix_persistence_persistent_actor::{
+    BackOffSettings, OnConflict, PersistError, TakeOver, replay_actor,
+};
+use actix_persistence_storage_api::{Journal, StreamHead};
+use tokio::time::Instant;
+
+use crate::scripted_journal::{Next, ScriptedJournal};
+use crate::tally::{Add, Get, Log, Run, Tally, added};
+use crate::world::{World, run};
+
+/// A process on the storage, with an actor that nobody has asked anything yet.
+fn process(storage: &MemoryStorage) -> (Addr<Tally>, Log) {
+    process_with(storage, |_| {})
+}
+
+fn process_with(
+    storage: &MemoryStorage,
+    change: impl Fn(&mut Tally) + Unpin + 'static,
+) -> (Addr<Tally>, Log) {
+    let world = World::on(storage.clone(), Arc::new(storage.journal()), |_| {});
+    let log = Log::default();
+    let shared = log.clone();
+    let make = move || {
+        let mut tally = Tally::new("1", &shared);
+        change(&mut tally);
+        tally
+    };
+    (world.start(make).unwrap(), log)
+}
+
+async fn head(storage: &MemoryStorage) -> StreamHead {
+    let id = Tally::new("1", &Log::default()).id;
+    storage.journal().read_head(&id).await.unwrap()
+}
+
+#[test]
+fn a_recovery_changes_nothing_and_the_first_write_takes_over() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (tally, _) = process(&storage);
+        assert_eq!(tally.send(Get).await.unwrap(), 0);
+        assert_eq!(head(&storage).await, StreamHead::default());
+        for n in 1..=3 {
+            tally.send(Add(n)).await.unwrap().unwrap();
+            assert_eq!(head(&storage).await.epoch, 1, "once, not with each write");
+        }
+        let (other, _) = process(&storage);
+        assert_eq!(other.send(Get).await.unwrap(), 6);
+        assert_eq!(head(&storage).await.epoch, 1);
+    });
+}
+
+#[test]
+fn whoever_only_asks_never_disturbs_the_writer() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (writer, _) = process(&storage);
+        for n in 1..=20 {
+            writer.send(Add(1)).await.unwrap().unwrap();
+            let (reader, _) = process(&storage);
+            assert_eq!(reader.send(Get).await.unwrap(), n);
+        }
+    });
+}
+
+#[test]
+fn an_actor_that_is_out_of_date_loses_and_the_next_command_finds_it_recovered_without_delay() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let ((a, log), (b, _)) = (process(&storage), process(&storage));
+        for tally in [&a, &b] {
+            assert_eq!(tally.send(Get).await.unwrap(), 0);
+        }
+        b.send(Add(5)).await.unwrap().unwrap();
+        let before = Instant::now();
+        let lost = a.send(Add(1)).await.unwrap();
+        assert!(matches!(lost, Err(PersistError::Conflict(_))), "{lost:?}");
+        log.take();
+        // Nobody needs it, so it reads nothing.
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        assert_eq!(log.take(), [""; 0]);
+        assert_eq!(before.elapsed(), Duration::from_secs(3_600));
+        let before = Instant::now();
+        assert_eq!(a.send(Add(1)).await.unwrap().unwrap(), 6);
+        assert_eq!(before.elapsed(), Duration::ZERO);
+    });
+}
+
+#[test]
+fn a_retry_that_alternates_between_processes_gets_through_the_second_time() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let processes = [process(&storage).0, process(&storage).0];
+        for process in &processes {
+            process.send(Get).await.unwrap();
+        }
+        let mut next = 0;
+        for n in 1..=50 {
+            let mut sent = 0;
+            loop {
+                next += 1;
+                sent += 1;
+                match processes[next % 2].send(Add(1)).await.unwrap() {
+                    Ok(sum) => break assert_eq!(sum, n),
+                    Err(PersistError::Conflict(_)) => assert!(sent < 2, "command {n}"),
+                    Err(error) => panic!("{error}"),
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn every_asker_that_had_decided_on_an_old_state_learns_of_the_conflict() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let ((a, _), (b, _)) = (process(&storage), process(&storage));
+        a.send(Get).await.unwrap();
+        b.send(Add(5)).await.unwrap().unwrap();
+        let answers = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&answers);
+        a.send(Run::new(move |_, ctx| {
+            for n in 1..=3 {
+                let told = Arc::clone(&told);
+                let persisted = ctx.persist_async(added(n));
+                actix_rt::spawn(async move {
+                    let outcome = persisted.await;
+                    told.lock().unwrap().push(outcome);
+                });
+            }
+        }))
+        .await
+        .unwrap();
+        // The next command is answered after the recovery.
+        assert_eq!(a.send(Get).await.unwrap(), 5);
+        let answers = answers.lock().unwrap();
+        assert_eq!(answers.len(), 3);
+        for answer in &*answers {
+            let conflict = matches!(
+                answer,
+                Err(PersistError::Conflict(_) | PersistError::NotStored(_))
+            );
+            assert!(conflict, "{answer:?}");
+        }
+    });
+}
+
+#[test]
+fn an_actor_that_takes_over_before_its_recovery_makes_the_former_writer_lose() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (a, _) = process(&storage);
+        a.send(Add(1)).await.unwrap().unwrap();
+        let (b, _) = process_with(&storage, |tally| tally.take_over = TakeOver::BeforeRecovery);
+        assert_eq!(b.send(Get).await.unwrap(), 1);
+        assert_eq!(head(&storage).await.epoch, 2);
+        let lost = a.send(Add(1)).await.unwrap();
+        assert!(matches!(lost, Err(PersistError::Conflict(_))), "{lost:?}");
+        assert_eq!(b.send(Add(1)).await.unwrap().unwrap(), 2);
+    });
+}
+
+#[test]
+fn after_an_unknown_outcome_the_id_is_taken_over_before_the_recovery() {
+    run(|| async {
+        let (world, journal) = World::scripted();
+        let log = Log::default();
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        tally.send(Add(1)).await.unwrap().unwrap();
+        journal.next(Next::StoreButFailUnknown);
+        let unknown = tally.send(Add(2)).await.unwrap();
+        assert!(matches!(unknown, Err(PersistError::Unknown(_))));
+        assert_eq!(tally.send(Get).await.unwrap(), 3);
+        assert_eq!(head(&world.storage).await.epoch, 2);
+        tally.send(Add(3)).await.unwrap().unwrap();
+        assert_eq!(head(&world.storage).await.epoch, 2, "it was held already");
+    });
+}
+
+#[test]
+fn conflicts_do_not_count_as_restarts_and_are_followed_by_short_delays_only() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (a, _) = process_with(&storage, |tally| {
+            tally.back_off = Some(BackOffSettings::default().max_restarts(0));
+        });
+        a.send(Get).await.unwrap();
+        let before = Instant::now();
+        for n in 1..=10 {
+            // A writer that comes and goes.
+            let (b, _) = process(&storage);
+            b.send(Add(1)).await.unwrap().unwrap();
+            let lost = a.send(Add(1)).await.unwrap();
+            assert!(matches!(lost, Err(PersistError::Conflict(_))), "{lost:?}");
+            assert_eq!(a.send(Get).await.unwrap(), n);
+        }
+        assert!(before.elapsed() < Duration::from_secs(10));
+    });
+}
+
+#[test]
+fn an_actor_may_be_told_to_stop_at_a_conflict() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (a, _) = process_with(&storage, |tally| {
+            tally.back_off = Some(BackOffSettings::default().on_conflict(OnConflict::Stop));
+        });
+        a.send(Get).await.unwrap();
+        let (b, _) = process(&storage);
+        b.send(Add(1)).await.unwrap().unwrap();
+        let lost = a.send(Add(1)).await.unwrap();
+        assert!(matches!(lost, Err(PersistError::Conflict(_))), "{lost:?}");
+        assert!(matches!(a.send(Get).await, Err(MailboxError::Closed)));
+    });
+}
+
+#[test]
+fn an_actor_that_lives_by_its_timers_is_recovered_from_a_conflict_though_nobody_asks() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (a, log) = process(&storage);
+        a.send(Run::new(|_, ctx| {
+            ctx.run_interval(Duration::from_secs(60), |_, ctx| {
+                drop(ctx.persist(added(1)))
+            });
+        }))
+        .await
+        .unwrap();
+        let (b, _) = process(&storage);
+        b.send(Add(1)).await.unwrap().unwrap();
+        drop(a);
+        tokio::time::sleep(Duration::from_secs(90)).await;
+        let log = log.take();
+        assert!(
+            log.contains(&"failed 1 at 1: Conflict".to_owned()),
+            "{log:?}"
+        );
+        assert!(log.contains(&"recovered at 1".to_owned()), "{log:?}");
+    });
+}
+
+#[test]
+fn a_look_at_an_actor_takes_nothing_over() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (a, log) = process(&storage);
+        a.send(Add(1)).await.unwrap().unwrap();
+        let journal = ScriptedJournal::new(storage.journal());
+        let world = World::on(storage.clone(), journal, |_| {});
+        let looked = replay_actor(Tally::new("1", &log), world.environment.clone());
+        assert_eq!(looked.await.unwrap().1, 1);
+        assert_eq!(a.send(Add(1)).await.unwrap().unwrap(), 2);
+    });
+}

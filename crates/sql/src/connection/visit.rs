@@ -1,0 +1,62 @@
+//! Code of the application on a connection of the store.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Code of the application that runs in a transaction: for how long it may, and what is known of what it did.
+///
+/// Known to the store even if the code, or what it waits for, is dropped at any await.
+#[derive(Clone, Debug)]
+pub(crate) struct Visit {
+    limit: Duration,
+    traces: Arc<Traces>,
+}
+
+#[derive(Debug, Default)]
+struct Traces {
+    may_have_committed: AtomicBool,
+    may_have_changed_session: AtomicBool,
+}
+
+impl Visit {
+    /// May take so much longer than the store's own work.
+    pub(crate) fn of(limit: Duration) -> Self {
+        Self {
+            limit,
+            traces: Arc::default(),
+        }
+    }
+
+    /// How long it may take.
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// Notes that a statement begins which may do anything to the transaction and the session.
+    pub(crate) fn may_change_anything(&self) {
+        self.traces
+            .may_have_committed
+            .store(true, Ordering::Relaxed);
+        self.traces
+            .may_have_changed_session
+            .store(true, Ordering::Relaxed);
+    }
+
+    /// Notes that the transaction is still the one that it was.
+    pub(crate) fn has_committed_nothing(&self) {
+        self.traces
+            .may_have_committed
+            .store(false, Ordering::Relaxed);
+    }
+
+    /// Whether something may be stored although the transaction was not committed by the store.
+    pub(crate) fn may_have_committed(&self) -> bool {
+        self.traces.may_have_committed.load(Ordering::Relaxed)
+    }
+
+    /// Whether the connection may be another one than it was, so that nobody should use it again.
+    pub(super) fn may_have_changed_session(&self) -> bool {
+        self.traces.may_have_changed_session.load(Ordering::Relaxed)
+    }
+}

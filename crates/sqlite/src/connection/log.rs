@@ -1,0 +1,180 @@
+//! The write-ahead log beside a database file: recognised again, and kept short.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use actix_persistence_sql::Fault;
+use actix_persistence_storage_api::StorageErrorKind;
+use sqlx::{Row, SqliteConnection};
+
+use super::file::FileId;
+use crate::options::Location;
+use crate::queries;
+
+/// The header of a log, and that of each page in it: <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
+const HEADER_BYTES: u64 = 32;
+const FRAME_HEADER_BYTES: u64 = 24;
+
+/// The files beside a database as a look found them; none where there is no such file.
+///
+/// SQLite removes them when the last connection closes, so they stay the same as long as one is open.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Log {
+    id: Option<FileId>,
+    index: Option<FileId>,
+}
+
+impl Log {
+    /// Looks at both.
+    pub(super) fn look(location: &Location) -> Result<Self, Fault> {
+        let (id, _) = look_at(location, "-wal")?;
+        let (index, _) = look_at(location, "-shm")?;
+        Ok(Self { id, index })
+    }
+
+    /// The length in bytes of the log that lies there, if it is still this one.
+    fn bytes(&self, location: &Location) -> Result<Option<u64>, Fault> {
+        let (id, bytes) = look_at(location, "-wal")?;
+        Ok((id == self.id).then_some(bytes))
+    }
+
+    /// Whether whoever opens the database now takes the same locks, or nobody has opened it since.
+    fn shares_locks(&self, now: &Self) -> bool {
+        now.index == self.index || (now.id, now.index) == (None, None)
+    }
+}
+
+/// Fails if the log of a connection that has just committed is not the one beside the database any more, and gives the
+/// length of the log otherwise.
+pub(super) async fn check_committed(
+    connection: &mut SqliteConnection,
+    location: &Location,
+    opened: &Log,
+) -> Result<u64, Fault> {
+    match opened.bytes(location)? {
+        Some(bytes) => Ok(bytes),
+        None => {
+            save(connection, location, opened).await?;
+            Err(replaced())
+        }
+    }
+}
+
+/// Whether a connection still has the log that is beside the database; if not, saves what is in its log.
+pub(super) async fn is_current(
+    connection: &mut SqliteConnection,
+    location: &Location,
+    opened: &Log,
+) -> Result<bool, Fault> {
+    if Log::look(location)? == *opened {
+        return Ok(true);
+    }
+    save(connection, location, opened).await?;
+    Ok(false)
+}
+
+/// Copies a log that was removed to the database, if nobody can be writing there.
+///
+/// Whoever opens the database does not find what is in such a log. As long as a connection to it is open, SQLite still
+/// can copy it to where others find it.
+async fn save(
+    connection: &mut SqliteConnection,
+    location: &Location,
+    opened: &Log,
+) -> Result<(), Fault> {
+    // With another index there may be others who take the same locks elsewhere: both would write to the database. SQLite
+    // copies the log when the last connection closes, if there is nobody else.
+    let is_saved = opened.shares_locks(&Log::look(location)?)
+        && matches!(truncate(connection).await, Ok(Truncated::Everything));
+    let database = location.path.display();
+    if is_saved {
+        tracing::error!(
+            %database,
+            "the write-ahead log was removed or replaced while the database was open; what was in it has been saved"
+        );
+    } else {
+        tracing::error!(
+            %database,
+            "the write-ahead log was removed or replaced while the database was open; what was in it is lost, unless \
+             SQLite can save it when the last connection closes"
+        );
+    }
+    Ok(())
+}
+
+/// Fails if a connection that was just opened has another log than those that opened the database before it.
+///
+/// Within a process all of them share one index of the log, even if its file was removed: others would not find it. What
+/// it tells of must be in the log that this connection has.
+pub(super) async fn check_opened(
+    connection: &mut SqliteConnection,
+    location: &Location,
+) -> Result<(), Fault> {
+    let page_bytes: i64 = sqlx::query_scalar(queries::PAGE_SIZE)
+        .fetch_one(&mut *connection)
+        .await?;
+    let page_bytes = u64::try_from(page_bytes).unwrap_or(0);
+    // Somebody may shorten the log between the two looks.
+    for _ in 0..3 {
+        let row = sqlx::query(queries::LOOK_AT_LOG)
+            .fetch_one(&mut *connection)
+            .await?;
+        let frames = u64::try_from(row.try_get::<i64, _>("log")?).unwrap_or(0);
+        let (_, bytes) = look_at(location, "-wal")?;
+        let (index, _) = look_at(location, "-shm")?;
+        let told = HEADER_BYTES + frames * (FRAME_HEADER_BYTES + page_bytes);
+        if index.is_some() && (frames == 0 || bytes >= told) {
+            return Ok(());
+        }
+    }
+    Err(replaced())
+}
+
+/// What became of an attempt to empty the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Truncated {
+    /// The database file holds everything, and the log is empty.
+    Everything,
+    /// Somebody still reads what is in the log, or writes to it.
+    Busy,
+}
+
+/// Copies the log to the database file and empties it, if others let go of it soon. Afterwards the connection waits too
+/// little for locks to be used on.
+pub(super) async fn truncate(connection: &mut SqliteConnection) -> Result<Truncated, Fault> {
+    sqlx::query(queries::WAIT_LITTLE)
+        .execute(&mut *connection)
+        .await?;
+    let row = sqlx::query(queries::TRUNCATE_LOG)
+        .fetch_one(&mut *connection)
+        .await?;
+    let busy: i64 = row.try_get("busy")?;
+    Ok(if busy == 0 {
+        Truncated::Everything
+    } else {
+        Truncated::Busy
+    })
+}
+
+fn replaced() -> Fault {
+    Fault::refused(
+        StorageErrorKind::Unavailable,
+        "the write-ahead log was removed or replaced while the database was open; leave the files with '-wal' and \
+         '-shm' after the name of the database alone",
+    )
+}
+
+fn look_at(location: &Location, end: &str) -> Result<(Option<FileId>, u64), Fault> {
+    let mut path = location.path.clone().into_os_string();
+    path.push(end);
+    let path = PathBuf::from(path);
+    match std::fs::metadata(&path) {
+        Ok(metadata) => Ok((Some(FileId::from(&metadata)), metadata.len())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok((None, 0)),
+        Err(error) => Err(Fault::Refused {
+            kind: StorageErrorKind::AccessDenied,
+            message: format!("{} cannot be looked at", path.display()),
+            source: Some(Box::new(error)),
+        }),
+    }
+}

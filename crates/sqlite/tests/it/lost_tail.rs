@@ -1,0 +1,176 @@
+//! A database whose newest events are gone: found when it is opened, so that no number is given twice.
+
+use std::fs;
+use std::path::PathBuf;
+
+use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, Synchronous};
+use actix_persistence_storage_api::{Journal, ResetProgress, SnapshotStore, StorageErrorKind};
+
+use crate::place::{Place, assert_error, id, numbers, store};
+
+const EVENTS: u64 = 30;
+
+fn beside(place: &Place, end: &str) -> PathBuf {
+    place.directory.path().join(format!("some.db{end}"))
+}
+
+/// What is on the disk when a process ends in the middle: events one by one, most of them in the log.
+async fn crashed(options: impl Fn(SqliteOptions) -> SqliteOptions) -> Place {
+    let place = Place::new();
+    let journal = place.journal_with(options(place.options())).await;
+    for _ in 0..EVENTS {
+        store(&journal, &id("a"), 1).await;
+    }
+    let copy = Place::new();
+    for end in ["", "-wal", "-position"] {
+        fs::copy(beside(&place, end), beside(&copy, end)).unwrap();
+    }
+    copy
+}
+
+async fn assert_is_found(place: &Place) {
+    let journal = SqliteJournal::new(place.options()).unwrap();
+    let error = journal.initialize().await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Corrupt, "were confirmed");
+    let note = beside(place, "-position");
+    assert_error(
+        &error,
+        StorageErrorKind::Corrupt,
+        &format!("remove the file {}", note.display()),
+    );
+    // Who knows better says so.
+    fs::remove_file(note).unwrap();
+    journal.initialize().await.unwrap();
+    let left = numbers(&journal, &id("a")).await.len() as u64;
+    assert!(left < EVENTS, "{left}");
+    store(&journal, &id("a"), 1).await;
+}
+
+#[tokio::test]
+async fn a_crash_alone_loses_nothing_and_is_no_reason_to_complain() {
+    let place = crashed(|options| options).await;
+    let journal = place.journal().await;
+    assert_eq!(numbers(&journal, &id("a")).await.len() as u64, EVENTS);
+}
+
+#[tokio::test]
+async fn a_log_that_was_cut_is_found_when_the_database_is_opened() {
+    let place = crashed(|options| options).await;
+    let log = fs::read(beside(&place, "-wal")).unwrap();
+    fs::write(beside(&place, "-wal"), &log[..log.len() * 2 / 3]).unwrap();
+    assert_is_found(&place).await;
+}
+
+#[tokio::test]
+async fn one_wrong_bit_in_the_middle_of_a_log_is_found_when_the_database_is_opened() {
+    let place = crashed(|options| options).await;
+    let mut log = fs::read(beside(&place, "-wal")).unwrap();
+    let middle = log.len() / 2;
+    log[middle] ^= 1;
+    fs::write(beside(&place, "-wal"), &log).unwrap();
+    assert_is_found(&place).await;
+}
+
+#[tokio::test]
+async fn a_log_that_is_gone_is_found_when_the_database_is_opened() {
+    let place = crashed(|options| options).await;
+    // With the tables in the main file, so that it is the same database.
+    let whole = fs::read(beside(&place, "-wal")).unwrap();
+    place.run("PRAGMA wal_checkpoint(TRUNCATE)").await;
+    assert!(!whole.is_empty());
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 1).await;
+    let copy = Place::new();
+    for end in ["", "-position"] {
+        fs::copy(beside(&place, end), beside(&copy, end)).unwrap();
+    }
+    drop(journal);
+    let error = SqliteJournal::new(copy.options()).unwrap();
+    let error = error.initialize().await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Corrupt, "were confirmed");
+}
+
+#[tokio::test]
+async fn rows_that_are_missing_at_the_end_of_the_table_are_found_when_the_journal_is_opened() {
+    for lost in [
+        "DELETE FROM event_journal WHERE sequence_nr > 2",
+        "DELETE FROM event_journal",
+    ] {
+        let place = Place::new();
+        let journal = place.journal().await;
+        store(&journal, &id("a"), 3).await;
+        drop(journal);
+        place.run(lost).await;
+        let journal = SqliteJournal::new(place.options()).unwrap();
+        let error = journal.initialize().await.unwrap_err();
+        assert_error(
+            &error,
+            StorageErrorKind::Corrupt,
+            "the newest events are missing",
+        );
+        let way_out = "UPDATE \"journal_metadata\" SET purged_ordering = 3";
+        assert_error(&error, StorageErrorKind::Corrupt, way_out);
+        place.run(way_out).await;
+        journal.initialize().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn rows_that_a_delete_or_a_reset_removed_are_not_missed() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    for name in ["a", "b", "c"] {
+        store(&journal, &id(name), 3).await;
+    }
+    while journal.reset(&id("c")).await.unwrap() != ResetProgress::Done {}
+    journal
+        .delete_messages_to(&id("b"), 3.into())
+        .await
+        .unwrap();
+    let rows = "SELECT count(*) FROM event_journal";
+    while place.number(rows).await > 3 {
+        tokio::task::yield_now().await;
+    }
+    drop(journal);
+    let journal = place.journal().await;
+    journal
+        .delete_messages_to(&id("a"), 3.into())
+        .await
+        .unwrap();
+    while place.number(rows).await > 0 {
+        tokio::task::yield_now().await;
+    }
+    drop(journal);
+    place.journal().await;
+}
+
+/// A crash of the machine may take back the last transactions of such a database.
+#[tokio::test]
+async fn a_database_that_does_not_sync_every_commit_is_opened_without_its_end() {
+    let normal = |options: SqliteOptions| options.with_synchronous(Synchronous::Normal);
+    let place = crashed(normal).await;
+    let log = fs::read(beside(&place, "-wal")).unwrap();
+    fs::write(beside(&place, "-wal"), &log[..log.len() * 2 / 3]).unwrap();
+    let journal = place.journal_with(normal(place.options())).await;
+    assert!((numbers(&journal, &id("a")).await.len() as u64) < EVENTS);
+}
+
+#[tokio::test]
+async fn what_several_processes_store_is_no_reason_to_complain() {
+    let place = Place::new();
+    for _ in 0..3 {
+        let (one, other) = (place.journal().await, place.journal().await);
+        let snapshots = place.snapshot_store().await;
+        for _ in 0..5 {
+            store(&one, &id("a"), 1).await;
+            store(&other, &id("b"), 2).await;
+        }
+        snapshots.close().await;
+        one.close().await;
+        // By other programs, too.
+        place.run("VACUUM").await;
+        place.run("PRAGMA wal_checkpoint(TRUNCATE)").await;
+    }
+    let journal = place.journal().await;
+    assert_eq!(numbers(&journal, &id("b")).await.len(), 30);
+}
