@@ -127,10 +127,7 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
             .bind(100_i64);
         let plan = sql.fetch_all(&mut connection).await.unwrap();
         let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
-        let plan = plan.join(
-            "
-",
-        );
+        let plan = plan.join("\n");
         let steps = plan.split("(actual rows=").skip(1);
         let rows = steps.map(|step| step.split(' ').next().unwrap().parse::<u64>().unwrap());
         assert!(rows.max().is_some_and(|most| most <= 100), "{plan}");
@@ -171,7 +168,7 @@ async fn a_plan_that_was_made_while_the_table_was_empty_reads_a_page_of_a_large_
     execute(&mut connection, settings).await;
     execute(&mut connection, "SET plan_cache_mode = force_generic_plan").await;
     execute(&mut connection, format!("PREPARE page AS {}", changes())).await;
-    let page = format!("page ('Test', -1, '', 0, 1023, {PAGE})");
+    let page = format!("page ('Test', -1, '', 0, 1023, {PAGE}, 1000000)");
     execute(&mut connection, format!("EXECUTE {page}")).await;
     place
         .run(

@@ -48,7 +48,7 @@ async fn changes_are_found_by_their_index_in_its_order() {
         let plan = plan(CHANGES, analysed).await;
         assert_has(
             &plan,
-            "USING INDEX durable_state_changed (entity_type=? AND ordering>?)",
+            "USING INDEX durable_state_changed (entity_type=? AND ordering>? AND ordering<?)",
         );
         // Only rows with the same number are sorted, of which there are none.
         let sorts = plan.iter().filter(|step| step.ends_with("FOR ORDER BY"));
