@@ -34,6 +34,7 @@ impl Dialect for Postgres {
     const ATTEMPTS: u32 = 3;
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
+    const BEGIN_FINDING: Option<&'static str> = Some(queries::BEGIN_FINDING);
     const COMMIT: &'static str = queries::COMMIT;
     const ROLLBACK: &'static str = queries::ROLLBACK;
     const KEYS_ARE_BYTES: bool = false;

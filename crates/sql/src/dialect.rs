@@ -53,9 +53,12 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const BEGIN: &'static str;
     /// Begins a transaction that reads at one moment, or as near to that as initialising needs.
     const BEGIN_READING: &'static str;
-    /// Ends either.
+    /// Begins a transaction that only looks for what a condition of the application finds, where such conditions need other
+    /// plans than the statements of the store; none where a statement by itself will do.
+    const BEGIN_FINDING: Option<&'static str> = None;
+    /// Ends any of them.
     const COMMIT: &'static str;
-    /// Ends either as if nothing had been done.
+    /// Ends any of them as if nothing had been done.
     const ROLLBACK: &'static str;
     /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_postgres::PostgresStateStore;
 use actix_persistence_storage_api::{
-    Payload, SessionWork, StateChangesQuery, StateStore, StateUpdate,
+    FindStates, Payload, SessionWork, SqlStates, SqlValue, StateChangesQuery, StateStore,
+    StateUpdate,
 };
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
@@ -194,4 +195,55 @@ async fn a_plan_that_was_made_while_the_table_was_empty_reads_a_page_of_a_large_
     let (rows, _) = rows.split_once(' ').unwrap();
     let rows: f64 = rows.parse().unwrap();
     assert!(rows <= 2.0 * PAGE as f64, "{plan:#?}");
+}
+
+/// Sees each row that a plan looks at, before anything else of the condition does.
+const COUNTED: &str = "\
+CREATE SEQUENCE looked_at;
+CREATE FUNCTION is_looked_at() RETURNS boolean LANGUAGE plpgsql VOLATILE COST 0.0001 AS
+    'BEGIN PERFORM nextval(''public.looked_at''); RETURN true; END';
+ALTER TABLE durable_state SET (autovacuum_enabled = off);
+ALTER TABLE durable_state ADD COLUMN title TEXT;
+CREATE INDEX by_title ON durable_state (title)";
+
+/// Whether few states are found by an index of the application, or many in the order of ids, a page looks at few.
+#[tokio::test]
+async fn states_are_found_by_an_index_of_the_application_where_that_has_few_of_them() {
+    const PAGE: usize = 100;
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    execute(&mut place.connection().await, COUNTED).await;
+    let find = |title: &'static str| {
+        let values = [SqlValue::from(title)];
+        let query = FindStates::new("Test", "is_looked_at() AND title = $1", values, PAGE);
+        let states = store.sql().unwrap();
+        async move { states.find(query).await.unwrap().len() }
+    };
+    // Plans may be kept that were made while the table was empty.
+    for _ in 0..10 {
+        assert_eq!(find("rare").await + find("usual").await, 0);
+    }
+    place
+        .run(
+            "INSERT INTO durable_state (persistence_id, revision, timestamp, serializer_id, slice, deleted, manifest, tags, \
+                 payload, title) \
+             SELECT 'Test|' || n, 1, 0, 1, n % 1024, false, 'm', '[]', '1', \
+                    CASE WHEN n % 10000 = 0 THEN 'rare' ELSE 'usual' END \
+             FROM generate_series(1, 100000) AS n",
+        )
+        .await;
+    for (sql, title, expected) in [
+        ("SELECT 1", "rare", 10),
+        ("ANALYZE durable_state", "rare", 10),
+        ("SELECT 1", "usual", PAGE),
+    ] {
+        place.run(sql).await;
+        let before = place.number("SELECT nextval('looked_at')").await;
+        assert_eq!(find(title).await, expected);
+        let seen = place.number("SELECT nextval('looked_at')").await - before - 1;
+        assert!(
+            seen <= 2 * PAGE as i64,
+            "{seen} rows were looked at for {title:?} after {sql}"
+        );
+    }
 }

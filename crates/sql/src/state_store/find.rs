@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use actix_persistence_storage_api::{
     FindStates, FoundState, PersistenceId, SqlValue, StorageErrorKind,
 };
+use sqlx::SqlSafeStr;
 
 use crate::names::of_application;
 use crate::placeholders::{Piece, pieces};
@@ -35,8 +36,23 @@ pub(super) async fn find<D: Dialect>(
     query: FindStates,
     max_bytes: usize,
 ) -> Result<Vec<FoundState>, Fault> {
-    let condition = query.condition.as_str();
-    check_values::<D>(condition, query.values.len())?;
+    check_values::<D>(query.condition.as_str(), query.values.len())?;
+    let Some(begin) = D::BEGIN_FINDING else {
+        return read_page::<D>(connection, table, query, max_bytes).await;
+    };
+    // After an error the connection is closed, which ends the transaction.
+    D::Database::run(connection, begin.into_sql_str()).await?;
+    let page = read_page::<D>(connection, table, query, max_bytes).await?;
+    D::Database::run(connection, D::COMMIT.into_sql_str()).await?;
+    Ok(page)
+}
+
+async fn read_page<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    table: &StateTable<D>,
+    query: FindStates,
+    max_bytes: usize,
+) -> Result<Vec<FoundState>, Fault> {
     check_stands_alone::<D>(connection, table, &query).await?;
     let Some(bounds) = Bounds::new(Some(&query.entity_type), query.after.as_ref()) else {
         return Ok(Vec::new());
@@ -56,7 +72,7 @@ pub(super) async fn find<D: Dialect>(
         values.push(value);
         text = text.replace(&format!("${name}"), &format!("${}", values.len()));
     }
-    let text = text.replace(CONDITION, &format!("({condition}\n)"));
+    let text = text.replace(CONDITION, &format!("({}\n)", query.condition.as_str()));
     let rows = run::<D>(connection, &text, values).await?;
     let mut room = Room::of(max_bytes);
     let mut page = Vec::with_capacity(rows.len());
