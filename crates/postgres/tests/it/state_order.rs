@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_postgres::PostgresStateStore;
 use actix_persistence_storage_api::{
-    FindStates, Payload, SessionWork, SqlStates, SqlValue, StateChangesQuery, StateStore,
-    StateUpdate,
+    FindStates, Payload, SessionWork, SqlValue, StateChangesQuery, StateStore, StateUpdate,
 };
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
