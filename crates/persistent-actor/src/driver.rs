@@ -133,20 +133,14 @@ where
         if refusing {
             self.mailbox.close_waiting(cx);
         }
-        // What the actor had put aside is for the next one to decide about.
-        self.mailbox.stash().borrow_mut().take_back_everything();
         let delay = self.delays.next_delay();
         tracing::info!(
             persistence_id = %self.persistence_id,
             delay_ms = delay.as_millis() as u64,
             "the actor will be rebuilt from its factory"
         );
-        self.leave_for(Stage::BackingOff {
-            until: waiting(delay),
-            // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
-            refusing: failure.is_lasting,
-            until_asked: false,
-        });
+        // With `keep_stash` off only those who already wait are let go; newcomers ask the next incarnation.
+        self.wait(delay, failure.is_lasting, false);
         true
     }
 
@@ -156,15 +150,20 @@ where
         if failure.is_conflict && self.back_off.on_conflict == OnConflict::Stop {
             return false;
         }
+        let delay = self.contention.next_delay(failure.has_stored);
+        let until_asked = failure.is_conflict && self.lived_by_itself == Some(false);
+        self.wait(delay, false, until_asked);
+        true
+    }
+
+    fn wait(&mut self, delay: Duration, refusing: bool, until_asked: bool) {
         // What the actor had put aside is for the next one to decide about.
         self.mailbox.stash().borrow_mut().take_back_everything();
-        let delay = self.contention.next_delay(failure.has_stored);
         self.leave_for(Stage::BackingOff {
-            until: waiting(delay),
-            refusing: false,
-            until_asked: failure.is_conflict && self.lived_by_itself == Some(false),
+            until: (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay))),
+            refusing,
+            until_asked,
         });
-        true
     }
 
     /// Changes the stage; a panic while the last actor is dropped must not take its address along.
@@ -223,10 +222,6 @@ where
         )));
         Ok(())
     }
-}
-
-fn waiting(delay: Duration) -> Option<Pin<Box<Sleep>>> {
-    (!delay.is_zero()).then(|| Box::pin(tokio::time::sleep(delay)))
 }
 
 fn stash_policy<A: PersistentActor>(actor: &A, environment: &Environment) -> StashPolicy {

@@ -11,6 +11,7 @@ mod draining_recoveries;
 mod durable_state;
 mod every_call;
 mod failures;
+mod fates;
 mod faulty_stores;
 mod fight;
 mod flood;

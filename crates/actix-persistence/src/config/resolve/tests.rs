@@ -8,7 +8,7 @@ mod state_stores;
 use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalSettings, ReplayFilterMode};
-use actix_persistence_persistent_actor::{BackOffSettings, Serializer};
+use actix_persistence_persistent_actor::{BackOffSettings, OnConflict, Serializer};
 use actix_persistence_snapshot_actor::SnapshotSettings;
 use actix_persistence_storage_api::ConfigErrors;
 use actix_persistence_store_actor::BreakerSettings;
@@ -254,6 +254,7 @@ fn every_key_for_actors_reaches_its_settings() {
     expected.max_restarts = Some(0);
     expected.reset_after = Some(Duration::from_secs(3));
     expected.keep_stash = false;
+    expected.on_conflict = OnConflict::Stop;
     assert_eq!(settings.back_off, expected);
     assert_eq!(settings.notifications.published_events, 2);
     assert_eq!(settings.notifications.dead_letters, 3);

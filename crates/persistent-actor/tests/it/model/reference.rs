@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::Observed;
 use super::program::{Call, Command, How, Op, Step, Verdict};
+use crate::fates::Fates;
 
 /// In milliseconds, as everything about time here.
 pub(crate) const CALL_TIMEOUT: u64 = 10_000;
@@ -88,7 +89,7 @@ struct Ask {
     /// Whether the channel was handed over, to be answered later.
     handed_over: bool,
     answer: Option<String>,
-    noted: Option<&'static str>,
+    fates: Fates,
 }
 
 #[derive(Default)]
@@ -508,6 +509,9 @@ impl Reference {
         let (cause, replies) = (head.cause, head.replies);
         match head.fate {
             Fate::Stored(first) => {
+                if let Some(cause) = cause.filter(|_| !head.events.is_empty()) {
+                    self.asks[cause].fates.note_stored();
+                }
                 let unanswered = unanswered(&head.events);
                 if self.handle_stored(head, first).is_err() {
                     self.tell_failure(cause, replies, unanswered);
@@ -562,15 +566,13 @@ impl Reference {
     }
 
     fn tell_failure(&mut self, cause: Option<usize>, replies: bool, kind: &'static str) {
-        if replies {
-            self.answer_ask(cause, kind.to_owned());
-        }
-        if let Some(cause) = cause {
-            let noted = &mut self.asks[cause].noted;
-            let uncertain = |kind| ["Unknown", "StoredUnanswered"].contains(&kind);
-            if noted.is_none_or(|noted| !uncertain(noted) && uncertain(kind)) {
-                *noted = Some(kind);
-            }
+        let Some(ask) = cause else {
+            return;
+        };
+        let fates = &mut self.asks[ask].fates;
+        fates.note(kind);
+        if replies && let Some(verdict) = fates.take() {
+            self.answer_ask(cause, verdict.to_owned());
         }
     }
 
@@ -626,8 +628,8 @@ impl Reference {
         if matches!(self.life, Life::Up(_)) {
             self.stopped();
         }
-        let answers = self.asks.into_iter().map(|ask| {
-            let noted = ask.noted.filter(|_| ask.handed_over);
+        let answers = self.asks.into_iter().map(|mut ask| {
+            let noted = ask.fates.take().filter(|_| ask.handed_over);
             ask.answer
                 .or(noted.map(str::to_owned))
                 .unwrap_or_else(|| "Closed".to_owned())

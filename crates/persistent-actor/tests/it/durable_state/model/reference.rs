@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use actix_persistence_storage_api::Revision;
 
+use crate::fates::Fates;
+
 use super::super::memo::shown;
 use super::Observed;
 use super::program::{Change, Command, Op, Step, Verdict, What};
@@ -43,6 +45,10 @@ struct Machine {
     numbers: i64,
     /// What each asker got.
     answers: Vec<Option<String>>,
+    /// What became of the calls that each command led to.
+    fates: Vec<Fates>,
+    /// The command that caused what happens now.
+    cause: Option<usize>,
     mailbox: VecDeque<(usize, Command)>,
     aside: VecDeque<(usize, Command)>,
     life: Life,
@@ -85,8 +91,10 @@ struct Pending {
     handler: Vec<Op>,
     entry: String,
     complete: Vec<Op>,
-    /// Whom it answers.
-    ask: Option<usize>,
+    /// The command that caused it.
+    cause: Option<usize>,
+    /// Whether it answers that command.
+    replies: bool,
     fate: Fate,
 }
 
@@ -132,6 +140,7 @@ impl Machine {
         let ask = self.answers.len();
         let is_up = !matches!(self.life, Life::Down);
         self.answers.push(None);
+        self.fates.push(Fates::default());
         if is_up {
             self.mailbox.push_back((ask, command));
         }
@@ -211,9 +220,10 @@ impl Machine {
             return Ok(());
         }
         self.log.push(format!("command {ask}"));
+        self.cause = Some(ask);
         self.play(command.ops)?;
         match command.last {
-            Some(change) => self.change(change, Some(ask)),
+            Some(change) => self.change(change, true),
             None => self.answers[ask] = Some(ask.to_string()),
         }
         Ok(())
@@ -225,15 +235,17 @@ impl Machine {
 
     fn perform(&mut self, op: Op) -> Result<(), Ended> {
         match op {
-            Op::Change(change) => self.change(change, None),
+            Op::Change(change) => self.change(change, false),
             Op::Defer(complete) => {
                 let entry = format!("deferred {}", self.number());
+                let cause = self.cause;
                 self.actor().queue.push_back(Pending {
                     content: Content::Nothing,
                     handler: Vec::new(),
                     entry,
                     complete,
-                    ask: None,
+                    cause,
+                    replies: false,
                     fate: Fate::Stored(0),
                 });
             }
@@ -248,7 +260,7 @@ impl Machine {
         Ok(())
     }
 
-    fn change(&mut self, change: Change, ask: Option<usize>) {
+    fn change(&mut self, change: Change, replies: bool) {
         let content = match change.what {
             What::Delete => Content::Delete,
             What::State | What::Unencodable => Content::State(self.number()),
@@ -258,12 +270,14 @@ impl Machine {
             What::Unencodable => Fate::Rejected,
             What::State | What::Delete => Fate::Unsent,
         };
+        let cause = self.cause;
         self.actor().queue.push_back(Pending {
             content,
             handler: change.handler,
             entry,
             complete: change.complete,
-            ask,
+            cause,
+            replies,
             fate,
         });
     }
@@ -320,26 +334,30 @@ impl Machine {
     }
 
     fn handle(&mut self, head: Pending, fate: Fate) -> Result<(), Ended> {
-        let ask = head.ask;
+        let (cause, replies) = (head.cause, head.replies);
+        self.cause = cause;
         match fate {
             Fate::Stored(revision) => {
+                if let Some(cause) = cause.filter(|_| revision > 0) {
+                    self.fates[cause].note_stored();
+                }
                 let ended = self.handle_stored(head, revision);
                 if ended.is_err() {
-                    self.tell(ask, "StoredUnanswered");
+                    self.tell(cause, replies, unanswered(revision));
                 }
                 ended
             }
             Fate::Rejected => {
                 let state = shown(head.content.state());
                 self.log.push(format!("rejected {state}"));
-                self.tell(ask, "Rejected");
+                self.tell(cause, replies, "Rejected");
                 Ok(())
             }
             Fate::Failed(kind, revision) => {
                 let state = shown(head.content.state());
                 self.log
                     .push(format!("failed {state} at {revision}: {kind}"));
-                self.tell(ask, kind);
+                self.tell(cause, replies, kind);
                 self.lost = kind == "Conflict";
                 Err(Ended)
             }
@@ -361,16 +379,20 @@ impl Machine {
         }
         self.log.push(head.entry);
         self.play(head.complete)?;
-        if let Some(ask) = head.ask {
+        if let Some(ask) = head.cause.filter(|_| head.replies) {
             self.log.push(format!("answer {ask}"));
             self.answers[ask] = Some(ask.to_string());
         }
         Ok(())
     }
 
-    fn tell(&mut self, ask: Option<usize>, kind: &str) {
-        if let Some(ask) = ask {
-            self.answers[ask].get_or_insert_with(|| kind.to_owned());
+    fn tell(&mut self, cause: Option<usize>, replies: bool, kind: &'static str) {
+        let Some(ask) = cause else {
+            return;
+        };
+        self.fates[ask].note(kind);
+        if replies && let Some(verdict) = self.fates[ask].take() {
+            self.answers[ask].get_or_insert_with(|| verdict.to_owned());
         }
     }
 
@@ -387,12 +409,11 @@ impl Machine {
                 Fate::Unsent => "ActorFailed",
                 // It was sent in this very turn, and is called back before it comes to the store.
                 Fate::Sent(_) => "Unknown",
-                Fate::Stored(0) => "ActorFailed",
-                Fate::Stored(_) => "StoredUnanswered",
+                Fate::Stored(revision) => unanswered(revision),
                 Fate::Rejected => "Rejected",
                 Fate::Failed(kind, _) => kind,
             };
-            self.tell(pending.ask, kind);
+            self.tell(pending.cause, pending.replies, kind);
         }
         self.held = false;
         actor
@@ -447,5 +468,14 @@ impl Machine {
             stored: self.stored,
             state: self.stored.1,
         }
+    }
+}
+
+/// What is told of a call that nobody is left to answer; one that stores nothing has revision 0.
+fn unanswered(revision: Revision) -> &'static str {
+    if revision == 0 {
+        "ActorFailed"
+    } else {
+        "StoredUnanswered"
     }
 }
