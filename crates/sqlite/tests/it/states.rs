@@ -41,7 +41,7 @@ impl StateTables for Place {
 
     async fn columns(&self) -> Vec<(String, String)> {
         let sql = "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_xinfo(t.name) AS c \
-            WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name <> 'actix_persistence_schema'";
+            WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT LIKE 'actix_persistence_%'";
         let mut connection = self.connection().await;
         let rows = sqlx::query_as(sql).fetch_all(&mut connection).await;
         rows.unwrap()
