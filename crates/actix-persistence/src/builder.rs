@@ -39,6 +39,15 @@ pub struct Builder {
     makes_nothing: bool,
     /// Numbers by the path of their key, which replace those of the config.
     numbers: Vec<(&'static str, u32)>,
+    left_out: LeftOut,
+}
+
+/// The sorts of stores that are not opened.
+#[derive(Clone, Copy, Debug, Default)]
+struct LeftOut {
+    journals: bool,
+    snapshot_stores: bool,
+    state_stores: bool,
 }
 
 impl Builder {
@@ -63,6 +72,7 @@ impl Builder {
             stash_policy: None,
             makes_nothing: false,
             numbers: Vec::new(),
+            left_out: LeftOut::default(),
         }
     }
 
@@ -203,7 +213,27 @@ impl Builder {
         self
     }
 
-    /// Opens every store of the config, and waits for the first attempt of each.
+    /// Opens no journal, even if the config has one: as if it had none. Its keys are looked at all the same.
+    pub fn without_journals(mut self) -> Self {
+        self.left_out.journals = true;
+        self
+    }
+
+    /// Opens no snapshot store, even if the config has one: as if it had none. Its keys are looked at all the same.
+    pub fn without_snapshot_stores(mut self) -> Self {
+        self.left_out.snapshot_stores = true;
+        self
+    }
+
+    /// Opens no state store, even if the config has one: as if it had none. Its keys are looked at all the same, but the
+    /// columns and change handlers that it names need not be registered.
+    pub fn without_state_stores(mut self) -> Self {
+        self.left_out.state_stores = true;
+        self.code.may_lack_extensions = true;
+        self
+    }
+
+    /// Opens every store of the config that is not left out, and waits for the first attempt of each.
     ///
     /// # Errors
     /// As [`Persistence::from_config`].
@@ -317,9 +347,21 @@ impl Builder {
     /// Lets the plugins make the stores, and reports the mistakes of all sections together.
     fn make_stores(&self) -> Result<(Settings, NewStores), OpenError> {
         let Resolution {
-            settings,
+            mut settings,
             mut mistakes,
         } = self.resolve();
+        if self.left_out.journals {
+            settings.journals.clear();
+            settings.default_journal = None;
+        }
+        if self.left_out.snapshot_stores {
+            settings.snapshot_stores.clear();
+            settings.default_snapshot_store = None;
+        }
+        if self.left_out.state_stores {
+            settings.state_stores.clear();
+            settings.default_state_store = None;
+        }
         let mut stores = NewStores::default();
         for section in &settings.journals {
             let plugin = self.plugin_of(section.kind);

@@ -44,14 +44,15 @@ pub enum FindStatesError {
 
 impl Persistence {
     /// Gives a page of the states of an entity type for which a condition holds, in the order of the bytes of their
-    /// ids; from the default state store for `None`.
+    /// ids; from the default state store for `None`. Large states come in smaller pages: only an empty one is the last.
     ///
     /// The condition may be over any column of the table, those of the
     /// [application](actix_persistence_storage_api::AdditionalColumn) among them. What is stored is read: an actor may
     /// be about to change it.
     ///
     /// # Errors
-    /// [`FindStatesError`], also for a condition that the database does not understand, and for a store without SQL.
+    /// [`FindStatesError`]: also for a condition that the database does not understand, or that has more or fewer
+    /// placeholders than values, and for a store without SQL.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

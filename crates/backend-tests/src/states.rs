@@ -8,8 +8,10 @@ mod ended_connections;
 pub mod extensions;
 mod live_query;
 mod new_states;
+mod pages;
 mod rows;
 mod rules_of_others;
+mod schema;
 mod times_and_numbers;
 
 use actix_persistence_storage_api::{
@@ -30,6 +32,10 @@ pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
 pub use new_states::{
     readers_miss_no_new_state_of_any_sequence, readers_miss_no_new_state_of_one_sequence,
 };
+pub use pages::{
+    a_condition_takes_its_own_values_and_stands_alone, many_changes_of_one_number_are_all_read,
+    pages_of_large_states_are_bounded_in_bytes,
+};
 pub use rows::{
     a_damaged_state_is_corrupt_and_named, a_lost_column_is_an_error_and_no_state,
     a_tombstone_keeps_its_revision_and_nothing_else, rows_say_which_slice_and_type_they_belong_to,
@@ -37,6 +43,10 @@ pub use rows::{
     the_tables_refuse_what_cannot_be_read_back,
 };
 pub use rules_of_others::a_rule_of_an_added_column_is_no_conflict;
+pub use schema::{
+    a_lost_column_of_any_table_is_named_at_the_start,
+    a_table_of_its_own_does_not_hide_what_is_stored, a_table_that_was_dropped_is_a_mismatch,
+};
 pub use times_and_numbers::{
     no_number_of_a_change_is_used_again, no_timestamp_goes_back_with_the_clock,
 };
@@ -52,6 +62,12 @@ macro_rules! test_states {
             the_tables_refuse_what_cannot_be_read_back
             a_damaged_state_is_corrupt_and_named
             a_lost_column_is_an_error_and_no_state
+            a_lost_column_of_any_table_is_named_at_the_start
+            a_table_that_was_dropped_is_a_mismatch
+            a_table_of_its_own_does_not_hide_what_is_stored
+            pages_of_large_states_are_bounded_in_bytes
+            many_changes_of_one_number_are_all_read
+            a_condition_takes_its_own_values_and_stands_alone
             no_timestamp_goes_back_with_the_clock
             no_number_of_a_change_is_used_again
             many_writers_store_each_revision_once

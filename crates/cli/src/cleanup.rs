@@ -131,9 +131,11 @@ pub(crate) fn run(builder: Builder, command: Command) -> anyhow::Result<Outcome>
         None => ids::parse(&run.ids)?,
     };
     let config = Config::from_file(&run.config)?.with_environment();
-    let stores = run.stores();
+    let needed = Needed::by(&task);
+    let stores = run.stores(needed);
+    let builder = needed.narrow(builder.config(config));
     actix::System::new().block_on(async move {
-        let persistence = builder.config(config).without_making().open().await;
+        let persistence = builder.without_making().open().await;
         let persistence = persistence.context(NOTHING_MADE)?;
         let cleanup = persistence.cleanup_of(&stores)?;
         let outcome = if run.dry_run {
@@ -145,6 +147,48 @@ pub(crate) fn run(builder: Builder, command: Command) -> anyhow::Result<Outcome>
         persistence.drained().await;
         outcome
     })
+}
+
+/// The sorts of stores that a task works on; no other is opened, so that none can be in its way: a state store may need code
+/// that only the application has.
+#[derive(Clone, Copy)]
+struct Needed {
+    journal: bool,
+    snapshot_store: bool,
+    state_store: bool,
+}
+
+impl Needed {
+    fn by(task: &Task) -> Self {
+        let [journal, snapshot_store, state_store] = match task {
+            Task::DeleteEventsTo(_) | Task::DeleteEventsBefore(_) | Task::DeleteAllEvents(_) => {
+                [true, false, false]
+            }
+            Task::DeleteSnapshots(_) => [false, true, false],
+            Task::CleanupBeforeSnapshot | Task::DeleteAll(_) => [true, true, false],
+            Task::DeleteState(_) => [false, false, true],
+            // A task that this program does not know yet.
+            _ => [true, true, true],
+        };
+        Self {
+            journal,
+            snapshot_store,
+            state_store,
+        }
+    }
+
+    fn narrow(self, mut builder: Builder) -> Builder {
+        if !self.journal {
+            builder = builder.without_journals();
+        }
+        if !self.snapshot_store {
+            builder = builder.without_snapshot_stores();
+        }
+        if !self.state_store {
+            builder = builder.without_state_stores();
+        }
+        builder
+    }
 }
 
 impl Command {
@@ -175,11 +219,18 @@ impl From<NumbersArgument> for Numbers {
 }
 
 impl Run {
-    fn stores(&self) -> CleanupStores {
+    /// The stores that the task needs, by the names that were given.
+    fn stores(&self, needed: Needed) -> CleanupStores {
         let mut stores = CleanupStores::default();
-        stores.journal.clone_from(&self.journal);
-        stores.snapshot_store.clone_from(&self.snapshot_store);
-        stores.state_store.clone_from(&self.state_store);
+        if needed.journal {
+            stores.journal.clone_from(&self.journal);
+        }
+        if needed.snapshot_store {
+            stores.snapshot_store.clone_from(&self.snapshot_store);
+        }
+        if needed.state_store {
+            stores.state_store.clone_from(&self.state_store);
+        }
         stores
     }
 }

@@ -110,6 +110,9 @@ impl Journal for MemoryJournal {
         for write in writes {
             let outcome = if not_stored.contains(write.persistence_id()) {
                 WriteOutcome::Skipped
+            } else if let Some(error) = write.refusal() {
+                not_stored.insert(write.persistence_id().clone());
+                WriteOutcome::Rejected(error)
             } else if let Some(conflict) = conflict_of(streams.get(write.persistence_id()), &write)
             {
                 let id = write.persistence_id().clone();

@@ -75,6 +75,9 @@ impl SnapshotStore for MemorySnapshotStore {
     }
 
     async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
+        if let Some(error) = metadata.refusal(&payload) {
+            return Err(error);
+        }
         self.lock()
             .entry(metadata.persistence_id.clone())
             .or_default()

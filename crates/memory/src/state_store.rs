@@ -139,6 +139,9 @@ impl StateStore for MemoryStateStore {
             let id = update.persistence_id;
             return Err(StorageError::no_change_events(Operation::UpsertState, id));
         }
+        if let Some(error) = update.refusal() {
+            return Err(error);
+        }
         let StateUpdate {
             persistence_id,
             revision,

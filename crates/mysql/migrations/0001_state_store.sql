@@ -18,9 +18,10 @@ CREATE TABLE IF NOT EXISTS {state_table} (
     manifest       VARCHAR(255)   NOT NULL,
     checksum       BIGINT,                  -- over all that is read; NULL in rows of other tools
     payload        {payload_type_or_null},  -- NULL in a tombstone
+    payload_bytes  BIGINT         GENERATED ALWAYS AS (IFNULL(OCTET_LENGTH(payload), 0)) STORED, -- a large one need not be read
     PRIMARY KEY (persistence_id),
     -- Only for queries of changes: whoever has none may drop it, which makes writes a little cheaper.
-    KEY {state_index} (entity_type, partition_nr, ordering, slice),
+    KEY {state_index} (entity_type, partition_nr, ordering, persistence_id, slice),
     CHECK ((payload IS NULL) = deleted)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 

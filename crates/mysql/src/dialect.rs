@@ -2,7 +2,7 @@
 
 use actix_persistence_sql::{
     ChangeEventTexts, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
-    ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, VersionTexts,
+    Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
     Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
@@ -151,6 +151,8 @@ impl Dialect for Mysql {
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
         session::placeholders(sql, values)
     }
+
+    const QUOTING: Quoting = Quoting::Mysql;
 
     fn placeholder(position: usize) -> String {
         session::placeholder(position)

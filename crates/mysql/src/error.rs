@@ -156,8 +156,8 @@ const NO_LOGIN: &str =
 const NO_PRIVILEGE: &str =
     "the user lacks a privilege; grant it, or let the owner of the tables start once";
 const NO_DATABASE: &str = "there is no such database; create it, or name another one";
-const OTHER_TABLES: &str = "tables or columns are missing or differ; set 'auto-initialize = true' once, or check the \
-     names of tables";
+const OTHER_TABLES: &str = "a table or a column is missing or differs; compare the tables with what \
+    'actix-persistence schema' prints, and check their names";
 const TOO_LARGE: &str = "a value is larger than the server takes; make it smaller, or raise the server's max_allowed_packet";
 const NOT_WHAT_THE_COLUMN_TAKES: &str = "a value is not what its column takes; with a 'payload-column' of \"json\" use a \
      serializer that writes JSON";

@@ -49,7 +49,7 @@ use crate::context::turns::{StreamStep, Turns, steps, ticks};
 use crate::driver::mailbox::OwnAddress;
 use crate::envelope::pack;
 use crate::environment::Environment;
-use crate::serializer::Manifest;
+use crate::serializer::{Manifest, check_manifest};
 use crate::stash::StashRef;
 use crate::{
     EncodeError, Event, ManyEvents, NoEvent, Persist, PersistError, PersistentActor, Recovery,
@@ -129,7 +129,10 @@ impl<A: PersistentActor> PersistentContext<A> {
             fence: Fence::TakesOver { from: 0 },
             deleted_to: 0,
             used_sequence_nr: 0,
-            event_manifest: Manifest::new(A::Event::MANIFEST, A::Event::VERSION),
+            event_manifest: {
+                const { check_manifest(A::Event::MANIFEST, A::Event::VERSION) };
+                Manifest::new(A::Event::MANIFEST, A::Event::VERSION)
+            },
             keep,
         }
     }
@@ -335,7 +338,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         Ok(())
     }
 
-    /// The tags of a state, unless its store keeps none.
+    /// The tags of a state, each once, unless its store keeps none.
     fn tags(&self, tags: Vec<String>) -> Result<Vec<Arc<str>>, StorageError> {
         if !tags.is_empty() && !self.environment.stores.has_tags() {
             let error = StorageError::new(StorageErrorKind::Unsupported, Operation::UpsertState)
@@ -344,7 +347,10 @@ impl<A: PersistentActor> PersistentContext<A> {
                 .with_message("this state store keeps no tags");
             return Err(error);
         }
-        Ok(tags.into_iter().map(Into::into).collect())
+        let mut tags: Vec<Arc<str>> = tags.into_iter().map(Into::into).collect();
+        tags.sort_unstable();
+        tags.dedup();
+        Ok(tags)
     }
 
     /// Whose context this is.

@@ -34,8 +34,9 @@ use crate::Serializer;
 /// }
 /// ```
 pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The stable name of this type in every store; not a Rust type name. At most 240 bytes: with its version it must fit into
-    /// the 255 of a [manifest](actix_persistence_storage_api::Payload::manifest).
+    /// The stable name of this type in every store; not a Rust type name. It has no NUL, and at most 243 bytes, so that with
+    /// its version it fits into the 255 of a [manifest](actix_persistence_storage_api::Payload::manifest) whatever that is: a
+    /// longer one may not compile.
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;

@@ -12,7 +12,7 @@ use bytes::Bytes;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub(crate) use manifest::{Manifest, shown};
+pub(crate) use manifest::{Manifest, check_manifest, shown};
 
 use guarded::Rules;
 use limited_writer::LimitedWriter;

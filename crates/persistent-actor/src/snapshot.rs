@@ -14,7 +14,8 @@ use crate::Serializer;
 /// Manifest and version mean the same as for an [`Event`](crate::Event), and what is stored can be read again as there: a
 /// state that decoding would refuse is not saved, which [`SaveSnapshotError`](crate::SaveSnapshotError) tells.
 pub trait Snapshot: Serialize + DeserializeOwned + 'static {
-    /// The stable name of this type in every store; not a Rust type name.
+    /// The stable name of this type in every store; not a Rust type name. As
+    /// [`Event::MANIFEST`](crate::Event::MANIFEST) it has at most 243 bytes.
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;

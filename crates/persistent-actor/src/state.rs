@@ -45,14 +45,15 @@ use crate::{DecodeError, Event, Serializer, StoredState};
 /// }
 /// ```
 pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
-    /// The stable name of this type in every store; not a Rust type name.
+    /// The stable name of this type in every store; not a Rust type name. As [`Event::MANIFEST`] it has at most 243 bytes.
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;
     /// How to encode; `None` leaves it to the state store's setting `serializer`. What was stored decides when reading.
     const SERIALIZER: Option<Serializer> = None;
 
-    /// By what queries find this state; they replace those of the state before. No order, no duplicates.
+    /// By what queries find this state; they replace those of the state before. Their order means nothing, and one that is
+    /// there twice is stored once.
     ///
     /// Where the store keeps no tags, a state with tags is rejected.
     fn tags(&self) -> Vec<String> {

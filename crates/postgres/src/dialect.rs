@@ -4,7 +4,8 @@ use std::error::Error;
 
 use actix_persistence_sql::{
     ChangeEventTexts, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
-    ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, TableName, VersionTexts,
+    Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, TableName,
+    VersionTexts,
 };
 use actix_persistence_storage_api::{
     Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
@@ -33,10 +34,10 @@ impl Dialect for Postgres {
     const ATTEMPTS: u32 = 3;
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
+    const BEGIN_FINDING: Option<&'static str> = Some(queries::BEGIN_FINDING);
     const COMMIT: &'static str = queries::COMMIT;
     const ROLLBACK: &'static str = queries::ROLLBACK;
     const KEYS_ARE_BYTES: bool = false;
-    const TEXTS_HOLD_NUL: bool = false;
     const TRANSACTIONS_SURVIVE_ERRORS: bool = false;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
@@ -146,6 +147,8 @@ impl Dialect for Postgres {
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
         session::placeholders(sql, values)
     }
+
+    const QUOTING: Quoting = Quoting::Postgres;
 
     fn placeholder(position: usize) -> String {
         session::placeholder(position)

@@ -165,7 +165,8 @@ const READ_ONLY: &str =
 const NO_PRIVILEGE: &str =
     "the user lacks a privilege; grant it, or let the owner of the tables start once";
 const NO_DATABASE: &str = "there is no such database; create it, or name another one";
-const OTHER_TABLES: &str = "tables or columns are missing or differ; set 'auto-initialize = true' once, or check 'schema' and the names of tables";
+const OTHER_TABLES: &str = "a table or a column is missing or differs; compare the tables with what \
+    'actix-persistence schema' prints, and check 'schema' and the names of tables";
 const DAMAGED: &str = "the database is damaged; restore a backup";
 const POOLER: &str =
     "prepared statements get lost, as behind a connection pooler that is not in session mode";

@@ -10,6 +10,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::live::Live;
+use crate::page_size::PageSize;
 use crate::pages::Pages;
 use crate::{Changed, QueryError};
 
@@ -17,6 +18,7 @@ use crate::{Changed, QueryError};
 pub(crate) struct Changes<S> {
     pages: Arc<Pages>,
     query: StateChangesQuery,
+    page_size: PageSize,
     read: VecDeque<ChangedState>,
     /// Of a query that goes on behind the last change.
     live: Option<Live>,
@@ -30,6 +32,7 @@ impl<S: State> Changes<S> {
     pub(crate) fn current(pages: Arc<Pages>, query: StateChangesQuery) -> Self {
         Self {
             pages,
+            page_size: PageSize::new(query.limit),
             query,
             read: VecDeque::new(),
             live: None,
@@ -90,12 +93,23 @@ impl<S: State> Changes<S> {
             if let Some(live) = &mut self.live {
                 live.about_to_read();
             }
+            self.query.limit = self.page_size.now();
             let page = self.pages.changes(self.query.clone()).await;
             match (page, &mut self.live) {
+                (Ok(page), _) => {
+                    self.page_size.grow();
+                    return Ok(page);
+                }
+                // The same page would take as long again.
+                (Err(error), live) if self.page_size.shrinks_after(&error) => {
+                    if let Some(live) = live {
+                        live.wait_after(&error, &self.pages).await;
+                    }
+                }
                 (Err(error), Some(live)) if error.kind().is_curable_by_waiting() => {
                     live.wait_after(&error, &self.pages).await;
                 }
-                (page, _) => return page,
+                (Err(error), _) => return Err(error),
             }
         }
     }

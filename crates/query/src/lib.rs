@@ -9,6 +9,7 @@ mod changed;
 mod changes;
 mod ids;
 mod live;
+mod page_size;
 mod pages;
 
 pub use changed::{Changed, Deleted, Updated};

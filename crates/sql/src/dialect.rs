@@ -11,8 +11,8 @@ use sqlx::Database;
 use sqlx::error::DatabaseError;
 
 use crate::{
-    Connector, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, Portable, Settings,
-    SnapshotStatements, StateStatements,
+    Connector, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, Portable, Quoting,
+    Settings, SnapshotStatements, StateStatements,
 };
 
 /// The connection of a dialect, as its driver has it.
@@ -53,15 +53,15 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const BEGIN: &'static str;
     /// Begins a transaction that reads at one moment, or as near to that as initialising needs.
     const BEGIN_READING: &'static str;
-    /// Ends either.
+    /// Begins a transaction that only looks for what a condition of the application finds, where such conditions need other
+    /// plans than the statements of the store; none where a statement by itself will do.
+    const BEGIN_FINDING: Option<&'static str> = None;
+    /// Ends any of them.
     const COMMIT: &'static str;
-    /// Ends either as if nothing had been done.
+    /// Ends any of them as if nothing had been done.
     const ROLLBACK: &'static str;
     /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;
-
-    /// Whether texts may hold NUL.
-    const TEXTS_HOLD_NUL: bool = true;
 
     /// Whether a transaction can go on after a statement of it that failed.
     const TRANSACTIONS_SURVIVE_ERRORS: bool = true;
@@ -204,6 +204,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// # Errors
     /// What is wrong with the placeholders.
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String>;
+
+    /// What it takes for a quote or a comment.
+    const QUOTING: Quoting;
 
     /// What stands in a statement for its value of this number, from 1 on.
     fn placeholder(position: usize) -> String;

@@ -58,6 +58,8 @@ pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
 pub struct InvalidOption {
     /// The key of the config section.
     pub key: &'static str,
+    /// The key within the section of that name where it stands, if it is one.
+    pub entry: Option<String>,
     /// What is wrong with its value; continues the key.
     pub message: String,
 }
@@ -67,13 +69,21 @@ impl InvalidOption {
     pub fn new(key: &'static str, message: impl Into<String>) -> Self {
         Self {
             key,
+            entry: None,
             message: message.into(),
         }
     }
 
+    /// The same of a key within the section of that name.
+    #[must_use]
+    pub fn at_entry(mut self, entry: &str) -> Self {
+        self.entry = Some(entry.to_owned());
+        self
+    }
+
     /// For `map_err`.
     pub fn of(key: &'static str) -> impl FnOnce(String) -> Self {
-        move |message| Self { key, message }
+        move |message| Self::new(key, message)
     }
 }
 
@@ -125,7 +135,7 @@ pub struct StoreOptions {
     pub max_group_bytes: usize,
     /// `max-page-events`: the most events in one page of a replay, whatever is asked for. Default 10,000.
     pub max_page_events: usize,
-    /// `max-page-bytes`: the most payload bytes in one page; a larger event comes alone. Default 64 MiB.
+    /// `max-page-bytes`: the most payload bytes in one page of events or states; a larger one comes alone. Default 64 MiB.
     pub max_page_bytes: usize,
     /// `delete-chunk-events`: how many deleted rows are removed in one transaction at most, so that writers wait little.
     ///
@@ -298,7 +308,7 @@ impl StoreOptions {
         let mut mistakes = Vec::new();
         let mut check = |key, result: Result<(), String>| {
             if let Err(message) = result {
-                mistakes.push(InvalidOption { key, message });
+                mistakes.push(InvalidOption::new(key, message));
             }
         };
         for (key, bytes) in [

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use actix_persistence_storage_api::{
-    ConfigError, ConfigErrors, Journal, Plugin, Roles, Section, SnapshotStore, StateExtensions,
-    StateStore,
+    ConfigError, ConfigErrors, Journal, Origin, Plugin, Roles, Section, SnapshotStore,
+    StateExtensions, StateStore,
 };
 
 use crate::connection::Connections;
@@ -218,19 +218,31 @@ fn check_same<D: Dialect>(
 
 fn rejected(section: &Section, invalid: InvalidOption) -> ConfigErrors {
     let message = format!("{} {}", quoted(section, invalid.key), invalid.message);
-    mistake(section, invalid.key, message)
+    let path = section.path_of(invalid.key);
+    ConfigErrors::one(ConfigError {
+        origin: origin_of(section, invalid.key),
+        path: match invalid.entry {
+            Some(entry) => format!("{path}.{entry}"),
+            None => path,
+        },
+        message,
+    })
 }
 
 fn mistake(section: &Section, key: &str, message: String) -> ConfigErrors {
-    let origin = match section.get(key) {
-        Some(item) => item.origin.clone(),
-        None => section.origin().clone(),
-    };
     ConfigErrors::one(ConfigError {
-        origin,
+        origin: origin_of(section, key),
         path: section.path_of(key),
         message,
     })
+}
+
+/// Where a key stands, or the section without it.
+fn origin_of(section: &Section, key: &str) -> Origin {
+    match section.get(key) {
+        Some(item) => item.origin.clone(),
+        None => section.origin().clone(),
+    }
 }
 
 fn quoted(section: &Section, key: &str) -> String {

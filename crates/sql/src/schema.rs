@@ -1,5 +1,7 @@
 //! The tables of a store and their versions.
 
+mod own_columns;
+
 use std::marker::PhantomData;
 
 use actix_persistence_storage_api::Roles;
@@ -11,6 +13,8 @@ use crate::{
     ConnectionOf, Dialect, Fault, InvalidOption, Names, Portable, StoreOptions, TableName,
 };
 
+use own_columns::own_columns;
+
 /// The tables of one kind of store, and the steps that make them.
 ///
 /// Journal, snapshot store and state store have versions of their own, one for each set of names: a database may hold several.
@@ -20,6 +24,8 @@ pub struct Component<D: Dialect> {
     name: &'static str,
     /// The first names the row of the version table.
     tables: Vec<TableName>,
+    /// The columns that the steps give to each of them, in the same order.
+    columns: Vec<Vec<Box<str>>>,
     /// Step `n` makes version `n + 1` of version `n`.
     steps: Vec<SqlStr>,
     names: Names,
@@ -34,6 +40,7 @@ struct Versions {
     select: SqlStr,
     set: SqlStr,
     table_exists: SqlStr,
+    columns: SqlStr,
 }
 
 impl<D: Dialect> Component<D> {
@@ -80,19 +87,30 @@ impl<D: Dialect> Component<D> {
         steps: &[&'static str],
         names: Names,
     ) -> Self {
+        let steps: Vec<_> = steps.iter().map(|text| names.fill(text)).collect();
+        let columns = tables
+            .iter()
+            .map(|table| own_columns(&steps, &names.quoted(table)));
         Self {
             name,
+            columns: columns.collect(),
             tables,
-            steps: steps.iter().map(|text| names.fill(text)).collect(),
+            steps,
             versions: Versions {
                 create: names.fill(D::VERSIONS.create),
                 select: names.fill(D::VERSIONS.select),
                 set: names.fill(D::VERSIONS.set),
                 table_exists: names.fill(D::VERSIONS.table_exists),
+                columns: names.fill(D::VERSIONS.columns),
             },
             names,
             dialect: PhantomData,
         }
+    }
+
+    /// The columns of the first table, without those of an application.
+    pub(crate) fn own_columns(&self) -> &[Box<str>] {
+        &self.columns[0]
     }
 
     /// Everything that makes the tables, for a person who does it instead of `auto-initialize`.
@@ -148,7 +166,8 @@ impl<D: Dialect> Component<D> {
             return Ok(());
         }
         Err(Fault::mismatch(format!(
-            "the tables of the {} are missing or older than version {}; set 'auto-initialize = true' once",
+            "the tables of the {} are missing or older than version {}; set 'auto-initialize = true' once, or run what \
+             'actix-persistence schema' prints",
             self.name,
             self.newest()
         )))
@@ -232,8 +251,12 @@ impl<D: Dialect> Component<D> {
         if version == Some(0) {
             return Ok(version);
         }
-        for table in &self.tables {
+        for (table, columns) in self.tables.iter().zip(&self.columns) {
             let exists = self.table_exists(connection, table).await?;
+            // An older version may have fewer of them.
+            if exists && version == Some(self.newest()) {
+                self.check_columns(connection, table, columns).await?;
+            }
             let table = table.as_str();
             if version.is_none() && exists {
                 return Err(Fault::mismatch(format!(
@@ -300,6 +323,47 @@ impl<D: Dialect> Component<D> {
                 self.newest()
             ))),
         }
+    }
+
+    /// The columns that a table has, with what the database calls their types.
+    pub(crate) async fn columns_of(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        table: &TableName,
+    ) -> Result<Vec<(String, String)>, Fault> {
+        let mut values = Values::<D>::with_capacity(1);
+        values.text(table.as_str());
+        let sql = self.versions.columns.clone();
+        let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+        rows.iter()
+            .map(|row| Ok((get_text::<D>(row, 0)?, get_text::<D>(row, 1)?)))
+            .collect()
+    }
+
+    /// Fails if a table lacks a column: nothing would ever make it again.
+    async fn check_columns(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        table: &TableName,
+        columns: &[Box<str>],
+    ) -> Result<(), Fault> {
+        let found = self.columns_of(connection, table).await?;
+        let has = |column: &str| {
+            let mut found = found.iter();
+            found.any(|(name, _)| name.eq_ignore_ascii_case(column))
+        };
+        let missing = columns.iter().filter(|column| !has(column));
+        let missing: Vec<_> = missing.map(|name| format!("'{name}'")).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Err(Fault::mismatch(format!(
+            "the table '{}' of the {} has no column {}; add it as 'actix-persistence schema' prints it, with what it held, \
+             or restore a backup",
+            table.as_str(),
+            self.name,
+            missing.join(", ")
+        )))
     }
 
     async fn table_exists(

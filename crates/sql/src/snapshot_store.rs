@@ -13,7 +13,6 @@ use sqlx::SqlStr;
 use crate::checksum;
 use crate::connection::Connections;
 use crate::page::check_size;
-use crate::refusal;
 use crate::row::{get_integer, get_number, get_optional_integer, get_payload};
 use crate::schema::Component;
 use crate::turns::Turns;
@@ -143,7 +142,10 @@ impl<D: Dialect> SnapshotStore for SqlSnapshotStore<D> {
 
     async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
         self.check_size(&metadata, &payload)?;
-        if let Some(message) = refusal::of_snapshot::<D>(&self.options, &metadata, &payload) {
+        if let Some(error) = metadata.refusal(&payload) {
+            return Err(error);
+        }
+        if let Some(message) = D::refuses(&self.options, &payload.bytes) {
             return Err(unsupported(metadata.persistence_id, message));
         }
         let id = metadata.persistence_id.clone();

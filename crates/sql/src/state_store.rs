@@ -7,7 +7,9 @@ mod entities;
 mod find;
 mod ids;
 mod load;
+mod opening;
 mod queries;
+mod room;
 mod state_row;
 mod state_table;
 mod write;
@@ -23,7 +25,6 @@ use actix_persistence_storage_api::{
 use async_trait::async_trait;
 
 use crate::connection::{Connections, Visit};
-use crate::refusal;
 use crate::turns::Turns;
 use crate::values::to_integer;
 use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work, classify, transact};
@@ -164,23 +165,6 @@ impl<D: Dialect> SqlStateStore<D> {
         })
     }
 
-    /// Looks for the columns of the application.
-    async fn check_columns(&self) -> Result<(), StorageError> {
-        for entity in self.entities.with_columns() {
-            let entity = Arc::clone(entity);
-            self.connections
-                .read(Operation::Initialize, move |connection| {
-                    Box::pin(async move {
-                        let table = &entity.table;
-                        let found = table.columns(connection).await?;
-                        entity.columns.check(table.name.as_str(), &found)
-                    })
-                })
-                .await?;
-        }
-        Ok(())
-    }
-
     /// Which revisions a write may replace.
     fn rule(&self) -> Rule {
         if self.options.store().assert_single_writer {
@@ -302,9 +286,13 @@ impl<D: Dialect> SqlStateStore<D> {
             );
             return refuse(StorageErrorKind::TooLarge, message);
         }
-        match refusal::of_state::<D>(&self.options, update) {
-            Some(message) => refuse(StorageErrorKind::Unsupported, message),
-            None => Ok(()),
+        match (
+            update.refusal(),
+            D::refuses(&self.options, &update.payload.bytes),
+        ) {
+            (Some(error), _) => Err(error),
+            (None, Some(message)) => refuse(StorageErrorKind::Unsupported, message),
+            (None, None) => Ok(()),
         }
     }
 }
@@ -326,7 +314,8 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
                 .initialize(component, auto_initialize)
                 .await?;
         }
-        self.check_columns().await
+        self.check_columns().await?;
+        self.check_homes().await
     }
 
     async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
@@ -430,10 +419,11 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
 impl<D: Dialect> SqlStates for SqlStateStore<D> {
     async fn find(&self, query: FindStates) -> Result<Vec<FoundState>, StorageError> {
         let entity = self.entities.of_type(&query.entity_type);
-        let template = entity.table.statements.find.clone();
+        let table = Arc::clone(&entity.table);
+        let max_bytes = self.options.store().max_page_bytes;
         self.connections
             .read(Operation::FindStates, move |connection| {
-                Box::pin(async move { find::find::<D>(connection, &template, query).await })
+                Box::pin(async move { find::find::<D>(connection, &table, query, max_bytes).await })
             })
             .await
     }

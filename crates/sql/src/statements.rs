@@ -61,8 +61,7 @@ pub struct StateStatements {
     pub overwrite: SqlStr,
     /// Removes the row of an id. Values: id.
     pub remove: SqlStr,
-    /// Ids in the order of their bytes. Values: the lowest, the one before, the one behind, 1 for deleted ones, too, the
-    /// most.
+    /// Ids in the order of their bytes. Values: the lowest, the one behind, 1 for deleted ones, too, the most.
     pub ids: SqlStr,
     /// The same of those without an entity type.
     pub ids_without_type: SqlStr,
@@ -75,15 +74,22 @@ pub struct StateStatements {
     pub complete_to: SqlStr,
     /// The rows of an entity type by their last change, below which nothing is added any more, in the order of each
     /// partition, those of all partitions in turns.
-    /// Values: entity type, number of the last change that was read, its id, first and last slice, the most.
-    /// Where there is a numbering, in place of the id, because no number is given twice, the number up to which changes are
-    /// complete; all of it for each partition, and the most of all of them.
-    /// Gives: id, number; the rest as `load`, up to the checksum.
+    /// Values: entity type, number of the last change that was read, its id, first and last slice, the most; the most bytes
+    /// of payloads.
+    /// Where there is a numbering, before the id the number up to which changes are complete, and that of the last change
+    /// again; all of it up to the most for each partition, and the most of all of them.
+    /// Gives: id, number; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the
+    /// first row anyway.
     pub changes: SqlStr,
-    /// The states of an entity type for which `/*condition*/` holds, behind an id, in the order of bytes; no tombstones.
-    /// Its values are `$type_at`, `$after_at` and `$limit_at`, also where placeholders are others.
-    /// Gives: id; the rest as `load`, up to the checksum.
+    /// The states for which `/*condition*/` holds, in the order of the bytes of their ids; no tombstones.
+    /// Its values are `$lowest_at`, `$behind_at`, `$limit_at` and `$bytes_at`, even where placeholders are others.
+    /// Gives: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the first
+    /// row anyway.
     pub find: SqlStr,
+    /// The same of those without an entity type.
+    pub find_without_type: SqlStr,
+    /// What only explains a statement that ends with `/*condition*/` and has its values.
+    pub explain: SqlStr,
     /// What gives rows their place in the order of commits, where the other statements do not.
     pub numbering: Option<NumberingStatements>,
 }

@@ -2,7 +2,8 @@
 
 use actix_persistence_sql::{
     ChangeEventTexts, ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements,
-    Meaning, Names, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, VersionTexts,
+    Meaning, Names, Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements,
+    VersionTexts,
 };
 use actix_persistence_storage_api::{
     Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
@@ -142,6 +143,8 @@ impl Dialect for Sqlite {
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
         session::placeholders(sql, values)
     }
+
+    const QUOTING: Quoting = Quoting::Sqlite;
 
     fn placeholder(position: usize) -> String {
         session::placeholder(position)

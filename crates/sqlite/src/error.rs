@@ -6,6 +6,7 @@ use sqlx::error::DatabaseError;
 
 /// Primary result codes, see <https://www.sqlite.org/rescode.html#primary_result_code_list>.
 mod code {
+    pub(super) const ERROR: i32 = 1;
     pub(super) const PERM: i32 = 3;
     pub(super) const BUSY: i32 = 5;
     pub(super) const LOCKED: i32 = 6;
@@ -51,6 +52,9 @@ pub(crate) fn doubt(fault: &Fault) -> Option<Doubt> {
 /// refuses was never begun to be written.
 pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
     let (kind, message) = match primary_code(error) {
+        Some(code::ERROR) if is_other_schema(error.message()) => {
+            (StorageErrorKind::SchemaMismatch, OTHER_TABLES)
+        }
         Some(code) => meaning_of_code(code),
         None => UNKNOWN,
     };
@@ -74,6 +78,16 @@ pub(crate) fn is_busy(fault: &Fault) -> bool {
         Some(code::BUSY | code::LOCKED | code::PROTOCOL)
     )
 }
+
+/// Whether a statement does not fit the tables: SQLite has no code of its own for that, only these texts.
+fn is_other_schema(message: &str) -> bool {
+    let begins = ["no such table: ", "no such column: "];
+    begins.iter().any(|begin| message.starts_with(begin))
+        || message.contains(" has no column named ")
+}
+
+const OTHER_TABLES: &str = "a table or a column is missing; compare the tables with what 'actix-persistence schema' \
+    prints, and check their names";
 
 const UNKNOWN: (StorageErrorKind, &str) = (StorageErrorKind::Backend, "SQLite refuses");
 
@@ -166,7 +180,14 @@ mod tests {
                 Corrupt,
             ),
             ("SELECT zeroblob(2000000000)", TooLarge),
-            ("SELECT * FROM no_such_table", Backend),
+            ("SELECT * FROM no_such_table", SchemaMismatch),
+            ("CREATE TABLE t (a); SELECT b FROM t", SchemaMismatch),
+            ("CREATE TABLE t (a); UPDATE t SET b = 1", SchemaMismatch),
+            (
+                "CREATE TABLE t (a); INSERT INTO t (b) VALUES (1)",
+                SchemaMismatch,
+            ),
+            ("SELECT no_such_function()", Backend),
         ] {
             let fault = fault_of(sql).await;
             // If this were the answer to a commit.

@@ -13,7 +13,8 @@ use crate::{Payload, WriterId};
 pub struct ChangeEvent {
     /// The encoded event.
     pub payload: Payload,
-    /// By what queries find it; no order, no duplicates.
+    /// By what queries find it; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
+    /// Their order means nothing. Whoever makes the event gives each once; a store need not look.
     pub tags: Vec<Arc<str>>,
     /// The incarnation that wrote it.
     pub writer: WriterId,

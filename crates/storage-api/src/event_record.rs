@@ -18,7 +18,8 @@ pub struct EventRecord {
     pub payload: Payload,
     /// What the write-side event adapter noted; empty without one.
     pub adapter_manifest: Arc<str>,
-    /// By what queries find the event; no order, no duplicates.
+    /// By what queries find the event; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
+    /// Their order means nothing. Whoever makes the event gives each once; a journal need not look.
     pub tags: Vec<Arc<str>>,
     /// Data beside the event, kept only by journals with the capability `metadata`.
     pub metadata: Option<Payload>,

@@ -124,6 +124,9 @@ pub trait Journal: Any + Send + Sync {
     ///   with its events or not at all. Otherwise it is refused as in J-WRITE-4.
     /// - **J-WRITE-12**: of several writes that take an id over from one epoch, at the same time from anywhere, at most one
     ///   is stored.
+    /// - **J-WRITE-13**: an event with a tag or a manifest (its own, the adapter's, that of the metadata) of more than
+    ///   [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), or with NUL in one, is `Rejected` as unsupported with its neighbours
+    ///   stored, as [`AtomicWrite::refusal`] says; any other is stored.
     ///
     /// `Rejected` is decided before storing, from the events alone; trouble with the database is always `Failed` or `Err`.
     ///

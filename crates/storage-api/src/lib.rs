@@ -35,6 +35,7 @@ mod state_offset;
 mod state_queries;
 
 mod storage_error;
+mod text_limit;
 
 mod back_off;
 mod nearest;
@@ -61,6 +62,7 @@ pub use sequence_nr::{Epoch, SequenceNr};
 pub use slice::{NUMBER_OF_SLICES, slice_of};
 pub use snapshot_record::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
 pub use state_record::{CurrentState, StateRecord, StateUpdate};
+pub use text_limit::MAX_TEXT_BYTES;
 pub use timestamp::Timestamp;
 pub use writer_id::WriterId;
 

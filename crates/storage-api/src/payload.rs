@@ -10,7 +10,8 @@ use bytes::Bytes;
 pub struct Payload {
     /// Which serializer wrote the bytes: 0 none, 1 MessagePack with named fields, 2 JSON; applications start at 1000.
     pub serializer_id: u32,
-    /// The stable name and version of what is encoded, never a Rust type name; at most 255 bytes.
+    /// The stable name and version of what is encoded, never a Rust type name; at most
+    /// [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), without NUL.
     pub manifest: Arc<str>,
     /// The encoded value.
     pub bytes: Bytes,

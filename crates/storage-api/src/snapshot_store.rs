@@ -52,6 +52,9 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// - **S-SAVE-3**: every field comes back unchanged; metadata only where the capability is declared.
     /// - **S-SAVE-4**: a snapshot of any size is stored whole, or refused as too large.
     /// - **S-SAVE-5**: ids are compared byte by byte; other ids are not affected.
+    /// - **S-SAVE-6**: a snapshot with a manifest (its own, that of the metadata) of more than
+    ///   [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), or with NUL in one, is refused as unsupported and not stored, as
+    ///   [`SnapshotMetadata::refusal`] says; any other is stored.
     ///
     /// # Errors
     /// With effect `Unknown` the snapshot may be there, whole; never half of it.

@@ -16,11 +16,15 @@ pub trait SqlStates: Send + Sync {
     ///
     /// # Contract
     /// - **D-FIND-1**: gives every state of the entity type for which the condition holds, and no tombstone.
-    /// - **D-FIND-2**: gives no more than the limit, behind the id that is given.
-    /// - **D-FIND-3**: the condition stands alone: an `OR` in it does not reach other states.
+    /// - **D-FIND-2**: gives no more than the limit, behind the id that is given; fewer where they are large, but only an
+    ///   empty page says that there are no more, unless the limit is 0.
+    /// - **D-FIND-3**: the condition stands alone: an `OR` in it does not reach other states, nor does anything behind a
+    ///   parenthesis that it closes without having opened it, which is an error.
+    /// - **D-FIND-4**: a condition with a placeholder that has no value, or a value that has no placeholder, is an error.
     ///
     /// # Errors
-    /// What the database says, of the condition, too; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be
+    /// What the database says, of the condition, too; [`Extension`](crate::StorageErrorKind::Extension) for what is wrong with
+    /// its values; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be
     /// read.
     ///
     /// # Cancel safety

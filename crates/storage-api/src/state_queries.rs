@@ -46,7 +46,8 @@ pub trait StateQueries: Send + Sync {
     /// - **D-CHANGES-3**: gives ids of this entity type only, compared byte by byte; the type of an id without `|` is
     ///   empty.
     /// - **D-CHANGES-4**: gives ids of these slices only, both ends included.
-    /// - **D-CHANGES-5**: never gives more than `limit`; 0 gives none, and the offset that was given.
+    /// - **D-CHANGES-5**: never gives more than `limit`, and fewer where states are large; 0 gives none, and the offset that
+    ///   was given.
     /// - **D-CHANGES-6**: reading on from the offset of a page gives what follows on the page, and from the offset of a
     ///   change what follows on that change: nothing again, unless it changed again.
     /// - **D-CHANGES-7**: never skips a change, however many write at the same time and in whatever order they end:

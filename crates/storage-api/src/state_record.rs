@@ -14,7 +14,8 @@ pub struct StateUpdate {
     pub revision: Revision,
     /// The encoded state.
     pub payload: Payload,
-    /// By what queries find it; no order, no duplicates. They replace those of the state before.
+    /// By what queries find it, in the place of those of the state before; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
+    /// Their order means nothing. Whoever makes the update gives each once; a store need not look.
     pub tags: Vec<Arc<str>>,
     /// What goes into the journal that the store tells of its changes.
     pub change_event: Option<ChangeEvent>,

@@ -56,6 +56,8 @@ pub trait StateStore: Any + Send + Sync {
     /// - **D-UPSERT-6**: of several writes at one revision, at the same time from anywhere, exactly one is stored.
     /// - **D-UPSERT-7**: the timestamp is later than that of the revision before, also if a clock was set back.
     /// - **D-UPSERT-8**: ids are compared byte by byte; other ids are not affected.
+    /// - **D-UPSERT-9**: a state with a tag or a manifest of more than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), or with NUL
+    ///   in one, is refused as unsupported and not stored, as [`StateUpdate::refusal`] says; any other is stored.
     ///
     /// # Errors
     /// With effect `Unknown` the state may be stored, whole; never half of it. [`get`](Self::get) tells.

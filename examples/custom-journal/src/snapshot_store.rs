@@ -125,6 +125,9 @@ impl SnapshotStore for FileSnapshotStore {
         if payload.len() > MAX_PAYLOAD_BYTES {
             return Err(too_large().with_persistence_id(id));
         }
+        if let Some(error) = metadata.refusal(&payload) {
+            return Err(error);
+        }
         let snapshot = SnapshotRecord::new(metadata, payload);
         self.changing(Operation::SaveSnapshot, &id, move |folder| {
             folder.save(&snapshot)

@@ -27,7 +27,7 @@ pub(crate) fn decide(index: &Index, writes: Vec<AtomicWrite>) -> (Vec<WriteOutco
             .or_insert_with(|| index.position(&id));
         let outcome = if not_stored.contains(&id) {
             WriteOutcome::Skipped
-        } else if let Some(error) = too_large(&write) {
+        } else if let Some(error) = too_large(&write).or_else(|| write.refusal()) {
             WriteOutcome::Rejected(error)
         } else if let Some(conflict) = conflict(*position, &write) {
             WriteOutcome::Failed(StorageError::sequence_conflict(id.clone(), conflict))

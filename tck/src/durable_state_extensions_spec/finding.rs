@@ -4,13 +4,15 @@ use actix_persistence_storage_api::{FindStates, PersistenceId, StateStore};
 
 use crate::case::{Capability, Case, case};
 use crate::extension_steps::{ENTITY_TYPE, Site, found, post, sql, title_column};
-use crate::failure::{CaseResult, expect_eq};
+use crate::failure::{CaseResult, expect, expect_eq};
 use crate::state_steps::{expect_state, state, store_up_to};
 use crate::subject::Subject;
 
 pub(super) const CASES: &[Case<dyn StateStore>] = &[
     case!(find_states_by_a_column, ["D-FIND-1"]).needing(Capability::SqlSession),
     case!(find_states_page_by_page, ["D-FIND-2"]).needing(Capability::SqlSession),
+    case!(refuse_a_condition_whose_values_do_not_match, ["D-FIND-4"])
+        .needing(Capability::SqlSession),
     case!(
         keep_to_the_entity_type_whatever_the_condition_says,
         ["D-FIND-3"]
@@ -77,6 +79,13 @@ async fn keep_to_the_entity_type_whatever_the_condition_says(
     expect_state(&*store, &state(&other, 1)).await?;
     let all = found(&*store, "1 = 0 OR 1 = 1", Vec::new()).await?;
     expect_eq("all of the type", all, vec![post("a")])?;
+    // Where the condition stands in parentheses, this leaves them.
+    let query = FindStates::new(ENTITY_TYPE, "1 = 1) OR (1 = 1", [], 10);
+    let broken_out = sql(&*store)?.find(query).await;
+    expect(
+        broken_out.is_err(),
+        "an error for a condition that closes what it did not open",
+    )?;
     let query = FindStates::new("Poet_'\"\\", "1 = 0 OR 1 = 1", [], 10);
     let others = sql(&*store)?.find(query).await?;
     let others: Vec<_> = others
@@ -84,4 +93,27 @@ async fn keep_to_the_entity_type_whatever_the_condition_says(
         .map(|state| state.persistence_id)
         .collect();
     expect_eq("all of the other", others, vec![other])
+}
+
+async fn refuse_a_condition_whose_values_do_not_match(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    let site = Site::make(subject).await?;
+    let store = site.open(|_| {}).await?;
+    store_up_to(&*store, &post("a"), 2).await?;
+    // Were the values of the store taken for those of the condition, some of these would find a state.
+    for (condition, values) in [
+        ("revision = $1", Vec::new()),
+        ("revision = $2", vec![2.into()]),
+        ("revision = $3", Vec::new()),
+        ("revision = $4", vec![2.into()]),
+        ("revision = $1", vec![2.into(), 2.into()]),
+    ] {
+        let query = FindStates::new(ENTITY_TYPE, condition, values.clone(), 2);
+        let found = sql(&*store)?.find(query).await;
+        let what = format!("an error for {condition:?} with {} values", values.len());
+        expect(found.is_err(), what)?;
+    }
+    let found = found(&*store, "revision = $1", vec![2.into()]).await?;
+    expect_eq("with the right value", found, vec![post("a")])
 }

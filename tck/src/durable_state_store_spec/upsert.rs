@@ -1,7 +1,7 @@
 //! Storing: at the revision that follows, durably, whole.
 
 use actix_persistence_storage_api::{
-    ChangeEvent, Revision, StateStore, StorageErrorKind, Timestamp, WriterId,
+    ChangeEvent, MAX_TEXT_BYTES, Revision, StateStore, StorageErrorKind, Timestamp, WriterId,
 };
 
 use crate::bytes_like_random::bytes_like_random;
@@ -33,6 +33,10 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
         store_a_state_of_any_size_whole_or_refuse_it_as_too_large,
         ["D-UPSERT-5"]
     ),
+    case!(
+        refuse_texts_that_not_every_state_store_can_store,
+        ["D-UPSERT-9"]
+    ),
 ];
 
 /// The largest state that the kit makes in order to see it refused.
@@ -61,6 +65,37 @@ async fn store_a_further_state_at_the_next_revision_only(
     }
     subject.store().upsert(state(&id, 4)).await?;
     expect_state(subject.store(), &state(&id, 4)).await
+}
+
+async fn refuse_texts_that_not_every_state_store_can_store(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    let store = subject.store();
+    let has_tags = store.capabilities().tags;
+    let longest = "ü".repeat(MAX_TEXT_BYTES / 2) + "x";
+    for (text, is_fit) in [
+        (longest.clone(), true),
+        (longest + "x", false),
+        ("x".repeat(5_000), false),
+        ("a\0b".to_owned(), false),
+    ] {
+        let mut with_manifest = state(&fresh_id(), 1);
+        with_manifest.payload.manifest = text.as_str().into();
+        let with_tag = state(&fresh_id(), 1).with_tags(["good", text.as_str()]);
+        let updates = [(with_manifest, true), (with_tag, has_tags)];
+        for (update, _) in updates.into_iter().filter(|(_, kept)| *kept) {
+            let stored = store.upsert(update.clone()).await;
+            if is_fit {
+                stored?;
+                expect_state(store, &update).await?;
+            } else {
+                let error = refused(stored)?;
+                expect_eq("kind", error.kind(), StorageErrorKind::Unsupported)?;
+                expect_nothing(store, &update.persistence_id, 0).await?;
+            }
+        }
+    }
+    Ok(())
 }
 
 async fn refuse_revision_0(subject: Subject<dyn StateStore>) -> CaseResult {

@@ -1,11 +1,12 @@
 //! Writing: outcomes in order, all of a write or none, durable.
 
-use actix_persistence_storage_api::{Journal, StorageErrorKind};
+use actix_persistence_storage_api::{EventRecord, Journal, MAX_TEXT_BYTES, StorageErrorKind};
 
 use crate::case::{Capability, Case, case};
 use crate::failure::{CaseResult, expect_eq};
 use crate::journal_steps::{
-    expect_highest, expect_numbers, expect_rejected, expect_stored, outcome_of,
+    expect_highest, expect_numbers, expect_records, expect_rejected, expect_skipped, expect_stored,
+    outcome_of, outcomes_of, replayed,
 };
 use crate::subject::Subject;
 use crate::writer::Writer;
@@ -27,6 +28,10 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     )
     .needing(Capability::AtomicBatches),
     case!(store_one_call_with_many_writes, ["J-WRITE-1", "J-WRITE-3"]),
+    case!(
+        reject_texts_that_not_every_journal_can_store,
+        ["J-WRITE-13", "J-WRITE-6"]
+    ),
     case!(
         show_stored_events_to_every_instance,
         ["J-WRITE-3", "J-REPLAY-1"]
@@ -94,6 +99,49 @@ async fn store_one_call_with_many_writes(subject: Subject<dyn Journal>) -> CaseR
     expect_stored(journal, writes).await?;
     for writer in &writers {
         writer.expect_events(journal, 1..=10).await?;
+    }
+    Ok(())
+}
+
+async fn reject_texts_that_not_every_journal_can_store(
+    subject: Subject<dyn Journal>,
+) -> CaseResult {
+    let journal = subject.store();
+    let capabilities = journal.capabilities();
+    // In letters of two bytes: the limit is one of bytes, and nothing is cut off within a letter either.
+    let longest = "ü".repeat(MAX_TEXT_BYTES / 2) + "x";
+    let with = |writer: &Writer, place: usize, text: &str| {
+        let event = writer.event(1);
+        let mut manifest = event.payload.clone();
+        manifest.manifest = text.into();
+        match place {
+            0 => EventRecord::new(1, event.timestamp, writer.writer, manifest),
+            1 => event.with_adapter_manifest(text),
+            2 => event.with_tags(["good", text]),
+            _ => event.with_metadata(manifest),
+        }
+    };
+    for place in 0..4 {
+        let kept = [true, true, capabilities.tags, capabilities.metadata][place];
+        for text in [longest.clone() + "x", "x".repeat(5_000), "a\0b".to_owned()] {
+            let before = Writer::of_fresh_id(journal).await?;
+            let writer = Writer::of_fresh_id(journal).await?;
+            let after = Writer::of_fresh_id(journal).await?;
+            let bad = writer.write_of(vec![with(&writer, place, &text)]);
+            let writes = vec![before.single(1), bad, writer.single(2), after.single(1)];
+            let outcomes = outcomes_of(journal, writes).await?;
+            expect_rejected(&outcomes[1], StorageErrorKind::Unsupported)?;
+            expect_skipped(&outcomes[2])?;
+            expect_numbers(journal, &writer.id, []).await?;
+            expect_numbers(journal, &before.id, [1]).await?;
+            expect_numbers(journal, &after.id, [1]).await?;
+        }
+        if kept {
+            let writer = Writer::of_fresh_id(journal).await?;
+            let event = with(&writer, place, &longest);
+            expect_stored(journal, vec![writer.write_of(vec![event.clone()])]).await?;
+            expect_records(&replayed(journal, &writer.id).await?, &[event])?;
+        }
     }
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Saving: durable, whole, and the later of two.
 
 use actix_persistence_storage_api::{
-    Payload, SnapshotCriteria, SnapshotRecord, SnapshotStore, StorageErrorKind, Timestamp,
+    Effect, MAX_TEXT_BYTES, Payload, SnapshotCriteria, SnapshotRecord, SnapshotStore,
+    StorageErrorKind, Timestamp,
 };
 
 use crate::bytes_like_random::bytes_like_random;
@@ -36,6 +37,10 @@ pub(super) const CASES: &[Case<dyn SnapshotStore>] = &[
         save_a_snapshot_of_any_size_whole_or_refuse_it_as_too_large,
         ["S-SAVE-4"]
     ),
+    case!(
+        refuse_texts_that_not_every_snapshot_store_can_store,
+        ["S-SAVE-6"]
+    ),
     case!(keep_snapshots_over_a_restart, ["S-SAVE-1"]),
     case!(show_a_snapshot_to_every_instance, ["S-SAVE-1"]),
 ];
@@ -44,6 +49,43 @@ const LATEST: SnapshotCriteria = SnapshotCriteria::LATEST;
 
 /// The largest snapshot that the kit makes in order to see it refused.
 const LARGEST: usize = 64 * 1024 * 1024;
+
+async fn refuse_texts_that_not_every_snapshot_store_can_store(
+    subject: Subject<dyn SnapshotStore>,
+) -> CaseResult {
+    let store = subject.store();
+    let longest = "ü".repeat(MAX_TEXT_BYTES / 2) + "x";
+    for (text, is_fit) in [
+        (longest.clone(), true),
+        (longest + "x", false),
+        ("x".repeat(5_000), false),
+        ("a\0b".to_owned(), false),
+    ] {
+        let bytes = vec![1, 2, 3];
+        let own = fresh_snapshot(1, Payload::new(1_000, text.as_str(), bytes.clone()));
+        let mut beside = fresh_snapshot(1, crate::writer::text("s-1"));
+        beside.metadata.metadata = Some(Payload::new(1_000, text, bytes));
+        let kept = [true, store.capabilities().metadata];
+        for (snapshot, kept) in [own, beside].into_iter().zip(kept) {
+            let id = snapshot.metadata.persistence_id.clone();
+            let saved = store
+                .save(snapshot.metadata.clone(), snapshot.payload.clone())
+                .await;
+            if !is_fit {
+                let error = saved
+                    .err()
+                    .ok_or_else(|| Failure::new("expected a refusal"))?;
+                expect_eq("kind", error.kind(), StorageErrorKind::Unsupported)?;
+                expect_eq("effect", error.effect(), Some(Effect::NotStored))?;
+                expect_eq("snapshot", store.load(&id, LATEST).await?, None)?;
+            } else if kept {
+                saved?;
+                expect_eq("snapshot", store.load(&id, LATEST).await?, Some(snapshot))?;
+            }
+        }
+    }
+    Ok(())
+}
 
 async fn save_and_overwrite_a_snapshot_with_the_same_sequence_number(
     subject: Subject<dyn SnapshotStore>,

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use actix_persistence_storage_api::{ConfigError, ConfigErrors};
+use actix_persistence_storage_api::{ConfigError, ConfigErrors, Origin, Section, Value};
 
 use super::StoreSection;
 use super::inherited::Inherited;
@@ -24,8 +24,18 @@ impl Mistakes {
     }
 
     /// Adds what a plugin says about its part of a section, with each key named where it was written.
+    ///
+    /// A plugin does not see all keys, and knows of the others no more than where the section begins.
     pub(crate) fn add_from_plugin<S>(&mut self, store: &StoreSection<S>, errors: ConfigErrors) {
-        self.add_written(&store.inherited, Err(errors));
+        let mut errors = errors.into_errors();
+        for error in &mut errors {
+            if error.origin == *store.section.origin()
+                && let Some(origin) = origin_of(&store.effective, &error.path)
+            {
+                error.origin = origin;
+            }
+        }
+        self.add_written(&store.inherited, ConfigErrors::check(errors));
     }
 
     /// Adds what a reader of a merged section found.
@@ -52,4 +62,13 @@ impl Mistakes {
         });
         ConfigErrors::check(errors)
     }
+}
+
+/// Where the key with this path stands, within sections of the section, too.
+fn origin_of(section: &Section, path: &str) -> Option<Origin> {
+    section.iter().find_map(|(key, item)| match &item.value {
+        _ if section.path_of(key) == path => Some(item.origin.clone()),
+        Value::Section(inner) => origin_of(inner, path),
+        _ => None,
+    })
 }

@@ -48,7 +48,7 @@ pub(crate) struct StoreSection<S> {
     /// The keys that are left for the plugin.
     pub(crate) section: Section,
     /// Every key with its place, also those that are not written and have a default.
-    effective: Section,
+    pub(super) effective: Section,
     secret_keys: &'static [&'static str],
     pub(super) inherited: Inherited,
 }

@@ -190,3 +190,25 @@ async fn a_transaction_needs_a_state_store_with_sql_and_statements_that_work() {
     let work = statements(&["CREATE TABLE counts (n BIGINT)"]);
     persistence.transact(None, work).await.unwrap();
 }
+
+#[actix::test]
+async fn a_mistake_in_what_a_type_has_is_found_where_it_stands() {
+    let directory = tempfile::tempdir().unwrap();
+    let url = directory.path().join("notes.db");
+    let text = format!(
+        "[persistence.state.notes]\nkind = \"sqlite\"\nurl = {url:?}\n\ncustom-table.Good = \"good\"\n\
+         custom-table.Note = \"event_journal\"\n"
+    );
+    let config = actix_persistence::Config::from_toml(&text, "app.toml").unwrap();
+    let opened = Persistence::builder().config(config).open().await;
+    let error = opened.err().unwrap();
+    let text = std::iter::successors(Some(&error as &dyn std::error::Error), |error| {
+        error.source()
+    });
+    let text: String = text.map(|error| format!("{error}\n")).collect();
+    assert!(text.contains("app.toml:6: "), "{text}");
+    assert!(
+        text.contains("custom-table") && text.contains("\"Note\""),
+        "{text}"
+    );
+}

@@ -105,8 +105,9 @@ pub async fn an_id_of_the_other_kind_is_refused(tables: &dyn StateTables) {
 /// An event that the journal cannot take stores no state either.
 pub async fn an_event_that_is_too_large_stores_nothing(tables: &dyn StateTables) {
     let (states, journal) = tables.open_with_change_events().await;
-    let text = "x".repeat(1024 * 1024);
-    let error = states.upsert(state("c", 1).with_change_event(event(&text)));
+    let mut large = event("large");
+    large.payload.bytes = format!("{:?}", "x".repeat(1024 * 1024)).into();
+    let error = states.upsert(state("c", 1).with_change_event(large));
     let error = error
         .await
         .expect_err("it is larger than 'max-event-bytes'");

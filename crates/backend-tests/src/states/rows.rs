@@ -56,7 +56,7 @@ pub async fn texts_come_back_whatever_they_hold(tables: &dyn StateTables) {
         "\u{1}\u{1f}\u{7f}\u{2028}\r\n",
         "$1 ? {state_table} %_",
     ];
-    let long = "\u{1f980}".repeat(10_000);
+    let long = "\u{1f980}".repeat(63);
     let tags: Vec<&str> = texts.into_iter().chain([long.as_str()]).collect();
     for (place, text) in texts.into_iter().enumerate() {
         let mut update = state("a", place as u64 + 1).with_tags(tags.iter().copied());
@@ -150,8 +150,7 @@ pub async fn a_lost_column_is_an_error_and_no_state(tables: &dyn StateTables) {
     let deleted = states.delete(&id("a"), 2).await;
     for result in [read, written, deleted] {
         let error = result.expect_err("a column is gone");
-        let kinds = [StorageErrorKind::SchemaMismatch, StorageErrorKind::Backend];
-        assert!(kinds.contains(&error.kind()), "{error:?}");
+        assert_eq!(error.kind(), StorageErrorKind::SchemaMismatch, "{error:?}");
         assert!(
             error.effect().is_none() || error.is_certainly_not_stored(),
             "{error:?}"

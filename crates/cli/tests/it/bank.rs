@@ -139,6 +139,12 @@ impl Bank {
         })
     }
 
+    /// Adds sections to the config.
+    pub(crate) fn add_to_config(&self, sections: &str) {
+        let config = std::fs::read_to_string(self.config()).unwrap();
+        std::fs::write(self.config(), config + sections).unwrap();
+    }
+
     /// `cleanup` with this command and further arguments.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_actix-persistence"));

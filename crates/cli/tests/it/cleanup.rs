@@ -216,3 +216,36 @@ fn an_id_that_fails_is_named_with_the_way_to_go_on() {
     bank.output(&[&words[..], &["--skip", "2"]].concat());
     assert_eq!(bank.streams(4)[3], (vec![4, 5], 5));
 }
+
+/// A state store may need code of the application, which this program does not have; and whatever is wrong with a store does
+/// not matter to who works on another.
+#[test]
+fn only_the_stores_of_a_task_are_opened() {
+    let bank = Bank::with_accounts(2);
+    let handler = "[persistence.state.bank.change-handler]\nAccount = \"counts\"\n";
+    bank.add_to_config(handler);
+    for task in [
+        &["all-events"][..],
+        &["snapshots"],
+        &["before-snapshot"],
+        &["events-to", "2"],
+        &["all"],
+    ] {
+        let said = bank.output(&with_ids(&[task, &["--yes"]].concat()));
+        assert!(said.starts_with("cleaned up 2 ids in "), "{said}");
+    }
+    let refused = bank.run(&with_ids(&["state", "--yes"]));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        !refused.status.success() && said.contains("unknown change handler"),
+        "{said}"
+    );
+
+    let bank = Bank::with_accounts(2);
+    bank.add_to_config(
+        "[persistence.snapshot-store.lost]\nkind = \"sqlite\"\nurl = \"sqlite:///no/such/folder/lost.db\"\n",
+    );
+    let said = bank.output(&with_ids(&["state", "--yes"]));
+    assert!(said.starts_with("cleaned up 2 ids in "), "{said}");
+    assert!(!bank.run(&with_ids(&["all", "--yes"])).status.success());
+}

@@ -1,9 +1,11 @@
 -- The keys of the states of an entity type in one partition, in the order in which queries read them, from behind a change on.
--- Values: entity type, number of the last change that was read, number up to which changes are complete, first and last
--- slice, the most.
+-- No number is given twice, but what was put there by hand may have one; then the id decides.
+-- Values: entity type, number of the last change that was read, number up to which changes are complete, number of the last
+-- change again, its id, first and last slice, the most.
 --
 -- A view of MariaDB may show a number and not the one before it: see docs/adr/0005-commit-order.md. So the second number comes
 -- from a statement of its own, which is over by then.
 (SELECT persistence_id, partition_nr, ordering FROM {state_table}
- WHERE entity_type = ? AND partition_nr = {partition} AND ordering > ? AND ordering <= ? AND slice BETWEEN ? AND ?
- ORDER BY ordering LIMIT ?)
+ WHERE entity_type = ? AND partition_nr = {partition} AND ordering >= ? AND ordering <= ?
+   AND (ordering > ? OR persistence_id > ?) AND slice BETWEEN ? AND ?
+ ORDER BY ordering, persistence_id LIMIT ?)

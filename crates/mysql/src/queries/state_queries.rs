@@ -13,11 +13,13 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
         overwrite: names.fill(REPLACE),
         remove: names.fill(REMOVE),
-        ids: names.fill(&[IDS, ONE_PAGE].concat()),
-        ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        ids: names.fill(&IDS.replace(TYPE, "")),
+        ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
         complete_to: names.fill(COMPLETE_TO),
         changes: names.fill(&changes()),
-        find: names.fill(FIND),
+        find: names.fill(&FIND.replace(TYPE, "")),
+        find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),
+        explain: names.fill(EXPLAIN),
         numbering: Some(NumberingStatements {
             partitions: PARTITIONS as u16,
             raise: names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT)),
@@ -58,13 +60,12 @@ const AT_REVISION: &str = " AND revision = {before_at}";
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?";
 
-const IDS: &str = "\
-SELECT persistence_id FROM {state_table}
-WHERE persistence_id >= ? AND persistence_id > ? AND persistence_id < ? AND (deleted = 0 OR ? = 1)";
+/// Stands in a statement where the type of ids may be looked at.
+const TYPE: &str = "/*type*/";
+
+const IDS: &str = include_str!("state_ids.sql");
 
 const WITHOUT_TYPE: &str = " AND entity_type = ''";
-
-const ONE_PAGE: &str = " ORDER BY persistence_id LIMIT ?";
 
 const COMPLETE_TO: &str = "\
 SELECT partition_nr, newest FROM {state_ordering_table}";
@@ -83,22 +84,34 @@ fn changes() -> String {
 
 const CHANGES_OF_PARTITION: &str = include_str!("state_changes_of_partition.sql");
 
+/// Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
 const CHANGES: &str = "\
 SELECT s.persistence_id, s.ordering, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id,
     s.manifest, s.payload, s.checksum
-FROM (SELECT persistence_id, partition_nr, ROW_NUMBER() OVER (PARTITION BY partition_nr ORDER BY ordering) AS place
+FROM (
+    SELECT sized.persistence_id, sized.place, sized.partition_nr, sized.payload_bytes,
+           SUM(sized.payload_bytes) OVER (ORDER BY sized.place, sized.partition_nr) AS total,
+           ROW_NUMBER() OVER (ORDER BY sized.place, sized.partition_nr) AS row_nr
     FROM (
+        SELECT k.persistence_id, k.place, k.partition_nr, s.payload_bytes
+        FROM (SELECT persistence_id, partition_nr,
+                  ROW_NUMBER() OVER (PARTITION BY partition_nr ORDER BY ordering, persistence_id) AS place
+            FROM (
 {keys}
-    ) AS keys_of_partitions) AS k
-JOIN {state_table} AS s ON s.persistence_id = k.persistence_id
-ORDER BY k.place, k.partition_nr LIMIT ?";
+            ) AS keys_of_partitions) AS k
+        JOIN {state_table} AS s ON s.persistence_id = k.persistence_id
+        ORDER BY k.place, k.partition_nr LIMIT ?
+    ) AS sized
+) AS page
+JOIN {state_table} AS s ON s.persistence_id = page.persistence_id
+WHERE page.total - page.payload_bytes <= ? OR page.row_nr <= 2
+ORDER BY page.place, page.partition_nr";
 
-const FIND: &str = "\
-SELECT persistence_id, revision, deleted, timestamp, CAST(tags AS CHAR), serializer_id, manifest, payload, checksum
-FROM {state_table}
-WHERE entity_type = CAST($type_at AS BINARY) AND persistence_id > CAST($after_at AS BINARY) AND deleted = 0
-  AND /*condition*/
-ORDER BY persistence_id LIMIT $limit_at";
+const FIND: &str = include_str!("state_find.sql");
+
+const EXPLAIN: &str = "\
+EXPLAIN SELECT persistence_id FROM {state_table} WHERE
+/*condition*/";
 
 const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + 1) WHERE partition_nr = ?";

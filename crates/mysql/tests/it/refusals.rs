@@ -120,15 +120,15 @@ async fn an_id_that_is_too_long_is_refused() {
 }
 
 #[tokio::test]
-async fn nul_is_a_character_like_others() {
+async fn control_characters_are_characters_like_others() {
     let place = Place::new().await;
     let journal = place.journal().await;
     let writer = WriterId::random();
     let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
     let mut odd = event(1, writer, "a\0b")
-        .with_adapter_manifest("a\0b")
-        .with_tags(["a", "a\0"]);
-    odd.payload.manifest = "\0".into();
+        .with_adapter_manifest("a\u{1}b")
+        .with_tags(["a", "a\u{1}"]);
+    odd.payload.manifest = "\u{1}".into();
     let write = AtomicWrite::new(id("a"), epoch, vec![odd.clone()]).unwrap();
     let outcomes = journal.write_messages(vec![write]).await.unwrap();
     assert!(outcomes[0].is_stored(), "{outcomes:?}");

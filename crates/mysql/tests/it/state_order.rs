@@ -12,6 +12,9 @@ use crate::prepared::Prepared;
 
 const CHANGES_OF_PARTITION: &str = include_str!("../../src/queries/state_changes_of_partition.sql");
 
+const FIND: &str = include_str!("../../src/queries/state_find.sql");
+const IDS: &str = include_str!("../../src/queries/state_ids.sql");
+
 fn state(id: &PersistenceId) -> StateUpdate {
     StateUpdate::new(id.clone(), 1, Payload::new(1, "m", "1"))
 }
@@ -82,6 +85,8 @@ async fn changes_of_a_partition_are_found_by_their_index() {
         .bind(0_i64)
         .bind(9_i64)
         .bind(0_i64)
+        .bind(b"Test|a".to_vec())
+        .bind(0_i64)
         .bind(1023_i64)
         .bind(10_i64)
         .fetch_one(&mut connection)
@@ -95,6 +100,62 @@ async fn changes_of_a_partition_are_found_by_their_index() {
         extra.contains("Using index") && !extra.contains("filesort"),
         "{extra}"
     );
+}
+
+/// However many states of other types there are, a page reads those that it gives.
+#[tokio::test]
+async fn a_page_of_states_or_ids_reads_what_it_gives() {
+    let place = Place::new().await;
+    let _store = place.state_store_with(place.options()).await;
+    let mut connection = place.connection().await;
+    execute(&mut connection, "CREATE TABLE digit (d INT)").await;
+    execute(
+        &mut connection,
+        "INSERT INTO digit VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)",
+    )
+    .await;
+    execute(
+        &mut connection,
+        "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, \
+             manifest, payload) \
+         SELECT CONCAT(IF(n % 10 = 0, 'Zebra|', 'Account|'), n), 1, n, 0, n % 1024, 1, '[]', 1, 'm', 'p' FROM ( \
+             SELECT a.d + 10 * b.d + 100 * c.d + 1000 * e.d + 10000 * f.d AS n \
+             FROM digit AS a, digit AS b, digit AS c, digit AS e, digit AS f) AS numbers",
+    )
+    .await;
+    let of_type = |sql: &str| {
+        let sql = sql
+            .replace("{state_table}", "durable_state")
+            .replace("/*type*/", "");
+        let lines = sql.lines().filter(|line| !line.starts_with("--"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let find = of_type(FIND).replace("/*condition*/", "(1 = ?)");
+    let places = ["$lowest_at", "$behind_at", "$limit_at", "$bytes_at"];
+    let find = places
+        .into_iter()
+        .fold(find, |sql, place| sql.replace(place, "?"));
+    for analysed in [false, true] {
+        if analysed {
+            execute(&mut connection, "ANALYZE TABLE durable_state").await;
+        }
+        for (sql, more) in [(&find, &[1_000_000_i64][..]), (&of_type(IDS), &[])] {
+            execute(&mut connection, "FLUSH STATUS").await;
+            let query = sqlx::query(AssertSqlSafe(sql.clone()));
+            let query = query.bind(b"Zebra|5".to_vec()).bind(b"Zebra}".to_vec());
+            let query = query.bind(1_i64).bind(100_i64);
+            let query = more.iter().fold(query, |query, value| query.bind(*value));
+            assert_eq!(query.fetch_all(&mut connection).await.unwrap().len(), 100);
+            let read = sqlx::query("SHOW SESSION STATUS LIKE 'Handler_read%'");
+            let read = read.fetch_all(&mut connection).await.unwrap();
+            let read = read
+                .iter()
+                .map(|row| row.get::<String, _>(1).parse::<u64>().unwrap());
+            // The rows, and what is sorted and joined of them.
+            let read: u64 = read.sum();
+            assert!(read < 2_000, "{read} rows were read by {sql}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

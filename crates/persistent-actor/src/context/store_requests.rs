@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::patience::{self, in_time};
-use crate::serializer::Manifest;
+use crate::serializer::{Manifest, check_manifest};
 use crate::{
     DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, Snapshot,
     StoreResponse,
@@ -33,6 +33,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             Timestamp::now(),
         );
         let serializer = self.environment.snapshot_serializer::<A::Snapshot>();
+        const { check_manifest(A::Snapshot::MANIFEST, A::Snapshot::VERSION) };
         let manifest = Manifest::new(A::Snapshot::MANIFEST, A::Snapshot::VERSION);
         let limit = self.environment.max_snapshot_bytes();
         let saving = match (

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use actix_persistence_storage_api::MAX_TEXT_BYTES;
+
 use super::DecodeError;
 
 /// A stored manifest as errors show it: cut where it is longer than any that is ever stored.
@@ -19,6 +21,26 @@ pub(crate) struct Manifest {
     text: Arc<str>,
     name: &'static str,
     version: u32,
+}
+
+/// Refuses, while the program is compiled, a type under whose name no store could store anything.
+///
+/// # Panics
+/// If the name and the version do not fit into [`MAX_TEXT_BYTES`], or the name holds NUL.
+pub(crate) const fn check_manifest(name: &str, version: u32) {
+    let digits = match version.checked_ilog10() {
+        Some(log) => log as usize + 1,
+        None => 1,
+    };
+    assert!(
+        name.len() + ":v".len() + digits <= MAX_TEXT_BYTES,
+        "MANIFEST is too long: with ':v' and the version it must have at most 255 bytes"
+    );
+    let mut at = 0;
+    while at < name.len() {
+        assert!(name.as_bytes()[at] != 0, "MANIFEST must not hold NUL");
+        at += 1;
+    }
 }
 
 impl Manifest {
@@ -48,5 +70,37 @@ impl Manifest {
                 found: shown(stored),
                 expected: self.text.to_string(),
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::catch_unwind;
+
+    use super::*;
+
+    /// What fits is checked while this is compiled, as for a type of an application.
+    const _: () = check_manifest("bank.account", u32::MAX);
+
+    #[test]
+    fn a_name_that_no_store_could_store_does_not_compile() {
+        let longest = "x".repeat(MAX_TEXT_BYTES - ":v1".len());
+        for (name, version, is_fit) in [
+            (longest.clone(), 1, true),
+            (longest.clone(), 9, true),
+            (longest.clone(), 10, false),
+            (longest + "x", 1, false),
+            ("a\0b".to_owned(), 1, false),
+        ] {
+            let checked = catch_unwind(|| check_manifest(&name, version));
+            assert_eq!(checked.is_ok(), is_fit, "{name:?} {version}");
+            let text = Manifest {
+                name: "",
+                version,
+                text: format!("{name}:v{version}").into(),
+            };
+            let fits = text.text().len() <= MAX_TEXT_BYTES && !text.text().contains('\0');
+            assert_eq!(fits, is_fit, "{name:?} {version}");
+        }
     }
 }

@@ -44,14 +44,12 @@ WITH removed AS (DELETE FROM {state_table} WHERE persistence_id = $1::text RETUR
 {keep_highest}
 SELECT 1 FROM removed";
 
-const IDS: &str = "\
-SELECT e.persistence_id FROM {state_table} AS e
-WHERE e.persistence_id >= $1::text AND e.persistence_id > $2::text AND e.persistence_id < $3::text
-  AND (NOT e.deleted OR $4::bigint = 1)";
+/// Stands in a statement where the type of ids may be looked at.
+const TYPE: &str = "/*type*/";
+
+const IDS: &str = include_str!("state_ids.sql");
 
 const WITHOUT_TYPE: &str = " AND e.entity_type = ''";
-
-const ONE_PAGE: &str = " ORDER BY e.persistence_id LIMIT $5::bigint";
 
 /// What has another entity type is left out: so no offset is above the number of a change that was stored, and what a restored
 /// dump holds tells whether offsets of before are good there.
@@ -62,12 +60,11 @@ ORDER BY e.ordering DESC LIMIT 1";
 
 const CHANGES: &str = include_str!("state_changes.sql");
 
-const FIND: &str = "\
-SELECT e.persistence_id, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
-       e.manifest, {payload_read}, e.checksum
-FROM {state_table} AS e
-WHERE e.entity_type = $type_at::text AND e.persistence_id > $after_at::text AND NOT e.deleted AND /*condition*/
-ORDER BY e.persistence_id LIMIT $limit_at::bigint";
+const FIND: &str = include_str!("state_find.sql");
+
+const EXPLAIN: &str = "\
+EXPLAIN SELECT e.persistence_id FROM {state_table} AS e WHERE
+/*condition*/";
 
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
@@ -78,11 +75,13 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
         overwrite: names.fill(REPLACE),
         remove: names.fill(&keeping_highest(REMOVE, "{state_removed_table}")),
-        ids: names.fill(&[IDS, ONE_PAGE].concat()),
-        ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        ids: names.fill(&IDS.replace(TYPE, "")),
+        ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
         complete_to: names.fill(COMPLETE_TO),
         changes: names.fill(CHANGES),
-        find: names.fill(FIND),
+        find: names.fill(&FIND.replace(TYPE, "")),
+        find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),
+        explain: names.fill(EXPLAIN),
         numbering: None,
     }
 }

@@ -35,36 +35,6 @@ async fn refused(
 }
 
 #[tokio::test]
-async fn nul_in_a_text_is_rejected_and_its_neighbours_are_stored() {
-    let place = Place::new().await;
-    let journal = place.journal().await;
-    let nul = "a\0b";
-    let with_manifest = |mut event: EventRecord| {
-        event.payload.manifest = nul.into();
-        event
-    };
-    let with_metadata = |event: EventRecord| event.with_metadata(Payload::new(1, nul, vec![0]));
-    for error in [
-        refused(&journal, with_manifest).await,
-        refused(&journal, |event| event.with_adapter_manifest(nul)).await,
-        refused(&journal, |event| event.with_tags(["good", nul])).await,
-        refused(&journal, with_metadata).await,
-    ] {
-        assert_error(&error, StorageErrorKind::Unsupported, "holds NUL");
-    }
-    let snapshots = place.snapshot_store().await;
-    let metadata = SnapshotMetadata::new(id("a"), 1, Timestamp::now());
-    let error = snapshots
-        .save(metadata, Payload::new(1, nul, vec![0]))
-        .await;
-    assert_error(
-        &error.unwrap_err(),
-        StorageErrorKind::Unsupported,
-        "holds NUL",
-    );
-}
-
-#[tokio::test]
 async fn an_event_above_the_limit_is_rejected_and_one_at_it_stored_whole() {
     let place = Place::new().await;
     let journal = place.journal().await;

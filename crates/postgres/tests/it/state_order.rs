@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_postgres::PostgresStateStore;
 use actix_persistence_storage_api::{
-    Payload, SessionWork, StateChangesQuery, StateStore, StateUpdate,
+    FindStates, Payload, SessionWork, SqlValue, StateChangesQuery, StateStore, StateUpdate,
 };
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
@@ -12,12 +12,18 @@ use crate::database::execute;
 use crate::place::{Place, id};
 
 const CHANGES: &str = include_str!("../../src/queries/state_changes.sql");
+const FIND: &str = include_str!("../../src/queries/state_find.sql");
+const IDS: &str = include_str!("../../src/queries/state_ids.sql");
 const BOUND: &str = "pg_snapshot_xmin(pg_current_snapshot())::text::bigint";
 
 fn changes() -> String {
-    CHANGES
-        .replace("{state_table}", "durable_state")
+    with_names(CHANGES)
+}
+
+fn with_names(sql: &str) -> String {
+    sql.replace("{state_table}", "durable_state")
         .replace("{payload_read}", "e.payload")
+        .replace("{payload_size}", "octet_length(e.payload)")
 }
 
 /// Runs it from behind a change on.
@@ -28,6 +34,7 @@ async fn run(
 ) -> Vec<sqlx::postgres::PgRow> {
     let sql = sqlx::query(AssertSqlSafe(sql)).bind("Test").bind(ordering);
     let sql = sql.bind(id).bind(0_i64).bind(1023_i64).bind(100_i64);
+    let sql = sql.bind(i64::MAX);
     sql.fetch_all(connection).await.unwrap()
 }
 
@@ -88,6 +95,46 @@ async fn changes_are_found_by_their_index() {
     assert!(used && !plan.contains("Seq Scan"), "{plan}");
 }
 
+/// However many states of other types there are, a page reads those that it gives.
+#[tokio::test]
+async fn a_page_of_states_or_ids_reads_what_it_gives() {
+    let place = Place::new().await;
+    let _store = place.state_store_with(place.options()).await;
+    let mut connection = place.connection().await;
+    execute(
+        &mut connection,
+        "INSERT INTO durable_state (persistence_id, revision, timestamp, serializer_id, slice, deleted, manifest, tags, payload)
+         SELECT CASE WHEN n % 10 = 0 THEN 'Zebra|' ELSE 'Account|' END || n, 1, 0, 1, n % 1024, false, 'm', '[]', '1'
+         FROM generate_series(1, 100000) AS n",
+    )
+    .await;
+    let of_type = |sql: &str| with_names(&sql.replace("/*type*/", ""));
+    let find = of_type(FIND)
+        .replace("/*condition*/", "(1 = 1)")
+        .replace("$lowest_at", "$1")
+        .replace("$behind_at", "$2")
+        .replace("$limit_at", "$4")
+        .replace("$bytes_at", "$3");
+    execute(&mut connection, "ANALYZE durable_state").await;
+    for sql in [&find, &of_type(IDS)] {
+        let sql = sqlx::query(AssertSqlSafe(format!(
+            "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) {sql}"
+        )));
+        let sql = sql
+            .bind("Zebra|5")
+            .bind("Zebra}")
+            .bind(1_000_000_i64)
+            .bind(100_i64);
+        let plan = sql.fetch_all(&mut connection).await.unwrap();
+        let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+        let plan = plan.join("\n");
+        let steps = plan.split("(actual rows=").skip(1);
+        let rows = steps.map(|step| step.split(' ').next().unwrap().parse::<u64>().unwrap());
+        assert!(rows.max().is_some_and(|most| most <= 100), "{plan}");
+        assert!(!plan.contains("Rows Removed"), "{plan}");
+    }
+}
+
 /// What the plugin says to the planner of a session.
 async fn planner_settings(store: &PostgresStateStore) -> String {
     let found = Arc::new(Mutex::new(String::new()));
@@ -121,7 +168,7 @@ async fn a_plan_that_was_made_while_the_table_was_empty_reads_a_page_of_a_large_
     execute(&mut connection, settings).await;
     execute(&mut connection, "SET plan_cache_mode = force_generic_plan").await;
     execute(&mut connection, format!("PREPARE page AS {}", changes())).await;
-    let page = format!("page ('Test', -1, '', 0, 1023, {PAGE})");
+    let page = format!("page ('Test', -1, '', 0, 1023, {PAGE}, 1000000)");
     execute(&mut connection, format!("EXECUTE {page}")).await;
     place
         .run(
@@ -147,4 +194,55 @@ async fn a_plan_that_was_made_while_the_table_was_empty_reads_a_page_of_a_large_
     let (rows, _) = rows.split_once(' ').unwrap();
     let rows: f64 = rows.parse().unwrap();
     assert!(rows <= 2.0 * PAGE as f64, "{plan:#?}");
+}
+
+/// Sees each row that a plan looks at, before anything else of the condition does.
+const COUNTED: &str = "\
+CREATE SEQUENCE looked_at;
+CREATE FUNCTION is_looked_at() RETURNS boolean LANGUAGE plpgsql VOLATILE COST 0.0001 AS
+    'BEGIN PERFORM nextval(''public.looked_at''); RETURN true; END';
+ALTER TABLE durable_state SET (autovacuum_enabled = off);
+ALTER TABLE durable_state ADD COLUMN title TEXT;
+CREATE INDEX by_title ON durable_state (title)";
+
+/// Whether few states are found by an index of the application, or many in the order of ids, a page looks at few.
+#[tokio::test]
+async fn states_are_found_by_an_index_of_the_application_where_that_has_few_of_them() {
+    const PAGE: usize = 100;
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    execute(&mut place.connection().await, COUNTED).await;
+    let find = |title: &'static str| {
+        let values = [SqlValue::from(title)];
+        let query = FindStates::new("Test", "is_looked_at() AND title = $1", values, PAGE);
+        let states = store.sql().unwrap();
+        async move { states.find(query).await.unwrap().len() }
+    };
+    // Plans may be kept that were made while the table was empty.
+    for _ in 0..10 {
+        assert_eq!(find("rare").await + find("usual").await, 0);
+    }
+    place
+        .run(
+            "INSERT INTO durable_state (persistence_id, revision, timestamp, serializer_id, slice, deleted, manifest, tags, \
+                 payload, title) \
+             SELECT 'Test|' || n, 1, 0, 1, n % 1024, false, 'm', '[]', '1', \
+                    CASE WHEN n % 10000 = 0 THEN 'rare' ELSE 'usual' END \
+             FROM generate_series(1, 100000) AS n",
+        )
+        .await;
+    for (sql, title, expected) in [
+        ("SELECT 1", "rare", 10),
+        ("ANALYZE durable_state", "rare", 10),
+        ("SELECT 1", "usual", PAGE),
+    ] {
+        place.run(sql).await;
+        let before = place.number("SELECT nextval('looked_at')").await;
+        assert_eq!(find(title).await, expected);
+        let seen = place.number("SELECT nextval('looked_at')").await - before - 1;
+        assert!(
+            seen <= 2 * PAGE as i64,
+            "{seen} rows were looked at for {title:?} after {sql}"
+        );
+    }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Store {
     states: MemoryStateStore,
     pub(crate) errors: Mutex<VecDeque<StorageErrorKind>>,
     pub(crate) pages: AtomicUsize,
+    /// The most changes that are read in time; 0 for any number.
+    pub(crate) most_in_time: AtomicUsize,
     pub(crate) threads: Mutex<Vec<String>>,
 }
 
@@ -93,6 +95,11 @@ impl StateQueries for Store {
 
     async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError> {
         self.called(Operation::StateChanges)?;
+        let most = self.most_in_time.load(Ordering::Acquire);
+        if most > 0 && query.limit > most {
+            let kind = StorageErrorKind::Timeout;
+            return Err(StorageError::new(kind, Operation::StateChanges));
+        }
         self.states.changes(query).await
     }
 }

@@ -1,6 +1,7 @@
 //! What a live query does when the database does not answer.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix_persistence_query::{NoQueries, QueryError, QuerySettings, StateQuery};
@@ -27,6 +28,31 @@ fn trouble_that_waiting_cures_is_waited_for_and_nothing_is_lost() {
             assert_eq!(take(&mut stream, 1).await, [(id(number), 1)]);
         }
         assert!(fixture.store.errors.lock().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn a_page_that_takes_too_long_is_read_in_smaller_ones() {
+    let settings = QuerySettings::default().max_back_off(Duration::from_millis(1));
+    let fixture = Fixture::with(settings);
+    fixture.run(async {
+        for number in 0..30 {
+            fixture.post(&id(number), 1).await;
+        }
+        fixture.store.most_in_time.store(3, Ordering::Release);
+        assert_eq!(take(&mut fixture.live_changes(), 30).await.len(), 30);
+        // A query that ends gets there, too; but if one change takes too long, that is an error.
+        assert_eq!(take(&mut fixture.all_changes(), 30).await.len(), 30);
+        fixture
+            .store
+            .errors
+            .lock()
+            .unwrap()
+            .extend([StorageErrorKind::Timeout; 5]);
+        match ends_with_error(&mut fixture.all_changes()).await {
+            QueryError::Store(error) => assert_eq!(error.kind(), StorageErrorKind::Timeout),
+            other => panic!("{other:?}"),
+        }
     });
 }
 

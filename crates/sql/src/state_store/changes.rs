@@ -6,6 +6,7 @@ use actix_persistence_storage_api::{
 
 use super::ids::to_limit;
 use super::load::{to_current, to_timestamp};
+use super::room::Room;
 use super::write::no_counter;
 use crate::row::{get_integer, get_key};
 use crate::values::Values;
@@ -14,7 +15,8 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf, StateStatements};
 /// The sequence where the database orders rows by itself.
 const ONLY_SEQUENCE: u16 = 0;
 
-/// Reads a page, and one change more that tells whether there is a next one.
+/// Reads a page of at most so many bytes of payloads, but at least one change, and one more that tells whether there is a
+/// next page.
 ///
 /// How far changes are complete is asked first, in a statement that is over when the changes are read: whatever it saw, and
 /// what was committed before that, the second one sees, too.
@@ -22,24 +24,33 @@ pub(super) async fn read_changes<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
     query: &StateChangesQuery,
+    max_bytes: usize,
 ) -> Result<StateChangesPage, Fault> {
     let sequences = Sequence::read::<D>(connection, statements, query).await?;
-    let values = values_of::<D>(statements, query, &sequences).into_arguments();
+    let values = values_of::<D>(statements, query, &sequences, max_bytes).into_arguments();
     let rows = D::Database::fetch_all(connection, statements.changes.clone(), values).await?;
     let mut offset = query.after.clone();
     let mut changes = Vec::with_capacity(rows.len().min(query.limit));
     let mut found = vec![0; sequences.len()];
-    for (place, row) in rows.iter().enumerate() {
+    let mut room = Room::of(max_bytes);
+    for row in &rows {
         let id = PersistenceId::of_unique(&get_key::<D>(row, 0)?);
         let sequence = sequence_of(statements, &id);
         found[usize::from(sequence)] += 1;
-        if place < query.limit {
+        if changes.len() < query.limit {
             let position = StatePosition::new(get_integer::<D>(row, 1)?, id.clone());
-            offset.advance(sequence, position);
-            changes.push(to_change::<D>(row, id, &offset)?);
+            let mut after = offset.clone();
+            after.advance(sequence, position);
+            let change = to_change::<D>(row, id, &after)?;
+            // The last row is the only one that may not fit.
+            if !room.takes(&change.current) {
+                break;
+            }
+            offset = after;
+            changes.push(change);
         }
     }
-    let more = rows.len() > query.limit;
+    let more = rows.len() > changes.len();
     // Rows come from all sequences in turns: one that gave two less than another has no more.
     let most = found.iter().max().copied().unwrap_or_default();
     for (sequence, found) in sequences.iter().zip(found) {
@@ -117,15 +128,17 @@ fn values_of<D: Dialect>(
     statements: &StateStatements,
     query: &StateChangesQuery,
     sequences: &[Sequence],
+    max_bytes: usize,
 ) -> Values<D> {
     let most = to_limit(query.limit.saturating_add(1));
     let is_numbered = statements.numbering.is_some();
-    let mut values = Values::with_capacity(sequences.len() * 6 + 1);
+    let mut values = Values::with_capacity(sequences.len() * 8 + 2);
     for sequence in sequences {
         let after = query.after.position(sequence.number);
+        let id = after.and_then(|after| after.persistence_id.as_ref());
+        let after = after.map_or(i64::MIN, |after| after.ordering);
         values.key(&query.entity_type);
         if is_numbered {
-            let after = after.map_or(i64::MIN, last_number_of);
             // A range that holds nothing costs nothing.
             let (after, up_to) = match sequence.complete_to.filter(|_| sequence.is_asked_for) {
                 Some(complete_to) => (after, complete_to),
@@ -133,12 +146,12 @@ fn values_of<D: Dialect>(
             };
             values.integer(after);
             values.integer(up_to);
+            values.integer(after);
         } else {
-            let id = after.and_then(|after| after.persistence_id.as_ref());
-            values.integer(after.map_or(i64::MIN, |after| after.ordering));
-            // Before every id.
-            values.key(id.map_or("", PersistenceId::as_str));
+            values.integer(after);
         }
+        // Before every id.
+        values.key(id.map_or("", PersistenceId::as_str));
         values.integer(i64::from(*query.slices.start()));
         values.integer(i64::from(*query.slices.end()));
         values.integer(most);
@@ -146,15 +159,8 @@ fn values_of<D: Dialect>(
     if is_numbered {
         values.integer(most);
     }
+    values.integer(to_limit(max_bytes));
     values
-}
-
-/// The highest number that was read, where none is given twice.
-fn last_number_of(position: &StatePosition) -> i64 {
-    match position.persistence_id {
-        Some(_) => position.ordering,
-        None => position.ordering.saturating_sub(1),
-    }
 }
 
 fn sequence_of(statements: &StateStatements, id: &PersistenceId) -> u16 {

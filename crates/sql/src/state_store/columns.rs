@@ -11,6 +11,8 @@ use actix_persistence_storage_api::{
 use crate::session::text_of;
 use crate::{Dialect, Fault, InvalidOption, Names, StateStatements, TableName};
 
+use super::state_table::StateTable;
+
 /// The columns of an entity type, in the order in which they were given.
 pub(super) struct Columns<D: Dialect> {
     columns: Vec<Column>,
@@ -47,11 +49,12 @@ pub(super) struct Bound {
 
 impl<D: Dialect> Columns<D> {
     /// # Errors
-    /// If a name is not that of a column, or there twice.
+    /// If a name is not that of a column, there twice, or that of a column of the store.
     pub(super) fn new(
         columns: &[Arc<dyn AdditionalColumn>],
-        names: Names,
+        table: &StateTable<D>,
     ) -> Result<Self, InvalidOption> {
+        let of_store = table.component.own_columns();
         let mut named: Vec<Column> = Vec::with_capacity(columns.len());
         for code in columns {
             let text = code.column_name();
@@ -59,6 +62,13 @@ impl<D: Dialect> Columns<D> {
                 let message = format!("have a column '{text}', whose name {message}");
                 InvalidOption::new("additional-columns", message)
             })?;
+            // Whatever the case: not every database tells letters apart in names, and where it does, a reader does not.
+            if of_store.iter().any(|own| own.eq_ignore_ascii_case(text)) {
+                let message = format!(
+                    "have a column '{text}', which is one of the store's own; choose another name"
+                );
+                return Err(InvalidOption::new("additional-columns", message));
+            }
             let is_twin = |other: &Column| other.name.as_str().eq_ignore_ascii_case(name.as_str());
             if named.iter().any(is_twin) {
                 let message = format!("have two columns '{}'", name.as_str());
@@ -70,7 +80,7 @@ impl<D: Dialect> Columns<D> {
         Ok(Self {
             columns: named,
             types: OnceLock::new(),
-            names,
+            names: table.names.clone(),
             statements: Mutex::default(),
             dialect: std::marker::PhantomData,
         })

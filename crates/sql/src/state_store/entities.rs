@@ -92,6 +92,12 @@ impl<D: Dialect> Entities<D> {
         &self.tables
     }
 
+    /// The table of each type that something belongs to.
+    pub(super) fn with_tables(&self) -> impl Iterator<Item = (&str, &StateTable<D>)> {
+        let entities = self.by_type.iter();
+        entities.map(|(entity_type, entity)| (entity_type.as_str(), &*entity.table))
+    }
+
     /// Everything that has columns.
     pub(super) fn with_columns(&self) -> impl Iterator<Item = &Arc<Entity<D>>> {
         self.by_type
@@ -111,7 +117,8 @@ impl<D: Dialect> Entity<D> {
             name: format!("the change handler of the entity type {entity_type:?}").into(),
         });
         Ok(Self {
-            columns: Columns::new(&extension.columns, table.names.clone())?,
+            columns: Columns::new(&extension.columns, &table)
+                .map_err(|invalid| invalid.at_entry(entity_type))?,
             table,
             handler,
         })
@@ -133,13 +140,10 @@ fn parse<S: Settings>(
     const KEY: &str = "custom-table";
     let of_type =
         |message: String| format!("of the entity type {entity_type:?}: '{text}' {message}");
-    let name =
-        TableName::parse(text).map_err(|message| InvalidOption::new(KEY, of_type(message)))?;
+    let refused = |message| InvalidOption::new(KEY, of_type(message)).at_entry(entity_type);
+    let name = TableName::parse(text).map_err(refused)?;
     match options.store().other_use_of(&name) {
         None => Ok(name),
-        Some(key) => {
-            let message = of_type(format!("must not be the same as '{key}'"));
-            Err(InvalidOption::new(KEY, message))
-        }
+        Some(key) => Err(refused(format!("must not be the same as '{key}'"))),
     }
 }

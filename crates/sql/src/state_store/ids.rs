@@ -10,38 +10,56 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
 /// Above every id, which has at most 255 bytes.
 const ABOVE_ALL: char = '\u{10ffff}';
 
-/// Which ids a statement is to find, byte by byte.
+/// The ids of one entity type, or of all of them, behind an id: one range in the order of bytes, so that the primary key
+/// finds its beginning.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    pub(super) lowest: String,
+    /// Exclusive.
+    pub(super) behind: String,
+    /// Whether only those without a type are meant, which are between all others.
+    pub(super) without_type: bool,
+}
+
+impl Bounds {
+    /// None if there can be no such ids.
+    pub(super) fn new(entity_type: Option<&str>, after: Option<&PersistenceId>) -> Option<Self> {
+        let (lowest, behind) = match entity_type {
+            Some(entity_type) if entity_type.contains('|') => return None,
+            None | Some("") => (String::new(), String::from(ABOVE_ALL).repeat(64)),
+            // What begins with the type and its `|` stands before what has the next character in its place.
+            Some(entity_type) => (format!("{entity_type}|"), format!("{entity_type}}}")),
+        };
+        // No id holds NUL, so none is between an id and this.
+        let next = after.map(|after| format!("{}\u{1}", after.as_str()));
+        Some(Self {
+            lowest: lowest.max(next.unwrap_or_default()),
+            behind,
+            without_type: entity_type == Some(""),
+        })
+    }
+}
+
+/// Which ids a statement is to find.
 #[derive(Clone, Debug)]
 pub(super) struct IdRange {
-    lowest: String,
-    /// Exclusive, as `behind`.
-    before: String,
-    behind: String,
-    without_type: bool,
+    bounds: Bounds,
     tombstones: bool,
     limit: usize,
 }
 
 impl IdRange {
-    pub(super) fn of(query: &PersistenceIdsQuery) -> Self {
-        let (lowest, behind) = match query.entity_type.as_deref() {
-            None | Some("") => (String::new(), String::from(ABOVE_ALL).repeat(64)),
-            // What begins with the type and its `|` stands before what has the next character in its place.
-            Some(entity_type) => (format!("{entity_type}|"), format!("{entity_type}}}")),
-        };
-        let before = query.after.as_ref().map(PersistenceId::as_str);
-        Self {
-            lowest,
-            before: before.unwrap_or_default().to_owned(),
-            behind,
-            without_type: query.entity_type.as_deref() == Some(""),
+    /// None if there can be no such ids.
+    pub(super) fn of(query: &PersistenceIdsQuery) -> Option<Self> {
+        Some(Self {
+            bounds: Bounds::new(query.entity_type.as_deref(), query.after.as_ref())?,
             tombstones: query.tombstones,
             limit: query.limit,
-        }
+        })
     }
 
     pub(super) fn sql(&self, statements: &StateStatements) -> SqlStr {
-        if self.without_type {
+        if self.bounds.without_type {
             statements.ids_without_type.clone()
         } else {
             statements.ids.clone()
@@ -49,10 +67,9 @@ impl IdRange {
     }
 
     pub(super) fn values<D: Dialect>(&self) -> Values<D> {
-        let mut values = Values::with_capacity(5);
-        values.key(&self.lowest);
-        values.key(&self.before);
-        values.key(&self.behind);
+        let mut values = Values::with_capacity(4);
+        values.key(&self.bounds.lowest);
+        values.key(&self.bounds.behind);
         values.integer(i64::from(self.tombstones));
         values.integer(to_limit(self.limit));
         values
@@ -81,8 +98,8 @@ mod tests {
 
     #[test]
     fn the_ids_of_a_type_are_between_its_bounds_and_no_others() {
-        let range = IdRange::of(&PersistenceIdsQuery::new(1).of_entity_type("Post"));
-        let is_inside = |id: &str| *range.lowest <= *id && *id < *range.behind;
+        let bounds = Bounds::new(Some("Post"), None).unwrap();
+        let is_inside = |id: &str| *bounds.lowest <= *id && *id < *bounds.behind;
         for id in ["Post|", "Post|1", "Post||", "Post|\u{10ffff}"] {
             assert!(is_inside(id), "{id}");
         }
@@ -91,8 +108,25 @@ mod tests {
         ] {
             assert!(!is_inside(id), "{id}");
         }
-        let range = IdRange::of(&PersistenceIdsQuery::new(1));
+        let bounds = Bounds::new(None, None).unwrap();
         let highest = String::from(ABOVE_ALL).repeat(63) + "\u{d7ff}";
-        assert!(PersistenceId::try_of_unique(&highest).is_ok() && highest < range.behind);
+        assert!(PersistenceId::try_of_unique(&highest).is_ok() && highest < bounds.behind);
+        // What stands before a `|` has none, so the ids of the type "Post" are not among these.
+        assert!(Bounds::new(Some("Post|1"), None).is_none());
+    }
+
+    #[test]
+    fn a_page_begins_behind_the_last_id_of_the_one_before() {
+        let lowest = |after: &str| {
+            let after = PersistenceId::of_unique(after);
+            Bounds::new(Some("Post"), Some(&after)).unwrap().lowest
+        };
+        assert!(lowest("Post|a").as_str() > "Post|a");
+        for next in ["Post|a\u{1}", "Post|a\u{1}b", "Post|a ", "Post|b"] {
+            assert!(*lowest("Post|a") <= *next, "{next:?}");
+        }
+        // An id of another type moves nothing that belongs to this one.
+        assert_eq!(lowest("Apple|z"), "Post|");
+        assert!(*lowest("Zebra|a") > *"Post}");
     }
 }

@@ -12,7 +12,7 @@ use super::SqlStateStore;
 use super::changes::read_changes;
 use super::ids::{IdRange, read_ids};
 use super::state_table::StateTable;
-use crate::Dialect;
+use crate::{Dialect, Settings};
 
 #[async_trait]
 impl<D: Dialect> StateQueries for SqlStateStore<D> {
@@ -23,7 +23,9 @@ impl<D: Dialect> StateQueries for SqlStateStore<D> {
         if query.limit == 0 {
             return Ok(Vec::new());
         }
-        let range = IdRange::of(&query);
+        let Some(range) = IdRange::of(&query) else {
+            return Ok(Vec::new());
+        };
         if let Some(entity_type) = &query.entity_type {
             return self
                 .ids_in(&self.entities.of_type(entity_type).table, &range)
@@ -45,9 +47,12 @@ impl<D: Dialect> StateQueries for SqlStateStore<D> {
             return Ok(StateChangesPage::new(Vec::new(), query.after, false));
         }
         let statements = Arc::clone(&self.entities.of_type(&query.entity_type).table.statements);
+        let max_bytes = self.options.store().max_page_bytes;
         self.connections
             .read(Operation::StateChanges, move |connection| {
-                Box::pin(async move { read_changes::<D>(connection, &statements, &query).await })
+                Box::pin(async move {
+                    read_changes::<D>(connection, &statements, &query, max_bytes).await
+                })
             })
             .await
     }

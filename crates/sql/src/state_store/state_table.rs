@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::row::get_text;
 use crate::schema::Component;
-use crate::{
-    ConnectionOf, Dialect, Fault, InvalidOption, Names, Portable, StateStatements, TableName,
-    Values,
-};
+use crate::{Dialect, InvalidOption, Names, StateStatements, TableName};
 
 use super::columns::plain_statements;
+use super::find::Conditions;
 
 /// A table of states with what belongs to it: its statements, its versions, and what numbers its rows.
 ///
@@ -21,6 +18,7 @@ pub(super) struct StateTable<D: Dialect> {
     /// Those that leave columns of the application as they are.
     pub(super) statements: Arc<StateStatements>,
     pub(super) component: Arc<Component<D>>,
+    pub(super) conditions: Conditions,
 }
 
 impl<D: Dialect> StateTable<D> {
@@ -38,22 +36,9 @@ impl<D: Dialect> StateTable<D> {
             statements: Arc::new(plain_statements::<D>(names.clone())),
             component: Arc::new(Component::state_table(names.clone(), table)),
             name: table.clone(),
+            conditions: Conditions::default(),
             names,
         })
-    }
-
-    /// The columns that the table has, with what the database calls their types.
-    pub(super) async fn columns(
-        &self,
-        connection: &mut ConnectionOf<D>,
-    ) -> Result<Vec<(String, String)>, Fault> {
-        let mut values = Values::<D>::with_capacity(1);
-        values.text(self.name.as_str());
-        let sql = self.names.fill(D::VERSIONS.columns);
-        let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
-        rows.iter()
-            .map(|row| Ok((get_text::<D>(row, 0)?, get_text::<D>(row, 1)?)))
-            .collect()
     }
 }
 

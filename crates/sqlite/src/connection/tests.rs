@@ -225,7 +225,7 @@ async fn a_connection_is_used_again_only_after_success() {
     run(&database, is_marked).await.unwrap();
     run(&database, "this is no statement").await.unwrap_err();
     let error = run(&database, is_marked).await.unwrap_err();
-    assert_eq!(error.kind(), StorageErrorKind::Backend, "{error:?}");
+    assert_eq!(error.kind(), StorageErrorKind::SchemaMismatch, "{error:?}");
 }
 
 #[tokio::test]

@@ -11,11 +11,13 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         update: names.fill(&[REPLACE, AT_REVISION].concat()),
         overwrite: names.fill(REPLACE),
         remove: names.fill(REMOVE),
-        ids: names.fill(&[IDS, ONE_PAGE].concat()),
-        ids_without_type: names.fill(&[IDS, WITHOUT_TYPE, ONE_PAGE].concat()),
+        ids: names.fill(&IDS.replace(TYPE, "")),
+        ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
         complete_to: names.fill(COMPLETE_TO),
         changes: names.fill(CHANGES),
-        find: names.fill(FIND),
+        find: names.fill(&FIND.replace(TYPE, "")),
+        find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),
+        explain: names.fill(EXPLAIN),
         numbering: Some(NumberingStatements {
             partitions: 1,
             raise: names.fill(RAISE),
@@ -58,24 +60,24 @@ const AT_REVISION: &str = " AND revision = {before_at}";
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?1";
 
-const IDS: &str = "\
-SELECT persistence_id FROM {state_table}
-WHERE persistence_id >= ?1 AND persistence_id > ?2 AND persistence_id < ?3 AND (deleted = 0 OR ?4 = 1)";
+/// Stands in a statement where the type of ids may be looked at.
+const TYPE: &str = "/*type*/";
 
-const WITHOUT_TYPE: &str = " AND entity_type = ''";
+const IDS: &str = include_str!("state_ids.sql");
 
-const ONE_PAGE: &str = " ORDER BY persistence_id LIMIT ?5";
+/// The sign keeps the index of changes out, by which all of them would be sorted for each page.
+const WITHOUT_TYPE: &str = " AND +entity_type = ''";
 
 const COMPLETE_TO: &str = "\
 SELECT partition_nr, newest FROM {state_ordering_table}";
 
 const CHANGES: &str = include_str!("state_changes.sql");
 
-const FIND: &str = "\
-SELECT persistence_id, revision, deleted, timestamp, tags, serializer_id, manifest, payload, checksum
-FROM {state_table}
-WHERE entity_type = $type_at AND persistence_id > $after_at AND deleted = 0 AND /*condition*/
-ORDER BY persistence_id LIMIT $limit_at";
+const FIND: &str = include_str!("state_find.sql");
+
+const EXPLAIN: &str = "\
+EXPLAIN SELECT persistence_id FROM {state_table} WHERE
+/*condition*/";
 
 const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = newest + 1 WHERE partition_nr = ?1";

@@ -246,7 +246,7 @@ async fn payloads_and_texts_may_hold_any_bytes() {
     let place = Place::new();
     let journal = place.journal().await;
     let every: Vec<u8> = (0..=255).chain((0..=255).rev()).collect();
-    let odd = "\0,1,ü\u{10ffff}'\"";
+    let odd = "\u{1},1,ü\u{10ffff}'\"";
     let make = |number: u64, writer| {
         let metadata = Payload::new(u32::MAX, odd, every.clone());
         let mut event = event(number, writer, every.clone())

@@ -92,3 +92,15 @@ defect! {
         inner.sql().find(query).await
     }
 }
+
+defect! {
+    /// Gives a condition as many values as it asks for, from those of the page.
+    FillsInValues,
+    find(inner, mut query) {
+        let condition = query.condition.as_str();
+        let highest = (1..=9).rev().find(|number| condition.contains(&format!("${number}")));
+        let limit = i64::try_from(query.limit).expect("a small number").into();
+        query.values.resize(highest.unwrap_or_default(), limit);
+        inner.sql().find(query).await
+    }
+}

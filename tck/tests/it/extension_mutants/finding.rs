@@ -42,8 +42,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "find_states_by_a_column",
             "find_states_page_by_page",
+            "refuse_a_condition_whose_values_do_not_match",
             "keep_to_the_entity_type_whatever_the_condition_says",
         ],
+    ),
+    Mutant::new(
+        "FillsInValues",
+        kit::<FillsInValues>,
+        &["refuse_a_condition_whose_values_do_not_match"],
     ),
     Mutant::new(
         "ForgetsTheBrackets",

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    ReplayPage, ReplayRange, SequenceConflict, SequenceNr, StorageError, StorageErrorKind,
-    WriteOutcome, WriterId, WriterPosition,
+    AtomicWrite, EventRecord, Journal, JournalCapabilities, MAX_TEXT_BYTES, Operation, PageLimit,
+    PersistenceId, ReplayPage, ReplayRange, SequenceConflict, SequenceNr, StorageError,
+    StorageErrorKind, WriteOutcome, WriterId, WriterPosition,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
@@ -379,4 +379,30 @@ impl JournalDefect for RefusesConcurrentCalls {
         *self.writing.lock().unwrap() = None;
         outcomes
     }
+}
+
+defect! {
+    /// Cuts texts off where the column ends, without a word.
+    CutsLongTexts,
+    write(inner, writes) {
+        let cut_all = |write: AtomicWrite| {
+            let (id, fence) = (write.persistence_id().clone(), write.fence());
+            let mut events = write.into_events();
+            for event in &mut events {
+                cut(&mut event.adapter_manifest);
+                cut(&mut event.payload.manifest);
+                event.tags.iter_mut().for_each(cut);
+                event.metadata.iter_mut().for_each(|metadata| cut(&mut metadata.manifest));
+            }
+            AtomicWrite::new(id, fence, events).expect("the numbers are the same")
+        };
+        inner.write_messages(writes.into_iter().map(cut_all).collect()).await
+    }
+}
+
+/// What servers do that are told to be lenient.
+fn cut(text: &mut Arc<str>) {
+    *text = text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
+        .replace('\0', "")
+        .into();
 }

@@ -107,7 +107,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "keep_ids_apart_that_differ_in_one_byte",
             "write_different_ids_at_the_same_time",
         ],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "DoesNotTellWhatIsDeleted",
         kit::<DoesNotTellWhatIsDeleted>,

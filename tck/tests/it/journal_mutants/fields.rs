@@ -25,7 +25,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "keep_serializer_ids_and_manifests",
             "journal_serialization_spec::serialize_persistent_with_event_adapter_manifest",
         ],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "LosesSerializerId",
         kit::<LosesSerializerId>,
@@ -63,7 +64,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "KeepsOneTag",
         kit::<KeepsOneTag>,
         &["keep_every_field_of_an_event_that_took_over", "keep_tags"],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "LosesMetadata",
         kit::<LosesMetadata>,
@@ -73,7 +75,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "keep_all_parts_of_metadata",
             "journal_serialization_spec::serialize_metadata",
         ],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "CutsLargeEvents",
         kit::<CutsLargeEvents>,

@@ -6,6 +6,11 @@ use crate::mutant::{Mutant, expect_found_out};
 
 /// The mutants.
 pub(super) const MUTANTS: &[Mutant] = &[
+    Mutant::new(
+        "CutsLongTexts",
+        kit::<CutsLongTexts>,
+        &["reject_texts_that_not_every_journal_can_store"],
+    ),
     Mutant::new("SwallowsConflicts", kit::<SwallowsConflicts>, CONFLICTS)
         .and(&[
             "go_on_after_a_restart_with_what_was_taken_over",
@@ -132,7 +137,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_writes_of_other_ids_around_a_conflict",
             "store_the_neighbours_of_a_writer_whose_epoch_is_over",
         ],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "SkipsNeighbours",
         kit::<SkipsNeighbours>,
@@ -145,7 +151,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_the_neighbours_of_a_conflicting_atomic_write",
             "store_the_neighbours_of_a_writer_whose_epoch_is_over",
         ],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new("FailsTheWholeCall", kit::<FailsTheWholeCall>, CONFLICTS)
         .and(&[
             "go_on_after_a_restart_with_what_was_taken_over",
@@ -185,7 +192,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_writes_of_other_ids_around_a_conflict",
             "store_the_neighbours_of_a_writer_whose_epoch_is_over",
         ],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "FailsOnAnEmptyBatch",
         kit::<FailsOnAnEmptyBatch>,
@@ -215,7 +223,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_the_neighbours_of_a_conflicting_atomic_write",
             "store_the_neighbours_of_a_writer_whose_epoch_is_over",
         ],
-    ),
+    )
+    .and(&["reject_texts_that_not_every_journal_can_store"]),
     Mutant::new(
         "WritesWithoutTransaction",
         kit::<WritesWithoutTransaction>,
@@ -230,6 +239,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_all_or_nothing_of_a_dropped_atomic_write",
         ],
     )
+    .and(&["reject_texts_that_not_every_journal_can_store"])
     .perhaps(&["replay_without_gap_and_without_half_writes_while_another_writes"]),
     Mutant::new(
         "OverwritesDuplicates",

@@ -2,8 +2,8 @@
 
 use actix_persistence_memory::MemorySnapshotStore;
 use actix_persistence_storage_api::{
-    Payload, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata, SnapshotStore, StorageError,
-    Timestamp,
+    MAX_TEXT_BYTES, Payload, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata,
+    SnapshotStore, StorageError, Timestamp,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
@@ -133,5 +133,19 @@ pub(crate) struct IgnoresItsOwnLimit;
 impl SnapshotDefect for IgnoresItsOwnLimit {
     fn capabilities(&self, declared: SnapshotCapabilities) -> SnapshotCapabilities {
         declared.with_max_snapshot_bytes(100_000)
+    }
+}
+
+defect! {
+    /// Cuts manifests off where the column ends, without a word.
+    CutsLongManifests,
+    save(inner, metadata, payload) {
+        let (mut metadata, mut payload) = (metadata, payload);
+        let manifests = metadata.metadata.iter_mut().chain([&mut payload]);
+        for manifest in manifests.map(|payload| &mut payload.manifest) {
+            let fits = &manifest[..manifest.floor_char_boundary(MAX_TEXT_BYTES)];
+            *manifest = fits.replace('\0', "").into();
+        }
+        inner.save(metadata, payload).await
     }
 }

@@ -7,6 +7,11 @@ use crate::snapshot_defects::*;
 /// The mutants.
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
+        "CutsLongManifests",
+        kit::<CutsLongManifests>,
+        &["refuse_texts_that_not_every_snapshot_store_can_store"],
+    ),
+    Mutant::new(
         "KeepsTheFirst",
         kit::<KeepsTheFirst>,
         &[
@@ -121,12 +126,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "keep_all_parts_of_metadata",
             "snapshot_store_serialization_spec::serialize_metadata",
         ],
-    ),
+    )
+    .and(&["refuse_texts_that_not_every_snapshot_store_can_store"]),
     Mutant::new(
         "CutsManifests",
         kit::<CutsManifests>,
         &["keep_serializer_ids_and_manifests"],
-    ),
+    )
+    .and(&["refuse_texts_that_not_every_snapshot_store_can_store"]),
     Mutant::new(
         "MergesIds",
         kit::<MergesIds>,

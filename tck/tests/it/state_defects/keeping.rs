@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    CurrentState, Operation, Payload, PersistenceId, Revision, StateCapabilities, StateStore,
-    StateUpdate, StorageError, StorageErrorKind, Timestamp,
+    CurrentState, MAX_TEXT_BYTES, Operation, Payload, PersistenceId, Revision, StateCapabilities,
+    StateStore, StateUpdate, StorageError, StorageErrorKind, Timestamp,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
@@ -194,5 +194,18 @@ impl StateDefect for LeaksConnections {
         yield_now().await;
         *self.used.lock().unwrap() -= 1;
         inner.get(id).await
+    }
+}
+
+defect! {
+    /// Cuts texts off where the column ends, without a word.
+    CutsLongTags,
+    upsert(inner, update) {
+        let mut update = update;
+        for text in update.tags.iter_mut().chain([&mut update.payload.manifest]) {
+            let fits = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+            *text = fits.replace('\0', "").into();
+        }
+        inner.upsert(update).await
     }
 }

@@ -7,6 +7,11 @@ use crate::state_defects::*;
 /// The mutants.
 pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
+        "CutsLongTags",
+        kit::<CutsLongTags>,
+        &["refuse_texts_that_not_every_state_store_can_store"],
+    ),
+    Mutant::new(
         "WritesInHalves",
         kit::<WritesInHalves>,
         &["store_all_or_nothing_of_a_dropped_upsert"],
@@ -42,7 +47,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "CutsManifests",
         kit::<CutsManifests>,
         &["keep_serializer_ids_and_manifests"],
-    ),
+    )
+    .and(&["refuse_texts_that_not_every_state_store_can_store"]),
     Mutant::new(
         "ReplacesBytesOnly",
         kit::<ReplacesBytesOnly>,
@@ -55,7 +61,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "leave_no_tags_behind",
             "replace_tags_by_those_of_the_update",
         ],
-    ),
+    )
+    .and(&["refuse_texts_that_not_every_state_store_can_store"]),
     Mutant::new(
         "AddsTags",
         kit::<AddsTags>,

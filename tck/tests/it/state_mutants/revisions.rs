@@ -60,7 +60,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_a_first_state_at_revision_1_only",
             "store_a_further_state_at_the_next_revision_only",
         ],
-    ),
+    )
+    .and(&["refuse_texts_that_not_every_state_store_can_store"]),
     Mutant::new(
         "DeletesHardAtRevision0",
         kit::<DeletesHardAtRevision0>,
@@ -80,7 +81,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_a_further_state_at_the_next_revision_only",
             "store_exactly_one_of_many_states_at_one_revision",
         ],
-    ),
+    )
+    .and(&["refuse_texts_that_not_every_state_store_can_store"]),
     Mutant::new(
         "LooksAndThenWrites",
         kit::<LooksAndThenWrites>,

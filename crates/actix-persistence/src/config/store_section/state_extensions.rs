@@ -62,7 +62,11 @@ fn for_each_type(
     };
     let mut reader = section.reader();
     for (entity_type, item) in section.iter() {
+        // Still read, so that it is known.
         read(&mut reader, entity_type, &item.value);
+        if entity_type.contains('|') {
+            reader.reject(entity_type, "names an entity type with a '|', which none has; it is what stands before the first one of an id");
+        }
     }
     store.absorb(reader.finish());
 }

@@ -47,6 +47,16 @@ pub fn mistakes_in_extensions_name_what_is_wrong(plugin: &dyn Plugin, section: &
             "'ti\"tle'",
         ),
         (twins, "additional-columns", "have two columns 'TITLE'"),
+        (
+            NextValue::of("payload").extensions(),
+            "additional-columns",
+            "have a column 'payload', which is one of the store's own",
+        ),
+        (
+            NextValue::of("Timestamp").extensions(),
+            "additional-columns",
+            "have a column 'Timestamp'",
+        ),
     ] {
         let errors = plugin.state_store(section, &extensions);
         let Err(errors) = errors else {

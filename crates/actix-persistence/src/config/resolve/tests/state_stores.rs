@@ -103,10 +103,10 @@ url = "sqlite://blog.db"
 lanes = 1
 [persistence.state.sqlite]
 change-event-journal = "persistence.journal.events"
-custom-table."a%|b" = "odd"
+custom-table."a%b" = "odd"
 [persistence.state.sqlite.additional-columns]
 BlogPost = ["title", "author"]
-"a%|b" = "title"
+"a%b" = "title"
 [persistence.state-plugin-fallback.change-handler]
 BlogPost = "counts"
 "#;
@@ -115,17 +115,17 @@ BlogPost = "counts"
     let settings = &resolution.settings.state_stores[0].settings;
     let types = &settings.extensions.entity_types;
     let names: Vec<_> = types.keys().collect();
-    assert_eq!(names, ["BlogPost", "a%|b"]);
+    assert_eq!(names, ["BlogPost", "a%b"]);
     let columns = |entity_type: &str| -> Vec<_> {
         let columns = types[entity_type].columns.iter();
         columns.map(|column| column.column_name()).collect()
     };
     assert_eq!(columns("BlogPost"), ["title", "by"]);
-    assert_eq!(columns("a%|b"), ["title"]);
-    assert_eq!(types["a%|b"].table.as_deref(), Some("odd"));
+    assert_eq!(columns("a%b"), ["title"]);
+    assert_eq!(types["a%b"].table.as_deref(), Some("odd"));
     assert_eq!(types["BlogPost"].table, None);
     assert!(types["BlogPost"].change_handler.is_some());
-    assert!(types["a%|b"].change_handler.is_none());
+    assert!(types["a%b"].change_handler.is_none());
     assert_eq!(settings.change_event_journal.as_deref(), Some("events"));
     let journal = settings.extensions.change_event_journal.as_ref().unwrap();
     let keys: Vec<_> = journal.iter().map(|(key, _)| key).collect();
@@ -141,6 +141,7 @@ additional-columns.Post = ["titel", "title", "heading"]
 change-handler.Post = "count"
 custom-table.Post = ""
 custom-table.Note = 5
+custom-table."a|b" = "ab"
 [persistence.state.other]
 kind = "sqlite"
 [persistence.state-plugin-fallback]
@@ -156,7 +157,8 @@ change-event-journal = "memory"
         format!("app.toml:5: {state}.change-handler.Post' names the unknown change handler \"count\"; did you mean \"counts\"? known change handlers: counts; register it with 'Builder::change_handler'"),
         format!("app.toml:7: {state}.custom-table.Note' must be a string, not 5"),
         format!("app.toml:6: {state}.custom-table.Post' must name a table"),
-        "app.toml:11: 'persistence.state-plugin-fallback.change-event-journal' names a journal of the kind \"memory\", but must name one in the database of the states".to_owned(),
+        format!("app.toml:8: {state}.custom-table.a|b' names an entity type with a '|', which none has; it is what stands before the first one of an id"),
+        "app.toml:12: 'persistence.state-plugin-fallback.change-event-journal' names a journal of the kind \"memory\", but must name one in the database of the states".to_owned(),
     ];
     let found = mistakes_of(text);
     let mut expected = expected.to_vec();
@@ -196,8 +198,8 @@ akka.persistence {
     plugin = "akka.persistence.state.sqlite"
     sqlite {
       class = "akka.persistence.r2dbc.state.scaladsl.R2dbcDurableStateStoreProvider"
-      additional-columns { "Blog|Post" = ["title"] }
-      change-handler { "Blog|Post" = counts }
+      additional-columns { "Blog/Post" = ["title"] }
+      change-handler { "Blog/Post" = counts }
     }
   }
   state-plugin-fallback.recovery-timeout = 10s
@@ -212,7 +214,7 @@ akka.persistence {
     assert_eq!(settings.default_state_store.as_deref(), Some("sqlite"));
     let store = &settings.state_stores[0].settings;
     assert_eq!(store.actor.recovery_timeout, Duration::from_secs(10));
-    let post = &store.extensions.entity_types["Blog|Post"];
+    let post = &store.extensions.entity_types["Blog/Post"];
     assert_eq!(post.columns.len(), 1);
     assert!(post.change_handler.is_some());
 }
