@@ -162,6 +162,9 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
             Kind::OfSessions => Some(
                 "the statement changes the session, which is the store's; set it for the database or the user instead",
             ),
+            Kind::Streams => Some(
+                "the statement sends or takes rows beside its answer; use INSERT or SELECT in its place",
+            ),
             Kind::Commits if !self.may_define => Some(
                 "on this database the statement commits what came before it; run it where no state is being stored, as \
                  in a transaction of the application",
