@@ -84,6 +84,12 @@ impl Connector for MysqlConnector {
         Ok(())
     }
 
+    async fn restore(&self, open: &mut MySqlConnection) -> Result<(), Fault> {
+        let limit = self.options.server.connect_timeout;
+        let restored = timeout(limit, opening::restore(open, &self.options)).await;
+        restored.unwrap_or(Err(Fault::Silent))
+    }
+
     fn seats(&self, role: Role) -> usize {
         self.options.server.seats(role)
     }

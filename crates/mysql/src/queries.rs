@@ -56,6 +56,14 @@ SET SESSION max_statement_time = {statement_seconds}, SESSION idle_transaction_t
 /// On MySQL only one that reads.
 pub(crate) const LIMIT_MYSQL: &str = "SET SESSION max_execution_time = {statement_milliseconds}";
 
+/// What else functions may set that statements of the store depend on, and their locks. Each server takes the comment that
+/// is meant for it: <https://mariadb.com/docs/server/reference/sql-statements/comment-syntax>.
+pub(crate) const RESTORE_SESSION: &str = "\
+SET SESSION foreign_key_checks = DEFAULT, SESSION unique_checks = DEFAULT, SESSION time_zone = DEFAULT
+    /*M! , SESSION max_statement_time = {statement_seconds}, SESSION idle_transaction_timeout = {transaction_seconds} */
+    /*!80000 , SESSION max_execution_time = {statement_milliseconds} */;
+DO RELEASE_ALL_LOCKS()";
+
 pub(crate) const MAX_ALLOWED_PACKET: &str = "SELECT CAST(@@max_allowed_packet AS SIGNED)";
 
 /// Lets one session of a database make tables; ends with the session. Gives 1 if it got the lock.

@@ -162,6 +162,9 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
             Kind::OfSessions => Some(
                 "the statement changes the session, which is the store's; set it for the database or the user instead",
             ),
+            Kind::Streams => Some(
+                "the statement sends or takes rows beside its answer; use INSERT or SELECT in its place",
+            ),
             Kind::Commits if !self.may_define => Some(
                 "on this database the statement commits what came before it; run it where no state is being stored, as \
                  in a transaction of the application",
@@ -354,15 +357,34 @@ async fn select<D: Dialect>(
         .iter()
         .map(|column| column.name().into())
         .collect();
+    if !rows.iter().all(|row| has_columns::<D>(row, &columns)) {
+        return Err(Fault::refused(
+            StorageErrorKind::Extension,
+            "the text gives rows of several kinds; run one statement at a time",
+        ));
+    }
     rows.iter()
         .map(|row| to_row::<D>(row, Arc::clone(&columns)))
         .collect()
+}
+
+/// Several statements in one text, and procedures, may give rows with other columns after the first ones.
+fn has_columns<D: Dialect>(row: &RowOf<D>, columns: &[Box<str>]) -> bool {
+    let names = row.columns().iter().map(Column::name);
+    names.eq(columns.iter().map(|name| &**name))
 }
 
 fn prepare<D: Dialect>(
     sql: &Sql,
     values: Vec<SqlValue>,
 ) -> Result<(SqlStr, ArgumentsOf<D>), Fault> {
+    if sql.as_str().contains('\0') {
+        // Databases end a text there, and SQLite's driver never comes to its end.
+        return Err(Fault::refused(
+            StorageErrorKind::Extension,
+            "the text of the statement holds NUL; give it as a value",
+        ));
+    }
     let (text, values) = D::placeholders(sql.as_str(), values)
         .map_err(|message| Fault::refused(StorageErrorKind::Extension, message))?;
     let mut arguments = ArgumentsOf::<D>::default();

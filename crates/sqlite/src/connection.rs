@@ -4,6 +4,7 @@ mod file;
 mod log;
 mod opening;
 mod position;
+mod release;
 
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use crate::{Sqlite, SqliteOptions, error};
 use file::FileId;
 use log::{Log, Truncated};
 use position::Position;
+use release::Release;
 
 /// How long a call waits for a connection at least; with the default time-outs it stays below a call time-out of 10 s.
 const LEAST_PATIENCE: Duration = Duration::from_secs(5);
@@ -34,6 +36,8 @@ pub struct SqliteConnector {
 /// A connection, and the files it has open.
 #[derive(Debug)]
 pub struct OpenFile {
+    /// Before the connection, which is closed when its statement has ended.
+    _release: Option<Release>,
     connection: SqliteConnection,
     file: FileId,
     log: Log,
@@ -125,13 +129,16 @@ impl Connector for SqliteConnector {
         if !matches!(role, Role::SetUp { .. }) {
             log::check_opened(&mut connection, &self.location).await?;
         }
-        let position = match role {
+        let (position, release) = match role {
             Role::Writer => {
-                Some(Position::open(&mut connection, &self.location, self.synchronous).await?)
+                let position = Position::open(&mut connection, &self.location, self.synchronous);
+                let position = position.await?;
+                (Some(position), Some(Release::of(&mut connection).await?))
             }
-            Role::SetUp { .. } | Role::Reader => None,
+            Role::SetUp { .. } | Role::Reader => (None, None),
         };
         let open = OpenFile {
+            _release: release,
             connection,
             file,
             log,

@@ -12,7 +12,7 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlRow, MySqlSslMode};
 use sqlx::{ConnectOptions, Executor, MySqlConnection};
 
 use crate::options::Durability;
-use crate::queries::{LIMIT_MARIADB, LIMIT_MYSQL, SERVER, SET_SESSION};
+use crate::queries::{LIMIT_MARIADB, LIMIT_MYSQL, RESTORE_SESSION, SERVER, SET_SESSION};
 use crate::{Mysql, MysqlOptions};
 
 /// After how long without a word the server takes the client for gone, and frees what it has locked.
@@ -56,7 +56,7 @@ pub(super) async fn open(
             );
         }
     }
-    let limits = limits(&server, options, role);
+    let limits = limits(options, role);
     let sql = limits.fill(SET_SESSION);
     connection.execute(sqlx::raw_sql(sql)).await?;
     let sql = limits.fill(match server.is_mariadb {
@@ -65,6 +65,18 @@ pub(super) async fn open(
     });
     connection.execute(sqlx::raw_sql(sql)).await?;
     Ok(connection)
+}
+
+/// Sets again what functions of the server may have set in the session of a writer, and lets go of their locks.
+pub(super) async fn restore(
+    connection: &mut MySqlConnection,
+    options: &MysqlOptions,
+) -> Result<(), Fault> {
+    let limits = limits(options, Role::Writer);
+    for sql in [SET_SESSION, RESTORE_SESSION] {
+        connection.execute(sqlx::raw_sql(limits.fill(sql))).await?;
+    }
+    Ok(())
 }
 
 /// What a server says of itself.
@@ -231,17 +243,14 @@ async fn with_tls(options: MySqlConnectOptions, tls: &Tls) -> Result<MySqlConnec
 }
 
 /// The time limits, as the server counts them: whole seconds, at least one.
-fn limits(server: &Server, options: &MysqlOptions, role: Role) -> Names {
+fn limits(options: &MysqlOptions, role: Role) -> Names {
     let statement = match role {
         Role::SetUp { .. } => MIGRATION,
         Role::Writer | Role::Reader => options.server.statement_timeout,
     };
     let seconds = |time: Duration| time.as_secs_f64().ceil().max(1.0) as u64;
-    let transaction = match server.is_mariadb {
-        // Between two statements there is only this crate; its task may have been suspended.
-        true => options.server.client_timeout(),
-        false => IDLE,
-    };
+    // Between two statements there is only this crate; its task may have been suspended.
+    let transaction = options.server.client_timeout();
     Names::new('`', None)
         .text(
             "lock_seconds",

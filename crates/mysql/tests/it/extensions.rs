@@ -245,8 +245,14 @@ async fn nothing_that_is_set_stays() {
     let procedure = "CREATE PROCEDURE set_it() BEGIN
         SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET SESSION lock_wait_timeout = 77; END";
     place.run(procedure).await;
+    let function = "CREATE FUNCTION set_within() RETURNS INT NOT DETERMINISTIC NO SQL BEGIN
+        SET SESSION lock_wait_timeout = 77; SET SESSION innodb_lock_wait_timeout = 77; SET SESSION foreign_key_checks = 0;
+        RETURN 1; END";
+    place.run(function).await;
     let settings = [
         "CALL set_it()",
+        "SELECT set_within()",
+        "SELECT GET_LOCK('actix_test_of_settings', 0)",
         "CREATE TEMPORARY TABLE durable_state (a INT)",
     ];
     let refused = [
@@ -256,9 +262,13 @@ async fn nothing_that_is_set_stays() {
         "LOCK TABLES durable_state WRITE",
     ];
     let variables = if place.number("SELECT @@version LIKE '%MariaDB%'").await == 1 {
-        "SELECT @@SESSION.tx_isolation AS a, CAST(@@SESSION.lock_wait_timeout AS CHAR) AS b"
+        "SELECT @@SESSION.tx_isolation AS a, CAST(@@SESSION.lock_wait_timeout AS CHAR) AS b,
+         @@SESSION.sql_mode AS c, CAST(@@SESSION.foreign_key_checks AS CHAR) AS d,
+         CAST(IS_FREE_LOCK('actix_test_of_settings') AS CHAR) AS e"
     } else {
-        "SELECT @@SESSION.transaction_isolation AS a, CAST(@@SESSION.lock_wait_timeout AS CHAR) AS b"
+        "SELECT @@SESSION.transaction_isolation AS a, CAST(@@SESSION.lock_wait_timeout AS CHAR) AS b,
+         @@SESSION.sql_mode AS c, CAST(@@SESSION.foreign_key_checks AS CHAR) AS d,
+         CAST(IS_FREE_LOCK('actix_test_of_settings') AS CHAR) AS e"
     };
     extensions::nothing_that_is_set_stays(&*states, &settings, &refused, variables).await;
 }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use actix_persistence_backend_tests::states::extensions;
 use actix_persistence_postgres::{PostgresOptions, PostgresPlugin, PostgresStateStore};
 use actix_persistence_storage_api::{
-    AdditionalColumn, ColumnValue, ExtensionError, Origin, Payload, Plugin, Section, SqlValue,
-    StateChange, StateExtensions, StateStore, StateUpdate, StorageErrorKind,
+    AdditionalColumn, ColumnValue, ExtensionError, Origin, Payload, Plugin, Section, SessionWork,
+    SqlValue, StateChange, StateExtensions, StateStore, StateUpdate, StorageErrorKind,
 };
 
 use crate::place::{Place, id};
@@ -363,4 +363,31 @@ async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
     extensions::nothing_that_is_set_stays(&*states, &settings, &refused, look).await;
     let durable = "SELECT COUNT(*) FROM seen WHERE at_commit = 'on'";
     assert_eq!(place.number(durable).await, 2);
+}
+
+/// The driver does not know what to do with the answer, which looks like that of a broken server.
+#[tokio::test]
+async fn data_beside_an_answer_is_no_trouble_of_the_store() {
+    let place = Place::new().await;
+    let states = open(&place, StateExtensions::default()).await;
+    place.run("CREATE TABLE things (a INTEGER)").await;
+    for sql in [
+        "COPY public.things TO STDOUT",
+        "COPY public.things FROM STDIN",
+        "/* all of it */ copy (SELECT 1) to stdout",
+    ] {
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                session.execute(sql, []).await?;
+                Ok(())
+            })
+        });
+        let error = states.sql().unwrap().transact(work).await.unwrap_err();
+        assert_eq!(
+            error.kind(),
+            StorageErrorKind::Extension,
+            "{sql}: {error:?}"
+        );
+        assert!(error.is_certainly_not_stored(), "{sql}: {error:?}");
+    }
 }

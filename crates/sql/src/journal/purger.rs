@@ -100,11 +100,7 @@ impl<D: Dialect> Work<D> {
                 tokio::time::sleep(delay).await;
                 continue;
             }
-            if self.is_paused() {
-                self.requests.store(0, Ordering::Release);
-                return;
-            }
-            // A request that came after `seen` may be for rows that were not there yet.
+            // A request that came after `seen` may be for rows that were not there yet, or have ended a pause.
             let done = self
                 .requests
                 .compare_exchange(seen, 0, Ordering::AcqRel, Ordering::Acquire);

@@ -12,6 +12,8 @@ pub(super) enum Kind {
     OfTransactions,
     /// Changes the session, and may outlast the transaction.
     OfSessions,
+    /// Sends or takes data beside its answer, which no driver here expects.
+    Streams,
     /// Anything: whoever runs it looks afterwards whether the transaction is still there.
     Other,
 }
@@ -23,15 +25,16 @@ pub(super) fn kind_of(sql: &str, definitions_commit: bool) -> Kind {
         .trim_end_matches(|c: char| c == ';' || c.is_whitespace())
         .contains(';')
     {
-        return match of_words(words(sql), definitions_commit) {
+        return match of_words(sql, definitions_commit) {
             Kind::Rows => Kind::Other,
             kind => kind,
         };
     }
-    of_words(words(sql), definitions_commit)
+    of_words(sql, definitions_commit)
 }
 
-fn of_words(words: [String; 3], definitions_commit: bool) -> Kind {
+fn of_words(sql: &str, definitions_commit: bool) -> Kind {
+    let words = words(sql);
     let [first, second, third] = words.each_ref().map(String::as_str);
     match first {
         "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" | "WITH" | "VALUES"
@@ -49,6 +52,7 @@ fn of_words(words: [String; 3], definitions_commit: bool) -> Kind {
         "CREATE" | "DROP" | "ALTER" | "TRUNCATE" | "RENAME" | "ANALYZE" if definitions_commit => {
             Kind::Commits
         }
+        "COPY" if streams(sql) => Kind::Streams,
         "GRANT" | "REVOKE" | "LOCK" | "UNLOCK" | "OPTIMIZE" | "REPAIR" | "CHECK" | "FLUSH"
         | "CACHE" | "INSTALL" | "UNINSTALL"
             if definitions_commit =>
@@ -57,6 +61,12 @@ fn of_words(words: [String; 3], definitions_commit: bool) -> Kind {
         }
         _ => Kind::Other,
     }
+}
+
+/// Whether a statement that copies does it between the server and its client.
+fn streams(sql: &str) -> bool {
+    sql.split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| word.eq_ignore_ascii_case("STDIN") || word.eq_ignore_ascii_case("STDOUT"))
 }
 
 /// The first three words, in capitals; empty from where something else stands that is no comment.
@@ -155,6 +165,9 @@ mod tests {
             assert_eq!(kind_of(sql, true), Kind::Commits, "{sql}");
             assert_eq!(kind_of(sql, false), Kind::Other, "{sql}");
         }
+        assert_eq!(kind_of("copy t from stdin", false), Kind::Streams);
+        assert_eq!(kind_of("COPY t TO STDOUT;", false), Kind::Streams);
+        assert_eq!(kind_of("COPY t FROM '/a.csv'", false), Kind::Other);
         assert_eq!(kind_of("LOCK TABLES t WRITE", true), Kind::OfTransactions);
         assert_eq!(kind_of("LOCK TABLE t", false), Kind::Other);
     }

@@ -51,5 +51,6 @@ mod rows;
 mod same_file;
 mod schema_versions;
 mod state_order;
+mod statements;
 mod states;
 mod two_writers;
