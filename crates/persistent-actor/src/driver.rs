@@ -283,6 +283,9 @@ where
                     if *refusing {
                         self.mailbox.close_waiting(cx);
                     } else {
+                        if *until_asked && self.mailbox.take_in_one(cx) {
+                            *until_asked = false;
+                        }
                         self.mailbox.stash_arrivals(cx);
                         // It has failed already.
                         self.mailbox.stash().borrow_mut().take_overflowed();
@@ -302,7 +305,7 @@ where
                         self.hurried = true;
                         *until = None;
                     }
-                    if *until_asked && !self.mailbox.has_waiting() {
+                    if *until_asked {
                         return Poll::Pending;
                     }
                     if let Some(until) = until {
