@@ -43,6 +43,7 @@ use crate::context::pending::{Kind, PendingQueue};
 use crate::context::persisted_events::PersistedEvents;
 use crate::context::retention_rounds::RetentionRounds;
 use crate::context::retention_steps::StepFuture;
+use crate::context::store_requests::WaitingDelete;
 use crate::context::store_responses::StoreResponses;
 use crate::context::tasks::Tasks;
 use crate::context::turns::{StreamStep, Turns, steps, ticks};
@@ -75,6 +76,8 @@ pub struct PersistentContext<A: PersistentActor> {
     pub(crate) in_flight: Option<InFlight>,
     pub(crate) tasks: Tasks<A>,
     pub(crate) store_responses: StoreResponses,
+    /// Deletes that are not asked for before the write under way is answered.
+    waiting_deletes: Vec<WaitingDelete>,
     pub(crate) retention: RetentionRounds<A>,
     /// The step of its round that is under way.
     pub(crate) retention_step: Option<StepFuture>,
@@ -118,6 +121,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             in_flight: None,
             tasks: Tasks::new(),
             store_responses: StoreResponses::default(),
+            waiting_deletes: Vec::new(),
             retention: RetentionRounds::new(recovery),
             retention_step: None,
             last_sequence_nr: 0,
@@ -409,6 +413,7 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     /// Ends everything that waits for a store, because the actor has ended.
     pub(crate) fn abandon(&mut self) {
+        self.ask_for_waiting_deletes();
         let requests = std::mem::take(&mut self.store_responses);
         let step = self.retention_step.take();
         if !requests.is_empty() || step.is_some() {

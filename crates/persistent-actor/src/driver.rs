@@ -298,6 +298,9 @@ where
                     if *refusing {
                         self.mailbox.close_waiting(cx);
                     } else {
+                        if *until_asked && self.mailbox.take_in_one(cx) {
+                            *until_asked = false;
+                        }
                         self.mailbox.stash_arrivals(cx);
                         // It has failed already.
                         self.mailbox.stash().borrow_mut().take_overflowed();
@@ -317,7 +320,7 @@ where
                         self.hurried = true;
                         *until = None;
                     }
-                    if *until_asked && !self.mailbox.has_waiting() {
+                    if *until_asked {
                         return Poll::Pending;
                     }
                     let is_back = |back: &mut BoxFuture<'_, ()>| back.as_mut().poll(cx).is_ready();

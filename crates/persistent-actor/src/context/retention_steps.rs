@@ -86,12 +86,15 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Goes on after a step: with the next one, or with the round that became due meanwhile.
     pub(crate) fn go_on_retaining(&mut self, outcome: Outcome, actor: &A) {
         match self.retention.step_after(outcome) {
-            Some(step) => self.retention_step = Some(self.step(step)),
+            Some(step) => {
+                let step = self.step(step);
+                self.retention_step = Some(step);
+            }
             None => self.retain(actor),
         }
     }
 
-    fn step(&self, step: Step) -> StepFuture {
+    fn step(&mut self, step: Step) -> StepFuture {
         match step {
             Step::DeleteEvents { up_to } => self
                 .deleting_messages(up_to)

@@ -1,9 +1,15 @@
 //! What an actor asks of its stores beside persisting: snapshots, and deletes.
 
+use std::sync::Arc;
+
+use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_storage_api::{
-    Epoch, EventDeletion, Operation, SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError,
-    StorageErrorKind, Timestamp,
+    Epoch, EventDeletion, Fence, Operation, PersistenceId, SequenceNr, SnapshotCriteria,
+    SnapshotMetadata, StorageError, StorageErrorKind, Timestamp,
 };
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
+use tokio::sync::oneshot;
 
 use crate::patience::{self, in_time};
 use crate::serializer::{Manifest, check_manifest};
@@ -137,17 +143,46 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.store_responses.of_journal(deleting);
     }
 
-    /// Deletes are done after the write under way, which may take the id over.
-    fn epoch_of_deletes(&self) -> Epoch {
-        if self.in_flight.is_some() {
-            self.fence.afterwards()
-        } else {
-            self.fence.expected()
+    /// Asks the journal for this delete, or lets it wait until it is known whether the write under way has taken the id
+    /// over: the epoch that it would raise may by then be that of another writer.
+    fn ask_to_delete(&mut self, journal: &JournalHandle, to: SequenceNr) -> DeleteReply {
+        let (id, limit) = (self.persistence_id.clone(), patience::for_deleting(journal));
+        let journal = journal.clone();
+        let ask = move |epoch: Epoch| {
+            let deletion = EventDeletion::up_to(to).at_epoch(epoch);
+            let deleting = journal.delete_messages_to(id.clone(), deletion);
+            in_time(Operation::DeleteMessagesTo, id, limit, deleting).boxed_local()
+        };
+        if self.in_flight.is_none() || matches!(self.fence, Fence::Holds(_)) {
+            return ask(self.fence.expected());
+        }
+        let (sender, asked) = oneshot::channel();
+        self.waiting_deletes.push(Box::new(move |epoch| {
+            let _ = sender.send(ask(epoch));
+        }));
+        let id = self.persistence_id.clone();
+        async move {
+            match asked.await {
+                Ok(deleting) => deleting.await,
+                Err(_) => Err(never_asked(id)),
+            }
+        }
+        .boxed_local()
+    }
+
+    /// Asks for the deletes that have waited for the write under way.
+    ///
+    /// With the epoch that is known to be the actor's, or that was there when it began to recover: it passes only as long
+    /// as nobody else has taken the id over.
+    pub(crate) fn ask_for_waiting_deletes(&mut self) {
+        let epoch = self.fence.expected();
+        for ask in std::mem::take(&mut self.waiting_deletes) {
+            ask(epoch);
         }
     }
 
     pub(crate) fn deleting_messages(
-        &self,
+        &mut self,
         to_sequence_nr: SequenceNr,
     ) -> impl Future<Output = StoreResponse> + 'static + use<A> {
         let last_sequence_nr = self.last_sequence_nr;
@@ -161,17 +196,10 @@ impl<A: PersistentActor> PersistentContext<A> {
                 last_sequence_nr,
             })
         } else {
-            let journal = self.environment.stores.journal();
+            let environment = Arc::clone(&self.environment);
+            let journal = environment.stores.journal();
             journal
-                .map(|journal| {
-                    let deletion = EventDeletion::up_to(to).at_epoch(self.epoch_of_deletes());
-                    in_time(
-                        Operation::DeleteMessagesTo,
-                        self.persistence_id.clone(),
-                        patience::for_deleting(journal),
-                        journal.delete_messages_to(self.persistence_id.clone(), deletion),
-                    )
-                })
+                .map(|journal| self.ask_to_delete(journal, to))
                 .map_err(DeleteMessagesError::from)
         };
         async move {
@@ -188,6 +216,18 @@ impl<A: PersistentActor> PersistentContext<A> {
             }
         }
     }
+}
+
+/// A delete that waits for its turn, to be asked for at an epoch.
+pub(crate) type WaitingDelete = Box<dyn FnOnce(Epoch)>;
+
+type DeleteReply = LocalBoxFuture<'static, Result<(), StorageError>>;
+
+fn never_asked(persistence_id: PersistenceId) -> StorageError {
+    StorageError::new(StorageErrorKind::Unavailable, Operation::DeleteMessagesTo)
+        .not_stored()
+        .with_persistence_id(persistence_id)
+        .with_message("the actor ended before the delete was asked for")
 }
 
 fn no_snapshot_store(operation: Operation) -> StorageError {

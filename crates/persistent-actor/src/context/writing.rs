@@ -80,6 +80,7 @@ impl<A: PersistentActor> PersistentContext<A> {
             self.used_sequence_nr = highest;
             self.fence = fence.once_stored();
         }
+        self.ask_for_waiting_deletes();
         true
     }
 }

@@ -82,6 +82,19 @@ impl<A: PersistentActor> Mailbox<A> {
         yield_to_others(cx);
     }
 
+    /// Sees to it that a message waits, if one has arrived, and gives whether one does.
+    ///
+    /// A stash may have no room at all: the policy decides about what arrives after the message that an actor is rebuilt for.
+    pub(crate) fn take_in_one(&mut self, cx: &mut Context<'_>) -> bool {
+        if self.stash.borrow().is_empty() {
+            let Some(envelope) = self.receive(cx) else {
+                return false;
+            };
+            self.stash.borrow_mut().push(envelope);
+        }
+        true
+    }
+
     /// Takes all that has arrived, whether there is room for it or not, and lets nobody send any more.
     ///
     /// The channel is closed first, so that senders who do not stop cannot keep this from ending.
@@ -114,11 +127,6 @@ impl<A: PersistentActor> Mailbox<A> {
         for envelope in waiting {
             self.stash.borrow().bury(envelope);
         }
-    }
-
-    /// Whether a message waits that was taken out of the channel.
-    pub(crate) fn has_waiting(&self) -> bool {
-        self.held.is_some() || !self.stash.borrow().is_empty()
     }
 
     /// Whether nothing waits and nobody can send any more; what the actor has put aside does not count, because

@@ -6,11 +6,12 @@ use std::time::Duration;
 use actix::{Addr, AsyncContext, MailboxError};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    BackOffSettings, OnConflict, PersistError, TakeOver, replay_actor,
+    BackOffSettings, OnConflict, Overflow, PersistError, StashPolicy, TakeOver, replay_actor,
 };
 use actix_persistence_storage_api::{Journal, StreamHead};
 use tokio::time::Instant;
 
+use crate::retaining_world::left;
 use crate::scripted_journal::{Next, ScriptedJournal};
 use crate::tally::{Add, Get, Log, Run, Tally, added};
 use crate::world::{World, run};
@@ -258,4 +259,99 @@ fn a_look_at_an_actor_takes_nothing_over() {
         assert_eq!(looked.await.unwrap().1, 1);
         assert_eq!(a.send(Add(1)).await.unwrap().unwrap(), 2);
     });
+}
+
+/// An actor of a storage with two events whose first write is held back, and that has asked to delete them meanwhile.
+async fn deleting_while_it_takes_over(
+    storage: &MemoryStorage,
+) -> (Addr<Tally>, Log, Arc<ScriptedJournal>) {
+    let (before, _) = process(storage);
+    for _ in 0..2 {
+        before.send(Add(1)).await.unwrap().unwrap();
+    }
+    let journal = ScriptedJournal::held(storage.journal());
+    let (world, log) = (
+        World::on(storage.clone(), journal.clone(), |_| {}),
+        Log::default(),
+    );
+    let tally = world.start(Tally::factory("1", &log)).unwrap();
+    tally
+        .send(Run::new(|_, ctx| drop(ctx.persist_async(added(1)))))
+        .await
+        .unwrap();
+    while journal.calls().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    tally
+        .send(Run::new(|_, ctx| ctx.delete_messages(2)))
+        .await
+        .unwrap();
+    (tally, log, journal)
+}
+
+#[test]
+fn a_delete_asked_for_with_a_first_write_that_loses_deletes_nothing() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (tally, _, journal) = deleting_while_it_takes_over(&storage).await;
+        let (other, _) = process(&storage);
+        other.send(Add(5)).await.unwrap().unwrap();
+        journal.release(1);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        assert_eq!(left(&storage).await.0, [1, 2, 3]);
+        assert_eq!(tally.send(Get).await.unwrap(), 7);
+    });
+}
+
+#[test]
+fn a_delete_asked_for_with_a_first_write_that_is_rejected_is_done() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (_tally, log, journal) = deleting_while_it_takes_over(&storage).await;
+        journal.next(Next::RejectWritesOf(1));
+        journal.release(1);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let log = log.take();
+        assert!(log.contains(&"DeleteMessagesSuccess".to_owned()), "{log:?}");
+        assert_eq!(left(&storage).await.0, [0; 0]);
+    });
+}
+
+#[test]
+fn a_delete_asked_for_with_a_first_write_that_is_stored_is_done() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (_tally, log, journal) = deleting_while_it_takes_over(&storage).await;
+        journal.release(1);
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let log = log.take();
+        assert!(log.contains(&"DeleteMessagesSuccess".to_owned()), "{log:?}");
+        assert_eq!(left(&storage).await.0, [3]);
+    });
+}
+
+#[test]
+fn an_actor_without_room_in_its_stash_is_recovered_from_a_conflict_by_the_next_command() {
+    for overflow in [Overflow::Drop, Overflow::Wait, Overflow::Fail] {
+        run(move || async move {
+            let storage = MemoryStorage::new();
+            let world = World::on(
+                storage.clone(),
+                Arc::new(storage.journal()),
+                |environment| {
+                    environment.stash_policy = StashPolicy::new(0, overflow);
+                },
+            );
+            let a = world.start(Tally::factory("1", &Log::default())).unwrap();
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let (b, _) = process(&storage);
+            b.send(Add(5)).await.unwrap().unwrap();
+            let lost = a.send(Add(1)).await.unwrap();
+            assert!(matches!(lost, Err(PersistError::Conflict(_))), "{lost:?}");
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            let limit = Duration::from_secs(600);
+            let answer = tokio::time::timeout(limit, a.send(Get)).await;
+            assert_eq!(answer.unwrap().unwrap(), 5);
+        });
+    }
 }
