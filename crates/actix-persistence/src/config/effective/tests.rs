@@ -114,7 +114,7 @@ reset-timeout = "1m"  # default
 fn what_a_state_store_names_is_shown_by_entity_type() {
     let text = r#"[persistence.state.sqlite]
 url = "sqlite://me:hidden@blog.db"
-custom-table."Blog|Post" = "post"
+custom-table."Blog.Post" = "post"
 [persistence.state-plugin-fallback]
 change-event-journal = ""
 "#;
@@ -144,7 +144,7 @@ random-factor = 0.0  # default
 reset-timeout = "30s"  # default
 
 [persistence.state.sqlite.custom-table]
-"Blog|Post" = "post"  # app.toml:3
+"Blog.Post" = "post"  # app.toml:3
 
 [persistence.state.sqlite.query]
 max-back-off = "30s"  # default

@@ -140,7 +140,7 @@ fn the_tags_of_a_state_replace_those_before() {
     run(|| async {
         let (world, log) = (StateWorld::new(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();
-        for tags in [&["red", "blue"][..], &["green"]] {
+        for tags in [&["blue", "red"][..], &["green"]] {
             memo.send(tagged(1, tags)).await.unwrap();
             memo.send(Get).await.unwrap();
             let stored = world.stored(&memo_id("1")).await.state.unwrap().tags;
