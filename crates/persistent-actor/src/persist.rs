@@ -279,6 +279,7 @@ where
     }
 
     fn failed(self: Box<Self>, _: PersistError) {
-        self.cause.fail();
+        // The asker is told when the last call of its command has its fate: one that comes later may be stored.
+        drop(self);
     }
 }

@@ -92,8 +92,8 @@ impl Cause {
         self.fates.borrow_mut().note(error);
     }
 
-    /// Answers the asker at once with what is certain by now, if anything has failed.
-    pub(crate) fn fail(&self) {
+    /// Answers the asker with what is certain, if anything has failed: by now everything has its fate.
+    fn fail(&self) {
         let Some(error) = self.fates.borrow_mut().take() else {
             return;
         };

@@ -4,7 +4,7 @@ use actix::{Handler, Message};
 use actix_persistence_persistent_actor::{PersistError, Reply};
 
 use crate::scripted_journal::Next;
-use crate::tally::{Answer, Log, Tally, persist};
+use crate::tally::{Answer, Get, Log, Tally, persist};
 use crate::world::{World, run};
 
 /// Persists one number, and when that is stored another one, whose handler answers.
@@ -90,5 +90,37 @@ fn a_write_that_was_not_sent_is_not_certain_of_a_command_whose_other_write_is_un
         journal.next(Next::StoreButFailUnknown);
         let error = tally.send(AddTwice(1, 1)).await.unwrap().unwrap_err();
         assert!(matches!(error, PersistError::Unknown(_)), "{error:?}");
+    });
+}
+
+/// Persists two numbers one after the other; the first answers.
+#[derive(Message)]
+#[rtype(result = "Answer")]
+struct AddAndMore(i64, i64);
+
+impl Handler<AddAndMore> for Tally {
+    type Result = Reply<AddAndMore>;
+
+    fn handle(
+        &mut self,
+        AddAndMore(first, second): AddAndMore,
+        ctx: &mut Self::Context,
+    ) -> Reply<AddAndMore> {
+        let reply = persist(ctx, first).reply(|tally| Ok(tally.sum));
+        drop(persist(ctx, second));
+        reply
+    }
+}
+
+#[test]
+fn a_command_whose_answering_write_is_rejected_learns_that_a_later_one_is_stored() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        journal.next(Next::RejectWritesOf(1));
+        let error = tally.send(AddAndMore(1, 2)).await.unwrap().unwrap_err();
+        assert_eq!(tally.send(Get).await.unwrap(), 2);
+        assert!(!error.is_certainly_not_stored(), "{error:?}");
+        assert!(matches!(error, PersistError::PartlyStored(_)), "{error:?}");
     });
 }

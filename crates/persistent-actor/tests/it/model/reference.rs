@@ -506,7 +506,7 @@ impl Reference {
         let Some(head) = actor.queue.pop_front() else {
             return Ok(());
         };
-        let (cause, replies) = (head.cause, head.replies);
+        let cause = head.cause;
         match head.fate {
             Fate::Stored(first) => {
                 if let Some(cause) = cause.filter(|_| !head.events.is_empty()) {
@@ -514,7 +514,7 @@ impl Reference {
                 }
                 let unanswered = unanswered(&head.events);
                 if self.handle_stored(head, first).is_err() {
-                    self.tell_failure(cause, replies, unanswered);
+                    self.tell_failure(cause, unanswered);
                     return Err(Panicked);
                 }
             }
@@ -522,12 +522,12 @@ impl Reference {
                 for event in head.events {
                     self.log.push(format!("rejected {event}"));
                 }
-                self.tell_failure(cause, replies, "Rejected");
+                self.tell_failure(cause, "Rejected");
             }
             Fate::Failed(kind, first) => {
                 self.log
                     .push(format!("failed {} at {first}: {kind}", head.events[0]));
-                self.tell_failure(cause, replies, kind);
+                self.tell_failure(cause, kind);
                 return Err(Panicked);
             }
             Fate::Unsent | Fate::Sent(_) => unreachable!("the head is settled"),
@@ -565,15 +565,11 @@ impl Reference {
         waits
     }
 
-    fn tell_failure(&mut self, cause: Option<usize>, replies: bool, kind: &'static str) {
+    fn tell_failure(&mut self, cause: Option<usize>, kind: &'static str) {
         let Some(ask) = cause else {
             return;
         };
-        let fates = &mut self.asks[ask].fates;
-        fates.note(kind);
-        if replies && let Some(verdict) = fates.take() {
-            self.answer_ask(cause, verdict.to_owned());
-        }
+        self.asks[ask].fates.note(kind);
     }
 
     /// The incarnation ends: whoever waits for its calls learns what is certain about them.
@@ -589,7 +585,7 @@ impl Reference {
                 Fate::Rejected => "Rejected",
                 Fate::Failed(kind, _) => kind,
             };
-            self.tell_failure(pending.cause, pending.replies, kind);
+            self.tell_failure(pending.cause, kind);
         }
         if self.held.as_ref().is_some_and(|held| !held.arrived) {
             self.held = None;

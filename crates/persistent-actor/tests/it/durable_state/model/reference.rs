@@ -47,6 +47,8 @@ struct Machine {
     answers: Vec<Option<String>>,
     /// What became of the calls that each command led to.
     fates: Vec<Fates>,
+    /// Whether the handler of each command has returned, so that its channel is answered later.
+    handed_over: Vec<bool>,
     /// The command that caused what happens now.
     cause: Option<usize>,
     mailbox: VecDeque<(usize, Command)>,
@@ -141,6 +143,7 @@ impl Machine {
         let is_up = !matches!(self.life, Life::Down);
         self.answers.push(None);
         self.fates.push(Fates::default());
+        self.handed_over.push(false);
         if is_up {
             self.mailbox.push_back((ask, command));
         }
@@ -223,7 +226,10 @@ impl Machine {
         self.cause = Some(ask);
         self.play(command.ops)?;
         match command.last {
-            Some(change) => self.change(change, true),
+            Some(change) => {
+                self.change(change, true);
+                self.handed_over[ask] = true;
+            }
             None => self.answers[ask] = Some(ask.to_string()),
         }
         Ok(())
@@ -334,7 +340,7 @@ impl Machine {
     }
 
     fn handle(&mut self, head: Pending, fate: Fate) -> Result<(), Ended> {
-        let (cause, replies) = (head.cause, head.replies);
+        let cause = head.cause;
         self.cause = cause;
         match fate {
             Fate::Stored(revision) => {
@@ -343,21 +349,21 @@ impl Machine {
                 }
                 let ended = self.handle_stored(head, revision);
                 if ended.is_err() {
-                    self.tell(cause, replies, unanswered(revision));
+                    self.tell(cause, unanswered(revision));
                 }
                 ended
             }
             Fate::Rejected => {
                 let state = shown(head.content.state());
                 self.log.push(format!("rejected {state}"));
-                self.tell(cause, replies, "Rejected");
+                self.tell(cause, "Rejected");
                 Ok(())
             }
             Fate::Failed(kind, revision) => {
                 let state = shown(head.content.state());
                 self.log
                     .push(format!("failed {state} at {revision}: {kind}"));
-                self.tell(cause, replies, kind);
+                self.tell(cause, kind);
                 self.lost = kind == "Conflict";
                 Err(Ended)
             }
@@ -386,14 +392,11 @@ impl Machine {
         Ok(())
     }
 
-    fn tell(&mut self, cause: Option<usize>, replies: bool, kind: &'static str) {
+    fn tell(&mut self, cause: Option<usize>, kind: &'static str) {
         let Some(ask) = cause else {
             return;
         };
         self.fates[ask].note(kind);
-        if replies && let Some(verdict) = self.fates[ask].take() {
-            self.answers[ask].get_or_insert_with(|| verdict.to_owned());
-        }
     }
 
     /// The incarnation ends: whoever waits for its calls learns what is certain about them.
@@ -413,7 +416,7 @@ impl Machine {
                 Fate::Rejected => "Rejected",
                 Fate::Failed(kind, _) => kind,
             };
-            self.tell(pending.cause, pending.replies, kind);
+            self.tell(pending.cause, kind);
         }
         self.held = false;
         actor
@@ -461,7 +464,12 @@ impl Machine {
             self.stopped();
         }
         let closed = || "Closed".to_owned();
-        let answers = self.answers.into_iter().map(|a| a.unwrap_or_else(closed));
+        let fates = self.fates.into_iter().zip(self.handed_over);
+        let answers = self.answers.into_iter().zip(fates);
+        let answers = answers.map(|(answer, (mut fates, handed_over))| {
+            let told = || fates.take().filter(|_| handed_over).map(str::to_owned);
+            answer.or_else(told).unwrap_or_else(closed)
+        });
         Observed {
             log: self.log,
             answers: answers.collect(),
