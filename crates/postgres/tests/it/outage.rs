@@ -44,5 +44,5 @@ async fn calls_go_on_when_the_server_is_back_and_not_when_the_breaker_would_try_
     waiting.await.unwrap();
     look().await.unwrap();
     assert!(back.elapsed() < RESET_TIMEOUT / 10);
-    println!("served {:?} after the server", back.elapsed());
+    eprintln!("served {:?} after the server", back.elapsed());
 }
