@@ -96,7 +96,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         });
     }
 
-    /// Deletes every snapshot that the criteria select.
+    /// Deletes every snapshot that the criteria select, up to the last event that the actor has taken note of: younger ones
+    /// are of another writer, who may have deleted the events that they cover.
     ///
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
     pub fn delete_snapshots(&mut self, criteria: SnapshotCriteria) {
@@ -112,12 +113,13 @@ impl<A: PersistentActor> PersistentContext<A> {
         criteria: SnapshotCriteria,
     ) -> impl Future<Output = StoreResponse> + 'static + use<A> {
         let id = self.persistence_id.clone();
+        let own = criteria.limited_to(self.last_sequence_nr);
         let deleting = self.environment.stores.snapshot_store().map(|store| {
             in_time(
                 Operation::DeleteMatchingSnapshots,
                 id.clone(),
                 patience::for_saving(store),
-                store.delete_matching(id, criteria),
+                store.delete_matching(id, own),
             )
         });
         async move {

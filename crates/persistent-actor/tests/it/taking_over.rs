@@ -8,12 +8,12 @@ use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
     BackOffSettings, OnConflict, Overflow, PersistError, StashPolicy, TakeOver, replay_actor,
 };
-use actix_persistence_storage_api::{Journal, StreamHead};
+use actix_persistence_storage_api::{Journal, SnapshotCriteria, SnapshotStore, StreamHead};
 use tokio::time::Instant;
 
 use crate::retaining_world::left;
 use crate::scripted_journal::{Next, ScriptedJournal};
-use crate::tally::{Add, Get, Log, Run, Tally, added};
+use crate::tally::{Add, Get, Log, Run, Sum, Tally, added};
 use crate::world::{World, run};
 
 /// A process on the storage, with an actor that nobody has asked anything yet.
@@ -244,6 +244,34 @@ fn an_actor_that_lives_by_its_timers_is_recovered_from_a_conflict_though_nobody_
             "{log:?}"
         );
         assert!(log.contains(&"recovered at 1".to_owned()), "{log:?}");
+    });
+}
+
+#[test]
+fn an_actor_that_is_out_of_date_deletes_no_snapshot_of_its_successor() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let (a, log) = process(&storage);
+        a.send(Add(1)).await.unwrap().unwrap();
+        let (b, _) = process(&storage);
+        b.send(Add(1)).await.unwrap().unwrap();
+        b.send(Run::new(|tally, ctx| ctx.save_snapshot(&Sum(tally.sum))))
+            .await
+            .unwrap();
+        b.send(Get).await.unwrap();
+        log.take();
+        a.send(Run::new(|_, ctx| {
+            ctx.delete_snapshots(SnapshotCriteria::LATEST)
+        }))
+        .await
+        .unwrap();
+        while log.take().is_empty() {
+            a.send(Get).await.unwrap();
+        }
+        let id = Tally::new("1", &log).id;
+        let snapshots = storage.snapshot_store();
+        let left = snapshots.load(&id, SnapshotCriteria::LATEST).await.unwrap();
+        assert_eq!(left.unwrap().metadata.sequence_nr, 2);
     });
 }
 
