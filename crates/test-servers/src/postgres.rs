@@ -66,6 +66,8 @@ impl Recipe for Postgres {
             "max_connections=200",
             "shared_buffers=16MB",
             "max_wal_size=256MB",
+            // A test that ends may leave a connection half-way, for which `DROP DATABASE` waits.
+            "authentication_timeout=5s",
         ];
         for setting in settings {
             command.args(["-c", setting]);
