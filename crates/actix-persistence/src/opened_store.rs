@@ -62,7 +62,7 @@ impl OpenedStore<'_> {
         }
     }
 
-    /// What closes it; it need not be awaited on this runtime.
+    /// Closes it; need not be awaited on this runtime.
     pub(crate) fn closing(self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
         match self.handle {
             StoreHandle::Journal(handle) => {

@@ -26,7 +26,8 @@ pub(crate) fn warn(
     }
 }
 
-/// What takes snapshots and leaves the events of the journal, if that is known of both.
+/// Names the event that takes snapshots and leaves the events of the journal; `None` if there is none, or if it is not
+/// known of both stores.
 fn loss(journal: Option<Durability>, snapshots: Option<Durability>) -> Option<&'static str> {
     let (journal, snapshots) = (journal?, snapshots?);
     (snapshots < journal).then_some(match snapshots {

@@ -13,7 +13,8 @@ pub enum PersistError {
     /// Certainly not stored; the actor goes on, and the number goes to what is persisted next.
     #[error("the write was rejected")]
     Rejected(#[source] RejectionCause),
-    /// Certainly not stored, because another writer holds the id; the actor is recovered onto what the winner stored.
+    /// Certainly not stored, because another writer was there first; the actor is recovered onto what the winner stored,
+    /// and the command may be sent again.
     ///
     /// Of a state, [`revision_conflict`](Self::revision_conflict) names the expected and the found revision.
     #[error("another writer took over, the write was not stored")]

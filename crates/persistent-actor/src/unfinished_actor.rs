@@ -35,7 +35,7 @@ pub enum UnfinishedWork {
     },
     /// It had messages to process, or futures that had not ended.
     Working,
-    /// It had failed, and was to be rebuilt after a delay that nobody waits for any more.
+    /// It had failed, and did not come back before the deadline for the messages that waited for it.
     BackingOff,
     /// It ended with messages that it had put aside, or stopped itself before it came to them.
     Declined,

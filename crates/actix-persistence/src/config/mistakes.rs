@@ -64,7 +64,7 @@ impl Mistakes {
     }
 }
 
-/// Where the key with this path stands, within sections of the section, too.
+/// Returns the place of the key with this path, even if it lies within sections of the section.
 fn origin_of(section: &Section, path: &str) -> Option<Origin> {
     section.iter().find_map(|(key, item)| match &item.value {
         _ if section.path_of(key) == path => Some(item.origin.clone()),

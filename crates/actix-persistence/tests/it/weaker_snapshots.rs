@@ -8,7 +8,7 @@ use actix_persistence::Config;
 use actix_persistence::prelude::*;
 
 thread_local! {
-    /// What this thread has logged.
+    /// Holds the log of this thread.
     static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -25,7 +25,7 @@ impl io::Write for Logged {
     }
 }
 
-/// What is logged when a journal and a snapshot store in two files are opened with these settings.
+/// Opens a journal and a snapshot store in two files with these settings, and gives what was logged.
 async fn logged_by_opening(journal: &str, snapshots: &str) -> String {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
