@@ -109,7 +109,7 @@ const RULES: [Rule; 12] = [
         crates: &[
             "actix-persistence",
             "cli",
-            "process-tests",
+            "torture",
             "state-crash-tests",
             "bank-account",
             "blog-post",

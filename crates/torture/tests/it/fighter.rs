@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::Duration;
 
-use actix_persistence_process_tests::Retaining;
+use actix_persistence_torture::Retaining;
 
 /// How long it may be silent on a loaded machine; it never should be.
 const PATIENCE: Duration = Duration::from_secs(120);

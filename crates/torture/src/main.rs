@@ -13,7 +13,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use actix_persistence::prelude::*;
 use actix_persistence::{CleanupError, Config, ReplayError};
-use actix_persistence_process_tests::{Enter, Ledger, Retaining};
+use actix_persistence_torture::{Enter, Ledger, Retaining};
 
 /// How long the program waits in the end for what is under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);

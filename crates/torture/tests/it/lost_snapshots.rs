@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix_persistence::ReplayError;
 use actix_persistence::prelude::*;
-use actix_persistence_process_tests::{Enter, Ledger, Look, Retaining};
+use actix_persistence_torture::{Enter, Ledger, Look, Retaining};
 
 use crate::database::Place;
 use crate::scale::scaled;

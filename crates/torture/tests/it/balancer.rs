@@ -2,7 +2,7 @@
 
 use actix::prelude::*;
 use actix_persistence::{Persistence, StartError};
-use actix_persistence_process_tests::Ledger;
+use actix_persistence_torture::Ledger;
 
 use crate::database::Place;
 

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use actix_persistence_process_tests::{Ledger, Look, Retaining};
+use actix_persistence_torture::{Ledger, Look, Retaining};
 
 use crate::database::{Place, block_on};
 use crate::fighter::Fighter;

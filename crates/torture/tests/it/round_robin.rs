@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use actix_persistence::PersistError;
-use actix_persistence_process_tests::{Enter, Ledger, Look};
+use actix_persistence_torture::{Enter, Ledger, Look};
 use futures_util::future::join_all;
 
 use crate::balancer::Process;
