@@ -133,7 +133,7 @@ impl Connector for SqliteConnector {
             Role::Writer => {
                 let position = Position::open(&mut connection, &self.location, self.synchronous);
                 let position = position.await?;
-                opening::ask_often(&mut connection, self.busy_timeout).await?;
+                opening::ask_often(&mut connection).await?;
                 (Some(position), Some(Release::of(&mut connection).await?))
             }
             Role::SetUp { .. } | Role::Reader => (None, None),

@@ -30,8 +30,8 @@ pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";
 pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
-/// In milliseconds.
-pub(crate) const BUSY_TIMEOUT: &str = "PRAGMA busy_timeout";
+/// In milliseconds: SQLite pauses for 1 and 2, and for longer and longer after that.
+pub(crate) const WAIT_HARDLY: &str = "PRAGMA busy_timeout = 3";
 /// So long all writers may wait, in milliseconds, until readers have let go of a log that is too long.
 pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
 /// Changes nothing.

@@ -1,10 +1,8 @@
 //! Opening a connection, and checking that it is what durability needs.
 
-use std::time::Duration;
-
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteSynchronous};
-use sqlx::{AssertSqlSafe, ConnectOptions, SqliteConnection};
+use sqlx::{ConnectOptions, SqliteConnection};
 
 use actix_persistence_sql::{Fault, Role};
 
@@ -119,15 +117,8 @@ pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(
 }
 
 /// Lets a connection wait for a lock for a short time only, so that whoever uses it asks again every few milliseconds.
-pub(super) async fn ask_often(
-    connection: &mut SqliteConnection,
-    busy_timeout: Duration,
-) -> Result<(), Fault> {
-    // SQLite pauses for 1 and 2 milliseconds, and for longer and longer after that.
-    const SHORT: Duration = Duration::from_millis(3);
-    let limit = busy_timeout.min(SHORT).as_millis();
-    let sql = format!("{} = {limit}", queries::BUSY_TIMEOUT);
-    sqlx::raw_sql(AssertSqlSafe(sql))
+pub(super) async fn ask_often(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    sqlx::raw_sql(queries::WAIT_HARDLY)
         .execute(connection)
         .await?;
     Ok(())
