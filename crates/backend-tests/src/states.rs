@@ -46,6 +46,7 @@ pub use rules_of_others::a_rule_of_an_added_column_is_no_conflict;
 pub use schema::{
     a_lost_column_of_any_table_is_named_at_the_start,
     a_table_of_its_own_does_not_hide_what_is_stored, a_table_that_was_dropped_is_a_mismatch,
+    columns_that_the_first_start_misses_come_with_what_adds_them,
 };
 pub use times_and_numbers::{
     no_number_of_a_change_is_used_again, no_timestamp_goes_back_with_the_clock,
@@ -63,6 +64,7 @@ macro_rules! test_states {
             a_damaged_state_is_corrupt_and_named
             a_lost_column_is_an_error_and_no_state
             a_lost_column_of_any_table_is_named_at_the_start
+            columns_that_the_first_start_misses_come_with_what_adds_them
             a_table_that_was_dropped_is_a_mismatch
             a_table_of_its_own_does_not_hide_what_is_stored
             pages_of_large_states_are_bounded_in_bytes

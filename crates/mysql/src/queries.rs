@@ -41,12 +41,14 @@ SELECT CONVERT(VERSION() USING utf8mb4), CAST(@@max_allowed_packet AS SIGNED),
 /// What must not depend on the server or the user, with `{..}` for the time limits.
 ///
 /// A transaction reads what others have committed, statement by statement, and never locks gaps. What is too long or too
-/// large is an error instead of being cut off. Time-outs are those of row locks, of tables that are being changed, and of a
+/// large is an error instead of being cut off. A commit neither begins another transaction nor ends the session, and keys are
+/// checked although the server may be set up for imports. Time-outs are those of row locks, of tables that are being changed, and of a
 /// session whose client is gone without a word.
 pub(crate) const SET_SESSION: &str = "\
 SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 SET SESSION TRANSACTION READ WRITE;
 SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autocommit = 1,
+    SESSION completion_type = 0, SESSION unique_checks = 1, SESSION foreign_key_checks = 1,
     SESSION innodb_lock_wait_timeout = {lock_seconds}, SESSION lock_wait_timeout = {lock_seconds},
     SESSION wait_timeout = {idle_seconds}, SESSION sql_select_limit = 18446744073709551615, SESSION sql_safe_updates = 0,
     SESSION sql_big_selects = 1";
@@ -59,7 +61,7 @@ pub(crate) const LIMIT_MYSQL: &str = "SET SESSION max_execution_time = {statemen
 /// What else functions may set that statements of the store depend on, and their locks. Each server takes the comment that
 /// is meant for it: <https://mariadb.com/docs/server/reference/sql-statements/comment-syntax>.
 pub(crate) const RESTORE_SESSION: &str = "\
-SET SESSION foreign_key_checks = DEFAULT, SESSION unique_checks = DEFAULT, SESSION time_zone = DEFAULT
+SET SESSION time_zone = DEFAULT
     /*M! , SESSION max_statement_time = {statement_seconds}, SESSION idle_transaction_timeout = {transaction_seconds} */
     /*!80000 , SESSION max_execution_time = {statement_milliseconds} */;
 DO RELEASE_ALL_LOCKS()";

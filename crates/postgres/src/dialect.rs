@@ -39,6 +39,8 @@ impl Dialect for Postgres {
     const ROLLBACK: &'static str = queries::ROLLBACK;
     const KEYS_ARE_BYTES: bool = false;
     const TRANSACTIONS_SURVIVE_ERRORS: bool = false;
+    const BEFORE_APPLICATION: &'static str = queries::BEFORE_APPLICATION;
+    const AFTER_APPLICATION: &'static str = queries::AFTER_APPLICATION;
 
     const VERSIONS: VersionTexts = schema::VERSIONS;
     const JOURNAL_STEPS: &'static [&'static str] = schema::JOURNAL;

@@ -19,6 +19,13 @@ pub(crate) const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, R
 /// made anew for the values and the table of the moment.
 pub(crate) const BEGIN_FINDING: &str = "\
 BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_sort = on; SET LOCAL plan_cache_mode = force_custom_plan";
+/// Lets the planner do with statements of the application whatever the server, the database or the role say: what
+/// [`SET_SESSION`] forbids is right for the few statements of the store only.
+pub(crate) const BEFORE_APPLICATION: &str = "\
+; SET LOCAL enable_seqscan TO DEFAULT; SET LOCAL enable_sort TO DEFAULT; SET LOCAL jit TO DEFAULT";
+/// A plan of the store's that is made after them is kept, too.
+pub(crate) const AFTER_APPLICATION: &str = "\
+; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off";
 pub(crate) const COMMIT: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 

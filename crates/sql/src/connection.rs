@@ -398,10 +398,9 @@ impl<C: Connector> Call<C> {
         work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>,
     ) -> Result<T, Failed> {
         let (mut lease, _turn) = self.writer().await.map_err(Failed::not_stored)?;
-        let connection = lease.connection();
         let before = async {
-            run::<C>(connection, C::Dialect::BEGIN).await?;
-            work(connection, input).await
+            lease.begin().await?;
+            work(lease.connection(), input).await
         };
         let value = match self.within_limit(before).await {
             Ok(value) => value,

@@ -3,7 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::{ConnectionOf, Dialect, Fault};
+use sqlx::SqlSafeStr;
+
+use crate::{ConnectionOf, Dialect, Fault, Portable};
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +56,15 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         &self,
         connection: &mut ConnectionOf<Self::Dialect>,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
+
+    /// Begins a transaction that writes.
+    fn begin(&self, open: &mut Self::Open) -> impl Future<Output = Result<(), Fault>> + Send {
+        async move {
+            let connection = Self::connection(open);
+            let begin = Self::Dialect::BEGIN.into_sql_str();
+            Ok(<Self::Dialect as Dialect>::Database::run(connection, begin).await?)
+        }
+    }
 
     /// Whether what kept the database from being opened may be gone a moment later, although it looks lasting.
     fn may_pass(&self, _fault: &Fault) -> bool {

@@ -69,6 +69,12 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Whether statements that define tables commit what came before them.
     const DEFINITIONS_COMMIT: bool = false;
 
+    /// Follows on what begins the application's part of a transaction: gives its statements the settings of the server where
+    /// those of the store are others.
+    const BEFORE_APPLICATION: &'static str = "";
+    /// Follows on what ends that part: takes back what [`BEFORE_APPLICATION`](Self::BEFORE_APPLICATION) set.
+    const AFTER_APPLICATION: &'static str = "";
+
     /// Makes and finds the table of versions.
     const VERSIONS: VersionTexts;
     /// The steps of the journal's schema: the first makes version 1, each further one the next of the one before.

@@ -125,8 +125,15 @@ impl<D: Dialect> SqlJournal<D> {
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
         let statements = Arc::clone(&self.statements);
+        let turn = match deletion.epoch {
+            // The epoch keeps it from what was stored after whoever deletes.
+            Some(_) => None,
+            None => Some(self.turns.take([persistence_id].into_iter()).await),
+        };
         self.connections
             .transaction(operation, persistence_id.clone(), move |connection, id| {
+                // Until the work is dropped, which is when it has ended.
+                let _ = &turn;
                 let statements = Arc::clone(&statements);
                 Box::pin(async move {
                     delete::delete_to::<D>(connection, &statements, &id, deletion).await
@@ -338,12 +345,15 @@ impl<D: Dialect> Journal for SqlJournal<D> {
     async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
         let statements = Arc::clone(&self.statements);
         let chunk = self.purger.chunk();
+        // One that nobody waits for any more must not end after a later one, and remove what was stored since.
+        let turn = self.turns.take([persistence_id].into_iter()).await;
         let progress = self
             .connections
             .transaction(
                 Operation::Reset,
                 persistence_id.clone(),
                 move |connection, id| {
+                    let _ = &turn;
                     let statements = Arc::clone(&statements);
                     Box::pin(async move {
                         delete::reset::<D>(connection, &statements, &id, chunk).await

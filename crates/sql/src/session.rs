@@ -51,20 +51,23 @@ impl Guard {
     }
 
     async fn set<D: Dialect>(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
-        self.run::<D>(connection, "SAVEPOINT").await
+        self.run::<D>(connection, "SAVEPOINT", D::BEFORE_APPLICATION)
+            .await
     }
 
     /// Fails if the transaction is another one, or none.
     async fn release<D: Dialect>(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
-        self.run::<D>(connection, "RELEASE SAVEPOINT").await
+        self.run::<D>(connection, "RELEASE SAVEPOINT", D::AFTER_APPLICATION)
+            .await
     }
 
     async fn run<D: Dialect>(
         &self,
         connection: &mut ConnectionOf<D>,
         what: &str,
+        then: &str,
     ) -> Result<(), Fault> {
-        let sql = of_application(format!("{what} {}", self.0));
+        let sql = of_application(format!("{what} {}{then}", self.0));
         Ok(D::Database::run(connection, sql).await?)
     }
 }

@@ -6,14 +6,14 @@ mod opening;
 mod position;
 mod release;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_persistence_sql::{Connector, Fault, InvalidOption, Role};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, SqliteConnection};
 
 use crate::options::{Location, Synchronous};
-use crate::{Sqlite, SqliteOptions, error};
+use crate::{Sqlite, SqliteOptions, error, queries};
 
 use file::FileId;
 use log::{Log, Truncated};
@@ -133,6 +133,7 @@ impl Connector for SqliteConnector {
             Role::Writer => {
                 let position = Position::open(&mut connection, &self.location, self.synchronous);
                 let position = position.await?;
+                opening::ask_often(&mut connection).await?;
                 (Some(position), Some(Release::of(&mut connection).await?))
             }
             Role::SetUp { .. } | Role::Reader => (None, None),
@@ -185,6 +186,24 @@ impl Connector for SqliteConnector {
 
     async fn prepare(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {
         opening::set_write_ahead_log(connection).await
+    }
+
+    /// Waits for the lock in line with others, and asks for it every few milliseconds: SQLite by itself asks ten times a second
+    /// in the end, and whoever has just had the lock gets it again before others ask.
+    async fn begin(&self, open: &mut OpenFile) -> Result<(), Fault> {
+        let deadline = Instant::now() + self.busy_timeout;
+        let _place = match &open.position {
+            // Whoever is before us may be stopped, which must not keep us from a lock that is free.
+            Some(position) => position.stand_in_line(self.busy_timeout / 2).await,
+            None => None,
+        };
+        loop {
+            let begun = sqlx::raw_sql(queries::BEGIN).execute(&mut open.connection);
+            match begun.await.map_err(Fault::from) {
+                Err(fault) if error::is_locked(&fault) && Instant::now() < deadline => {}
+                begun => return begun.map(drop),
+            }
+        }
     }
 
     fn may_pass(&self, fault: &Fault) -> bool {

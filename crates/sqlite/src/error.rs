@@ -79,6 +79,11 @@ pub(crate) fn is_busy(fault: &Fault) -> bool {
     )
 }
 
+/// Whether somebody else holds the lock, for which the connection has waited as long as it was told.
+pub(crate) fn is_locked(fault: &Fault) -> bool {
+    fault.reported().and_then(primary_code) == Some(code::BUSY)
+}
+
 /// Whether a statement does not fit the tables: SQLite has no code of its own for that, only these texts.
 fn is_other_schema(message: &str) -> bool {
     let begins = ["no such table: ", "no such column: "];

@@ -17,9 +17,9 @@ pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 /// For several statements that read.
 pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
 /// Raises the number of transactions, which stands where the newest `ordering` stands, too: no other page is written for
-/// it when events are stored.
+/// it when events are stored. One that [`POSITION`] does not take for a number stays as it is.
 pub(crate) const COMMIT: &str = "\
-    UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actix_persistence_commits'; COMMIT";
+    UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actix_persistence_commits' AND seq > 1; COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 pub(crate) const SQLITE_VERSION: &str = "SELECT sqlite_version()";
@@ -30,6 +30,8 @@ pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";
 pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
+/// In milliseconds: SQLite pauses for 1 and 2, and for longer and longer after that.
+pub(crate) const WAIT_HARDLY: &str = "PRAGMA busy_timeout = 3";
 /// So long all writers may wait, in milliseconds, until readers have let go of a log that is too long.
 pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
 /// Changes nothing.
@@ -52,11 +54,25 @@ pub(crate) const CREATE_VERSION_TABLE: &str = "\
         database TEXT    NOT NULL                   -- tells this database from others
     ) STRICT;
     INSERT INTO actix_persistence_commits (commits, database)
-    SELECT 1, lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM actix_persistence_commits)";
-/// Gives: which database it is, and how many transactions it had.
+    SELECT 2, lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM actix_persistence_commits);
+    UPDATE actix_persistence_commits SET commits = 1";
+/// Gives: which database it is, and how many transactions it had. No row if nothing counts them: a program has emptied
+/// `sqlite_sequence`, or has copied the tables without it. The count begins at 2: 1 is what a copy of the row leaves there.
 pub(crate) const POSITION: &str = "\
-    SELECT database, COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'actix_persistence_commits'), 0) AS commits
-    FROM actix_persistence_commits LIMIT 1";
+    SELECT c.database, s.seq AS commits
+    FROM actix_persistence_commits AS c
+    JOIN sqlite_sequence AS s ON s.name = 'actix_persistence_commits' AND s.seq > 1
+    LIMIT 1";
+/// Counts anew where nothing counts. As of another database, because notes of others may go on that nothing was counted for.
+pub(crate) const COUNT_ANEW: &str = "\
+    BEGIN IMMEDIATE;
+    DELETE FROM sqlite_sequence WHERE name = 'actix_persistence_commits' AND seq <= 1;
+    DELETE FROM actix_persistence_commits
+    WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'actix_persistence_commits');
+    INSERT INTO actix_persistence_commits (commits, database)
+    SELECT 2, lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM actix_persistence_commits);
+    UPDATE actix_persistence_commits SET commits = 1;
+    COMMIT";
 pub(crate) const SELECT_VERSION: &str = "\
     SELECT component, version, other_tables FROM {version_table} WHERE table_name = ?1";
 pub(crate) const SET_VERSION: &str = "\
@@ -65,6 +81,8 @@ pub(crate) const SET_VERSION: &str = "\
 /// Changes nothing, but only where something could be changed.
 pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";
+/// Where the newest `ordering` is gone from `sqlite_sequence`, SQLite would go on after the newest row that is left.
+pub(crate) const RESTORE_EVENT_COUNTER: &str = include_str!("queries/restore_event_counter.sql");
 pub(crate) const RAISE_STATE_COUNTER: &str = include_str!("queries/raise_state_counter.sql");
 /// Whether states can be found by their numbers.
 pub(crate) const HAS_STATE_INDEX: &str = "\

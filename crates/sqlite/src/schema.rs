@@ -5,7 +5,7 @@ use sqlx::SqliteConnection;
 
 use crate::queries::{
     ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, HAS_STATE_INDEX, RAISE_STATE_COUNTER,
-    SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_WRITING,
+    RESTORE_EVENT_COUNTER, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_WRITING,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
@@ -34,6 +34,11 @@ pub(crate) async fn check_writable(
     names: &Names,
 ) -> Result<(), Fault> {
     sqlx::query(TRY_WRITING).execute(&mut *connection).await?;
+    if names.has("event_table") {
+        sqlx::query(names.fill(RESTORE_EVENT_COUNTER))
+            .execute(&mut *connection)
+            .await?;
+    }
     if names.has("state_table") {
         raise_counter(connection, names).await?;
     }
@@ -41,7 +46,7 @@ pub(crate) async fn check_writable(
 }
 
 /// Moves the counter of states on if it is behind the rows, as after tables were restored from different moments: what is new
-/// would have numbers that readers are behind of. SQLite itself looks after that of events.
+/// would have numbers that readers are behind of. SQLite itself looks after that of events, once it has one.
 ///
 /// Without the index nobody reads by numbers.
 async fn raise_counter(connection: &mut SqliteConnection, names: &Names) -> Result<(), Fault> {

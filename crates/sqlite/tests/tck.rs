@@ -20,9 +20,11 @@ use tempfile::TempDir;
 
 struct Direct;
 
-/// A file in a directory of its own.
+/// A file in a directory of its own. Several stores of a case write to it side by side, and the disk of a busy machine may take
+/// seconds for a commit.
 fn options(directory: &Path) -> SqliteOptions {
     SqliteOptions::new(directory.join("tck.db").to_string_lossy())
+        .with_busy_timeout(Duration::from_secs(30))
 }
 
 fn directory() -> TempDir {

@@ -1,8 +1,10 @@
 //! What is found at the start of tables that are not whole, or not where states are.
 
+use std::sync::Arc;
+
 use actix_persistence_storage_api::{
-    ChangedState, StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError,
-    StorageErrorKind,
+    AdditionalColumn, ChangedState, ColumnValue, ExtensionError, SqlValue, StateChange,
+    StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError, StorageErrorKind,
 };
 
 use crate::StateTables;
@@ -48,6 +50,46 @@ pub async fn a_lost_column_of_any_table_is_named_at_the_start(tables: &dyn State
         tables.run(&rename("lost", &column)).await;
     }
     initialize().await.expect("nothing is missing any more");
+}
+
+/// A column of the application that never has a value.
+struct Empty(&'static str);
+
+impl AdditionalColumn for Empty {
+    fn column_name(&self) -> &str {
+        self.0
+    }
+
+    fn bind(&self, _change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError> {
+        Ok(ColumnValue::Set(SqlValue::Null))
+    }
+}
+
+/// The first start of an application makes the table and misses the columns in it: all of them are named, with statements that
+/// are right but for the type.
+///
+/// # Panics
+/// If that is not so.
+pub async fn columns_that_the_first_start_misses_come_with_what_adds_them(
+    tables: &dyn StateTables,
+) {
+    let mut extensions = StateExtensions::default();
+    let of_type = extensions.entity_type(ENTITY_TYPE);
+    of_type.table = Some("test_state".to_owned());
+    of_type.columns = vec![Arc::new(Empty("title")), Arc::new(Empty("order"))];
+    let message = mismatch(tables.initialize_all(&extensions).await);
+    let parts: Vec<_> = message.split(" <type>;").collect();
+    let [first, second, _] = parts.as_slice() else {
+        panic!("{message}")
+    };
+    for part in [first, second] {
+        let begin = part.find("ALTER TABLE").expect("a statement");
+        tables.run(&format!("{} INTEGER", &part[begin..])).await;
+    }
+    let states = tables.open_with(&extensions).await;
+    store(&*states, state("a", 1)).await;
+    let filled = "SELECT COUNT(*) FROM test_state WHERE title IS NULL";
+    assert_eq!(tables.number(filled).await, 1);
 }
 
 /// A table that is gone while a store is in use is no trouble that waiting could cure.

@@ -318,3 +318,49 @@ async fn a_delete_right_after_the_write_keeps_the_highest_number() {
         assert_eq!(highest, round * 3);
     }
 }
+
+const WAITING: &str = "\
+    SELECT COUNT(*) FROM information_schema.innodb_trx AS t JOIN information_schema.processlist AS p \
+    ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
+
+/// A call goes on after its caller went away. Would it not be waited for, it could end after later ones, and remove what was
+/// stored since.
+#[tokio::test]
+async fn a_reset_and_a_delete_wait_for_a_reset_that_was_dropped() {
+    let place = Place::new().await;
+    let mut options = place.options();
+    // A call of another id gets its connection at once, or not at all.
+    options.server.acquire_timeout = Duration::from_millis(500);
+    let journal = place.journal_with(options).await;
+    store(&journal, &id("a"), 3).await;
+    for everything in [true, false] {
+        let mut other = place.connection().await;
+        execute(
+            &mut other,
+            "START TRANSACTION; SELECT * FROM journal_metadata WHERE persistence_id = 'Test|a' FOR UPDATE",
+        )
+        .await;
+        let a = id("a");
+        let dropped = tokio::time::timeout(Duration::ZERO, journal.reset(&a));
+        assert!(dropped.await.is_err());
+        while place.number(WAITING).await == 0 {
+            tokio::task::yield_now().await;
+        }
+        let later = async {
+            if everything {
+                while journal.reset(&id("a")).await.unwrap() != ResetProgress::Done {}
+            } else {
+                let all = EventDeletion::up_to(SequenceNr::MAX);
+                journal.delete_messages_to(&id("a"), all).await.unwrap();
+            }
+        };
+        let mut later = std::pin::pin!(later);
+        let soon = tokio::time::timeout(Duration::from_millis(50), later.as_mut());
+        assert!(soon.await.is_err());
+        // It has none of the two connections yet that write.
+        let stranger = WriterId::random();
+        journal.recover(&id("b"), stranger).await.unwrap();
+        execute(&mut other, "ROLLBACK").await;
+        later.await;
+    }
+}

@@ -256,7 +256,8 @@ async fn what_a_server_is_set_to_is_refused_or_does_not_matter() {
     let lax = "SET GLOBAL innodb_flush_log_at_trx_commit = 0, GLOBAL autocommit = 0,
          GLOBAL sql_mode = 'ANSI_QUOTES,NO_BACKSLASH_ESCAPES,PIPES_AS_CONCAT,NO_UNSIGNED_SUBTRACTION',
          GLOBAL tx_isolation = 'SERIALIZABLE', GLOBAL tx_read_only = 1, GLOBAL sql_select_limit = 1,
-         GLOBAL sql_safe_updates = 1, GLOBAL character_set_connection = latin1,
+         GLOBAL sql_safe_updates = 1, GLOBAL completion_type = 'RELEASE', GLOBAL unique_checks = 0,
+         GLOBAL foreign_key_checks = 0, GLOBAL time_zone = '-09:30', GLOBAL character_set_connection = latin1,
          GLOBAL collation_server = latin1_swedish_ci";
     execute(&mut administrator, lax).await;
     let wanted = options.with_durability(Durability::Server);

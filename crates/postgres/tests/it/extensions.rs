@@ -1,14 +1,16 @@
 //! What applications add to durable states, beyond the conformance kit.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use actix_persistence_backend_tests::states::extensions;
 use actix_persistence_postgres::{PostgresOptions, PostgresPlugin, PostgresStateStore};
 use actix_persistence_storage_api::{
-    AdditionalColumn, ColumnValue, ExtensionError, Origin, Payload, Plugin, Section, SessionWork,
-    SqlValue, StateChange, StateExtensions, StateStore, StateUpdate, StorageErrorKind,
+    AdditionalColumn, ChangeEvent, ChangeHandler, ColumnValue, ExtensionError, Origin, Payload,
+    Plugin, Section, Session, SessionWork, SqlValue, StateChange, StateExtensions, StateStore,
+    StateUpdate, StorageErrorKind, WriterId,
 };
+use async_trait::async_trait;
 
 use crate::place::{Place, id};
 
@@ -390,4 +392,81 @@ async fn data_beside_an_answer_is_no_trouble_of_the_store() {
         );
         assert!(error.is_certainly_not_stored(), "{sql}: {error:?}");
     }
+}
+
+const PLANNER: &str = "\
+    SELECT name || ' = ' || setting AS setting FROM pg_settings
+    WHERE name IN ('enable_seqscan', 'enable_sort', 'jit') ORDER BY name";
+
+/// Tells how its statements are planned.
+struct Planned(Arc<Mutex<Vec<String>>>);
+
+#[async_trait]
+impl ChangeHandler for Planned {
+    async fn process(
+        &self,
+        session: &mut dyn Session,
+        _change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        for row in session.select(PLANNER, []).await? {
+            self.0.lock().unwrap().push(row.get("setting")?);
+        }
+        Ok(())
+    }
+}
+
+/// The store forbids plans that are wrong for its own statements, and for hardly any other.
+#[tokio::test]
+async fn statements_of_the_application_are_planned_as_the_server_has_it() {
+    const OF_STORE: [&str; 3] = ["enable_seqscan = off", "enable_sort = off", "jit = off"];
+    const OF_SERVER: [&str; 3] = ["enable_seqscan = on", "enable_sort = off", "jit = on"];
+    let place = Place::new().await;
+    let name = place.database.name();
+    place
+        .run(format!(
+            "ALTER DATABASE {name} SET jit = on; ALTER DATABASE {name} SET enable_sort = off"
+        ))
+        .await;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let mut extensions = StateExtensions::default();
+    let handler = Arc::new(Planned(Arc::clone(&seen)));
+    extensions.entity_type("Test").change_handler = Some(handler);
+    let states = PostgresStateStore::with_extensions(place.options(), &extensions).unwrap();
+    let states = states.with_change_event_journal(place.options()).unwrap();
+    states.initialize().await.unwrap();
+    place
+        .run(format!(
+            "CREATE TABLE seen (setting TEXT);
+             CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$
+             BEGIN INSERT INTO public.seen {PLANNER}; RETURN NULL; END $$;
+             CREATE TRIGGER see AFTER INSERT ON event_journal FOR EACH ROW EXECUTE FUNCTION see()"
+        ))
+        .await;
+    let event = ChangeEvent::new(Payload::new(1, "m", "1"), WriterId::random());
+    let update = StateUpdate::new(id("a"), 1, Payload::new(1, "m", "1"));
+    states
+        .upsert(update.with_change_event(event))
+        .await
+        .unwrap();
+    assert_eq!(seen.lock().unwrap().split_off(0), OF_SERVER);
+    // What the store itself runs after a handler.
+    let journalled: Vec<String> = sqlx::query_scalar("SELECT setting FROM seen ORDER BY setting")
+        .fetch_all(&mut place.connection().await)
+        .await
+        .unwrap();
+    assert_eq!(journalled, OF_STORE);
+    let found = Arc::clone(&seen);
+    let work = SessionWork::new(move |session| {
+        Box::pin(async move {
+            session
+                .execute("CREATE TABLE public.more (a INTEGER)", [])
+                .await?;
+            for row in session.select(PLANNER, []).await? {
+                found.lock().unwrap().push(row.get("setting")?);
+            }
+            Ok(())
+        })
+    });
+    states.sql().unwrap().transact(work).await.unwrap();
+    assert_eq!(seen.lock().unwrap().split_off(0), OF_SERVER);
 }

@@ -1,10 +1,8 @@
 //! The order in which queries read states: docs/adr/0005-commit-order.md.
 
-use std::sync::{Arc, Mutex};
-
 use actix_persistence_postgres::PostgresStateStore;
 use actix_persistence_storage_api::{
-    FindStates, Payload, SessionWork, SqlValue, StateChangesQuery, StateStore, StateUpdate,
+    FindStates, Payload, SqlValue, StateChangesQuery, StateStore, StateUpdate,
 };
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
@@ -135,22 +133,25 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
     }
 }
 
-/// What the plugin says to the planner of a session.
-async fn planner_settings(store: &PostgresStateStore) -> String {
-    let found = Arc::new(Mutex::new(String::new()));
-    let settings = Arc::clone(&found);
-    let work = SessionWork::new(move |session| {
-        Box::pin(async move {
-            let sql = "SELECT string_agg('SET ' || name || ' = ' || setting, '; ') AS settings FROM pg_settings \
-                       WHERE source = 'session' AND (name LIKE 'enable_%' OR name = 'jit')";
-            let row = session.select_one(sql, []).await?.unwrap();
-            *settings.lock().unwrap() = row.get("settings")?;
-            Ok(())
-        })
-    });
-    store.sql().unwrap().transact(work).await.unwrap();
-    let found = found.lock().unwrap();
-    found.clone()
+/// What the plugin says to the planner about the statements of a store, as a trigger sees it.
+async fn planner_settings(place: &Place, store: &PostgresStateStore) -> String {
+    place
+        .run(
+            "CREATE TABLE seen (settings TEXT);
+             CREATE FUNCTION see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+             INSERT INTO public.seen SELECT string_agg('SET ' || name || ' = ' || setting, '; ') FROM pg_settings
+             WHERE source = 'session' AND (name LIKE 'enable_%' OR name = 'jit'); RETURN NEW; END $$;
+             CREATE TRIGGER see BEFORE INSERT ON durable_state FOR EACH ROW EXECUTE FUNCTION see()",
+        )
+        .await;
+    let state = StateUpdate::new(id("a"), 1, Payload::new(1, "m", "1"));
+    store.upsert(state).await.unwrap();
+    let found = sqlx::query_scalar("SELECT settings FROM seen");
+    let found = found.fetch_one(&mut place.connection().await).await;
+    place
+        .run("TRUNCATE durable_state; DROP TRIGGER see ON durable_state")
+        .await;
+    found.unwrap()
 }
 
 /// The plan is kept for as long as a connection lives, unless somebody analyses the table.
@@ -162,7 +163,7 @@ async fn a_plan_that_was_made_while_the_table_was_empty_reads_a_page_of_a_large_
     place
         .run("ALTER TABLE durable_state SET (autovacuum_enabled = off)")
         .await;
-    let settings = planner_settings(&store).await;
+    let settings = planner_settings(&place, &store).await;
     assert!(settings.contains("enable_seqscan = off"), "{settings}");
     let mut connection = place.connection().await;
     execute(&mut connection, settings).await;

@@ -127,6 +127,10 @@ impl<C: Connector> Lease<C> {
         C::connection(&mut self.open)
     }
 
+    pub(super) async fn begin(&mut self) -> Result<(), Fault> {
+        self.home.connector.begin(&mut self.open).await
+    }
+
     pub(super) async fn check_committed(&mut self) -> Result<(), Fault> {
         self.home.connector.check_committed(&mut self.open).await
     }

@@ -93,22 +93,53 @@ impl<D: Dialect> Columns<D> {
     /// Takes note of the columns that the table has, with their types.
     ///
     /// # Errors
-    /// If it lacks one.
-    pub(super) fn check(&self, table: &str, found: &[(String, String)]) -> Result<(), Fault> {
-        let types = self.columns.iter().map(|column| {
+    /// If it lacks any.
+    pub(super) fn check(&self, table: &TableName, found: &[(String, String)]) -> Result<(), Fault> {
+        let type_of = |column: &Column| {
             let name = column.name.as_str();
-            let same = found.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
-            let (_, type_name) = same.ok_or_else(|| {
-                Fault::mismatch(format!(
-                    "the table '{table}' has no column '{name}'; add it, or take it out of the additional columns"
-                ))
-            })?;
-            Ok(type_name.as_str().into())
-        });
-        let types = types.collect::<Result<_, Fault>>()?;
+            let mut found = found.iter();
+            found.find_map(|(other, type_name)| {
+                other
+                    .eq_ignore_ascii_case(name)
+                    .then(|| type_name.as_str().into())
+            })
+        };
+        let missing = self
+            .columns
+            .iter()
+            .filter(|column| type_of(column).is_none());
+        let missing: Vec<_> = missing.map(|column| &column.name).collect();
+        if !missing.is_empty() {
+            return Err(self.missing(table, &missing));
+        }
+        let types = self.columns.iter().filter_map(type_of).collect();
         // An application may look again: types that changed meanwhile need a new start.
         let _ = self.types.set(types);
         Ok(())
+    }
+
+    /// Says what adds the columns: at the first start of an application the table was made a moment ago.
+    fn missing(&self, table: &TableName, missing: &[&TableName]) -> Fault {
+        let named: Vec<_> = missing
+            .iter()
+            .map(|name| format!("'{}'", name.as_str()))
+            .collect();
+        let full_name = self.names.fill("{state_table}");
+        let statements = missing.iter().map(|name| {
+            let name = self.names.quoted(name);
+            format!(
+                "ALTER TABLE {} ADD COLUMN {name} <type>;",
+                full_name.as_str()
+            )
+        });
+        let statements: Vec<_> = statements.collect();
+        Fault::mismatch(format!(
+            "the table '{}' has no column {}, which the store cannot make because it does not know the type; run {} with the type of \
+             the values in the place of <type>, and start again, or take it out of the additional columns",
+            table.as_str(),
+            named.join(", "),
+            statements.join(" "),
+        ))
     }
 
     /// Asks every column what becomes of it.

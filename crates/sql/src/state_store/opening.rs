@@ -22,7 +22,7 @@ impl<D: Dialect> SqlStateStore<D> {
                     Box::pin(async move {
                         let table = &entity.table;
                         let found = table.component.columns_of(connection, &table.name).await?;
-                        entity.columns.check(table.name.as_str(), &found)
+                        entity.columns.check(&table.name, &found)
                     })
                 })
                 .await?;

@@ -116,6 +116,14 @@ pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(
     Err(Fault::refused(StorageErrorKind::Unsupported, message))
 }
 
+/// Lets a connection wait for a lock for a short time only, so that whoever uses it asks again every few milliseconds.
+pub(super) async fn ask_often(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    sqlx::raw_sql(queries::WAIT_HARDLY)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
 /// How a pragma is switched on or off.
 fn switch(on: bool) -> &'static str {
     if on { "ON" } else { "OFF" }

@@ -5,9 +5,10 @@
 //! file is not synced: it costs next to nothing, and never is ahead of a log that was synced before.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write as _};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use actix_persistence_sql::Fault;
 use actix_persistence_storage_api::StorageErrorKind;
@@ -18,6 +19,9 @@ use crate::queries;
 
 /// What a note begins with.
 const TITLE: &str = "actix-persistence position 1";
+
+/// How often it is looked whether somebody is still before us in line.
+const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// The note beside a database, kept by the one connection of this process that writes.
 #[derive(Debug)]
@@ -52,17 +56,23 @@ impl Position {
         let path = path_of(location);
         // Before the look at the database, which others may write to meanwhile.
         let noted = read(&path);
-        let row = sqlx::query(queries::POSITION)
-            .fetch_one(&mut *connection)
-            .await?;
-        let found = Note {
-            database: row.try_get("database")?,
-            commits: u64::try_from(row.try_get::<i64, _>("commits")?).unwrap_or(0),
-            is_durable: synchronous == Synchronous::Full,
+        let is_durable = synchronous == Synchronous::Full;
+        let found = match find(connection, is_durable).await? {
+            Some(found) => {
+                if let Some(noted) = noted {
+                    noted.check(&found, &path)?;
+                }
+                found
+            }
+            None => {
+                tracing::warn!(
+                    database = %location.path.display(),
+                    "the number of transactions in 'sqlite_sequence' is gone, as if a program had emptied that table or copied \
+                     the others without it; if the end of the write-ahead log was lost before now, that cannot be told"
+                );
+                count_anew(connection, is_durable).await?
+            }
         };
-        if let Some(noted) = noted {
-            noted.check(&found, &path)?;
-        }
         let file = create(&path).inspect_err(|error| cannot_note(&path, error));
         let mut position = Self {
             file: file.ok(),
@@ -80,6 +90,24 @@ impl Position {
         self.write();
     }
 
+    /// Waits until nobody of this or another process is before us in waiting for the lock of the database; that one gets the
+    /// lock next, because who has had it must stand in line again.
+    ///
+    /// None if it cannot be told, or not in time: then the lock goes to whoever asks first.
+    pub(super) async fn stand_in_line(&self, patience: Duration) -> Option<FirstInLine<'_>> {
+        let file = self.file.as_ref().filter(|_| cfg!(unix))?;
+        let deadline = Instant::now() + patience;
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Some(FirstInLine(file)),
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+                Err(_) => return None,
+            }
+        }
+    }
+
     /// What was committed is not affected if this fails.
     fn write(&mut self) {
         let Some(file) = &mut self.file else {
@@ -93,6 +121,19 @@ impl Position {
             cannot_note(&self.path, &error);
             self.file = None;
         }
+    }
+}
+
+/// The next one to get the lock of the database, until it is dropped.
+///
+/// Elsewhere than on Unix such a lock would keep others from the note itself.
+#[derive(Debug)]
+pub(super) struct FirstInLine<'p>(&'p File);
+
+impl Drop for FirstInLine<'_> {
+    fn drop(&mut self) {
+        // Nothing else can be done about it; closing the file ends it, too.
+        let _ = self.0.unlock();
     }
 }
 
@@ -148,6 +189,32 @@ impl Note {
             is_durable: words.next()? == "full",
         })
     }
+}
+
+/// None if the database does not count its transactions.
+async fn find(connection: &mut SqliteConnection, is_durable: bool) -> Result<Option<Note>, Fault> {
+    let row = sqlx::query(queries::POSITION)
+        .fetch_optional(connection)
+        .await?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    Ok(Some(Note {
+        database: row.try_get("database")?,
+        commits: u64::try_from(row.try_get::<i64, _>("commits")?).unwrap_or(0),
+        is_durable,
+    }))
+}
+
+/// Nothing that another process counts meanwhile is touched.
+async fn count_anew(connection: &mut SqliteConnection, is_durable: bool) -> Result<Note, Fault> {
+    sqlx::raw_sql(queries::COUNT_ANEW)
+        .execute(&mut *connection)
+        .await?;
+    let found = find(connection, is_durable).await?;
+    found.ok_or_else(|| {
+        Fault::corrupt("the table 'actix_persistence_commits' does not count transactions; see what else writes to it")
+    })
 }
 
 /// FNV-1a: it has to find a note that was written in part, nothing worse.

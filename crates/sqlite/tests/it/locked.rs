@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use actix_persistence_storage_api::{Journal, StorageErrorKind, WriterId};
 
-use crate::place::{Place, assert_error, id, numbers, write};
+use crate::place::{Place, assert_error, id, numbers, store, write};
 
 #[tokio::test]
 async fn a_write_waits_for_the_lock_no_longer_than_it_was_told_and_stores_nothing() {
@@ -50,4 +50,30 @@ async fn initializing_while_another_holds_the_lock_is_curable_by_waiting() {
     assert!(error.kind().is_curable_by_waiting(), "{error:?}");
     sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
     journal.initialize().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_writer_gets_its_turn_beside_one_that_writes_all_the_time() {
+    let place = Place::new();
+    let journal = place
+        .journal_with(place.options().with_busy_timeout(Duration::from_secs(1)))
+        .await;
+    let mut other = place.connection().await;
+    let busy = tokio::spawn(async move {
+        for round in 0.. {
+            for sql in ["PRAGMA busy_timeout = 10000", "BEGIN IMMEDIATE"] {
+                sqlx::raw_sql(sql).execute(&mut other).await.unwrap();
+            }
+            // As long as a slow disk takes for a commit; the lock is free for much less.
+            tokio::time::sleep(Duration::from_millis(11 + round % 8)).await;
+            sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    });
+    for _ in 0..20 {
+        store(&journal, &id("a"), 1).await;
+    }
+    assert!(!busy.is_finished());
+    busy.abort();
+    assert_eq!(numbers(&journal, &id("a")).await.len(), 20);
 }

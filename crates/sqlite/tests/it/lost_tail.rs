@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, Synchronous};
 use actix_persistence_storage_api::{Journal, ResetProgress, SnapshotStore, StorageErrorKind};
 
+use sqlx::AssertSqlSafe;
+
 use crate::place::{Place, assert_error, id, numbers, store};
 
 const EVENTS: u64 = 30;
@@ -173,4 +175,103 @@ async fn what_several_processes_store_is_no_reason_to_complain() {
     }
     let journal = place.journal().await;
     assert_eq!(numbers(&journal, &id("b")).await.len(), 30);
+}
+
+/// As people do who want the numbers of their own tables to start again.
+#[tokio::test]
+async fn an_emptied_table_of_sequences_is_no_lost_end_and_what_follows_is_counted() {
+    let empty = "DELETE FROM sqlite_sequence";
+    let copied = "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'actix_persistence_commits'";
+    let nothing = "DELETE FROM sqlite_sequence; DELETE FROM actix_persistence_commits";
+    for lost in [empty, copied, nothing] {
+        let place = Place::new();
+        let (one, other) = (place.journal().await, place.journal().await);
+        store(&one, &id("a"), 3).await;
+        place.run(lost).await;
+        // Noted beside the database, but counted nowhere.
+        for _ in 0..10 {
+            store(&one, &id("a"), 1).await;
+        }
+        let third = place.journal().await;
+        store(&third, &id("a"), 1).await;
+        for _ in 0..10 {
+            store(&other, &id("b"), 1).await;
+        }
+        for journal in [one, other, third] {
+            journal.close().await;
+        }
+        let journal = place.journal().await;
+        assert_eq!(numbers(&journal, &id("a")).await.len(), 14, "{lost}");
+        journal.close().await;
+        assert_a_lost_end_is_found(&place).await;
+    }
+}
+
+/// An older copy of the files, with the note of today beside it.
+async fn assert_a_lost_end_is_found(place: &Place) {
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 1).await;
+    journal.close().await;
+    let before = fs::read(beside(place, "")).unwrap();
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 1).await;
+    journal.close().await;
+    fs::write(beside(place, ""), before).unwrap();
+    for end in ["-wal", "-shm"] {
+        let _ = fs::remove_file(beside(place, end));
+    }
+    let journal = SqliteJournal::new(place.options()).unwrap();
+    let error = journal.initialize().await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Corrupt, "were confirmed");
+}
+
+/// As an import by a program of one's own that knows nothing of tables whose names begin with `sqlite_`.
+#[tokio::test]
+async fn tables_that_were_copied_to_another_file_are_no_lost_end() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    for _ in 0..EVENTS {
+        store(&journal, &id("a"), 1).await;
+    }
+    journal.close().await;
+    let old = place.directory.path().join("old.db");
+    fs::rename(beside(&place, ""), &old).unwrap();
+    let tables = ["actix_persistence_schema", "actix_persistence_commits"]
+        .into_iter()
+        .chain(["event_journal", "event_tag", "journal_metadata"]);
+    place.journal().await.close().await;
+    let mut copy = format!(
+        "ATTACH '{}' AS old; DELETE FROM sqlite_sequence;",
+        old.display()
+    );
+    for table in tables {
+        // Without those that are computed.
+        let columns = format!("SELECT group_concat(name) FROM pragma_table_info('{table}')");
+        let columns: String = sqlx::query_scalar(AssertSqlSafe(columns))
+            .fetch_one(&mut place.connection().await)
+            .await
+            .unwrap();
+        copy += &format!(
+            "DELETE FROM {table}; INSERT INTO {table} ({columns}) SELECT {columns} FROM old.{table};"
+        );
+    }
+    place.run(AssertSqlSafe(copy)).await;
+    let journal = place.journal().await;
+    assert_eq!(numbers(&journal, &id("a")).await.len() as u64, EVENTS);
+    store(&journal, &id("a"), 1).await;
+}
+
+#[tokio::test]
+async fn no_number_is_given_again_after_the_table_of_sequences_was_emptied() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 1).await;
+    store(&journal, &id("b"), 5).await;
+    while journal.reset(&id("b")).await.unwrap() != ResetProgress::Done {}
+    journal.close().await;
+    place.run("DELETE FROM sqlite_sequence").await;
+    let journal = place.journal().await;
+    store(&journal, &id("a"), 1).await;
+    let newest = "SELECT max(ordering) FROM event_journal";
+    assert_eq!(place.number(newest).await, 7);
 }

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use std::time::Duration;
+
 use actix_persistence_sqlite::{
     SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
 };
@@ -27,8 +29,9 @@ impl Place {
         Self { directory, path }
     }
 
+    /// The disk of a busy machine may take seconds for a commit, for which others of a test wait.
     pub(crate) fn options(&self) -> SqliteOptions {
-        SqliteOptions::new(self.path.to_str().unwrap())
+        SqliteOptions::new(self.path.to_str().unwrap()).with_busy_timeout(Duration::from_secs(30))
     }
 
     /// A journal with connections of its own, as in another process.
