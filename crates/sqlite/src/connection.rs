@@ -188,15 +188,10 @@ impl Connector for SqliteConnector {
         opening::set_write_ahead_log(connection).await
     }
 
-    /// Waits for the lock in line with others, and asks for it every few milliseconds: SQLite by itself asks ten times a second
-    /// in the end, and whoever has just had the lock gets it again before others ask.
+    /// Asks for the lock every few milliseconds: SQLite by itself asks ten times a second in the end, and a process that
+    /// writes all the time would get the lock again before others ask.
     async fn begin(&self, open: &mut OpenFile) -> Result<(), Fault> {
         let deadline = Instant::now() + self.busy_timeout;
-        let _place = match &open.position {
-            // Whoever is before us may be stopped, which must not keep us from a lock that is free.
-            Some(position) => position.stand_in_line(self.busy_timeout / 2).await,
-            None => None,
-        };
         loop {
             let begun = sqlx::raw_sql(queries::BEGIN).execute(&mut open.connection);
             match begun.await.map_err(Fault::from) {

@@ -5,10 +5,9 @@
 //! file is not synced: it costs next to nothing, and never is ahead of a log that was synced before.
 
 use std::fmt::Write as _;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write as _};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use actix_persistence_sql::Fault;
 use actix_persistence_storage_api::StorageErrorKind;
@@ -19,9 +18,6 @@ use crate::queries;
 
 /// What a note begins with.
 const TITLE: &str = "actix-persistence position 1";
-
-/// How often it is looked whether somebody is still before us in line.
-const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// The note beside a database, kept by the one connection of this process that writes.
 #[derive(Debug)]
@@ -90,24 +86,6 @@ impl Position {
         self.write();
     }
 
-    /// Waits until nobody of this or another process is before us in waiting for the lock of the database; that one gets the
-    /// lock next, because who has had it must stand in line again.
-    ///
-    /// None if it cannot be told, or not in time: then the lock goes to whoever asks first.
-    pub(super) async fn stand_in_line(&self, patience: Duration) -> Option<FirstInLine<'_>> {
-        let file = self.file.as_ref().filter(|_| cfg!(unix))?;
-        let deadline = Instant::now() + patience;
-        loop {
-            match file.try_lock() {
-                Ok(()) => return Some(FirstInLine(file)),
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => {
-                    tokio::time::sleep(LOOK_AGAIN).await;
-                }
-                Err(_) => return None,
-            }
-        }
-    }
-
     /// What was committed is not affected if this fails.
     fn write(&mut self) {
         let Some(file) = &mut self.file else {
@@ -121,19 +99,6 @@ impl Position {
             cannot_note(&self.path, &error);
             self.file = None;
         }
-    }
-}
-
-/// The next one to get the lock of the database, until it is dropped.
-///
-/// Elsewhere than on Unix such a lock would keep others from the note itself.
-#[derive(Debug)]
-pub(super) struct FirstInLine<'p>(&'p File);
-
-impl Drop for FirstInLine<'_> {
-    fn drop(&mut self) {
-        // Nothing else can be done about it; closing the file ends it, too.
-        let _ = self.0.unlock();
     }
 }
 
