@@ -3,13 +3,15 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix::dev::Envelope;
 use actix_persistence_storage_api::PersistenceId;
 
 use crate::envelope::{Keep, keep, refuse};
 use crate::{
-    DeadLetterCause, DeadLetters, Overflow, OverflowReplies, PersistentActor, StashPolicy,
+    DeadLetterCause, DeadLetters, Overflow, OverflowReplies, PersistentActor, RecoveryError,
+    RecoveryReplies, StashPolicy,
 };
 
 /// The room that an actor keeps when nothing waits; what a burst took beyond that is given back.
@@ -26,6 +28,9 @@ pub(crate) struct Stash<A: PersistentActor> {
     persistence_id: PersistenceId,
     policy: StashPolicy,
     dead_letters: DeadLetters,
+    recovery_replies: RecoveryReplies,
+    /// What those are told whose turn will not come, while the actor could not be recovered.
+    last_words: OverflowReplies,
     internal: VecDeque<Envelope<A>>,
     user: BTreeMap<&'static str, VecDeque<Envelope<A>>>,
     /// How many at the front of the internal one were taken back since a command was last taken out.
@@ -50,6 +55,8 @@ impl<A: PersistentActor> Stash<A> {
             persistence_id,
             policy,
             dead_letters,
+            recovery_replies: RecoveryReplies::new(),
+            last_words: OverflowReplies::new(),
             internal: VecDeque::new(),
             user: BTreeMap::new(),
             taken_back: 0,
@@ -60,8 +67,17 @@ impl<A: PersistentActor> Stash<A> {
         }))
     }
 
-    pub(crate) fn set_policy(&mut self, policy: StashPolicy) {
+    /// Asks the actor of the next incarnation how its messages are to be treated.
+    pub(crate) fn set_policies(&mut self, policy: StashPolicy, replies: RecoveryReplies) {
         self.policy = policy;
+        self.recovery_replies = replies;
+    }
+
+    /// Notes why the actor could not be recovered, for those whose turn will not come; `None` once it is recovered.
+    pub(crate) fn set_unrecovered(&mut self, error: Option<&Arc<RecoveryError>>) {
+        self.last_words = error.map_or_else(OverflowReplies::new, |error| {
+            self.recovery_replies.because(error)
+        });
     }
 
     /// The next command to be processed.
@@ -144,11 +160,14 @@ impl<A: PersistentActor> Stash<A> {
         }
     }
 
-    /// Drops a message whose turn will not come.
+    /// Drops a message whose turn will not come; its asker is told why, if the actor could not be recovered and says so.
     pub(crate) fn bury(&self, envelope: Envelope<A>) {
-        let message_type = refuse(envelope, OverflowReplies::new()).message_type;
-        let cause = DeadLetterCause::NotProcessed { message_type };
-        self.dead_letters.publish(&self.persistence_id, cause);
+        let refused = refuse(envelope, self.last_words.clone());
+        if !refused.answered {
+            let message_type = refused.message_type;
+            let cause = DeadLetterCause::NotProcessed { message_type };
+            self.dead_letters.publish(&self.persistence_id, cause);
+        }
     }
 
     /// Whether the actor has to fail because of a message that did not fit; forgets it.
