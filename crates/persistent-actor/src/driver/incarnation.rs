@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use actix::dev::{Envelope, EnvelopeProxy};
+use actix::dev::EnvelopeProxy;
 use actix::{ActorState, Running};
 use actix_persistence_storage_api::{PersistenceId, WriterId};
 use actix_persistence_store_actor::StoreHealth;
@@ -27,7 +27,7 @@ use crate::live_ids::Registration;
 use crate::panics::caught;
 use crate::recovery::event_pages::NumberedEvent;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
-use crate::stash::StashRef;
+use crate::stash::{StashRef, Waiting};
 use crate::time_slice::{TimeSlice, yield_to_others};
 use crate::{
     PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse, UnfinishedWork,
@@ -419,12 +419,18 @@ impl<A: PersistentActor> Incarnation<A> {
             return Ok(true);
         }
         match mailbox.poll_next(cx) {
-            Some(envelope) => self.command(envelope).map(|()| true),
+            Some(command) => self.command(command).map(|()| true),
             None => Ok(self.ctx.tasks.due()),
         }
     }
 
-    fn command(&mut self, mut envelope: Envelope<A>) -> Result<(), Failure> {
+    /// What a command that was put aside has led to before belongs to its answer.
+    fn command(&mut self, command: Waiting<A>) -> Result<(), Failure> {
+        let Waiting {
+            mut envelope,
+            cause,
+        } = command;
+        self.ctx.cause = cause;
         self.turn_with(|actor, ctx| envelope.handle(actor, ctx))
     }
 
