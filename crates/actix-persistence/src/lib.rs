@@ -51,10 +51,10 @@ pub use actix_persistence_persistent_actor::{
     Event, EventMeta, FromPersistError, FullStash, HARD_PAYLOAD_LIMIT, LoadSnapshotError,
     LoadedSnapshot, ManyEvents, Missed, NoEvent, NoSnapshot, OneEvent, Overflow, OverflowReplies,
     OverflowStrategy, Persist, PersistError, PersistFuture, PersistentActor, PersistentContext,
-    PublishedEvent, Recovery, RecoveryError, RejectionCause, ReplayIssue, ReplayIssueKind, Reply,
-    ReplyTo, Retention, SaveSnapshotError, Serializer, Snapshot, SnapshotOffer, StartError,
-    StashPolicy, State, StoreResponse, StoredState, Subscription, UnfinishedActor, UnfinishedWork,
-    UserStash, decode_state,
+    PublishedEvent, Recovery, RecoveryError, RecoveryReplies, RejectionCause, ReplayIssue,
+    ReplayIssueKind, Reply, ReplyTo, Retention, SaveSnapshotError, Serializer, Snapshot,
+    SnapshotOffer, StartError, StashPolicy, State, StoreResponse, StoredState, Subscription,
+    UnfinishedActor, UnfinishedWork, UserStash, decode_state,
 };
 pub use actix_persistence_query::{
     Changed, ChangesStream, Deleted, InvalidSliceRanges, NoQueries, PersistenceIdsStream,

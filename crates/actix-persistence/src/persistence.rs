@@ -10,7 +10,7 @@ use std::time::Duration;
 use actix::{Addr, ArbiterHandle};
 use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetters, Environment, LiveIds, PersistentActor, PluginIds,
-    PublishedEvents, StartError, StashPolicy, start, start_in,
+    PublishedEvents, RecoveryError, StartError, StashPolicy, start, start_in, start_when_stopped,
 };
 use actix_persistence_storage_api::{PersistenceId, StateStore, StorageError};
 use actix_persistence_store_actor::StoreThread;
@@ -129,22 +129,72 @@ impl Persistence {
         })
     }
 
-    /// Waits until the actor that has this id now is gone, whichever store it is on; returns at once if there is none.
-    /// Then the id can be started again.
+    /// As [`start`](Self::start), once the id is free: waits for the end of the actor that has it, and again if another one
+    /// is started in between. So an id is started again right after its last address was dropped.
+    ///
+    /// It asks nobody to stop: an actor that others hold an address of, or that lives by timers, is waited for as long as it
+    /// goes on. The actor must be able to run meanwhile: await this on its own arbiter, do not block.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start), but for [`AlreadyRunning`](StartError::AlreadyRunning).
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    ///
+    /// # Cancel safety
+    /// When dropped, nothing was started.
+    pub async fn start_when_stopped<A, F>(&self, factory: F) -> Result<Addr<A>, StartError>
+    where
+        A: PersistentActor,
+        F: FnMut() -> A + Unpin + 'static,
+    {
+        let chooser = self.clone();
+        start_when_stopped(self.kept_by(factory), move |actor| {
+            chooser.environment(PluginIds::of(actor))
+        })
+        .await
+    }
+
+    /// Waits until the actor that has this id at the call is gone, whichever store it is on; returns at once if there is
+    /// none. Then the id can be started again.
+    ///
+    /// Returns why its last recovery failed, if it ended without being recovered: because of
+    /// [`max_restarts`](BackOffSettings::max_restarts), or because nobody could reach it any more. Called right after the
+    /// start, it watches over the whole life of the actor.
     ///
     /// It asks nobody to stop: send the actor a command that stops it, or drop its last address, and await this before
     /// the next [`start`](Self::start), instead of trying until it is no longer
-    /// [`AlreadyRunning`](StartError::AlreadyRunning). The actor must be able to run meanwhile: on its own arbiter, await
+    /// [`AlreadyRunning`](StartError::AlreadyRunning); or let [`start_when_stopped`](Self::start_when_stopped) do both. The
+    /// actor must be able to run meanwhile: on its own arbiter, await
     /// this, do not block. An actor in back-off, or one that others hold an address of, goes on for as long as it likes.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
-    pub async fn stopped(&self, persistence_id: &PersistenceId) {
+    pub fn stopped(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> impl Future<Output = Option<Arc<RecoveryError>>> + use<> {
         let stores = self.0.stores.live_ids.iter();
         let ends: Vec<_> = stores.map(|ids| ids.stopped(persistence_id)).collect();
-        for end in ends {
-            end.await;
+        async move {
+            let mut unrecovered = None;
+            for end in ends {
+                let reason = end.await;
+                unrecovered = unrecovered.or(reason);
+            }
+            unrecovered
         }
+    }
+
+    /// Why the last recovery of the actor with this id failed; `None` if there is no such actor in this process, or one that
+    /// is recovered or has not failed yet.
+    ///
+    /// For whoever found a channel closed: an actor in back-off after a failure that
+    /// [waiting does not cure](RecoveryError::is_curable_by_waiting) closes them. That of a command it names in its
+    /// [`recovery_replies`](PersistentActor::recovery_replies) is answered instead.
+    pub fn recovery_failure(&self, persistence_id: &PersistenceId) -> Option<Arc<RecoveryError>> {
+        let mut stores = self.0.stores.live_ids.iter();
+        stores.find_map(|ids| ids.recovery_failure(persistence_id))
     }
 
     /// The ids that have an actor in this process, on any store of this handle, in no particular order: those of actors

@@ -3,8 +3,8 @@
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DurableState, Event, EventMeta, FromPersistError, ManyEvents, NoEvent,
     NoSnapshot, OnConflict, OneEvent, Overflow, Persist, PersistError, PersistentActor,
-    PersistentContext, Recovery, RecoveryError, RejectionCause, Reply, ReplyTo, Retention,
-    Serializer, Snapshot, SnapshotOffer, StartError, StashPolicy, State, StoreResponse,
+    PersistentContext, Recovery, RecoveryError, RecoveryReplies, RejectionCause, Reply, ReplyTo,
+    Retention, Serializer, Snapshot, SnapshotOffer, StartError, StashPolicy, State, StoreResponse,
     StoredState, TakeOver, UserStash,
 };
 pub use actix_persistence_storage_api::{PersistenceId, Revision, SequenceNr, SnapshotCriteria};

@@ -59,6 +59,7 @@ impl JournalHandle {
             Operation::Recover,
             settings.max_concurrent_recoveries,
             settings.recovery_permit_timeout,
+            runtime.clone(),
         );
         Self {
             inner: Arc::new(Inner {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::PersistenceId;
-use tokio::sync::watch;
 
 use crate::UnfinishedActor;
 use crate::drain_signal::{DrainSignal, Urgency};
+use crate::live_ids::{Gone, is_gone};
 
 /// All actors that were live when their journal was told to stop; made by [`LiveIds::drain`](crate::LiveIds::drain).
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct Drained {
     pub(crate) persistence_id: PersistenceId,
     pub(crate) signal: Arc<DrainSignal>,
     /// Closed when the actor is gone.
-    pub(crate) gone: watch::Receiver<()>,
+    pub(crate) gone: Gone,
 }
 
 impl Drain {
@@ -40,8 +40,7 @@ impl Drain {
     /// Has no effect that could be lost.
     pub async fn finished(&self) {
         for actor in self.0.iter() {
-            // The sender never sends: the only change is that it is dropped.
-            let _ = actor.gone.clone().changed().await;
+            is_gone(actor.gone.clone()).await;
         }
     }
 

@@ -79,7 +79,7 @@ where
         mailbox
             .stash()
             .borrow_mut()
-            .set_policy(stash_policy(&actor, &environment));
+            .set_policies(stash_policy(&actor, &environment), actor.recovery_replies());
         let factory = Rc::new(RefCell::new(factory));
         let first = Incarnation::new(
             actor,
@@ -194,17 +194,17 @@ where
         let made = caught(|| {
             let actor = (factory.borrow_mut())();
             let (id, recovery) = (actor.persistence_id(), actor.recovery());
-            let policy = stash_policy(&actor, environment);
-            (actor, id, recovery, policy)
+            let policies = (stash_policy(&actor, environment), actor.recovery_replies());
+            (actor, id, recovery, policies)
         });
         let made = made.map_err(|message| RecoveryError::Panicked {
             persistence_id: self.persistence_id.clone(),
             sequence_nr: 0,
             message,
         });
-        let same_id = made.and_then(|(actor, found, recovery, policy)| {
+        let same_id = made.and_then(|(actor, found, recovery, policies)| {
             if found == self.persistence_id {
-                Ok((actor, recovery, policy))
+                Ok((actor, recovery, policies))
             } else {
                 Err(RecoveryError::OtherId {
                     persistence_id: self.persistence_id.clone(),
@@ -212,15 +212,16 @@ where
                 })
             }
         });
-        let (actor, recovery, policy) = same_id.map_err(|error| {
+        let (actor, recovery, (policy, replies)) = same_id.map_err(|error| {
             tracing::error!(
                 persistence_id = %self.persistence_id,
                 error = %ErrorChain(&error),
                 "the actor could not be rebuilt"
             );
-            Failure::of_recovery(&error)
+            Failure::of_recovery(Arc::new(error))
         })?;
-        self.mailbox.stash().borrow_mut().set_policy(policy);
+        let stash = self.mailbox.stash();
+        stash.borrow_mut().set_policies(policy, replies);
         self.stage = Stage::Live(Box::new(Incarnation::new(
             actor,
             self.persistence_id.clone(),
@@ -335,6 +336,11 @@ where
                     }
                 }
             };
+            if let Some(error) = &failure.unrecovered {
+                self.registration.set_unrecovered(Some(error));
+                let stash = self.mailbox.stash();
+                stash.borrow_mut().set_unrecovered(Some(error));
+            }
             if urgency == Urgency::End || !self.back_off(failure, cx) {
                 return Poll::Ready(Ended::Failed);
             }

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{PersistenceId, Revision};
 use crate::stored_as::{StateHooks, StoredAs};
 use crate::{
     BackOffSettings, NoSnapshot, PersistError, PersistentActor, PersistentContext, RecoveryError,
-    RejectionCause, StashPolicy, State,
+    RecoveryReplies, RejectionCause, StashPolicy, State,
 };
 
 /// An actor whose current state is stored, and is there again after a restart; as Akka's `DurableStateBehavior`.
@@ -107,6 +107,12 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
         None
     }
 
+    /// The commands whose askers are told why the actor could not be recovered; the channels of others close. Asked of
+    /// every incarnation.
+    fn recovery_replies(&self) -> RecoveryReplies {
+        RecoveryReplies::new()
+    }
+
     /// When the actor is rebuilt after a failure; `None` for the configured settings. Asked once, of the first one.
     fn back_off(&self) -> Option<BackOffSettings> {
         None
@@ -175,6 +181,10 @@ impl<A: DurableState> PersistentActor for A {
 
     fn stash_policy(&self) -> Option<StashPolicy> {
         DurableState::stash_policy(self)
+    }
+
+    fn recovery_replies(&self) -> RecoveryReplies {
+        DurableState::recovery_replies(self)
     }
 
     fn back_off(&self) -> Option<BackOffSettings> {

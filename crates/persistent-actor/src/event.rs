@@ -33,6 +33,12 @@ use crate::Serializer;
 ///     const VERSION: u32 = 1;
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither an `Event` nor a `State`",
+    label = "cannot be persisted",
+    note = "events: derive `Serialize` and `Deserialize`, and `impl Event` with a `MANIFEST` and a `VERSION`; the state of a `DurableState`: the same with `impl State`",
+    note = "a number or a text goes into a struct of its own, as `struct Added(i64)`"
+)]
 pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The stable name of this type in every store; not a Rust type name. It has no NUL, and at most 243 bytes, so that with
     /// its version it fits into the 255 of a [manifest](actix_persistence_storage_api::Payload::manifest) whatever that is: a

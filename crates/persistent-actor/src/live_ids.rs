@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use actix_persistence_storage_api::PersistenceId;
 use tokio::sync::watch;
 
-use crate::StartError;
 use crate::drain::{Drain, Drained};
 use crate::drain_signal::DrainSignal;
+use crate::{RecoveryError, StartError};
 
 /// The live ids of one journal, or of one state store and the journal that it tells of its changes: starting an id that is
 /// live is refused before any database is asked.
@@ -32,9 +32,12 @@ struct Live {
     /// Whether it is on its way out, so that a successor may be started.
     stopping: bool,
     signal: Arc<DrainSignal>,
-    /// Closed when the actor is gone.
-    gone: watch::Receiver<()>,
+    /// Closed when the actor is gone; until then and after that it says why its last recovery failed.
+    gone: Gone,
 }
+
+/// Closed when its actor is gone.
+pub(crate) type Gone = watch::Receiver<Option<Arc<RecoveryError>>>;
 
 /// Keeps an id from becoming live until dropped.
 #[derive(Debug)]
@@ -50,9 +53,9 @@ pub(crate) struct Registration {
     ids: LiveIds,
     persistence_id: PersistenceId,
     generation: u64,
-    predecessor: Option<watch::Receiver<()>>,
+    predecessor: Option<Gone>,
     signal: Arc<DrainSignal>,
-    _gone: watch::Sender<()>,
+    unrecovered: watch::Sender<Option<Arc<RecoveryError>>>,
 }
 
 impl LiveIds {
@@ -65,7 +68,7 @@ impl LiveIds {
         &self,
         persistence_id: &PersistenceId,
     ) -> Result<Registration, StartError> {
-        let (sender, gone) = watch::channel(());
+        let (sender, gone) = watch::channel(None);
         let signal = Arc::new(DrainSignal::new());
         let mut successor = Live {
             generation: 0,
@@ -99,7 +102,7 @@ impl LiveIds {
             generation,
             predecessor,
             signal,
-            _gone: sender,
+            unrecovered: sender,
         })
     }
 
@@ -145,22 +148,29 @@ impl LiveIds {
         self.lock().drain.is_some()
     }
 
-    /// Waits until the actor that has the id now is gone; a successor that is started meanwhile is not waited for.
-    /// Returns at once if the id is not live.
+    /// Waits until the actor that has the id at the call is gone, and returns why it could not be recovered; a successor
+    /// that is started meanwhile is not waited for. Returns at once if the id is not live.
+    ///
+    /// The reason is `None` for an actor that was recovered, or stopped before it was.
     ///
     /// When it is gone nothing of it runs any more, `stopped` included, and the id may be started or reserved.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
-    pub fn stopped(&self, persistence_id: &PersistenceId) -> impl Future<Output = ()> + use<> {
+    pub fn stopped(
+        &self,
+        persistence_id: &PersistenceId,
+    ) -> impl Future<Output = Option<Arc<RecoveryError>>> + use<> {
         let live = self.lock();
         let gone = live.live.get(persistence_id).map(|live| live.gone.clone());
-        async move {
-            if let Some(mut gone) = gone {
-                // The sender never sends: the only change is that it is dropped.
-                let _ = gone.changed().await;
-            }
-        }
+        async move { is_gone(gone?).await }
+    }
+
+    /// Why the last recovery of the actor that has the id failed; `None` if it has none, or one that is recovered or has
+    /// not failed yet.
+    pub fn recovery_failure(&self, persistence_id: &PersistenceId) -> Option<Arc<RecoveryError>> {
+        let live = self.lock();
+        live.live.get(persistence_id)?.gone.borrow().clone()
     }
 
     /// The ids that are live, in no particular order; those of actors on their way out too.
@@ -182,6 +192,12 @@ impl LiveIds {
         // Every change under the lock is a single step, so a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Waits until an actor is gone, and gives why it could not be recovered.
+pub(crate) async fn is_gone(mut gone: Gone) -> Option<Arc<RecoveryError>> {
+    while gone.changed().await.is_ok() {}
+    gone.borrow().clone()
 }
 
 impl Registration {
@@ -207,11 +223,15 @@ impl Registration {
     pub(crate) fn predecessor_gone(&self) -> impl Future<Output = ()> + 'static {
         let predecessor = self.predecessor.clone();
         async move {
-            if let Some(mut predecessor) = predecessor {
-                // The sender never sends: the only change is that it is dropped.
-                let _ = predecessor.changed().await;
+            if let Some(predecessor) = predecessor {
+                is_gone(predecessor).await;
             }
         }
+    }
+
+    /// Notes why the actor could not be recovered; `None` once it is.
+    pub(crate) fn set_unrecovered(&self, error: Option<&Arc<RecoveryError>>) {
+        self.unrecovered.send_replace(error.cloned());
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{RevisionConflict, StorageError};
 
-use crate::EncodeError;
+use crate::{EncodeError, RecoveryError};
 
 /// What became of a write that was not stored, or whose fate is not known: of events, or of a state or its delete.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -31,6 +31,12 @@ pub enum PersistError {
     /// Stored, but the actor failed before it could answer.
     #[error("the write was stored, but the actor failed before it could answer")]
     StoredUnanswered,
+    /// Certainly not stored, because the actor could not be recovered and its command was not processed; the source says
+    /// why.
+    ///
+    /// Only the askers that the actor [names](crate::RecoveryReplies) are told so, in place of a closed channel.
+    #[error("the command was not processed, because its actor could not be recovered")]
+    NotRecovered(#[source] Arc<RecoveryError>),
     /// Something else that the command led to is stored: sending the command again would do that part twice.
     ///
     /// Only the asker of a command is told so, of what it led to as a whole. A command that persists several events with

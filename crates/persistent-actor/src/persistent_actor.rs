@@ -6,7 +6,8 @@ use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 use crate::stored_as::StoredAs;
 use crate::{
     BackOffSettings, Event, EventMeta, PersistError, PersistentContext, Recovery, RecoveryError,
-    RejectionCause, Retention, Snapshot, SnapshotOffer, StashPolicy, StoreResponse, TakeOver,
+    RecoveryReplies, RejectionCause, Retention, Snapshot, SnapshotOffer, StashPolicy,
+    StoreResponse, TakeOver,
 };
 
 /// An actor whose state is the sum of the events it persisted, and is there again after a restart.
@@ -89,6 +90,12 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     /// When it becomes the writer of its id; with its first write unless told otherwise. Asked of every incarnation.
     fn take_over(&self) -> TakeOver {
         TakeOver::default()
+    }
+
+    /// The commands whose askers are told why the actor could not be recovered; the channels of others close. Asked of
+    /// every incarnation.
+    fn recovery_replies(&self) -> RecoveryReplies {
+        RecoveryReplies::new()
     }
 
     /// When the actor is rebuilt after a failure; `None` for the configured settings. Asked once, of the first one.

@@ -13,6 +13,11 @@ use crate::Serializer;
 ///
 /// Manifest and version mean the same as for an [`Event`](crate::Event), and what is stored can be read again as there: a
 /// state that decoding would refuse is not saved, which [`SaveSnapshotError`](crate::SaveSnapshotError) tells.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a `Snapshot`",
+    label = "cannot be saved as a snapshot",
+    note = "derive `Serialize` and `Deserialize`, and `impl Snapshot` with a `MANIFEST` and a `VERSION`; an actor that saves none has `type Snapshot = NoSnapshot`"
+)]
 pub trait Snapshot: Serialize + DeserializeOwned + 'static {
     /// The stable name of this type in every store; not a Rust type name. As
     /// [`Event::MANIFEST`](crate::Event::MANIFEST) it has at most 243 bytes.

@@ -12,6 +12,7 @@ use crate::PersistentActor;
 use crate::driver::Driver;
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
+use crate::live_ids::Registration;
 use crate::stash::Stash;
 
 /// From how many messages in the channel on `try_send` is refused; actix's own default. It holds nobody else back.
@@ -27,8 +28,11 @@ pub enum StartError {
     /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed: there
     /// the two take the id from each other, and each conflict is told to the asker. Open a database once in a process.
     /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too; its end
-    /// can be awaited, with [`LiveIds::stopped`](crate::LiveIds::stopped) or `Persistence::stopped` of the facade.
-    #[error("an actor with the persistence id {0:?} is already running")]
+    /// can be awaited, with [`LiveIds::stopped`](crate::LiveIds::stopped) or `Persistence::stopped` of the facade, or
+    /// together with the start, by [`start_when_stopped`].
+    #[error(
+        "an actor with the persistence id {0:?} is already running; await its end with `stopped`, or start with `start_when_stopped`"
+    )]
     AlreadyRunning(PersistenceId),
     /// What is stored of the id is being cleaned up; it can be started when that has ended.
     #[error("the data of the persistence id {0:?} is being cleaned up, start it when that is done")]
@@ -98,7 +102,47 @@ where
     A: PersistentActor,
     F: FnMut() -> A + Unpin + 'static,
 {
-    let actor = factory();
+    let (actor, persistence_id, environment) = prepare(factory(), choose)?;
+    let registration = environment.live_ids.register(&persistence_id)?;
+    Ok(spawn(actor, factory, environment, registration))
+}
+
+/// As [`start`], once the id is free: waits for the end of the actor that has it, and again if another one is started in
+/// between. Asks nobody to stop; an actor that goes on is waited for without end.
+///
+/// # Errors
+/// As [`start`], but for [`StartError::AlreadyRunning`].
+///
+/// # Panics
+/// As [`start`].
+///
+/// # Cancel safety
+/// When dropped, nothing was started.
+pub async fn start_when_stopped<A, F>(
+    mut factory: F,
+    choose: impl FnOnce(&A) -> Result<Arc<Environment>, StartError>,
+) -> Result<Addr<A>, StartError>
+where
+    A: PersistentActor,
+    F: FnMut() -> A + Unpin + 'static,
+{
+    let (actor, persistence_id, environment) = prepare(factory(), choose)?;
+    let registration = loop {
+        // Whom to wait for is settled first: an end between the two lines is not waited for in vain.
+        let stopped = environment.live_ids.stopped(&persistence_id);
+        match environment.live_ids.register(&persistence_id) {
+            Err(StartError::AlreadyRunning(_)) => stopped.await,
+            registered => break registered?,
+        };
+    };
+    Ok(spawn(actor, factory, environment, registration))
+}
+
+/// Finds the stores of an actor and whether it may be started on them.
+fn prepare<A: PersistentActor>(
+    actor: A,
+    choose: impl FnOnce(&A) -> Result<Arc<Environment>, StartError>,
+) -> Result<(A, PersistenceId, Arc<Environment>), StartError> {
     let persistence_id = actor.persistence_id();
     persistence_id
         .validate()
@@ -113,7 +157,19 @@ where
     if environment.stores.snapshot_store().is_none() && actor.retention().is_some() {
         return Err(StartError::NoSnapshotStore(persistence_id));
     }
-    let registration = environment.live_ids.register(&persistence_id)?;
+    Ok((actor, persistence_id, environment))
+}
+
+fn spawn<A, F>(
+    actor: A,
+    factory: F,
+    environment: Arc<Environment>,
+    registration: Registration,
+) -> Addr<A>
+where
+    A: PersistentActor,
+    F: FnMut() -> A + Unpin + 'static,
+{
     let (sender, receiver) = channel(MAILBOX_CAPACITY);
     let stash = Stash::new(
         registration.persistence_id().clone(),
@@ -128,7 +184,7 @@ where
         registration,
         mailbox,
     ));
-    Ok(Addr::new(sender))
+    Addr::new(sender)
 }
 
 /// Starts an actor on another arbiter, where the factory runs too.

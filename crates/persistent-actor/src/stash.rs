@@ -3,13 +3,16 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use actix::dev::Envelope;
 use actix_persistence_storage_api::PersistenceId;
 
+use crate::context::cause::CauseRef;
 use crate::envelope::{Keep, keep, refuse};
 use crate::{
-    DeadLetterCause, DeadLetters, Overflow, OverflowReplies, PersistentActor, StashPolicy,
+    DeadLetterCause, DeadLetters, Overflow, OverflowReplies, PersistentActor, RecoveryError,
+    RecoveryReplies, StashPolicy,
 };
 
 /// The room that an actor keeps when nothing waits; what a burst took beyond that is given back.
@@ -17,6 +20,20 @@ const ROOM_KEPT: usize = 32;
 
 /// A search for messages that nobody waits for is worth while if it finds more than one of so many.
 const SEARCH_SHARE: usize = 16;
+
+/// A command that waits.
+pub(crate) struct Waiting<A: PersistentActor> {
+    pub(crate) envelope: Envelope<A>,
+    /// What it has led to already, if it was put aside: that belongs to its answer.
+    pub(crate) cause: Option<CauseRef>,
+}
+
+impl<A: PersistentActor> From<Envelope<A>> for Waiting<A> {
+    fn from(envelope: Envelope<A>) -> Self {
+        let cause = None;
+        Self { envelope, cause }
+    }
+}
 
 /// Shared by the mailbox and the context.
 pub(crate) type StashRef<A> = Rc<RefCell<Stash<A>>>;
@@ -26,8 +43,11 @@ pub(crate) struct Stash<A: PersistentActor> {
     persistence_id: PersistenceId,
     policy: StashPolicy,
     dead_letters: DeadLetters,
-    internal: VecDeque<Envelope<A>>,
-    user: BTreeMap<&'static str, VecDeque<Envelope<A>>>,
+    recovery_replies: RecoveryReplies,
+    /// What those are told whose turn will not come, while the actor could not be recovered.
+    last_words: OverflowReplies,
+    internal: VecDeque<Waiting<A>>,
+    user: BTreeMap<&'static str, VecDeque<Waiting<A>>>,
     /// How many at the front of the internal one were taken back since a command was last taken out.
     taken_back: usize,
     /// So many messages that do not fit are not looked at before those are searched for again whose askers have gone.
@@ -50,6 +70,8 @@ impl<A: PersistentActor> Stash<A> {
             persistence_id,
             policy,
             dead_letters,
+            recovery_replies: RecoveryReplies::new(),
+            last_words: OverflowReplies::new(),
             internal: VecDeque::new(),
             user: BTreeMap::new(),
             taken_back: 0,
@@ -60,12 +82,21 @@ impl<A: PersistentActor> Stash<A> {
         }))
     }
 
-    pub(crate) fn set_policy(&mut self, policy: StashPolicy) {
+    /// Asks the actor of the next incarnation how its messages are to be treated.
+    pub(crate) fn set_policies(&mut self, policy: StashPolicy, replies: RecoveryReplies) {
         self.policy = policy;
+        self.recovery_replies = replies;
+    }
+
+    /// Notes why the actor could not be recovered, for those whose turn will not come; `None` once it is recovered.
+    pub(crate) fn set_unrecovered(&mut self, error: Option<&Arc<RecoveryError>>) {
+        self.last_words = error.map_or_else(OverflowReplies::new, |error| {
+            self.recovery_replies.because(error)
+        });
     }
 
     /// The next command to be processed.
-    pub(crate) fn next(&mut self) -> Option<Envelope<A>> {
+    pub(crate) fn next(&mut self) -> Option<Waiting<A>> {
         let next = self.internal.pop_front();
         self.taken_back = 0;
         if self.internal.is_empty() {
@@ -95,7 +126,7 @@ impl<A: PersistentActor> Stash<A> {
 
     /// Adds what has arrived; to be asked for room before.
     pub(crate) fn push(&mut self, envelope: Envelope<A>) {
-        self.internal.push_back(envelope);
+        self.internal.push_back(envelope.into());
     }
 
     /// What to do with a message for which there is no room.
@@ -144,11 +175,20 @@ impl<A: PersistentActor> Stash<A> {
         }
     }
 
-    /// Drops a message whose turn will not come.
-    pub(crate) fn bury(&self, envelope: Envelope<A>) {
-        let message_type = refuse(envelope, OverflowReplies::new()).message_type;
-        let cause = DeadLetterCause::NotProcessed { message_type };
-        self.dead_letters.publish(&self.persistence_id, cause);
+    /// Drops a message whose turn will not come; its asker is told why, if the actor could not be recovered and says so.
+    pub(crate) fn bury(&self, waiting: impl Into<Waiting<A>>) {
+        let Waiting { envelope, cause } = waiting.into();
+        // They say that it did nothing.
+        let replies = match cause {
+            Some(cause) if cause.may_be_stored() => OverflowReplies::new(),
+            _ => self.last_words.clone(),
+        };
+        let refused = refuse(envelope, replies);
+        if !refused.answered {
+            let message_type = refused.message_type;
+            let cause = DeadLetterCause::NotProcessed { message_type };
+            self.dead_letters.publish(&self.persistence_id, cause);
+        }
     }
 
     /// Whether the actor has to fail because of a message that did not fit; forgets it.
@@ -168,7 +208,11 @@ impl<A: PersistentActor> Stash<A> {
         let before = self.waiting();
         for stashed in std::iter::once(&mut self.internal).chain(self.user.values_mut()) {
             let all = std::mem::take(stashed);
-            *stashed = keep(Keep::Awaited, || drop(all));
+            let awaited = |Waiting { envelope, cause }| {
+                let kept = keep(Keep::Awaited, || drop(envelope)).pop_front();
+                kept.map(|envelope| Waiting { envelope, cause })
+            };
+            *stashed = all.into_iter().filter_map(awaited).collect();
         }
         self.user.retain(|_, stashed| !stashed.is_empty());
         self.taken_back = 0;
@@ -180,20 +224,20 @@ impl<A: PersistentActor> Stash<A> {
     }
 
     /// Puts a command aside that the actor does not want to process now.
-    pub(crate) fn put_aside(&mut self, name: &'static str, envelope: Envelope<A>) {
+    pub(crate) fn put_aside(&mut self, name: &'static str, waiting: Waiting<A>) {
         if self.ended {
-            return self.bury(envelope);
+            return self.bury(waiting);
         }
         if !self.has_room_aside() {
             self.make_room();
         }
         if self.has_room_aside() {
-            self.user.entry(name).or_default().push_back(envelope);
+            self.user.entry(name).or_default().push_back(waiting);
             return;
         }
         // It has left the mailbox, so it cannot wait there.
         let overflow = self.when_full();
-        self.refuse(envelope, overflow);
+        self.refuse(waiting.envelope, overflow);
     }
 
     fn has_room_aside(&self) -> bool {
@@ -233,8 +277,8 @@ impl<A: PersistentActor> Stash<A> {
     pub(crate) fn take_back_everything(&mut self) {
         self.taken_back = 0;
         while let Some((_, stashed)) = self.user.pop_last() {
-            for envelope in stashed.into_iter().rev() {
-                self.internal.push_front(envelope);
+            for waiting in stashed.into_iter().rev() {
+                self.internal.push_front(waiting);
             }
         }
     }
@@ -247,7 +291,7 @@ impl<A: PersistentActor> Stash<A> {
 
     /// Empties all stashes; what was in them is to be dropped, which closes the channels of those who asked.
     #[must_use]
-    pub(crate) fn take_all(&mut self) -> Vec<Envelope<A>> {
+    pub(crate) fn take_all(&mut self) -> Vec<Waiting<A>> {
         self.take_back_everything();
         std::mem::take(&mut self.internal).into()
     }
@@ -279,8 +323,8 @@ mod tests {
         let stash = Stash::<Bare>::new(id, policy, dead_letters);
         let mut stash = stash.borrow_mut();
         for _ in 0..1_000 {
-            stash.put_aside("", pack(Ping, None));
-            stash.put_aside("other", pack(Ping, None));
+            stash.put_aside("", pack(Ping, None).into());
+            stash.put_aside("other", pack(Ping, None).into());
         }
         assert_eq!(stash.take_back_all(""), 1_000);
         while stash.take_back_one("other") {}

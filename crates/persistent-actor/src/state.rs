@@ -44,6 +44,12 @@ use crate::{DecodeError, Event, Serializer, StoredState};
 ///     }
 /// }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is neither an `Event` nor a `State`",
+    label = "cannot be persisted",
+    note = "events: derive `Serialize` and `Deserialize`, and `impl Event` with a `MANIFEST` and a `VERSION`; the state of a `DurableState`: the same with `impl State`",
+    note = "a number or a text goes into a struct of its own, as `struct Added(i64)`"
+)]
 pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// The stable name of this type in every store; not a Rust type name. As [`Event::MANIFEST`] it has at most 243 bytes.
     const MANIFEST: &'static str;

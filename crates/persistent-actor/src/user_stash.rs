@@ -4,9 +4,10 @@ use std::fmt;
 
 use actix::{Handler, Message};
 
+use crate::context::cause::CauseRef;
 use crate::envelope::pack;
 use crate::reply::{AttachReply, ReplySender};
-use crate::stash::StashRef;
+use crate::stash::{StashRef, Waiting};
 use crate::{PersistentActor, Reply};
 
 /// Commands that the actor has put aside, to process them later; as Akka's user stash.
@@ -18,11 +19,13 @@ use crate::{PersistentActor, Reply};
 pub struct UserStash<A: PersistentActor> {
     stash: StashRef<A>,
     name: &'static str,
+    /// Of the turn that asked for it.
+    cause: CauseRef,
 }
 
 impl<A: PersistentActor> UserStash<A> {
-    pub(crate) fn new(stash: StashRef<A>, name: &'static str) -> Self {
-        Self { stash, name }
+    pub(crate) fn new(stash: StashRef<A>, name: &'static str, cause: CauseRef) -> Self {
+        Self { stash, name, cause }
     }
 
     /// Puts a command aside; to be returned from its handler, which takes the channel of its asker along.
@@ -39,6 +42,7 @@ impl<A: PersistentActor> UserStash<A> {
         Reply::later(Box::new(PutAside {
             stash: StashRef::clone(&self.stash),
             name: self.name,
+            cause: CauseRef::clone(&self.cause),
             command: Some(command),
         }))
     }
@@ -83,6 +87,7 @@ where
 {
     stash: StashRef<A>,
     name: &'static str,
+    cause: CauseRef,
     command: Option<M>,
 }
 
@@ -96,13 +101,18 @@ where
         let Some(command) = self.command.take() else {
             return;
         };
-        let envelope = pack::<A, M>(command, sender);
+        // An asker who gets what the handler returns does not wait for the command that was put aside.
+        let cause = sender.is_some().then(|| CauseRef::clone(&self.cause));
+        let waiting = Waiting {
+            envelope: pack::<A, M>(command, sender),
+            cause,
+        };
         let mut stash = self.stash.borrow_mut();
         if std::thread::panicking() {
             // The command of a handler that panics is not run again.
-            stash.bury(envelope);
+            stash.bury(waiting);
         } else {
-            stash.put_aside(self.name, envelope);
+            stash.put_aside(self.name, waiting);
         }
     }
 }

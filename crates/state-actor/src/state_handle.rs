@@ -67,6 +67,7 @@ impl StateHandle {
             Operation::GetState,
             settings.max_concurrent_recoveries,
             settings.recovery_permit_timeout,
+            runtime.clone(),
         );
         Self {
             inner: Arc::new(Inner {

@@ -18,6 +18,7 @@ mod call;
 mod circuit_breaker;
 mod log_limiter;
 mod outstanding;
+mod pulse;
 mod recovery_permits;
 mod store_health;
 

@@ -1,40 +1,60 @@
 //! Limits how many actors recover at once.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::task::AbortHandle;
+
+use crate::pulse::Pulse;
+
+/// So long an arbiter may stand still before the turns of its actors go on to others.
+const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// Given out in the order in which they were asked for; clones share them.
+///
+/// A turn belongs to the one who waits for it on some arbiter. While that arbiter is blocked nobody there can use the turn
+/// or give it back; so whoever stands still for more than a second loses it to the next, and asks
+/// [again](RecoveryPermit::is_lost) before it goes on.
 #[derive(Clone, Debug)]
 pub struct RecoveryPermits {
     operation: Operation,
     permits: Arc<Semaphore>,
     timeout: Duration,
+    /// Where turns are looked after, whatever the arbiters do.
+    runtime: Handle,
 }
 
 /// The turn to recover; the next actor gets it when this is dropped.
 #[derive(Debug)]
 #[must_use = "dropping the permit ends the turn"]
 pub struct RecoveryPermit {
-    _permit: OwnedSemaphorePermit,
+    lease: Arc<Lease>,
+    _keeper: Keeper,
 }
 
+/// `None` once it was lost.
+type Lease = Mutex<Option<OwnedSemaphorePermit>>;
+
 impl RecoveryPermits {
-    /// So many permits, 0 counting as 1, each waited for at most so long; an error names the operation they are for.
-    pub fn new(operation: Operation, permits: usize, timeout: Duration) -> Self {
+    /// So many permits, 0 counting as 1, each waited for at most so long; an error names the operation they are for. They
+    /// are looked after on `runtime`, with timer.
+    pub fn new(operation: Operation, permits: usize, timeout: Duration, runtime: Handle) -> Self {
         let permits = permits.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             operation,
             permits: Arc::new(Semaphore::new(permits)),
             timeout,
+            runtime,
         }
     }
 
     /// Waits for a turn.
     ///
-    /// The future needs a tokio timer where it is polled.
+    /// The future needs a tokio runtime with a timer where it is polled.
     ///
     /// # Errors
     /// [`StorageErrorKind::Timeout`] when none came in time.
@@ -42,11 +62,88 @@ impl RecoveryPermits {
     /// # Cancel safety
     /// Whoever stops waiting leaves the queue, and a permit it had just been given goes on.
     pub async fn acquire(self) -> Result<RecoveryPermit, StorageError> {
-        match tokio::time::timeout(self.timeout, self.permits.acquire_owned()).await {
-            Ok(Ok(permit)) => Ok(RecoveryPermit { _permit: permit }),
-            Ok(Err(_)) => unreachable!("nobody closes the semaphore"),
+        let pulse = Pulse::of_this_thread();
+        let mut turn = Box::pin(Arc::clone(&self.permits).acquire_owned());
+        // The place in the queue is taken here, in the order of asking.
+        let at_once = std::future::poll_fn(|cx| Poll::Ready(turn.as_mut().poll(cx))).await;
+        let (sender, given) = oneshot::channel();
+        let keeper = self.runtime.spawn(async move {
+            let permit = match at_once {
+                Poll::Ready(permit) => permit,
+                Poll::Pending => turn.await,
+            };
+            let lease: Arc<Lease> = Arc::new(Mutex::new(permit.ok()));
+            let kept = Arc::clone(&lease);
+            if sender.send(lease).is_ok() {
+                keep(&kept, &pulse).await;
+            }
+        });
+        let keeper = Keeper(keeper.abort_handle());
+        match tokio::time::timeout(self.timeout, given).await {
+            Ok(Ok(lease)) => Ok(RecoveryPermit {
+                lease,
+                _keeper: keeper,
+            }),
+            Ok(Err(_)) => Err(
+                StorageError::new(StorageErrorKind::Unavailable, self.operation)
+                    .with_message("the stores have been closed"),
+            ),
             Err(_) => Err(too_late(self.operation, self.timeout)),
         }
+    }
+}
+
+/// Lets a turn go on to the next when the arbiter of whoever has it stands still.
+async fn keep(lease: &Arc<Lease>, pulse: &Pulse) {
+    // Others of a long queue do not wait for what is known.
+    if pulse.stands_still() {
+        take(lease);
+        return;
+    }
+    loop {
+        let beats = pulse.beats();
+        tokio::time::sleep(STANDSTILL).await;
+        if Arc::strong_count(lease) == 1 {
+            return;
+        }
+        if pulse.beats() == beats {
+            pulse.miss(beats);
+            tracing::warn!(
+                "an arbiter is blocked, the turn of one of its actors to recover goes on to the next"
+            );
+            take(lease);
+            return;
+        }
+    }
+}
+
+fn take(lease: &Lease) -> Option<OwnedSemaphorePermit> {
+    // Only ever taken out, so a panic elsewhere leaves nothing half done.
+    lease.lock().unwrap_or_else(PoisonError::into_inner).take()
+}
+
+impl RecoveryPermit {
+    /// Whether the turn went on to another actor, because this one could not run: to be asked for again before more is
+    /// asked of the store.
+    pub fn is_lost(&self) -> bool {
+        let lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
+        lease.is_none()
+    }
+}
+
+impl Drop for RecoveryPermit {
+    fn drop(&mut self) {
+        take(&self.lease);
+    }
+}
+
+/// Ends a task that nobody waits for any more.
+#[derive(Debug)]
+struct Keeper(AbortHandle);
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.abort();
     }
 }
 
@@ -59,5 +156,60 @@ fn too_late(operation: Operation, timeout: Duration) -> StorageError {
         error.not_stored()
     } else {
         error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use tokio::runtime::Builder;
+
+    use super::*;
+
+    fn one_permit(runtime: Handle) -> RecoveryPermits {
+        RecoveryPermits::new(Operation::Recover, 1, Duration::from_secs(60), runtime)
+    }
+
+    #[test]
+    fn a_blocked_arbiter_loses_its_turns_to_others() {
+        let stores = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let permits = one_permit(stores.handle().clone());
+        let (blocked, is_blocked) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel::<()>();
+        let theirs = permits.clone();
+        let arbiter = std::thread::spawn(move || {
+            let arbiter = Builder::new_current_thread().enable_all().build().unwrap();
+            arbiter.block_on(async {
+                let permit = theirs.clone().acquire().await.unwrap();
+                // One that is blocked while it waits for its turn takes none either.
+                let mut waiting = Box::pin(theirs.acquire());
+                assert!(futures_util::poll!(&mut waiting).is_pending());
+                blocked.send(()).unwrap();
+                may_go_on.recv().unwrap();
+                assert!(permit.is_lost());
+            });
+        });
+        is_blocked.recv().unwrap();
+        let other = Builder::new_current_thread().enable_all().build().unwrap();
+        let permit = other.block_on(permits.acquire()).unwrap();
+        go_on.send(()).unwrap();
+        arbiter.join().unwrap();
+        assert!(!permit.is_lost());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_turn_lasts_as_long_as_its_arbiter_lives() {
+        let permits = one_permit(Handle::current());
+        let permit = permits.clone().acquire().await.unwrap();
+        let error = permits.clone().acquire().await.unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::Timeout);
+        assert!(!permit.is_lost());
+        drop(permit);
+        assert!(permits.acquire().await.is_ok());
     }
 }

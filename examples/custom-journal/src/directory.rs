@@ -24,6 +24,7 @@ pub(crate) struct Directory {
     log_turn: Arc<tokio::sync::Mutex<()>>,
     /// Held to read while snapshots are loaded, and to write while they are saved or deleted.
     pub(crate) snapshots: Arc<RwLock<()>>,
+    state_turn: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// The open directories of this process. An entry goes when its directory has given up the lock.
@@ -53,6 +54,7 @@ impl Directory {
             log: Mutex::default(),
             log_turn: Arc::default(),
             snapshots: Arc::default(),
+            state_turn: Arc::default(),
             path: path.clone(),
         });
         open.insert(path, Arc::downgrade(&directory));
@@ -85,6 +87,11 @@ impl Directory {
     /// Waits for the turn to work on the journal's log; turns come in the order of asking.
     pub(crate) async fn log_turn(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.log_turn).lock_owned().await
+    }
+
+    /// Waits for the turn to work on the states; turns come in the order of asking.
+    pub(crate) async fn state_turn(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.state_turn).lock_owned().await
     }
 
     /// Works on the journal's log; calls follow one another.

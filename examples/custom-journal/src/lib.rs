@@ -2,6 +2,7 @@
 
 mod journal;
 mod snapshot_store;
+mod state_store;
 
 mod plugin;
 
@@ -18,6 +19,7 @@ mod encoding;
 mod frame;
 mod record;
 mod snapshot_file;
+mod state_file;
 
 mod blocking;
 mod durable_fs;
@@ -27,3 +29,4 @@ pub use file_options::{FileOptions, SyncMode};
 pub use journal::FileJournal;
 pub use plugin::FilePlugin;
 pub use snapshot_store::FileSnapshotStore;
+pub use state_store::FileStateStore;

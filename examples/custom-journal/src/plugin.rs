@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{ConfigErrors, Journal, Plugin, Section, SnapshotStore};
+use actix_persistence_storage_api::{
+    ConfigErrors, Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
+};
 
-use crate::{FileJournal, FileOptions, FileSnapshotStore, SyncMode};
+use crate::{FileJournal, FileOptions, FileSnapshotStore, FileStateStore, SyncMode};
 
 /// Makes stores on files, for sections of the `kind` `file`.
 ///
@@ -35,7 +37,21 @@ impl Plugin for FilePlugin {
     fn snapshot_store(&self, section: &Section) -> Result<Arc<dyn SnapshotStore>, ConfigErrors> {
         Ok(Arc::new(FileSnapshotStore::new(options(section)?)))
     }
+
+    fn state_store(
+        &self,
+        section: &Section,
+        extensions: &StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, ConfigErrors> {
+        if !extensions.is_empty() {
+            return Err(ConfigErrors::of_section(section, NO_SQL));
+        }
+        Ok(Arc::new(FileStateStore::new(options(section)?)))
+    }
 }
+
+const NO_SQL: &str = "has additional columns, a table by entity type, a change handler or change events, \
+    which the plugin kind 'file' has not";
 
 fn options(section: &Section) -> Result<FileOptions, ConfigErrors> {
     let mut reader = section.reader();

@@ -17,11 +17,11 @@ use crate::frame;
 const VERSION: u8 = 1;
 
 // ANCHOR: folder_of
-/// The folder of an id's snapshots below `root`: its bytes in hexadecimal, so that ids that differ in case, white
+/// The folder of an id's files below `root`: its bytes in hexadecimal, so that ids that differ in case, white
 /// space or accents stay apart on every file system.
 ///
 /// An id of 255 bytes makes 510 letters, more than a name may have: so there is a folder in a folder.
-/// One id's folder may be within another's; nobody's snapshots are mistaken for a folder.
+/// One id's folder may be within another's; nobody's files are mistaken for a folder.
 pub(crate) fn folder_of(root: &Path, id: &PersistenceId) -> PathBuf {
     let hex: String = id
         .as_str()

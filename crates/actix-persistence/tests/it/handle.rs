@@ -220,3 +220,15 @@ async fn an_id_is_started_again_as_soon_as_the_end_of_its_actor_was_awaited() {
         assert!(persistence.live_ids().is_empty());
     }
 }
+
+#[actix::test]
+async fn an_id_is_started_again_right_after_its_last_address_was_dropped() {
+    let persistence = Persistence::memory().await.unwrap();
+    for expected in 1..=50 {
+        let counter = persistence.start_when_stopped(|| Counter::named("1"));
+        let counter = counter.await.unwrap();
+        let id = persistence.live_ids().remove(0);
+        assert!(persistence.recovery_failure(&id).is_none());
+        assert_eq!(counter.send(Count(1)).await.unwrap().unwrap(), expected);
+    }
+}

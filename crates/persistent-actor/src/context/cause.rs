@@ -92,6 +92,12 @@ impl Cause {
         self.fates.borrow_mut().note(error);
     }
 
+    /// Whether anything the command led to is stored, or may be.
+    pub(crate) fn may_be_stored(&self) -> bool {
+        let fates = self.fates.borrow();
+        fates.stored || fates.unknown.is_some()
+    }
+
     /// Answers the asker with what is certain, if anything has failed: by now everything has its fate.
     fn fail(&self) {
         let Some(error) = self.fates.borrow_mut().take() else {

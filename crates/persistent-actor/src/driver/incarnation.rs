@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use actix::dev::{Envelope, EnvelopeProxy};
+use actix::dev::EnvelopeProxy;
 use actix::{ActorState, Running};
 use actix_persistence_storage_api::{PersistenceId, WriterId};
 use actix_persistence_store_actor::StoreHealth;
@@ -27,7 +27,7 @@ use crate::live_ids::Registration;
 use crate::panics::caught;
 use crate::recovery::event_pages::NumberedEvent;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
-use crate::stash::StashRef;
+use crate::stash::{StashRef, Waiting};
 use crate::time_slice::{TimeSlice, yield_to_others};
 use crate::{
     PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse, UnfinishedWork,
@@ -89,19 +89,22 @@ pub(crate) struct Failure {
     pub(crate) lived_by_itself: Option<bool>,
     /// Ends when the store is back, if that it was away is all there is to it.
     pub(crate) store_is_back: Option<BoxFuture<'static, ()>>,
+    /// Why it could not be recovered, if that is what failed.
+    pub(crate) unrecovered: Option<Arc<RecoveryError>>,
 }
 
 impl Failure {
-    pub(crate) fn of_recovery(error: &RecoveryError) -> Self {
+    pub(crate) fn of_recovery(error: Arc<RecoveryError>) -> Self {
         Self {
             is_lasting: !error.is_curable_by_waiting(),
             worked_for: None,
             was_stopping: false,
             is_conflict: false,
-            is_contention: matches!(error, RecoveryError::Overtaken { .. }),
+            is_contention: matches!(*error, RecoveryError::Overtaken { .. }),
             has_stored: false,
             lived_by_itself: None,
             store_is_back: None,
+            unrecovered: Some(error),
         }
     }
 
@@ -233,8 +236,9 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.end(registration);
                 return Ok(Poll::Ready(()));
             }
-            let mut progress =
-                self.poll_recovery(cx)? || self.poll_stores(cx)? || self.poll_turns(cx, mailbox)?;
+            let mut progress = self.poll_recovery(cx, mailbox, registration)?
+                || self.poll_stores(cx)?
+                || self.poll_turns(cx, mailbox)?;
             // The answer to what is sent wakes nobody who has not asked for it.
             progress |= self.ctx.flush();
             if self.ctx.holds_back() {
@@ -277,7 +281,12 @@ impl<A: PersistentActor> Incarnation<A> {
     }
 
     /// Applies the next steps of the recovery; gives whether there was one.
-    fn poll_recovery(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
+    fn poll_recovery(
+        &mut self,
+        cx: &mut Context<'_>,
+        mailbox: &Mailbox<A>,
+        registration: &Registration,
+    ) -> Result<bool, Failure> {
         let Some(recovery) = &mut self.recovery else {
             return Ok(false);
         };
@@ -307,6 +316,8 @@ impl<A: PersistentActor> Incarnation<A> {
             let begun = self.turn_with(|actor, ctx| ctx.begin_retention(actor))?;
             begun.map_err(|error| self.recovery_failed(error))?;
             self.recovered_at = Some(Instant::now());
+            registration.set_unrecovered(None);
+            mailbox.stash().borrow_mut().set_unrecovered(None);
             self.turn(A::on_recovery_completed)?;
         }
         Ok(true)
@@ -408,12 +419,18 @@ impl<A: PersistentActor> Incarnation<A> {
             return Ok(true);
         }
         match mailbox.poll_next(cx) {
-            Some(envelope) => self.command(envelope).map(|()| true),
+            Some(command) => self.command(command).map(|()| true),
             None => Ok(self.ctx.tasks.due()),
         }
     }
 
-    fn command(&mut self, mut envelope: Envelope<A>) -> Result<(), Failure> {
+    /// What a command that was put aside has led to before belongs to its answer.
+    fn command(&mut self, command: Waiting<A>) -> Result<(), Failure> {
+        let Waiting {
+            mut envelope,
+            cause,
+        } = command;
+        self.ctx.cause = cause;
         self.turn_with(|actor, ctx| envelope.handle(actor, ctx))
     }
 
@@ -471,8 +488,14 @@ impl<A: PersistentActor> Incarnation<A> {
             );
         }
         let told = self.turn_with(|actor, _| actor.on_recovery_failure(&error));
-        told.err()
-            .unwrap_or_else(|| Failure::of_recovery(&error).of_outage(outage))
+        let unrecovered = Failure::of_recovery(Arc::new(error)).of_outage(outage);
+        match told {
+            Ok(()) => unrecovered,
+            Err(panicked) => Failure {
+                unrecovered: unrecovered.unrecovered,
+                ..panicked
+            },
+        }
     }
 
     fn recovery_panicked(&self, message: String) -> RecoveryError {
@@ -530,6 +553,7 @@ impl<A: PersistentActor> Incarnation<A> {
             has_stored: self.has_stored,
             lived_by_itself: (!self.ctx.recovering).then(|| !self.ctx.tasks.allow_stop(false)),
             store_is_back: None,
+            unrecovered: None,
         }
     }
 

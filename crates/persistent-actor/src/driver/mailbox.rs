@@ -10,7 +10,7 @@ use actix::dev::channel::AddressReceiver;
 use futures_util::Stream;
 
 use crate::envelope::{Keep, keep};
-use crate::stash::{Stash, StashRef};
+use crate::stash::{Stash, StashRef, Waiting};
 use crate::time_slice::yield_to_others;
 use crate::{Overflow, PersistentActor};
 
@@ -51,9 +51,9 @@ impl<A: PersistentActor> Mailbox<A> {
     }
 
     /// The next message in order of arrival.
-    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Option<Envelope<A>> {
+    pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Option<Waiting<A>> {
         let stashed = self.stash.borrow_mut().next();
-        stashed.or_else(|| self.receive(cx))
+        stashed.or_else(|| self.receive(cx).map(Waiting::from))
     }
 
     /// Moves what has arrived to the internal stash, so that senders go on; its policy decides about what does not fit.
@@ -124,8 +124,8 @@ impl<A: PersistentActor> Mailbox<A> {
 
     fn close_stashed(&self) {
         let waiting = Stash::take_all(&mut self.stash.borrow_mut());
-        for envelope in waiting {
-            self.stash.borrow().bury(envelope);
+        for command in waiting {
+            self.stash.borrow().bury(command);
         }
     }
 

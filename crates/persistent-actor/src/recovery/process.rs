@@ -113,6 +113,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
     /// Fetches the next step; after `Completed` there is none.
     pub(crate) async fn next(&mut self) -> Result<RecoveryStep<E, S>, RecoveryError> {
         loop {
+            self.go_on_in_turn().await?;
             match &mut self.stage {
                 &mut Stage::Begin(writer, take_over) => {
                     let standing = self.begin(writer, take_over).await?;
@@ -162,6 +163,17 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                 Stage::Completed => return Ok(RecoveryStep::Completed(self.permit.take())),
             }
         }
+    }
+
+    /// Waits for another turn, if this one was lost because the arbiter was blocked.
+    async fn go_on_in_turn(&mut self) -> Result<(), RecoveryError> {
+        let reads = matches!(self.stage, Stage::Snapshot { .. } | Stage::Events(_));
+        if reads && self.permit.as_ref().is_some_and(RecoveryPermit::is_lost) {
+            self.permit = None;
+            let permit = self.journal()?.recovery_permit().await;
+            self.permit = Some(permit.map_err(|source| self.journal_error(source))?);
+        }
+        Ok(())
     }
 
     async fn permit_of_state_store(&self) -> Result<RecoveryPermit, RecoveryError> {

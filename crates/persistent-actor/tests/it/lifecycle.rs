@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix::{ActorContext, Arbiter, MailboxError, Running, System};
 use actix_persistence_memory::MemoryStorage;
-use actix_persistence_persistent_actor::{StartError, start_in};
+use actix_persistence_persistent_actor::{StartError, start_in, start_when_stopped};
 use actix_persistence_storage_api::{
     InvalidPersistenceId, PersistenceId, SnapshotCriteria, SnapshotStore,
 };
@@ -242,5 +242,60 @@ fn the_stores_are_kept_open_until_they_have_done_what_the_last_actor_asked_for()
         let store = storage.snapshot_store();
         let saved = store.load(&id, SnapshotCriteria::LATEST).await;
         assert!(saved.unwrap().is_some());
+    });
+}
+
+#[test]
+fn an_id_is_started_again_right_after_its_last_address_was_dropped() {
+    run(|| async {
+        let world = World::new();
+        let mut dice = fastrand::Rng::new();
+        println!("seed {}", dice.get_seed());
+        let mut sum = 0;
+        for round in 0..300 {
+            let environment = Arc::clone(&world.environment);
+            let log = Log::default();
+            let tally = start_when_stopped(Tally::factory("1", &log), move |_| Ok(environment));
+            let tally = tally.await.unwrap();
+            // Whatever is under way when the address is dropped is done before the next one is recovered.
+            for _ in 0..dice.u32(..3) {
+                sum += 1;
+                tally.do_send(Add(1));
+            }
+            if dice.bool() {
+                assert_eq!(tally.send(Get).await.unwrap(), sum, "round {round}");
+            }
+            for _ in 0..dice.u32(..4) {
+                tokio::task::yield_now().await;
+            }
+        }
+        world
+            .environment
+            .live_ids
+            .stopped(&PersistenceId::of("Tally", "1"))
+            .await;
+        assert!(world.environment.live_ids.is_empty());
+    });
+}
+
+#[test]
+fn of_many_that_wait_for_an_id_each_gets_it_in_turn() {
+    run(|| async {
+        let (world, log) = (World::new(), Log::default());
+        let starters = (0..20).map(|_| {
+            let environment = Arc::clone(&world.environment);
+            let factory = Tally::factory("1", &log);
+            actix_rt::spawn(async move {
+                let tally = start_when_stopped(factory, move |_| Ok(environment));
+                tally.await.unwrap().send(Add(1)).await.unwrap().unwrap()
+            })
+        });
+        let starters: Vec<_> = starters.collect();
+        let mut sums = Vec::new();
+        for starter in starters {
+            sums.push(starter.await.unwrap());
+        }
+        sums.sort_unstable();
+        assert_eq!(sums, (1..=20).collect::<Vec<_>>());
     });
 }

@@ -27,6 +27,7 @@ mod loading_snapshots;
 mod logging;
 mod model;
 mod nesting;
+mod not_recovered;
 mod optional_snapshots;
 mod outages;
 mod partly_stored;

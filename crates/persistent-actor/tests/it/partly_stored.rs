@@ -124,3 +124,46 @@ fn a_command_whose_answering_write_is_rejected_learns_that_a_later_one_is_stored
         assert!(matches!(error, PersistError::PartlyStored(_)), "{error:?}");
     });
 }
+
+/// Persists a number, and puts itself aside until that is stored; then it persists the number once more and answers.
+#[derive(Message)]
+#[rtype(result = "Answer")]
+struct AddAndWait(i64);
+
+impl Handler<AddAndWait> for Tally {
+    type Result = Reply<AddAndWait>;
+
+    fn handle(&mut self, add: AddAndWait, ctx: &mut Self::Context) -> Reply<AddAndWait> {
+        let AddAndWait(n) = add;
+        if self.sum >= n {
+            return persist(ctx, n).reply(|tally| Ok(tally.sum));
+        }
+        let put_aside = ctx.stash(add);
+        persist(ctx, n)
+            .on_complete(|_, ctx| {
+                ctx.unstash_all();
+            })
+            .detach();
+        put_aside
+    }
+}
+
+#[test]
+fn what_a_command_stored_before_it_was_put_aside_belongs_to_its_answer() {
+    run(|| async {
+        let ((world, journal), log) = (World::scripted(), Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        assert_eq!(tally.send(AddAndWait(1)).await.unwrap().unwrap(), 2);
+        // Its first write is stored, the one that answers is not.
+        journal.next(Next::RejectWritesOf(2));
+        journal.next(Next::FailNotStored);
+        let error = tally.send(AddAndWait(3)).await.unwrap().unwrap_err();
+        assert!(matches!(error, PersistError::PartlyStored(_)), "{error:?}");
+        assert_eq!(tally.send(Get).await.unwrap(), 5);
+        // Of its first write it is not known; it runs once more in the next incarnation, and that write is not stored.
+        journal.next(Next::StoreButFailUnknown);
+        journal.next(Next::FailNotStored);
+        let error = tally.send(AddAndWait(9)).await.unwrap().unwrap_err();
+        assert!(!error.is_certainly_not_stored(), "{error:?}");
+    });
+}

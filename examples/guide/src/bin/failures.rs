@@ -49,6 +49,12 @@ impl PersistentActor for Jar {
     }
     // ANCHOR_END: back_off
 
+    // ANCHOR: recovery_replies
+    fn recovery_replies(&self) -> RecoveryReplies {
+        RecoveryReplies::new().to::<Put>().to::<Drop>()
+    }
+    // ANCHOR_END: recovery_replies
+
     // ANCHOR: hooks
     fn on_persist_rejected(&mut self, _: &RejectionCause, _: &PutIn, _: &mut Self::Context) {
         println!("rejected, the jar goes on");
@@ -116,5 +122,12 @@ async fn main() -> anyhow::Result<()> {
         Ok(_) => println!("there are two of them"),
     }
     // ANCHOR_END: running
+
+    // ANCHOR: start_when_stopped
+    drop(jar);
+    let jar = persistence.start_when_stopped(Jar::default).await?;
+    // ANCHOR_END: start_when_stopped
+    let label = "honey".to_owned();
+    println!("{} pieces", jar.send(Put { label }).await??);
     Ok(())
 }

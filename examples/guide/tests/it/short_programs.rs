@@ -143,7 +143,8 @@ fn the_jar_breaks_and_is_there_again_without_the_shard() {
         "the write was rejected: encoded as jar.put-in:v1 it takes more than 1048576 bytes, the limit of its store",
         "dropped: Err(MailboxError(Mailbox has closed))",
         "2 pieces",
-        "an actor with the persistence id \"Jar|kitchen\" is already running",
+        "an actor with the persistence id \"Jar|kitchen\" is already running; await its end with `stopped`, or start with `start_when_stopped`",
+        "3 pieces",
     ];
     let (stdout, stderr) = output_of(program, folder.path(), &[]);
     assert_eq!(stdout.lines().collect::<Vec<_>>(), expected);
