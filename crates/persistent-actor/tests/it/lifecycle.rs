@@ -250,7 +250,7 @@ fn an_id_is_started_again_right_after_its_last_address_was_dropped() {
     run(|| async {
         let world = World::new();
         let mut dice = fastrand::Rng::new();
-        println!("seed {}", dice.get_seed());
+        eprintln!("seed {}", dice.get_seed());
         let mut sum = 0;
         for round in 0..300 {
             let environment = Arc::clone(&world.environment);
