@@ -66,13 +66,19 @@ impl RecoveryPermits {
         let mut turn = Box::pin(Arc::clone(&self.permits).acquire_owned());
         // The place in the queue is taken here, in the order of asking.
         let at_once = std::future::poll_fn(|cx| Poll::Ready(turn.as_mut().poll(cx))).await;
+        // Whoever need not wait has its turn without a detour over another thread.
+        if let Poll::Ready(permit) = at_once {
+            let lease: Arc<Lease> = Arc::new(Mutex::new(permit.ok()));
+            let kept = Arc::clone(&lease);
+            let keeper = self.runtime.spawn(async move { keep(&kept, &pulse).await });
+            return Ok(RecoveryPermit {
+                lease,
+                _keeper: Keeper(keeper.abort_handle()),
+            });
+        }
         let (sender, given) = oneshot::channel();
         let keeper = self.runtime.spawn(async move {
-            let permit = match at_once {
-                Poll::Ready(permit) => permit,
-                Poll::Pending => turn.await,
-            };
-            let lease: Arc<Lease> = Arc::new(Mutex::new(permit.ok()));
+            let lease: Arc<Lease> = Arc::new(Mutex::new(turn.await.ok()));
             let kept = Arc::clone(&lease);
             if sender.send(lease).is_ok() {
                 keep(&kept, &pulse).await;
