@@ -64,6 +64,8 @@ pub(crate) struct Deletion {
     pub(crate) line: usize,
     pub(crate) to: u64,
     pub(crate) covered: bool,
+    /// Whether it was asked in this life, and not in one before.
+    pub(crate) asked_here: bool,
 }
 
 /// A save of a snapshot that may have happened.
@@ -76,6 +78,8 @@ pub(crate) struct Save {
     pub(crate) incarnation: Incarnation,
     pub(crate) number: u64,
     pub(crate) digest: u64,
+    /// Whether it was asked in this life, and not in one before.
+    pub(crate) asked_here: bool,
 }
 
 /// A delete of snapshots that may have happened.

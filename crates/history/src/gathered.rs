@@ -202,9 +202,12 @@ impl<'h> Gathered<'h> {
                     line,
                     to: *to,
                     covered: *covered,
+                    asked_here: true,
                 };
-                for events in self.id(id).all_events(from, latest) {
-                    events.deletions.push(deletion.clone());
+                for (resets, events) in (0..).zip(self.id(id).all_events(from, latest)) {
+                    let mut deletion = deletion.clone();
+                    deletion.asked_here = resets == 0;
+                    events.deletions.push(deletion);
                 }
             }
             Operation::DeleteSnapshots {
@@ -235,8 +238,11 @@ impl<'h> Gathered<'h> {
                     incarnation: *incarnation,
                     number: *number,
                     digest: *digest,
+                    asked_here: true,
                 };
-                if let Some(events) = self.id(id).events(from, until) {
+                for (resets, events) in (0..).zip(self.id(id).all_events(from, latest)) {
+                    let mut save = save.clone();
+                    save.asked_here = resets == 0;
                     events.saves.push(save);
                 }
             }
@@ -309,7 +315,12 @@ impl<'h> Gathered<'h> {
     }
 
     fn take_write(&mut self, name: &'h str, from: u64, until: u64, write: Write<'h>) {
-        if let Some(events) = self.id(name).events(from, until) {
+        let id = self.id(name);
+        if !matches!(write.outcome, Outcome::Stored(_)) {
+            for events in id.all_events(from, until) {
+                events.writes.push(write.clone());
+            }
+        } else if let Some(events) = id.events(from, until) {
             events.writes.push(write);
         } else {
             let uids = write.uids.iter().map(|uid| (*uid, name));
@@ -372,7 +383,12 @@ impl<'h> Gathered<'h> {
             revision,
             outcome,
         };
-        if let Some(state) = self.id(name).state(call.from, latest) {
+        let id = self.id(name);
+        if !stored {
+            for state in id.all_states(call.from, latest) {
+                state.changes.push(change.clone());
+            }
+        } else if let Some(state) = id.state(call.from, latest) {
             state.changes.push(change);
         } else {
             self.between_lives.insert(uid, name);
@@ -585,6 +601,18 @@ impl<'h> Id<'h> {
 
     fn state(&mut self, from: u64, until: u64) -> Option<&mut StateStream<'h>> {
         let life = self.state_resets.life(from, until)?;
+        self.grow_states(life);
+        Some(&mut self.states[life])
+    }
+
+    /// The states of every life in which something can have happened in this time.
+    fn all_states(&mut self, from: u64, until: u64) -> &mut [StateStream<'h>] {
+        let (first, last) = self.state_resets.lives(from, until);
+        self.grow_states(last);
+        &mut self.states[first..=last]
+    }
+
+    fn grow_states(&mut self, life: usize) {
         while self.states.len() <= life {
             self.states.push(StateStream {
                 id: self.name,
@@ -592,7 +620,6 @@ impl<'h> Id<'h> {
                 ..StateStream::default()
             });
         }
-        Some(&mut self.states[life])
     }
 }
 

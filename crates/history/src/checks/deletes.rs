@@ -18,7 +18,11 @@ pub(super) fn check(events: &EventStream<'_>, violations: &mut Violations) {
         saved.add(look.until, look.snapshot(), look.line);
     }
     saved.settle();
-    for deletion in events.deletions.iter().filter(|deletion| deletion.covered) {
+    for deletion in events
+        .deletions
+        .iter()
+        .filter(|deletion| deletion.covered && deletion.asked_here)
+    {
         let newest = saved.up_to(deletion.from);
         if newest < deletion.to {
             let sentence = format!(

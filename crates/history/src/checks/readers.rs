@@ -101,7 +101,7 @@ fn missed_nothing(
     reader: &Reader<'_>,
     ids: Option<&HashSet<&str>>,
     positions: &Positions<'_>,
-    (asked_at, _, line): (u64, u64, usize),
+    (asked_at, at, line): (u64, u64, usize),
     violations: &mut Violations,
 ) {
     for id in gathered.names() {
@@ -112,7 +112,7 @@ fn missed_nothing(
             let events = gathered.last_events(id);
             let known = events.and_then(|events| Some((events, events.known.before(asked_at)?)));
             known
-                .filter(|(events, known)| known.0 > events.maybe_deleted.up_to(asked_at))
+                .filter(|(events, known)| known.0 > events.maybe_deleted.up_to(at))
                 .map(|(_, known)| known)
         } else {
             let state = gathered.last_state(id);

@@ -24,7 +24,7 @@ fn of_what_was_stored(events: &EventStream<'_>, violations: &mut Violations) {
         .iter()
         .filter_map(|look| Some((look.incarnation?, look)));
     let recoveries: HashMap<_, _> = recoveries.collect();
-    for save in &events.saves {
+    for save in events.saves.iter().filter(|save| save.asked_here) {
         let Some(look) = recoveries.get(&save.incarnation) else {
             continue;
         };

@@ -47,7 +47,7 @@ pub(super) fn check(events: &EventStream<'_>, violations: &mut Violations) {
             );
         }
     }
-    for save in &events.saves {
+    for save in events.saves.iter().filter(|save| save.asked_here) {
         compare(
             save.from,
             save.number,

@@ -1,0 +1,1 @@
+//! Every kind of violation, planted into valid histories, is found.

@@ -1,0 +1,1 @@
+//! Large histories are checked in a time that grows as they do.
