@@ -25,6 +25,11 @@ impl Rising {
         });
     }
 
+    /// The times at which it rose.
+    pub(crate) fn times(&self) -> impl Iterator<Item = u64> {
+        self.points.iter().map(|point| point.0)
+    }
+
     /// The highest value with a time below this one, and its line.
     pub(crate) fn before(&self, at: u64) -> Option<(u64, usize)> {
         let next = self.points.partition_point(|point| point.0 < at);

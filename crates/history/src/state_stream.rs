@@ -64,6 +64,10 @@ pub(crate) struct StateStream<'h> {
     // From here on derived by `settle`.
     /// The changes whose revision is known, by revision; also from what was seen of unknown ones.
     pub(crate) revisions: Vec<(u64, usize)>,
+    /// For each of `revisions`, when the first delete from there on was asked for.
+    pub(crate) deletes_from: Vec<u64>,
+    /// When the first delete of unknown outcome was asked for.
+    pub(crate) unknown_delete: Option<u64>,
     /// The change of every uid.
     pub(crate) by_uid: Vec<(Uid, usize)>,
     /// The highest revision that was known to be stored.
@@ -94,6 +98,23 @@ impl StateStream<'_> {
         revisions.sort_unstable();
         revisions.dedup();
         self.revisions = revisions;
+        let mut first = u64::MAX;
+        let deletes_from = self.revisions.iter().rev().map(|entry| {
+            let change = &self.changes[entry.1];
+            first = if change.deletes {
+                first.min(change.from)
+            } else {
+                first
+            };
+            first
+        });
+        self.deletes_from = deletes_from.collect();
+        self.deletes_from.reverse();
+        let unknown = self
+            .changes
+            .iter()
+            .filter(|change| change.deletes && change.outcome == ChangeOutcome::Unknown);
+        self.unknown_delete = unknown.map(|change| change.from).min();
         for change in &self.changes {
             if let (ChangeOutcome::Stored, Some(revision)) = (change.outcome, change.revision) {
                 self.known
@@ -110,6 +131,13 @@ impl StateStream<'_> {
     pub(crate) fn change_of(&self, uid: Uid) -> Option<usize> {
         let found = self.by_uid.binary_search_by_key(&uid, |entry| entry.0);
         found.ok().map(|place| self.by_uid[place].1)
+    }
+
+    /// When the first delete was asked for that may have come after this revision.
+    pub(crate) fn first_delete_after(&self, revision: u64) -> Option<u64> {
+        let next = self.revisions.partition_point(|entry| entry.0 <= revision);
+        let stored = self.deletes_from.get(next).copied();
+        stored.into_iter().chain(self.unknown_delete).min()
     }
 
     /// The changes with revisions of this range.

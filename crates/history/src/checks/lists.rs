@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::gathered::{Gathered, Listing};
-use crate::state_stream::{ChangeOutcome, StateStream};
+use crate::state_stream::StateStream;
 use crate::violation::{Invariant, Violations};
 
 pub(super) fn check(gathered: &Gathered<'_>, violations: &mut Violations) {
@@ -50,12 +50,7 @@ pub(super) fn check(gathered: &Gathered<'_>, violations: &mut Violations) {
 fn there_all_the_time(state: &StateStream<'_>, listing: &Listing<'_>) -> Option<usize> {
     let (known, line) = state.known.before(listing.from)?;
     let there = state.between(known, known).first()?;
-    let stays = !state.changes[there.1].deletes;
-    let mut deletes = state.changes.iter().filter(|change| change.deletes);
-    let deleted = deletes.any(|delete| {
-        let earlier = delete.outcome == ChangeOutcome::Stored
-            && delete.revision.is_some_and(|revision| revision < known);
-        delete.outcome != ChangeOutcome::Not && !earlier && delete.from <= listing.until
-    });
-    (stays && !deleted).then_some(line)
+    let deleted = state.first_delete_after(known);
+    let stays = deleted.is_none_or(|deleted| deleted > listing.until);
+    (stays && !state.changes[there.1].deletes).then_some(line)
 }

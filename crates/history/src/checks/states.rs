@@ -103,7 +103,7 @@ fn no_gap(state: &StateStream<'_>, violations: &mut Violations) {
     somewhere.retain(|revision| *revision <= highest && known.binary_search(revision).is_err());
     somewhere.sort_unstable();
     somewhere.dedup();
-    let missing = highest - known.len() as u64;
+    let missing = highest.saturating_sub(known.len() as u64);
     if missing > anywhere + somewhere.len() as u64 {
         let last = state
             .revisions

@@ -56,8 +56,8 @@ impl ReaderSlot {
     }
 
     fn page(&mut self, world: &mut World) -> usize {
-        let ids = self.ids(world);
         let reader = self.reader.unwrap_or_else(|| {
+            let ids = self.ids(world);
             let reader = world.reader();
             let continues = self.opened.replace(reader);
             let opened = What::ReaderOpened {
@@ -137,8 +137,8 @@ impl ReaderSlot {
 }
 
 fn list(world: &mut World) {
-    let ids = world
-        .states
+    let of_query = world.states.len().min(8);
+    let ids = world.states[..of_query]
         .iter()
         .map(|store| store.name().to_owned())
         .collect();
@@ -149,7 +149,7 @@ fn list(world: &mut World) {
             ids: Some(ids),
         },
     );
-    let living = world.states.iter().filter_map(|store| {
+    let living = world.states[..of_query].iter().filter_map(|store| {
         let uid = store.uid?;
         Some((store.name().to_owned(), (store.revision(), uid)))
     });
