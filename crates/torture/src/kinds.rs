@@ -16,8 +16,11 @@ pub struct Kind {
     /// Goes on until [`Run::is_over`]; tells the run of violations, and fails if the torture itself does not work.
     pub run: fn(&Run) -> anyhow::Result<()>,
     /// What its processes under test do, with their arguments; started by [`Run::worker`].
-    pub worker: Option<fn(&[String]) -> anyhow::Result<()>>,
+    pub worker: Option<Work>,
 }
+
+/// What a process under test does with its arguments.
+pub type Work = fn(&[String]) -> anyhow::Result<()>;
 
 /// Every kind, in the order in which they run.
 pub const KINDS: &[Kind] = &[fight::KIND];
