@@ -72,12 +72,15 @@ pub enum What {
     Shown {
         /// Its number.
         reader: u64,
+        /// The time before it asked for the page.
+        asked_at: u64,
         /// What was on the page.
         page: Page,
     },
-    /// A reader was told that there is no more.
+    /// A reader has come to the end, and must have been shown all that was known to be stored when it asked.
     ///
-    /// If it first asked after every write had been answered, and no write was of unknown outcome, it has seen all.
+    /// To be recorded only where that is promised: as long as someone has a transaction under way, a page may say that
+    /// there is no more and leave out what was stored meanwhile.
     CaughtUp {
         /// Its number.
         reader: u64,

@@ -69,8 +69,11 @@ pub enum Table {
     Snapshots,
     /// [`Row::State`]
     States,
-    /// [`Row::Change`] of the table with this name, which has a row for every change of every id in it.
-    ///
-    /// Rows of ids whose states were removed altogether may be there or not.
-    Changes(String),
+    /// [`Row::Change`] of one table. Rows of ids whose states were removed altogether may be there or not.
+    Changes {
+        /// The table.
+        table: String,
+        /// What the ids begin with whose every change has a row in it; empty for all states of the history.
+        prefix: String,
+    },
 }
