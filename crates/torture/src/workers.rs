@@ -1,11 +1,13 @@
 //! What processes under test do, one module per kind, and what they share.
 
-pub(crate) mod fight;
+pub(crate) mod kept;
+pub(crate) mod stream;
+pub(crate) mod writers;
 
 use std::io::{self, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use actix_persistence_history::{Answer, Operation, Record, What};
+use actix_persistence_history::{Answer, Incarnation, Operation, Record, Uid, What};
 use anyhow::Context;
 use rustix::process::{Signal, set_parent_process_death_signal};
 
@@ -57,6 +59,8 @@ pub(crate) async fn told_to_end() -> io::Result<()> {
 pub(crate) struct Scribe {
     process: u32,
     calls: AtomicU64,
+    uids: AtomicU32,
+    incarnations: AtomicU32,
 }
 
 impl Scribe {
@@ -64,7 +68,26 @@ impl Scribe {
         Self {
             process,
             calls: AtomicU64::new(0),
+            uids: AtomicU32::new(0),
+            incarnations: AtomicU32::new(0),
         }
+    }
+
+    /// The number of this process.
+    pub(crate) fn process(&self) -> u32 {
+        self.process
+    }
+
+    /// Something new to be stored.
+    pub(crate) fn uid(&self) -> Uid {
+        let before = self.uids.fetch_add(1, Ordering::Relaxed);
+        Uid::of(self.process, before + 1)
+    }
+
+    /// A new life of an actor.
+    pub(crate) fn incarnation(&self) -> Incarnation {
+        let before = self.incarnations.fetch_add(1, Ordering::Relaxed);
+        Incarnation::of(self.process, before + 1)
     }
 
     /// Says that a call begins, before it does; gives its number.

@@ -2,7 +2,9 @@
 
 use actix::prelude::*;
 use actix_persistence::{Persistence, StartError};
-use actix_persistence_torture::{Ledger, Place};
+use actix_persistence_torture::Place;
+
+use crate::ledger::Ledger;
 
 /// What stands for a process: handles, actors and connections of its own, and a thread for the actors.
 pub(crate) struct Process {

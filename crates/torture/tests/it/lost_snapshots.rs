@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use actix_persistence::ReplayError;
 use actix_persistence::prelude::*;
-use actix_persistence_torture::{Enter, Ledger, Look, Place, Retaining};
+use actix_persistence_torture::Place;
 
+use crate::ledger::{Enter, Ledger, Look, Retaining};
 use crate::scale::scaled;
 use crate::tables::{columns, tables};
 

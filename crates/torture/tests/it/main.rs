@@ -3,9 +3,11 @@
 #![allow(clippy::print_stderr, reason = "the numbers are worth reading")]
 
 mod balancer;
+mod book;
 #[macro_use]
 mod database;
 mod kinds;
+mod ledger;
 mod lost_snapshots;
 mod round_robin;
 mod scale;

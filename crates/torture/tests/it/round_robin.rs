@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use actix_persistence::PersistError;
-use actix_persistence_torture::{Enter, Ledger, Look, Place};
+use actix_persistence_torture::Place;
 use futures_util::future::join_all;
 
 use crate::balancer::Process;
+use crate::ledger::{Enter, Ledger, Look};
 use crate::scale::scaled;
 use crate::tables::tables;
 
