@@ -141,6 +141,15 @@ impl Worker {
         self.input = None;
     }
 
+    /// Waits for its end, whatever it is.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn wait(&mut self) -> anyhow::Result<()> {
+        self.child.wait()?;
+        Ok(())
+    }
+
     /// Waits for its end, after everything that it says was heard; fails if it was to end by itself and did not.
     ///
     /// # Errors

@@ -36,6 +36,33 @@ fn fight(backend: Backend) {
     );
 }
 
+/// Whatever the application was doing, nothing acknowledged is lost and nothing is half.
+fn kill_app(backend: Backend) {
+    let done = unviolated("kill-app", backend);
+    assert!(
+        done.cycles > 10 && done.acknowledged > 50,
+        "no kills: {done:?}"
+    );
+}
+
+/// The application goes on by itself, and nothing acknowledged is lost.
+fn kill_server(backend: Backend) {
+    let done = unviolated("kill-server", backend);
+    assert!(
+        done.cycles > 0 && done.acknowledged > 50,
+        "no kills: {done:?}"
+    );
+}
+
+/// The application goes on by itself, and what arrives late does no harm.
+fn hang_server(backend: Backend) {
+    let done = unviolated("hang-server", backend);
+    assert!(
+        done.cycles > 0 && done.acknowledged > 50,
+        "no stops: {done:?}"
+    );
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -53,9 +80,9 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight;
-    postgres Postgres: fight;
-    mysql Mysql: fight;
+    sqlite Sqlite: fight kill_app;
+    postgres Postgres: fight kill_app kill_server hang_server;
+    mysql Mysql: fight kill_app kill_server hang_server;
 }
 
 #[test]
