@@ -26,4 +26,6 @@ pub use long_runs::LongRuns;
 pub use place::{Place, block_on, open};
 pub use run::Run;
 pub use summary::Summary;
-pub use worker::Worker;
+pub use worker::{Worker, WorkerBuilder};
+pub use workers::stream::Retaining;
+pub use writers::{Scene, Writers};

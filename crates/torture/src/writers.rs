@@ -34,17 +34,22 @@ const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
 
 /// How many streams and states there are, and what else the processes of one history share.
 #[derive(Clone, Debug)]
-pub(crate) struct Scene {
-    pub(crate) streams: u32,
-    pub(crate) states: u32,
-    pub(crate) retaining: Option<Retaining>,
-    pub(crate) longest_pause: Duration,
+pub struct Scene {
+    /// How many actors with events.
+    pub streams: u32,
+    /// How many actors with a state.
+    pub states: u32,
+    /// What the former delete; nothing if it is `None`.
+    pub retaining: Option<Retaining>,
+    /// How long a client waits at most between two groups of commands.
+    pub longest_pause: Duration,
 }
 
 /// One database, and all that is done to it.
-pub(crate) struct Writers<'a> {
+pub struct Writers<'a> {
     run: &'a Run,
-    pub(crate) chronicle: Chronicle,
+    /// What is done.
+    pub chronicle: Chronicle,
     place: Place,
     scene: Scene,
     name: String,
@@ -53,7 +58,10 @@ pub(crate) struct Writers<'a> {
 
 impl<'a> Writers<'a> {
     /// At a place that is empty; the name is that of the history.
-    pub(crate) fn at(place: Place, run: &'a Run, name: &str, scene: Scene) -> anyhow::Result<Self> {
+    ///
+    /// # Errors
+    /// If a file or a table cannot be made.
+    pub fn at(place: Place, run: &'a Run, name: &str, scene: Scene) -> anyhow::Result<Self> {
         let lines = match place.backend() {
             Backend::Postgres | Backend::Mysql => {
                 "statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n"
@@ -76,8 +84,16 @@ impl<'a> Writers<'a> {
         })
     }
 
+    /// The database.
+    pub fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Makes the tables of the stores, before anybody needs them.
-    pub(crate) fn make_tables(&self) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// If the stores cannot be opened.
+    pub fn make_tables(&self) -> anyhow::Result<()> {
         self.place.make_tables(&self.config_without_handler()?)
     }
 
@@ -88,7 +104,10 @@ impl<'a> Writers<'a> {
     }
 
     /// Starts a process, and gives its number in the history.
-    pub(crate) fn start(&self, log: &str, rng: &mut Rng) -> anyhow::Result<(u32, Worker)> {
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn start(&self, log: &str, rng: &mut Rng) -> anyhow::Result<(u32, Worker)> {
         let process = self.chronicle.process();
         let assignment = Assignment {
             config: self.config.clone(),
@@ -105,7 +124,7 @@ impl<'a> Writers<'a> {
     }
 
     /// Takes note of what a process says; true if something was acknowledged.
-    pub(crate) fn hear(&self, line: Line) -> bool {
+    pub fn hear(&self, line: Line) -> bool {
         match line {
             Line::Record(record) => {
                 let acknowledges = acknowledges(&record);
@@ -123,7 +142,12 @@ impl<'a> Writers<'a> {
     }
 
     /// Once all processes have ended: what is stored, as the product shows it and by plain SQL, against the history.
-    pub(crate) fn judge(self) -> anyhow::Result<()> {
+    ///
+    /// Violations are those of the run. After Ctrl-C nothing is judged.
+    ///
+    /// # Errors
+    /// If what is stored cannot be read.
+    pub fn judge(self) -> anyhow::Result<()> {
         if crate::is_interrupted() {
             return Ok(());
         }

@@ -38,11 +38,11 @@ impl Snapshot for Digest {
 
 /// Which snapshots a stream takes; the events that they cover are deleted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Retaining {
+pub struct Retaining {
     /// After how many events.
-    pub(crate) every: u64,
+    pub every: u64,
     /// How many are kept.
-    pub(crate) keep: usize,
+    pub keep: usize,
 }
 
 /// Is told why a recovery failed.

@@ -6,6 +6,7 @@ mod balancer;
 mod book;
 #[macro_use]
 mod database;
+mod driver;
 mod kinds;
 mod ledger;
 mod lost_snapshots;
