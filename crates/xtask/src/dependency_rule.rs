@@ -110,7 +110,6 @@ const RULES: [Rule; 12] = [
             "actix-persistence",
             "cli",
             "torture",
-            "state-crash-tests",
             "bank-account",
             "blog-post",
             "guide",

@@ -8,7 +8,7 @@ use crate::book::Book;
 
 /// An entry.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Entered {
+pub(crate) struct Entered {
     client: u32,
     number: u64,
 }
@@ -25,48 +25,38 @@ impl Snapshot for Book {
 
 /// Which snapshots a ledger takes; the events that they cover are deleted.
 #[derive(Clone, Copy, Debug)]
-pub struct Retaining {
+pub(crate) struct Retaining {
     /// After how many events.
-    pub every: u64,
+    pub(crate) every: u64,
     /// How many are kept.
-    pub keep: usize,
+    pub(crate) keep: usize,
 }
-
-/// Is told why a recovery failed.
-pub type Trouble = fn(&RecoveryError);
 
 /// Keeps a book under one id.
 #[derive(Clone)]
-pub struct Ledger {
+pub(crate) struct Ledger {
     name: String,
     retaining: Option<Retaining>,
-    trouble: Trouble,
     /// What was entered.
-    pub book: Book,
+    pub(crate) book: Book,
 }
 
 impl Ledger {
     /// An empty one, which keeps all its events.
-    pub fn named(name: impl Into<String>) -> Self {
+    pub(crate) fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             retaining: None,
-            trouble: |_| {},
             book: Book::default(),
         }
     }
 
     /// Takes snapshots, and deletes the events that they cover.
-    pub fn retaining(self, retaining: Retaining) -> Self {
+    pub(crate) fn retaining(self, retaining: Retaining) -> Self {
         Self {
             retaining: Some(retaining),
             ..self
         }
-    }
-
-    /// Tells why a recovery failed.
-    pub fn telling(self, trouble: Trouble) -> Self {
-        Self { trouble, ..self }
     }
 }
 
@@ -95,20 +85,16 @@ impl PersistentActor for Ledger {
     fn on_snapshot(&mut self, offer: SnapshotOffer<Book>) {
         self.book = offer.snapshot;
     }
-
-    fn on_recovery_failure(&mut self, error: &RecoveryError) {
-        (self.trouble)(error);
-    }
 }
 
 /// Enters a number of a client; the answer is the number of the event.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "Result<SequenceNr, PersistError>")]
-pub struct Enter {
+pub(crate) struct Enter {
     /// Who enters it.
-    pub client: u32,
+    pub(crate) client: u32,
     /// One that the client has not used before, but for sending the same again.
-    pub number: u64,
+    pub(crate) number: u64,
 }
 
 impl Handler<Enter> for Ledger {
@@ -124,7 +110,7 @@ impl Handler<Enter> for Ledger {
 /// Asks for the book, and writes nothing.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "Book")]
-pub struct Look;
+pub(crate) struct Look;
 
 impl Handler<Look> for Ledger {
     type Result = MessageResult<Look>;
