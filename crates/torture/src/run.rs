@@ -84,6 +84,11 @@ impl Run {
         self.left().is_zero() || self.has_failed() || is_interrupted()
     }
 
+    /// How long it is to be.
+    pub fn length(&self) -> Duration {
+        self.ends - self.started
+    }
+
     /// How much time is left.
     pub fn left(&self) -> Duration {
         self.ends.saturating_duration_since(Instant::now())

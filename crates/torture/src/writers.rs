@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use actix_persistence::Numbers;
 use actix_persistence_history::{
     Answer, Done, Invariant, Operation, Record, Row, Table, Uid, What, check,
 };
@@ -54,6 +56,8 @@ pub struct Writers<'a> {
     scene: Scene,
     name: String,
     config: PathBuf,
+    /// How many calls there were of the driver itself.
+    calls: AtomicU64,
 }
 
 impl<'a> Writers<'a> {
@@ -81,6 +85,7 @@ impl<'a> Writers<'a> {
             scene,
             name: name.to_owned(),
             config: file,
+            calls: AtomicU64::new(0),
         })
     }
 
@@ -141,6 +146,41 @@ impl<'a> Writers<'a> {
         false
     }
 
+    /// While no process runs: removes every trace of one stream and of one state, whose numbers start again at 1.
+    ///
+    /// # Errors
+    /// If the stores cannot be opened, or refuse.
+    pub fn reset(&self, rng: &mut Rng) -> anyhow::Result<()> {
+        let config = self.config_without_handler()?;
+        let (stream, kept) = (rng.u32(..self.scene.streams), rng.u32(..self.scene.states));
+        actix::System::new().block_on(async {
+            let persistence = open(&config).await?;
+            let id = stream_id(stream);
+            let call = self.invoke(Operation::ResetEvents { id: id.to_string() });
+            persistence
+                .cleanup()
+                .delete_all(&id, Numbers::Reset)
+                .await?;
+            self.answer(call, Done::Done);
+            let id = kept_id(kept);
+            let call = self.invoke(Operation::ResetState { id: id.to_string() });
+            persistence
+                .cleanup()
+                .delete_state(&id, Numbers::Reset)
+                .await?;
+            self.answer(call, Done::Done);
+            anyhow::Ok(())
+        })?;
+        // The handler is not asked about what is removed altogether.
+        let id = kept_id(kept);
+        block_on(self.place.execute(&format!(
+            "DELETE FROM noted WHERE id = '{id}'; \
+             UPDATE note_count SET notes = (SELECT COUNT(*) FROM noted WHERE revision % 2 = place)"
+        )))?;
+        self.run.add("resets", 2);
+        Ok(())
+    }
+
     /// Once all processes have ended: what is stored, as the product shows it and by plain SQL, against the history.
     ///
     /// Violations are those of the run. After Ctrl-C nothing is judged.
@@ -163,40 +203,42 @@ impl<'a> Writers<'a> {
         Ok(())
     }
 
+    /// A call of the driver itself.
+    fn invoke(&self, operation: Operation) -> u64 {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        self.chronicle.say(What::Invoke { call, operation });
+        call
+    }
+
+    fn answer(&self, call: u64, done: Done) {
+        let answer = Answer::Ok(done);
+        self.chronicle.say(What::Answer { call, answer });
+    }
+
     fn look_at_all(&self) -> anyhow::Result<()> {
         let config = self.config_without_handler()?;
-        let call = |call, operation| self.chronicle.say(What::Invoke { call, operation });
-        let answer = |call, done| {
-            let answer = Answer::Ok(done);
-            self.chronicle.say(What::Answer { call, answer });
-        };
         actix::System::new().block_on(async {
             let persistence = open(&config).await?;
             for number in 0..self.scene.streams {
                 let id = stream_id(number).to_string();
-                let calls = u64::from(number) + 1;
-                call(calls, Operation::Replay { id: id.clone() });
+                let call = self.invoke(Operation::Replay { id: id.clone() });
                 let stream = Stream::shown(number, self.scene.retaining);
                 match persistence.replay(stream).await {
                     Ok(mut replayed) => {
                         let seen = replayed.actor.recovered(replayed.sequence_nr);
-                        answer(calls, Done::Recovered(seen));
+                        self.answer(call, Done::Recovered(seen));
                     }
                     Err(error) => self.run.violation(format!("in the end {id}: {error}")),
                 }
             }
             for number in 0..self.scene.states {
                 let (id, incarnation) = (kept_id(number).to_string(), None);
-                let calls = u64::from(self.scene.streams + number) + 1;
-                call(
-                    calls,
-                    Operation::Load {
-                        id: id.clone(),
-                        incarnation,
-                    },
-                );
+                let call = self.invoke(Operation::Load {
+                    id: id.clone(),
+                    incarnation,
+                });
                 match persistence.replay(Kept::shown(number)).await {
-                    Ok(replayed) => answer(calls, replayed.actor.loaded(replayed.sequence_nr)),
+                    Ok(replayed) => self.answer(call, replayed.actor.loaded(replayed.sequence_nr)),
                     Err(error) => self.run.violation(format!("in the end {id}: {error}")),
                 }
             }

@@ -27,8 +27,11 @@ const PROCESSES: u32 = 5;
 const STREAMS: u32 = 3;
 /// How many states.
 const STATES: u32 = 2;
-/// A round has a database and settings of its own, and is judged in its end.
-const LONGEST_ROUND: Duration = Duration::from_secs(60);
+/// A round has a database and settings of its own, and is judged in its end; it has so many phases.
+///
+/// Between two of them nobody writes, and some ids are reset.
+const PHASES: u32 = 3;
+const LONGEST_PHASE: Duration = Duration::from_secs(20);
 /// A process lives for so many lines at most.
 const LONGEST_LIFE: u64 = 3_000;
 /// Others say so many lines while one is stopped or away, or as many as they say in this time.
@@ -63,35 +66,50 @@ fn run(run: &Run) -> anyhow::Result<()> {
         let writers = Writers::at(run.place()?, run, &format!("round-{round}"), scene)?;
         // They are there before anybody fights.
         writers.make_tables()?;
-        let fight = Fight {
+        let mut fight = Fight {
             run,
             writers,
-            ends: Instant::now() + LONGEST_ROUND,
+            ends: Instant::now(),
             answers: AtomicU64::new(0),
         };
-        let outcomes: Vec<_> = std::thread::scope(|scope| {
-            let fighters: Vec<_> = (0..PROCESSES)
-                .map(|fighter| {
-                    let (fight, rng) = (&fight, rng.fork());
-                    scope.spawn(move || fight.fight(fighter, rng))
-                })
-                .collect();
-            let ended = fighters
-                .into_iter()
-                .map(std::thread::ScopedJoinHandle::join);
-            ended.collect()
-        });
-        for outcome in outcomes {
-            outcome.unwrap_or_else(|_| anyhow::bail!("a fighter panicked"))?;
+        for phase in 0..PHASES {
+            if phase > 0 {
+                fight.writers.reset(&mut rng)?;
+            }
+            fight.ends = Instant::now() + longest_phase(run).min(run.left());
+            fight.all_fight(&mut rng)?;
         }
         fight.writers.judge()?;
     }
     Ok(())
 }
 
+/// A short run has all phases, too.
+fn longest_phase(run: &Run) -> Duration {
+    LONGEST_PHASE.min(run.length() / PHASES)
+}
+
 impl Fight<'_> {
     fn is_over(&self) -> bool {
         self.run.is_over() || Instant::now() >= self.ends
+    }
+
+    /// All of them, until the phase ends.
+    fn all_fight(&self, rng: &mut Rng) -> anyhow::Result<()> {
+        let outcomes: Vec<_> = std::thread::scope(|scope| {
+            let fighters: Vec<_> = (0..PROCESSES)
+                .map(|fighter| {
+                    let rng = rng.fork();
+                    scope.spawn(move || self.fight(fighter, rng))
+                })
+                .collect();
+            let fighters = fighters.into_iter();
+            fighters.map(std::thread::ScopedJoinHandle::join).collect()
+        });
+        for outcome in outcomes {
+            outcome.unwrap_or_else(|_| anyhow::bail!("a fighter panicked"))?;
+        }
+        Ok(())
     }
 
     /// One process after the other.

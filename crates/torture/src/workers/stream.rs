@@ -64,6 +64,8 @@ pub(crate) struct Stream {
     pub(crate) digest: u64,
     snapshot: Option<(SequenceNr, u64)>,
     seen: Vec<(SequenceNr, Uid)>,
+    /// What is deleted as soon as the snapshot of this event is stored.
+    deletes_to: Option<SequenceNr>,
 }
 
 /// What an incarnation that runs writes down, its end included.
@@ -100,6 +102,7 @@ impl Stream {
             digest: 0,
             snapshot: None,
             seen: Vec::new(),
+            deletes_to: None,
         }
     }
 
@@ -260,13 +263,17 @@ impl PersistentActor for Stream {
         }
     }
 
-    fn on_store_response(&mut self, response: StoreResponse, _: &mut PersistentContext<Self>) {
+    fn on_store_response(&mut self, response: StoreResponse, ctx: &mut PersistentContext<Self>) {
         let Some(life) = &self.life else { return };
         let save = |number| life.saves.borrow_mut().remove(number);
         match response {
             StoreResponse::SaveSnapshotSuccess { metadata } => {
                 if let Some(call) = save(&metadata.sequence_nr) {
                     life.scribe.answer(call, Answer::Ok(Done::Done));
+                }
+                if self.deletes_to == Some(metadata.sequence_nr) {
+                    self.deletes_to = None;
+                    ctx.delete_messages(metadata.sequence_nr);
                 }
             }
             StoreResponse::SaveSnapshotFailure { metadata, .. } => {
@@ -329,6 +336,28 @@ impl Handler<Write> for Stream {
         match asynchronously {
             true => ctx.persist_all_async(events).reply_with(answer),
             false => ctx.persist_all(events).reply_with(answer),
+        }
+    }
+}
+
+/// Saves a snapshot, beside those of retention, and deletes what it covers if that is wanted.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "()")]
+pub(crate) struct Save {
+    /// Whether the events up to it are deleted when it is stored.
+    pub(crate) then_delete: bool,
+}
+
+impl Handler<Save> for Stream {
+    type Result = ();
+
+    fn handle(&mut self, save: Save, ctx: &mut Self::Context) {
+        if self.last > 0 {
+            if save.then_delete {
+                self.deletes_to = Some(self.last);
+            }
+            let snapshot = self.snapshot();
+            ctx.save_snapshot(&snapshot);
         }
     }
 }

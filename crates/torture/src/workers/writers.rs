@@ -18,7 +18,7 @@ use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 
 use super::kept::{Change, Kept, Noted, kept_id};
-use super::stream::{Retaining, Stream, Write, stream_id};
+use super::stream::{Retaining, Save, Stream, Write, stream_id};
 use super::{Scribe, count, fault, told_to_end};
 
 /// How long the program waits in the end for what is under way.
@@ -149,11 +149,15 @@ impl Client {
                 self.ask_group(&stream).await;
                 self.pause().await;
             }
-            match self.rng.u8(..4) {
+            match self.rng.u8(..5) {
                 0 => self.look().await,
-                1 => self.clean_up().await,
+                // What it was sent is done before the actor ends.
+                1 => stream.do_send(Save {
+                    then_delete: self.rng.bool(),
+                }),
+                2 => self.clean_up().await,
                 // A look beside the retention of this process.
-                2 => {
+                3 => {
                     let write = self.ask(&stream, false);
                     tokio::join!(self.look(), write);
                 }
