@@ -29,7 +29,7 @@ enum Family {
 
 const RULES: [Rule; 12] = [
     Rule {
-        crates: &["storage-api"],
+        crates: &["storage-api", "history"],
         ours: Some(&[]),
         forbidden: &[Family::Actix, Family::Sqlx, Family::Tokio],
     },
