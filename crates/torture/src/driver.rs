@@ -28,6 +28,8 @@ pub struct Job {
 pub struct Settings {
     /// How long; what is under way then is ended and checked.
     pub length: Duration,
+    /// How many cycles it has at least, however long they take: a run without any shows nothing.
+    pub least_cycles: u64,
     /// What every random decision comes from.
     pub seed: u64,
     /// In which folder a run gets one of its own, which stays if something is violated.
@@ -45,14 +47,7 @@ pub struct Settings {
 pub fn run(job: Job, settings: &Settings) -> anyhow::Result<Summary> {
     let Job { kind, backend } = job;
     let folder = own_folder(job, settings)?;
-    let run = Run::new(
-        kind,
-        backend,
-        settings.seed,
-        settings.length,
-        folder.clone(),
-        settings.program.clone(),
-    );
+    let run = Run::new(kind, backend, settings, folder.clone());
     let has_ended = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {

@@ -127,6 +127,7 @@ fn run_all(jobs: &[Job], options: &Options) -> anyhow::Result<ExitCode> {
     end_on_interrupt()?;
     let settings = Settings {
         length: options.length_of_each(jobs.len()),
+        least_cycles: 1,
         seed: options.seed.unwrap_or_else(|| fastrand::u64(..)),
         folder: options.keep.clone(),
         program: std::env::current_exe()?,

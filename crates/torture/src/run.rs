@@ -10,7 +10,7 @@ use actix_persistence_test_servers::Server;
 use fastrand::Rng;
 
 use crate::worker::WorkerBuilder;
-use crate::{Backend, Chronicle, Kind, Place, Summary, is_interrupted};
+use crate::{Backend, Chronicle, Kind, Place, Settings, Summary, is_interrupted};
 
 /// So many sentences are kept; the others are counted.
 const MOST_SENTENCES: usize = 20;
@@ -23,6 +23,7 @@ pub struct Run {
     rng: Mutex<Rng>,
     started: Instant,
     ends: Instant,
+    least_cycles: u64,
     folder: PathBuf,
     program: PathBuf,
     cycles: AtomicU64,
@@ -43,21 +44,21 @@ impl Run {
     pub(crate) fn new(
         kind: &'static Kind,
         backend: Backend,
-        seed: u64,
-        length: Duration,
+        settings: &Settings,
         folder: PathBuf,
-        program: PathBuf,
     ) -> Self {
         let started = Instant::now();
+        let seed = settings.seed;
         Self {
             kind,
             backend,
             seed,
             rng: Mutex::new(Rng::with_seed(seed)),
             started,
-            ends: started + length,
+            ends: started + settings.length,
+            least_cycles: settings.least_cycles,
             folder,
-            program,
+            program: settings.program.clone(),
             cycles: AtomicU64::new(0),
             acknowledged: AtomicU64::new(0),
             lost: AtomicU64::new(0),
@@ -80,8 +81,11 @@ impl Run {
     }
 
     /// Whether to end: the time is over, something was violated, or someone pressed Ctrl-C.
+    ///
+    /// A run whose time is over goes on until it has had the least number of [cycles](Self::cycle).
     pub fn is_over(&self) -> bool {
-        self.left().is_zero() || self.has_failed() || is_interrupted()
+        let enough = self.cycles.load(Ordering::Relaxed) >= self.least_cycles;
+        (self.left().is_zero() && enough) || self.has_failed() || is_interrupted()
     }
 
     /// How long it is to be.

@@ -76,7 +76,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
             if phase > 0 {
                 fight.writers.reset(&mut rng)?;
             }
-            fight.ends = Instant::now() + longest_phase(run).min(run.left());
+            fight.ends = Instant::now() + longest_phase(run);
             fight.all_fight(&mut rng)?;
         }
         fight.writers.judge()?;

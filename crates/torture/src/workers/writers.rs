@@ -152,7 +152,7 @@ impl Client {
             match self.rng.u8(..5) {
                 0 => self.look().await,
                 // What it was sent is done before the actor ends.
-                1 => stream.do_send(Save {
+                1 if retaining.is_some() => stream.do_send(Save {
                     then_delete: self.rng.bool(),
                 }),
                 2 => self.clean_up().await,

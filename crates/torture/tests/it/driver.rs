@@ -25,6 +25,7 @@ const fn kind(run: fn(&Run) -> anyhow::Result<()>) -> Kind {
 fn run_in(folder: &Path, kind: &'static Kind, seed: u64) -> Summary {
     let settings = Settings {
         length: Duration::from_secs(60),
+        least_cycles: 0,
         seed,
         folder: folder.to_owned(),
         program: PathBuf::from(env!("CARGO_BIN_EXE_torture")),

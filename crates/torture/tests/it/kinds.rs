@@ -4,63 +4,48 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use actix_persistence_torture::{Backend, Job, Settings, Summary, kinds, run};
+use actix_persistence_torture::{Backend, Job, Settings, kinds, run};
 
-/// How long a kind runs on a backend. What it has to show by then is in its test.
+/// How long a kind runs on a backend, or longer, until it has had enough cycles.
 const LENGTH: Duration = Duration::from_secs(5);
 
-fn settings() -> Settings {
-    Settings {
+/// Runs a kind with so many cycles at least, without any violation.
+fn unviolated(kind: &str, backend: Backend, least_cycles: u64) {
+    let settings = Settings {
         length: LENGTH,
+        least_cycles,
         seed: fastrand::u64(..),
         folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("torture"),
         program: PathBuf::from(env!("CARGO_BIN_EXE_torture")),
-    }
-}
-
-/// Runs a kind, and gives what it has done without any violation.
-fn unviolated(kind: &str, backend: Backend) -> Summary {
+    };
     let kind = kinds::named(kind).unwrap();
-    let summary = run(Job { kind, backend }, &settings()).unwrap();
+    let summary = run(Job { kind, backend }, &settings).unwrap();
     eprintln!("{summary}");
     assert_eq!(summary.violations, 0, "{:#?}", summary.found);
-    summary
+    assert!(
+        summary.cycles >= least_cycles && summary.acknowledged > 0,
+        "no torture: {summary:?}"
+    );
 }
 
 /// Nothing acknowledged is lost or doubled, and no look shows a state that never was.
 fn fight(backend: Backend) {
-    let done = unviolated("fight", backend);
-    assert!(
-        done.acknowledged > 50 && done.figures.contains_key("conflicts"),
-        "no fight: {done:?}"
-    );
+    unviolated("fight", backend, 10);
 }
 
 /// Whatever the application was doing, nothing acknowledged is lost and nothing is half.
 fn kill_app(backend: Backend) {
-    let done = unviolated("kill-app", backend);
-    assert!(
-        done.cycles > 10 && done.acknowledged > 50,
-        "no kills: {done:?}"
-    );
+    unviolated("kill-app", backend, 20);
 }
 
 /// The application goes on by itself, and nothing acknowledged is lost.
 fn kill_server(backend: Backend) {
-    let done = unviolated("kill-server", backend);
-    assert!(
-        done.cycles > 0 && done.acknowledged > 50,
-        "no kills: {done:?}"
-    );
+    unviolated("kill-server", backend, 2);
 }
 
 /// The application goes on by itself, and what arrives late does no harm.
 fn hang_server(backend: Backend) {
-    let done = unviolated("hang-server", backend);
-    assert!(
-        done.cycles > 0 && done.acknowledged > 50,
-        "no stops: {done:?}"
-    );
+    unviolated("hang-server", backend, 2);
 }
 
 /// Makes tests of the functions above, in a module for each backend.
