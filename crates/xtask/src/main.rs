@@ -18,6 +18,7 @@ mod progress;
 mod servers;
 mod snippets;
 mod soak;
+mod sums;
 mod test;
 mod tidy;
 mod torture;

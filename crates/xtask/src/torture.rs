@@ -11,11 +11,10 @@ use cargo_metadata::Message;
 use crate::child;
 use crate::progress::Step;
 use crate::servers::Servers;
+use crate::sums::LEDGER;
 use crate::workspace::{self, Workspace};
 
 const PACKAGE: &str = "actix-persistence-torture";
-/// Where long runs are entered.
-const LEDGER: &str = "docs/reliability/ledger.jsonl";
 
 /// What to run; the program `torture` reads most of it.
 #[derive(clap::Args)]
