@@ -44,7 +44,7 @@ async fn work(place: &Place, retaining: Retaining, entries: std::ops::Range<u64>
 
 /// A life in which nobody finds out more than there is; true if the actor has started.
 async fn starts(place: &Place, retaining: Retaining, entries: u64) -> bool {
-    let before = tables(&place).await;
+    let before = tables(place).await;
     let persistence = place.open().await.unwrap();
     let replayed = persistence.replay(ledger(retaining)).await;
     let actor = persistence.start(move || ledger(retaining)).unwrap();
@@ -67,7 +67,7 @@ async fn starts(place: &Place, retaining: Retaining, entries: u64) -> bool {
     };
     drop(actor);
     persistence.stop(Duration::ZERO).await;
-    assert_eq!(tables(&place).await, before, "something was written");
+    assert_eq!(tables(place).await, before, "something was written");
     has_started
 }
 
