@@ -43,6 +43,8 @@ pub struct Scene {
     pub states: u32,
     /// What the former delete; nothing if it is `None`.
     pub retaining: Option<Retaining>,
+    /// An actor gets so many groups of commands at most before something else is done with its id.
+    pub longest_burst: u32,
     /// How long a client waits at most between two groups of commands.
     pub longest_pause: Duration,
 }
@@ -121,6 +123,7 @@ impl<'a> Writers<'a> {
             streams: self.scene.streams,
             states: self.scene.states,
             retaining: self.scene.retaining,
+            longest_burst: self.scene.longest_burst,
             longest_pause: self.scene.longest_pause,
         };
         let worker = self.run.worker(&format!("{}-{log}", self.name));

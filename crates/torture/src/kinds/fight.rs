@@ -61,6 +61,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
                 every: rng.u64(1..=6),
                 keep: rng.usize(1..=2),
             }),
+            longest_burst: 40,
             longest_pause: LONGEST_PAUSE,
         };
         let writers = Writers::at(run.place()?, run, &format!("round-{round}"), scene)?;
@@ -74,6 +75,9 @@ fn run(run: &Run) -> anyhow::Result<()> {
         };
         for phase in 0..PHASES {
             if phase > 0 {
+                if run.is_over() {
+                    break;
+                }
                 fight.writers.reset(&mut rng)?;
             }
             fight.ends = Instant::now() + longest_phase(run);

@@ -22,8 +22,10 @@ pub(super) const KIND: Kind = Kind {
 
 /// So many applications at once, each on a database of its own.
 const LANES: u32 = 4;
-/// So many lives, then their history is judged, and a new database is begun.
-const LIVES: u32 = 200;
+/// So many lives at most, then their history is judged, and a new database is begun.
+const MOST_LIVES: u32 = 200;
+/// So many at least.
+const LEAST_LIVES: u32 = 10;
 /// One life in so many is killed before it has said much.
 const SHORT_LIVES: u8 = 4;
 /// The longest of them; a process that opens its stores takes about as long.
@@ -67,16 +69,16 @@ fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
                 every: rng.u64(2..=20),
                 keep: rng.usize(1..=2),
             }),
+            longest_burst: 5,
             longest_pause: Duration::from_millis(1),
         };
         let writers = Writers::at(run.place()?, run, &name, scene)?;
-        for life in 0..LIVES {
-            // A round without any life would have no tables to be judged by.
-            if life > 0 && run.is_over() {
+        for _ in 0..rng.u32(LEAST_LIVES..=MOST_LIVES) {
+            if run.is_over() {
                 break;
             }
             let (process, mut worker) = writers.start("app", &mut rng)?;
-            if rng.u8(..SHORT_LIVES) == 0 && life > 0 {
+            if rng.u8(..SHORT_LIVES) == 0 {
                 std::thread::sleep(LONGEST_START.mul_f64(rng.f64()));
             } else {
                 let mut writes_left = rng.u32(1..=MOST_WRITES);

@@ -89,6 +89,7 @@ fn disturb(run: &Run, fault: Fault) -> anyhow::Result<()> {
                 every: rng.u64(5..=20),
                 keep: rng.usize(1..=2),
             }),
+            longest_burst: 20,
             longest_pause: Duration::from_millis(2),
         };
         let mut server = run.server()?;

@@ -23,8 +23,6 @@ use super::{Scribe, count, fault, told_to_end};
 
 /// How long the program waits in the end for what is under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
-/// An actor gets so many groups of commands at most before something else is done with its id.
-const LONGEST_BURST: u32 = 40;
 /// So many commands are sent at once at most.
 const LARGEST_GROUP: usize = 4;
 /// So many events are one batch at most.
@@ -45,6 +43,8 @@ pub(crate) struct Assignment {
     /// How many states.
     pub(crate) states: u32,
     pub(crate) retaining: Option<Retaining>,
+    /// An actor gets so many groups of commands at most before something else is done with its id.
+    pub(crate) longest_burst: u32,
     /// The longest pause of a client, which lets others in between.
     pub(crate) longest_pause: Duration,
 }
@@ -134,7 +134,11 @@ impl Client {
     }
 
     async fn write_events(mut self) -> anyhow::Result<()> {
-        let retaining = self.process.assignment.retaining;
+        let Assignment {
+            retaining,
+            longest_burst,
+            ..
+        } = self.process.assignment;
         while !self.has_ended() {
             let (number, scribe) = (self.number, Arc::clone(&self.process.scribe));
             let factory = move || {
@@ -142,7 +146,7 @@ impl Client {
                 Stream::alive(number, retaining, scribe, tell_of_recovery)
             };
             let stream = self.process.start(factory).await?;
-            for _ in 0..self.rng.u32(1..=LONGEST_BURST) {
+            for _ in 0..self.rng.u32(1..=longest_burst) {
                 if self.has_ended() {
                     return Ok(());
                 }
@@ -265,11 +269,12 @@ impl Client {
     }
 
     async fn change_states(mut self) -> anyhow::Result<()> {
+        let longest_burst = self.process.assignment.longest_burst;
         while !self.has_ended() {
             let (number, scribe) = (self.number, Arc::clone(&self.process.scribe));
             let factory = move || Kept::alive(number, Arc::clone(&scribe), tell_of_recovery);
             let kept = self.process.start(factory).await?;
-            for _ in 0..self.rng.u32(1..=LONGEST_BURST) {
+            for _ in 0..self.rng.u32(1..=longest_burst) {
                 if self.has_ended() {
                     return Ok(());
                 }

@@ -100,6 +100,7 @@ fn judged_after(sql: &'static str) -> Summary {
             streams: 1,
             states: 1,
             retaining: None,
+            longest_burst: 5,
             longest_pause: Duration::ZERO,
         };
         let writers = Writers::at(run.place()?, run, "tampered", scene)?;
