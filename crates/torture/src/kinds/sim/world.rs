@@ -37,7 +37,7 @@ const LONGEST_BURST: u32 = 4;
 const LARGEST_GROUP: usize = 3;
 const LARGEST_BATCH: usize = 4;
 /// A process is killed after so long at the latest, or ends.
-const LONGEST_LIFE: Duration = Duration::from_secs(40);
+const LONGEST_LIFE: Duration = Duration::from_secs(8);
 /// Whoever gets no answer for so long asks again.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Until then everything is done that comes late.
@@ -404,8 +404,8 @@ impl Process {
 }
 
 async fn pause(rng: &mut Rng) {
-    if rng.bool() {
-        tokio::time::sleep(Duration::from_millis(50).mul_f64(rng.f64())).await;
+    if rng.u8(..4) > 0 {
+        tokio::time::sleep(Duration::from_millis(500).mul_f64(rng.f64())).await;
     }
 }
 
