@@ -63,6 +63,15 @@ fn hang_server(backend: Backend) {
     );
 }
 
+/// Whatever a simulated storage does, nothing acknowledged is lost, and in the end every id works.
+fn sim(backend: Backend) {
+    let done = unviolated("sim", backend);
+    assert!(
+        done.cycles > 10 && done.acknowledged > 200 && done.figures["kills"] > 0,
+        "no histories: {done:?}"
+    );
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -83,6 +92,7 @@ on! {
     sqlite Sqlite: fight kill_app;
     postgres Postgres: fight kill_app kill_server hang_server;
     mysql Mysql: fight kill_app kill_server hang_server;
+    memory Memory: sim;
 }
 
 #[test]
