@@ -210,6 +210,19 @@ impl<'h> Gathered<'h> {
                     events.deletions.push(deletion);
                 }
             }
+            Operation::Retain { id, to } => {
+                let deletion = Deletion {
+                    from,
+                    done_at: u64::MAX,
+                    line,
+                    to: *to,
+                    covered: true,
+                    asked_here: false,
+                };
+                for events in self.id(id).all_events(from, u64::MAX) {
+                    events.deletions.push(deletion.clone());
+                }
+            }
             Operation::DeleteSnapshots {
                 id,
                 from: lowest,

@@ -48,6 +48,14 @@ pub enum Operation {
         /// Whether retention deletes what a snapshot covers, so that a snapshot from `to` on must be there.
         covered: bool,
     },
+    /// From now on retention may delete the events up to a number, once a snapshot of them is stored: said before the
+    /// snapshot is saved. It has no answer. The delete itself may be told of besides, when it is done.
+    Retain {
+        /// The persistence id.
+        id: String,
+        /// The highest number that may be deleted.
+        to: u64,
+    },
     /// All events of an id are deleted, and its numbers start again at 1; while nobody writes to it.
     ResetEvents {
         /// The persistence id.

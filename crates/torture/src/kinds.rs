@@ -3,6 +3,7 @@
 mod fight;
 mod kill_app;
 mod servers;
+pub(crate) mod sim;
 
 use crate::{Backend, Run};
 
@@ -25,7 +26,13 @@ pub struct Kind {
 pub type Work = fn(&[String]) -> anyhow::Result<()>;
 
 /// Every kind, in the order in which they run.
-pub const KINDS: &[Kind] = &[fight::KIND, kill_app::KIND, servers::KILL, servers::HANG];
+pub const KINDS: &[Kind] = &[
+    fight::KIND,
+    kill_app::KIND,
+    servers::KILL,
+    servers::HANG,
+    sim::KIND,
+];
 
 /// The kind of this name.
 ///

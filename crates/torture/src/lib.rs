@@ -20,6 +20,7 @@ pub use backend::Backend;
 pub use chronicle::Chronicle;
 pub use driver::{Job, Settings, run};
 pub use interrupt::{end_on_interrupt, is_interrupted};
+pub use kinds::sim::SimStores;
 pub use kinds::{KINDS, Kind};
 pub use line::Line;
 pub use long_runs::LongRuns;

@@ -73,6 +73,11 @@ impl Run {
         self.backend
     }
 
+    /// What all its decisions come from.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Numbers of its own for a part of the run, from the seed.
     ///
     /// Called in the same order, it gives the same; so a thread is given its own before it is started.

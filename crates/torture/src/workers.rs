@@ -61,11 +61,26 @@ pub(crate) struct Scribe {
     calls: AtomicU64,
     uids: AtomicU32,
     incarnations: AtomicU32,
+    tell: Box<dyn Fn(What) + Send + Sync>,
 }
 
 impl Scribe {
+    /// One that tells the driver.
     pub(crate) fn of(process: u32) -> Self {
+        let tell = move |what| {
+            tell(&Line::Record(Record {
+                at: clock::now(),
+                process,
+                what,
+            }));
+        };
+        Self::telling(process, tell)
+    }
+
+    /// One that tells whom you like.
+    pub(crate) fn telling(process: u32, tell: impl Fn(What) + Send + Sync + 'static) -> Self {
         Self {
+            tell: Box::new(tell),
             process,
             calls: AtomicU64::new(0),
             uids: AtomicU32::new(0),
@@ -104,10 +119,6 @@ impl Scribe {
 
     /// Says that something has happened.
     pub(crate) fn say(&self, what: What) {
-        tell(&Line::Record(Record {
-            at: clock::now(),
-            process: self.process,
-            what,
-        }));
+        (self.tell)(what);
     }
 }

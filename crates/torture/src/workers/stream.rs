@@ -162,10 +162,9 @@ impl Stream {
         });
         life.saves.borrow_mut().insert(number, call);
         // Retention, here or by a clean-up of others, deletes so much at most from now on; who answers that comes later.
-        life.scribe.invoke(Operation::DeleteEvents {
+        life.scribe.invoke(Operation::Retain {
             id: life.id.clone(),
             to: number,
-            covered: false,
         });
         life.scribe.invoke(Operation::DeleteSnapshots {
             id: life.id.clone(),

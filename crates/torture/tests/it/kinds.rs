@@ -48,6 +48,15 @@ fn hang_server(backend: Backend) {
     unviolated("hang-server", backend, 2);
 }
 
+/// Whatever a simulated storage does, nothing acknowledged is lost, and in the end every id works.
+fn sim(backend: Backend) {
+    let done = unviolated("sim", backend);
+    assert!(
+        done.cycles > 10 && done.acknowledged > 200 && done.figures["kills"] > 0,
+        "no histories: {done:?}"
+    );
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -68,6 +77,7 @@ on! {
     sqlite Sqlite: fight kill_app;
     postgres Postgres: fight kill_app kill_server hang_server;
     mysql Mysql: fight kill_app kill_server hang_server;
+    memory Memory: sim;
 }
 
 #[test]
