@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use actix_persistence_torture::{Backend, Job, Settings, kinds, run};
+use actix_persistence_torture::{Backend, Job, Settings, Summary, kinds, run};
 
 /// How long a kind runs on a backend, or longer, until it has had enough cycles.
 const LENGTH: Duration = Duration::from_secs(5);
 
 /// Runs a kind with so many cycles at least, without any violation.
-fn unviolated(kind: &str, backend: Backend, least_cycles: u64) {
+fn unviolated(kind: &str, backend: Backend, least_cycles: u64) -> Summary {
     let settings = Settings {
         length: LENGTH,
         least_cycles,
@@ -26,6 +26,7 @@ fn unviolated(kind: &str, backend: Backend, least_cycles: u64) {
         summary.cycles >= least_cycles && summary.acknowledged > 0,
         "no torture: {summary:?}"
     );
+    summary
 }
 
 /// Nothing acknowledged is lost or doubled, and no look shows a state that never was.
@@ -50,9 +51,9 @@ fn hang_server(backend: Backend) {
 
 /// Whatever a simulated storage does, nothing acknowledged is lost, and in the end every id works.
 fn sim(backend: Backend) {
-    let done = unviolated("sim", backend);
+    let done = unviolated("sim", backend, 10);
     assert!(
-        done.cycles > 10 && done.acknowledged > 200 && done.figures["kills"] > 0,
+        done.acknowledged > 200 && done.figures["kills"] > 0,
         "no histories: {done:?}"
     );
 }
