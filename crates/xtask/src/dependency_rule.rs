@@ -29,7 +29,7 @@ enum Family {
 
 const RULES: [Rule; 12] = [
     Rule {
-        crates: &["storage-api"],
+        crates: &["storage-api", "history"],
         ours: Some(&[]),
         forbidden: &[Family::Actix, Family::Sqlx, Family::Tokio],
     },
@@ -110,7 +110,6 @@ const RULES: [Rule; 12] = [
             "actix-persistence",
             "cli",
             "torture",
-            "state-crash-tests",
             "bank-account",
             "blog-post",
             "guide",

@@ -21,7 +21,7 @@ struct LongTest {
     variable: (&'static str, &'static str),
 }
 
-const LONG_TESTS: [LongTest; 11] = [
+const LONG_TESTS: [LongTest; 6] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
@@ -44,34 +44,6 @@ const LONG_TESTS: [LongTest; 11] = [
         variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
     },
     LongTest {
-        name: "imports whose process or database is killed",
-        package: "bank-account",
-        program: "it",
-        filter: "killed::",
-        variable: ("ACTIX_PERSISTENCE_TEST_ROUNDS", "10"),
-    },
-    LongTest {
-        name: "imports whose database is silent for a while",
-        package: "bank-account",
-        program: "it",
-        filter: "stalled::",
-        variable: ("ACTIX_PERSISTENCE_TEST_ROUNDS", "10"),
-    },
-    LongTest {
-        name: "two processes that fight over the same accounts",
-        package: "bank-account",
-        program: "it",
-        filter: "fight::",
-        variable: ("ACTIX_PERSISTENCE_TEST_ROUNDS", "10"),
-    },
-    LongTest {
-        name: "processes on one database that fight, come, go and are killed, and delete what their snapshots cover",
-        package: "actix-persistence-torture",
-        program: "it",
-        filter: "fight::",
-        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
-    },
-    LongTest {
         name: "two processes behind a load balancer that knows nothing of ids",
         package: "actix-persistence-torture",
         program: "it",
@@ -83,13 +55,6 @@ const LONG_TESTS: [LongTest; 11] = [
         package: "actix-persistence-torture",
         program: "it",
         filter: "lost_snapshots::",
-        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
-    },
-    LongTest {
-        name: "durable states whose process or database is killed",
-        package: "actix-persistence-state-crash-tests",
-        program: "it",
-        filter: "killed::",
         variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
     },
     LongTest {

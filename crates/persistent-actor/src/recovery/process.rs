@@ -147,7 +147,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                             self.stage = Stage::Events(Box::new(pages));
                         }
                         Err(error) => {
-                            let standing = self.moved_on(error, standing).await?;
+                            let standing = self.moved_on(error).await?;
                             self.stage = self.search(standing);
                             return Ok(RecoveryStep::Begun(standing));
                         }
@@ -225,16 +225,10 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         })
     }
 
-    /// Looks again, because a snapshot is younger than the last look: while nobody keeps others from writing, they may
-    /// have gone on.
-    async fn moved_on(
-        &self,
-        error: RecoveryError,
-        standing: Standing,
-    ) -> Result<Standing, RecoveryError> {
-        let (Fence::TakesOver { .. }, RecoveryError::SnapshotAhead { sequence_nr, .. }) =
-            (standing.fence, &error)
-        else {
+    /// Looks again, because a snapshot is younger than the last look: others may have gone on, also after this recovery
+    /// has raised the epoch, as they can take the id over from that one. What was fenced stays so.
+    async fn moved_on(&self, error: RecoveryError) -> Result<Standing, RecoveryError> {
+        let RecoveryError::SnapshotAhead { sequence_nr, .. } = &error else {
             return Err(error);
         };
         let now = self.read_head().await?;

@@ -8,13 +8,15 @@ use actix_persistence_storage_api::{
     SnapshotRecord, SnapshotStore, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 /// What every load does.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loads {
     Work,
     Hang,
+    /// Wait until the test says something else, and then work.
+    Wait,
     Fail(StorageErrorKind),
     /// Give the youngest snapshot, whatever was asked for.
     IgnoreCriteria,
@@ -22,7 +24,7 @@ pub(crate) enum Loads {
 
 pub(crate) struct ScriptedSnapshots {
     inner: MemorySnapshotStore,
-    loads: Mutex<Loads>,
+    loads: watch::Sender<Loads>,
     /// One permit lets one save go on; closed to let all pass.
     saves: Semaphore,
     /// The highest number each load so far would have accepted.
@@ -40,7 +42,7 @@ impl ScriptedSnapshots {
     pub(crate) fn held(inner: MemorySnapshotStore, loads: Loads) -> Arc<Self> {
         Arc::new(Self {
             inner,
-            loads: Mutex::new(loads),
+            loads: watch::Sender::new(loads),
             saves: Semaphore::new(0),
             bounds: Mutex::default(),
         })
@@ -52,7 +54,7 @@ impl ScriptedSnapshots {
     }
 
     pub(crate) fn set(&self, loads: Loads) {
-        *self.loads.lock().unwrap() = loads;
+        self.loads.send_replace(loads);
     }
 
     pub(crate) fn take_bounds(&self) -> Vec<SequenceNr> {
@@ -72,8 +74,14 @@ impl SnapshotStore for ScriptedSnapshots {
         criteria: SnapshotCriteria,
     ) -> Result<Option<SnapshotRecord>, StorageError> {
         self.bounds.lock().unwrap().push(criteria.max_sequence_nr);
-        let loads = *self.loads.lock().unwrap();
+        let loads = *self.loads.borrow();
         match loads {
+            Loads::Wait => {
+                let mut said = self.loads.subscribe();
+                let waits = |loads: &Loads| matches!(loads, Loads::Wait);
+                said.wait_for(|loads| !waits(loads)).await.unwrap();
+                self.inner.load(persistence_id, criteria).await
+            }
             Loads::Work => self.inner.load(persistence_id, criteria).await,
             Loads::Hang => std::future::pending().await,
             Loads::Fail(kind) => Err(StorageError::new(kind, Operation::LoadSnapshot)),

@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use crate::retaining_world::left;
 use crate::scripted_journal::{Next, ScriptedJournal};
+use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
 use crate::tally::{Add, Get, Log, Run, Sum, Tally, added};
 use crate::world::{World, run};
 
@@ -165,6 +166,45 @@ fn an_actor_that_takes_over_before_its_recovery_makes_the_former_writer_lose() {
         let lost = a.send(Add(1)).await.unwrap();
         assert!(matches!(lost, Err(PersistError::Conflict(_))), "{lost:?}");
         assert_eq!(b.send(Add(1)).await.unwrap().unwrap(), 2);
+    });
+}
+
+#[test]
+fn a_recovery_that_took_over_finds_the_snapshot_of_whoever_did_so_since() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let snapshots = ScriptedSnapshots::new(storage.snapshot_store(), Loads::Wait);
+        let journal = Arc::new(storage.journal());
+        let of_store = snapshots.clone();
+        let world = World::tuned(storage.clone(), journal, of_store, |_, _| {}, |_| {});
+        let log = Log::default();
+        let shared = log.clone();
+        let make = move || Tally {
+            take_over: TakeOver::BeforeRecovery,
+            ..Tally::new("1", &shared)
+        };
+        let a = world.start(make).unwrap();
+        let sum = a.send(Get);
+        while snapshots.take_bounds().is_empty() {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(head(&storage).await.epoch, 1);
+        let (b, of_b) = process(&storage);
+        b.send(Add(1)).await.unwrap().unwrap();
+        b.send(Run::new(|tally, ctx| ctx.save_snapshot(&Sum(tally.sum))))
+            .await
+            .unwrap();
+        while !of_b.take().contains(&"SaveSnapshotSuccess".to_owned()) {
+            b.send(Get).await.unwrap();
+        }
+        snapshots.set(Loads::Work);
+        assert_eq!(sum.await.unwrap(), 1);
+        assert_eq!(log.take(), ["snapshot 1", "recovered at 1"]);
+        // It is no longer who holds the id, and takes it over again.
+        assert_eq!(a.send(Add(1)).await.unwrap().unwrap(), 2);
+        assert_eq!(head(&storage).await.epoch, 3);
+        let lost = b.send(Add(1)).await.unwrap();
+        assert!(matches!(lost, Err(PersistError::Conflict(_))), "{lost:?}");
     });
 }
 

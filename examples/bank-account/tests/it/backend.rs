@@ -30,37 +30,26 @@ pub(crate) trait Stalls: Backend {
     fn go_on(&mut self);
 }
 
-/// A database server that can be killed.
-pub(crate) trait Dies: Backend {
-    fn kill(&mut self);
-
-    /// Starts it again with its data, and waits until it answers.
-    fn restart(&mut self);
-}
-
 /// An event as it lies in the database.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct StoredEvent {
     pub(crate) account: String,
     pub(crate) sequence_nr: u64,
-    /// The incarnation that wrote it, as errors name it.
-    pub(crate) writer: String,
     pub(crate) booking: Booking,
 }
 
 /// The columns of a row.
-type Row = (String, i64, Vec<u8>, Vec<u8>);
+type Row = (String, i64, Vec<u8>);
 
 /// What `SELECTED` gives, with the tables' default names.
-const SELECTED: &str = "SELECT persistence_id, sequence_nr, writer_uuid, payload FROM event_journal \
+const SELECTED: &str = "SELECT persistence_id, sequence_nr, payload FROM event_journal \
                         ORDER BY persistence_id, sequence_nr";
 
 impl StoredEvent {
-    fn from_row((id, sequence_nr, writer, payload): Row) -> Self {
+    fn from_row((id, sequence_nr, payload): Row) -> Self {
         Self {
             account: id.strip_prefix("Account|").unwrap().to_owned(),
             sequence_nr: sequence_nr.try_into().unwrap(),
-            writer: uuid::Uuid::from_slice(&writer).unwrap().to_string(),
             booking: rmp_serde::from_slice(&payload).unwrap(),
         }
     }

@@ -70,24 +70,9 @@ impl Import {
         self.until(|import| import.decided() >= lines);
     }
 
-    /// As [`decides`](Self::decides), but no longer than this.
-    pub(crate) fn decides_within(&mut self, lines: usize, time: Duration) {
-        let started = Instant::now();
-        self.until(|import| import.decided() >= lines || started.elapsed() > time);
-    }
-
     /// Waits until its log has this text behind the first `skipped` bytes.
     pub(crate) fn logs(&mut self, text: &str, skipped: usize) {
         self.until(|import| import.log()[skipped..].contains(text));
-    }
-
-    /// Stops it where it is, until it goes on.
-    pub(crate) fn pause(&self) {
-        signal(&self.child, "STOP");
-    }
-
-    pub(crate) fn go_on(&self) {
-        signal(&self.child, "CONT");
     }
 
     /// Kills it where it is; gives the receipts that it has left.

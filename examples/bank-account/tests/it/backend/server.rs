@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use actix_persistence_test_servers::{Database, Server};
 use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection};
 
-use super::{Backend, Dies, Row, SELECTED, Stalls, StoredEvent, block_on};
+use super::{Backend, Row, SELECTED, Stalls, StoredEvent, block_on};
 
 /// As `SELECTED`, where ids are bytes.
-const SELECTED_BYTES: &str = "SELECT CONVERT(persistence_id USING utf8mb4), sequence_nr, writer_uuid, payload \
+const SELECTED_BYTES: &str = "SELECT CONVERT(persistence_id USING utf8mb4), sequence_nr, payload \
                               FROM event_journal ORDER BY event_journal.persistence_id, sequence_nr";
 
 /// A database that is reached by a URL; what it lives in is dropped with it.
@@ -96,12 +96,13 @@ impl Stalls for OwnServer {
     }
 }
 
-impl Dies for OwnServer {
-    fn kill(&mut self) {
+impl OwnServer {
+    pub(crate) fn kill(&mut self) {
         self.home.kill().unwrap();
     }
 
-    fn restart(&mut self) {
+    /// Starts it again with its data, and waits until it answers.
+    pub(crate) fn restart(&mut self) {
         self.home.restart().unwrap();
     }
 }

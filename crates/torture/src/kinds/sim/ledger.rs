@@ -1,0 +1,63 @@
+//! What simulated processes say.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use actix_persistence_history::{History, ProcessEvent, Record, What};
+
+use crate::run::hold;
+use crate::workers::Scribe;
+
+/// The history of all processes; what is said next is later.
+#[derive(Clone, Default)]
+pub(super) struct Ledger {
+    said: Arc<Mutex<Said>>,
+}
+
+#[derive(Default)]
+struct Said {
+    processes: u32,
+    records: Vec<Record>,
+}
+
+/// Ends what a process says.
+#[derive(Clone, Default)]
+pub(super) struct Silence(Arc<AtomicBool>);
+
+impl Ledger {
+    /// A new process, which says something until it is killed.
+    pub(super) fn process(&self) -> (Arc<Scribe>, Silence) {
+        let number = {
+            let mut said = hold(&self.said);
+            said.processes += 1;
+            said.processes
+        };
+        let silence = Silence::default();
+        let (ledger, killed) = (self.clone(), silence.clone());
+        let scribe = Scribe::telling(number, move |what| {
+            if !killed.0.load(Ordering::Relaxed) {
+                ledger.say(number, what);
+            }
+        });
+        (Arc::new(scribe), silence)
+    }
+
+    pub(super) fn say(&self, process: u32, what: What) {
+        let mut said = hold(&self.said);
+        let at = said.records.len() as u64;
+        said.records.push(Record { at, process, what });
+    }
+
+    pub(super) fn killed(&self, number: u32, silence: &Silence) {
+        silence.0.store(true, Ordering::Relaxed);
+        let event = ProcessEvent::Killed;
+        self.say(0, What::Process { number, event });
+    }
+
+    /// All that was said.
+    pub(super) fn end(&self) -> History {
+        History {
+            records: std::mem::take(&mut hold(&self.said).records),
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The driver itself: what it keeps, what it says, how it ends, and that the judge bites.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use actix_persistence_torture::{
+    Backend, Job, Kind, LongRuns, Run, Scene, Settings, Summary, Writers, block_on, kinds, run,
+};
+use tempfile::TempDir;
+
+/// A kind of this test's own; its processes are those of `kill-app`.
+const fn kind(run: fn(&Run) -> anyhow::Result<()>) -> Kind {
+    Kind {
+        name: "kill-app",
+        sentence: "A test of the driver.",
+        backends: &[Backend::Sqlite],
+        run,
+        worker: None,
+    }
+}
+
+fn run_in(folder: &Path, kind: &'static Kind, seed: u64) -> Summary {
+    let settings = Settings {
+        length: Duration::from_secs(60),
+        least_cycles: 0,
+        seed,
+        folder: folder.to_owned(),
+        program: PathBuf::from(env!("CARGO_BIN_EXE_torture")),
+    };
+    let backend = Backend::Sqlite;
+    run(Job { kind, backend }, &settings).unwrap()
+}
+
+#[test]
+fn a_run_that_finds_something_keeps_its_folder_and_says_how_to_repeat_it() {
+    static KIND: Kind = kind(|run| {
+        fs::write(run.folder().join("evidence"), "here")?;
+        run.lost(1, "an event is lost");
+        Ok(())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    for kept in ["kill-app-sqlite-7", "kill-app-sqlite-7-2"] {
+        let summary = run_in(folder.path(), &KIND, 7);
+        assert_eq!((summary.lost, summary.violations), (1, 1));
+        let kept = folder.path().join(kept);
+        assert_eq!(fs::read_to_string(kept.join("evidence")).unwrap(), "here");
+        let text = fs::read_to_string(kept.join("VIOLATIONS")).unwrap();
+        assert!(text.contains("an event is lost"), "{text}");
+        let command = "cargo xtask torture kill-app --backend sqlite --for '1m' --seed 7";
+        assert!(text.contains(command), "{text}");
+    }
+}
+
+#[test]
+fn a_run_that_finds_nothing_leaves_nothing() {
+    static KIND: Kind = kind(|run| {
+        fs::write(run.folder().join("evidence"), "here")?;
+        run.place()?;
+        Ok(())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(run_in(folder.path(), &KIND, 7).violations, 0);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_kind_that_cannot_go_on_or_panics_has_violated_something() {
+    static FAILS: Kind = kind(|_| anyhow::bail!("no server"));
+    static PANICS: Kind = kind(|_| panic!("a mistake"));
+    let folder = tempfile::tempdir().unwrap();
+    let failed = run_in(folder.path(), &FAILS, 1);
+    assert_eq!(failed.found, ["the run could not go on: no server"]);
+    let panicked = run_in(folder.path(), &PANICS, 1);
+    assert_eq!(panicked.found, ["the run panicked"]);
+}
+
+#[test]
+fn a_seed_gives_the_same_decisions_again() {
+    static KIND: Kind = kind(|run| {
+        for part in ["first", "second"] {
+            run.add(part, run.rng().u64(..));
+        }
+        Ok(())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let [one, same, other] = [7, 7, 8].map(|seed| run_in(folder.path(), &KIND, seed).figures);
+    assert_eq!(one, same);
+    assert!(one != other && one["first"] != one["second"], "{one:?}");
+}
+
+/// Lets a process write, then does something to what is stored, and has it judged.
+fn judged_after(sql: &'static str) -> Summary {
+    static SQL: std::sync::Mutex<&str> = std::sync::Mutex::new("");
+    static KIND: Kind = kind(|run| {
+        let (mut rng, sql) = (run.rng(), *SQL.lock().unwrap());
+        let scene = Scene {
+            streams: 1,
+            states: 1,
+            retaining: None,
+            longest_burst: 5,
+            longest_pause: Duration::ZERO,
+        };
+        let writers = Writers::at(run.place()?, run, "tampered", scene)?;
+        let (_, mut worker) = writers.start("app", &mut rng)?;
+        let mut writes_left = 60;
+        while writes_left > 0
+            && let Some(line) = worker.next_line()?
+        {
+            writes_left -= u32::from(writers.hear(line));
+        }
+        worker.end();
+        while let Some(line) = worker.next_line()? {
+            writers.hear(line);
+        }
+        worker.ended(true)?;
+        block_on(writers.place().execute(sql))?;
+        writers.judge()
+    });
+    static ONE_AT_A_TIME: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let _one = ONE_AT_A_TIME
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    *SQL.lock().unwrap() = sql;
+    let folder = tempfile::tempdir().unwrap();
+    run_in(folder.path(), &KIND, 1)
+}
+
+#[test]
+fn the_judge_finds_nothing_where_nothing_was_done() {
+    let summary = judged_after("SELECT 1");
+    assert_eq!(summary.violations, 0, "{:#?}", summary.found);
+}
+
+#[test]
+fn the_judge_finds_what_was_taken_away_or_changed() {
+    for sql in [
+        "DELETE FROM event_journal WHERE sequence_nr = (SELECT MAX(sequence_nr) FROM event_journal)",
+        "DELETE FROM event_journal WHERE sequence_nr = 2",
+        "UPDATE event_journal SET sequence_nr = sequence_nr + 1 WHERE sequence_nr = (SELECT MAX(sequence_nr) FROM event_journal)",
+        "UPDATE durable_state SET revision = revision - 1",
+        "DELETE FROM durable_state",
+        "DELETE FROM noted WHERE revision = 1",
+        "UPDATE note_count SET notes = notes + 1 WHERE place = 0",
+    ] {
+        let summary = judged_after(sql);
+        assert!(summary.violations > 0, "nothing is wrong after {sql}");
+    }
+}
+
+/// The command of a long run, which nobody waits for.
+fn long_run(folder: &TempDir) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_torture"));
+    command
+        .args(["run", "fight", "--backend", "sqlite", "--for", "10m"])
+        .arg("--keep")
+        .arg(folder.path())
+        .stdout(Stdio::piped());
+    command
+}
+
+#[test]
+fn ctrl_c_ends_the_run_and_its_processes_and_prints_what_was_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = long_run(&folder).spawn().unwrap();
+    // Its processes write once there is a log.
+    let since = Instant::now();
+    let has_begun = || {
+        let runs = fs::read_dir(folder.path()).unwrap().flatten();
+        runs.flat_map(|run| fs::read_dir(run.path()).unwrap().flatten())
+            .any(|file| file.path().extension().is_some_and(|name| name == "log"))
+    };
+    while !has_begun() {
+        assert!(
+            since.elapsed() < Duration::from_secs(60),
+            "it does not begin"
+        );
+        std::thread::yield_now();
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let mut output = String::new();
+    let mut stdout = child.stdout.take().unwrap();
+    // Ends with the last process that holds it, which none of the workers does.
+    stdout.read_to_string(&mut output).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(output.contains("fight on sqlite: "), "{output}");
+    assert!(output.contains(", interrupted"), "{output}");
+    assert!(
+        since.elapsed() < Duration::from_secs(60),
+        "it takes its time"
+    );
+}
+
+#[test]
+fn a_long_run_is_entered_in_the_ledger_and_a_short_or_interrupted_one_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = LongRuns {
+        file: folder.path().join("ledger.jsonl"),
+        commit: "abc".to_owned(),
+    };
+    let run = |seconds, interrupted| Summary {
+        kind: "fight".to_owned(),
+        seconds,
+        interrupted,
+        ..Summary::default()
+    };
+    for summary in [
+        run(179, false),
+        run(180, false),
+        run(900, true),
+        run(900, false),
+    ] {
+        ledger.append(&summary).unwrap();
+    }
+    let text = fs::read_to_string(&ledger.file).unwrap();
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let seconds: Vec<_> = lines.iter().map(|line| line["seconds"].as_u64()).collect();
+    assert_eq!(seconds, [Some(180), Some(900)]);
+    assert!(
+        lines
+            .iter()
+            .all(|line| line["commit"] == "abc" && line["date"].is_string())
+    );
+}
+
+#[test]
+fn every_kind_says_what_it_does() {
+    for kind in kinds::KINDS {
+        assert!(kind.sentence.ends_with('.'), "{}", kind.name);
+        assert!(!kind.backends.is_empty(), "{}", kind.name);
+    }
+}
