@@ -20,7 +20,7 @@ pub(crate) struct ReaderSlot {
 impl ReaderSlot {
     pub(crate) fn new(index: usize) -> Self {
         Self {
-            every: index % 2 == 0,
+            every: index.is_multiple_of(2),
             first_only: index >= 2,
             reader: None,
             opened: None,

@@ -182,14 +182,12 @@ impl StateActor {
             } => {
                 let mut fate = world.fate();
                 let fenced = fenced(&live, &change);
-                match fate {
-                    Fate::Ok | Fate::UnknownDone => {
-                        if !StateStore::change(world, id, &fenced) {
-                            fate = Fate::Failed;
-                        }
-                    }
-                    Fate::UnknownLater => world.states[id].late.push(fenced),
-                    _ => {}
+                if let Fate::UnknownLater = fate {
+                    world.states[id].late.push(fenced);
+                } else if let Fate::Ok | Fate::UnknownDone = fate
+                    && !StateStore::change(world, id, &fenced)
+                {
+                    fate = Fate::Failed;
                 }
                 if matches!(fate, Fate::Ok) {
                     live.revision += 1;

@@ -220,12 +220,12 @@ impl Process {
         environment: &Arc<Environment>,
         factory: impl FnMut() -> A + Clone + Unpin + 'static,
     ) -> Option<Addr<A>> {
-        for _ in 0..1_000_000 {
+        for _ in 0..10_000 {
             let environment = Arc::clone(environment);
             match start(factory.clone(), move |_| Ok(environment)) {
                 Ok(actor) => return Some(actor),
                 Err(StartError::AlreadyRunning(_)) => {
-                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    tokio::time::sleep(Duration::from_millis(300)).await;
                 }
                 Err(error) => {
                     self.fault(format!("an actor could not be started: {error}"));
