@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod book;
+pub mod handlers;
 mod ledger;
 
 pub use book::{Book, Client};

@@ -7,6 +7,7 @@ mod balancer;
 mod database;
 mod fight;
 mod fighter;
+mod handlers;
 mod lost_snapshots;
 mod round_robin;
 mod scale;
