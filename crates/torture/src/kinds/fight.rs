@@ -1,0 +1,164 @@
+//! Processes want the same few ids, and each deletes what its snapshots cover; they come and go, are stopped for a
+//! while, and are killed: nothing acknowledged is lost, nothing is there twice, and no look shows what never was.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use actix_persistence_history::ProcessEvent;
+use fastrand::Rng;
+
+use super::Kind;
+use crate::workers::stream::Retaining;
+use crate::writers::{Scene, Writers};
+use crate::{Backend, Line, Run, workers};
+
+pub(super) const KIND: Kind = Kind {
+    name: "fight",
+    sentence: "Processes fight over a few ids while each deletes what its snapshots cover, cleans up and looks; they \
+               come and go, are stopped for a while, and are killed.",
+    backends: Backend::DATABASES,
+    run,
+    worker: Some(workers::writers::work),
+};
+
+/// So many at once at most; some of them are away at any time.
+const PROCESSES: u32 = 5;
+/// How many streams of events they want.
+const STREAMS: u32 = 3;
+/// How many states.
+const STATES: u32 = 2;
+/// A round has a database and settings of its own, and is judged in its end.
+const LONGEST_ROUND: Duration = Duration::from_secs(60);
+/// A process lives for so many lines at most.
+const LONGEST_LIFE: u64 = 3_000;
+/// Others say so many lines while one is stopped or away, or as many as they say in this time.
+const OTHERS: u64 = 1_000;
+const LONGEST_ABSENCE: Duration = Duration::from_secs(1);
+/// How long a client waits at most, which lets others in between.
+const LONGEST_PAUSE: Duration = Duration::from_millis(4);
+
+struct Fight<'a> {
+    run: &'a Run,
+    writers: Writers<'a>,
+    ends: Instant,
+    /// How many answers there were, of all processes.
+    answers: AtomicU64,
+}
+
+fn run(run: &Run) -> anyhow::Result<()> {
+    for round in 1.. {
+        if run.is_over() {
+            break;
+        }
+        let mut rng = run.rng();
+        let scene = Scene {
+            streams: STREAMS,
+            states: STATES,
+            retaining: Some(Retaining {
+                every: rng.u64(1..=6),
+                keep: rng.usize(1..=2),
+            }),
+            longest_pause: LONGEST_PAUSE,
+        };
+        let writers = Writers::at(run.place()?, run, &format!("round-{round}"), scene)?;
+        // They are there before anybody fights.
+        writers.make_tables()?;
+        let fight = Fight {
+            run,
+            writers,
+            ends: Instant::now() + LONGEST_ROUND,
+            answers: AtomicU64::new(0),
+        };
+        let outcomes: Vec<_> = std::thread::scope(|scope| {
+            let fighters: Vec<_> = (0..PROCESSES)
+                .map(|fighter| {
+                    let (fight, rng) = (&fight, rng.fork());
+                    scope.spawn(move || fight.fight(fighter, rng))
+                })
+                .collect();
+            let ended = fighters
+                .into_iter()
+                .map(std::thread::ScopedJoinHandle::join);
+            ended.collect()
+        });
+        for outcome in outcomes {
+            outcome.unwrap_or_else(|_| anyhow::bail!("a fighter panicked"))?;
+        }
+        fight.writers.judge()?;
+    }
+    Ok(())
+}
+
+impl Fight<'_> {
+    fn is_over(&self) -> bool {
+        self.run.is_over() || Instant::now() >= self.ends
+    }
+
+    /// One process after the other.
+    fn fight(&self, fighter: u32, mut rng: Rng) -> anyhow::Result<()> {
+        while !self.is_over() {
+            self.live(fighter, &mut rng)?;
+            if rng.bool() {
+                self.let_others_work(&mut rng);
+            }
+        }
+        Ok(())
+    }
+
+    fn live(&self, fighter: u32, rng: &mut Rng) -> anyhow::Result<()> {
+        self.run.cycle();
+        let log = format!("fighter-{fighter}");
+        let (process, mut worker) = self.writers.start(&log, rng)?;
+        let chronicle = &self.writers.chronicle;
+        let mut answers_left = rng.u64(1..=LONGEST_LIFE);
+        while let Some(line) = worker.next_line()? {
+            self.hear(line);
+            answers_left -= 1;
+            if answers_left == 0 || self.is_over() {
+                break;
+            }
+            if rng.u64(..LONGEST_LIFE) == 0 {
+                chronicle.process_event(process, ProcessEvent::Paused);
+                worker.pause()?;
+                self.run.add("stopped for a while", 1);
+                self.let_others_work(rng);
+                chronicle.process_event(process, ProcessEvent::Continued);
+                worker.resume()?;
+            }
+        }
+        let killed = rng.bool();
+        if killed {
+            worker.kill()?;
+            chronicle.process_event(process, ProcessEvent::Killed);
+            self.run.add("killed", 1);
+        } else {
+            chronicle.process_event(process, ProcessEvent::AskedToStop);
+            worker.end();
+        }
+        while let Some(line) = worker.next_line()? {
+            self.hear(line);
+        }
+        worker.ended(!killed)?;
+        if !killed {
+            chronicle.process_event(process, ProcessEvent::Ended);
+        }
+        Ok(())
+    }
+
+    fn hear(&self, line: Line) {
+        self.answers.fetch_add(1, Ordering::Relaxed);
+        self.writers.hear(line);
+    }
+
+    /// For as long as a stop or an absence lasts; no check depends on how much they do.
+    fn let_others_work(&self, rng: &mut Rng) {
+        let (answers, since) = (self.answers.load(Ordering::Relaxed), Instant::now());
+        let enough = answers + rng.u64(1..=OTHERS);
+        while self.answers.load(Ordering::Relaxed) < enough
+            && since.elapsed() < LONGEST_ABSENCE
+            && !self.is_over()
+        {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+}

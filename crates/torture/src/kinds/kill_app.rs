@@ -1,0 +1,106 @@
+//! The application is killed again and again, at any moment of its life: nothing acknowledged is lost, nothing is half.
+
+use std::time::Duration;
+
+use actix_persistence_history::ProcessEvent;
+
+use fastrand::Rng;
+
+use super::Kind;
+use crate::workers::stream::Retaining;
+use crate::writers::{Scene, Writers};
+use crate::{Backend, Run, workers};
+
+pub(super) const KIND: Kind = Kind {
+    name: "kill-app",
+    sentence: "The application is killed with SIGKILL at any moment: while it opens its stores, makes tables, \
+               recovers, writes events and states, saves snapshots, deletes and stops.",
+    backends: Backend::DATABASES,
+    run,
+    worker: Some(workers::writers::work),
+};
+
+/// So many applications at once, each on a database of its own.
+const LANES: u32 = 4;
+/// So many lives, then their history is judged, and a new database is begun.
+const LIVES: u32 = 200;
+/// One life in so many is killed before it has said much.
+const SHORT_LIVES: u8 = 4;
+/// The longest of them; a process that opens its stores takes about as long.
+const LONGEST_START: Duration = Duration::from_millis(60);
+/// How many writes of a longer life are acknowledged before it is killed, at most.
+const MOST_WRITES: u32 = 40;
+/// How long after the last of them it is killed, at most: in the middle of the next ones.
+const LONGEST_WAIT: Duration = Duration::from_millis(3);
+/// One life in so many is told to end, and is killed while it does.
+const ENDINGS: u8 = 8;
+
+fn run(run: &Run) -> anyhow::Result<()> {
+    // Each waits for its disk most of the time.
+    let ended: Vec<_> = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (1..=LANES)
+            .map(|lane| {
+                let rng = run.rng();
+                scope.spawn(move || kill_again_and_again(run, lane, rng))
+            })
+            .collect();
+        let lanes = lanes.into_iter().map(std::thread::ScopedJoinHandle::join);
+        lanes.collect()
+    });
+    for outcome in ended {
+        outcome.unwrap_or_else(|_| anyhow::bail!("a lane panicked"))?;
+    }
+    Ok(())
+}
+
+/// One life after the other, on one database after the other.
+fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()> {
+    for round in 1.. {
+        if run.is_over() {
+            break;
+        }
+        let name = format!("lane-{lane}-round-{round}");
+        let scene = Scene {
+            streams: 3,
+            states: 2,
+            retaining: Some(Retaining {
+                every: rng.u64(2..=20),
+                keep: rng.usize(1..=2),
+            }),
+            longest_pause: Duration::from_millis(1),
+        };
+        let writers = Writers::at(run.place()?, run, &name, scene)?;
+        for life in 0..LIVES {
+            // A round without any life would have no tables to be judged by.
+            if life > 0 && run.is_over() {
+                break;
+            }
+            let (process, mut worker) = writers.start("app", &mut rng)?;
+            if rng.u8(..SHORT_LIVES) == 0 && life > 0 {
+                std::thread::sleep(LONGEST_START.mul_f64(rng.f64()));
+            } else {
+                let mut writes_left = rng.u32(1..=MOST_WRITES);
+                while writes_left > 0
+                    && let Some(line) = worker.next_line()?
+                {
+                    writes_left -= u32::from(writers.hear(line));
+                }
+                if rng.u8(..ENDINGS) == 0 {
+                    worker.end();
+                }
+                std::thread::sleep(LONGEST_WAIT.mul_f64(rng.f64()));
+            }
+            worker.kill()?;
+            writers
+                .chronicle
+                .process_event(process, ProcessEvent::Killed);
+            while let Some(line) = worker.next_line()? {
+                writers.hear(line);
+            }
+            worker.wait()?;
+            run.cycle();
+        }
+        writers.judge()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! The database server is killed, or stops answering, while applications write: they go on by themselves afterwards, and
+//! nothing acknowledged is lost.
+
+use std::time::{Duration, Instant};
+
+use actix_persistence_history::ProcessEvent;
+use actix_persistence_test_servers::Server;
+use anyhow::Context;
+use fastrand::Rng;
+
+use super::Kind;
+use crate::workers::stream::Retaining;
+use crate::writers::{Scene, Writers};
+use crate::{Backend, Line, Place, Run, Worker, clock, is_interrupted, workers};
+
+pub(super) const KILL: Kind = Kind {
+    name: "kill-server",
+    sentence: "The database server is killed with SIGKILL, all its processes at once, and started again while \
+               applications write.",
+    backends: Backend::SERVERS,
+    run: |run| disturb(run, kill),
+    worker: Some(workers::writers::work),
+};
+
+pub(super) const HANG: Kind = Kind {
+    name: "hang-server",
+    sentence: "The database server is stopped for a while with SIGSTOP while applications write: their connections \
+               stay, and nothing answers.",
+    backends: Backend::SERVERS,
+    run: |run| disturb(run, hang),
+    worker: Some(workers::writers::work),
+};
+
+/// So many faults, then their history is judged, and a new server is started.
+const FAULTS: u32 = 20;
+/// So many writes are acknowledged between two faults, at most.
+const MOST_WRITES: u32 = 200;
+/// How long after the last of them the fault comes, at most: in the middle of the next ones.
+const LONGEST_WAIT: Duration = Duration::from_millis(5);
+/// How long a server is away, at most; longer than a statement, a call and a breaker have.
+const LONGEST_FAULT: Duration = Duration::from_secs(3);
+/// Within this time something is acknowledged again.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// One fault in so many takes the application with it.
+const BOTH: u8 = 3;
+
+/// Does something to a server, and leaves it as it was.
+type Fault = fn(&mut Server, &Writers<'_>, &mut Rng) -> anyhow::Result<()>;
+
+fn kill(server: &mut Server, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
+    server.kill()?;
+    writers
+        .chronicle
+        .server_event("database", ProcessEvent::Killed);
+    // At once, or when the application has noticed that nothing is there.
+    if rng.bool() {
+        std::thread::sleep(LONGEST_FAULT.mul_f64(rng.f64() / 4.0));
+    }
+    server.restart()?;
+    writers
+        .chronicle
+        .server_event("database", ProcessEvent::Started);
+    Ok(())
+}
+
+fn hang(server: &mut Server, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
+    writers
+        .chronicle
+        .server_event("database", ProcessEvent::Paused);
+    server.suspend()?;
+    std::thread::sleep(LONGEST_FAULT.mul_f64(rng.f64()));
+    writers
+        .chronicle
+        .server_event("database", ProcessEvent::Continued);
+    server.resume()?;
+    Ok(())
+}
+
+fn disturb(run: &Run, fault: Fault) -> anyhow::Result<()> {
+    for round in 1.. {
+        if run.is_over() {
+            break;
+        }
+        let mut rng = run.rng();
+        let scene = Scene {
+            streams: 6,
+            states: 3,
+            retaining: Some(Retaining {
+                every: rng.u64(5..=20),
+                keep: rng.usize(1..=2),
+            }),
+            longest_pause: Duration::from_millis(2),
+        };
+        let mut server = run.server()?;
+        let place = Place::on(run.backend(), &server)?;
+        let writers = Writers::at(place, run, &format!("round-{round}"), scene)?;
+        let mut application = Application::start(&writers, &mut rng)?;
+        for _ in 0..FAULTS {
+            if run.is_over() {
+                break;
+            }
+            application.writes(rng.u32(1..=MOST_WRITES), 0)?;
+            std::thread::sleep(LONGEST_WAIT.mul_f64(rng.f64()));
+            let dies = rng.u8(..BOTH) == 0;
+            if dies {
+                application.kill()?;
+            }
+            fault(&mut server, &writers, &mut rng)?;
+            if dies {
+                application = Application::start(&writers, &mut rng)?;
+            }
+            application.writes(1, clock::now())?;
+            run.cycle();
+        }
+        application.end()?;
+        writers.judge()?;
+    }
+    Ok(())
+}
+
+/// A process that writes.
+struct Application<'a, 'r> {
+    writers: &'a Writers<'r>,
+    process: u32,
+    worker: Worker,
+}
+
+impl<'a, 'r> Application<'a, 'r> {
+    fn start(writers: &'a Writers<'r>, rng: &mut Rng) -> anyhow::Result<Self> {
+        let (process, worker) = writers.start("app", rng)?;
+        Ok(Self {
+            writers,
+            process,
+            worker,
+        })
+    }
+
+    /// Listens until so many writes were acknowledged after this time.
+    fn writes(&mut self, mut writes_left: u32, after: u64) -> anyhow::Result<()> {
+        let since = Instant::now();
+        while writes_left > 0 && !is_interrupted() {
+            let line = self.worker.next_line()?;
+            let line = line.context("the application has ended by itself, see its log")?;
+            let is_later = matches!(&line, Line::Record(record) if record.at > after);
+            if self.writers.hear(line) && is_later {
+                writes_left -= 1;
+            }
+            anyhow::ensure!(
+                since.elapsed() < PATIENCE,
+                "nothing is acknowledged {PATIENCE:?} after the server is back"
+            );
+        }
+        Ok(())
+    }
+
+    fn kill(&mut self) -> anyhow::Result<()> {
+        self.worker.kill()?;
+        let chronicle = &self.writers.chronicle;
+        chronicle.process_event(self.process, ProcessEvent::Killed);
+        self.hear_out()?;
+        self.worker.wait()
+    }
+
+    fn end(mut self) -> anyhow::Result<()> {
+        let chronicle = &self.writers.chronicle;
+        chronicle.process_event(self.process, ProcessEvent::AskedToStop);
+        self.worker.end();
+        self.hear_out()?;
+        self.worker.ended(true)?;
+        chronicle.process_event(self.process, ProcessEvent::Ended);
+        Ok(())
+    }
+
+    fn hear_out(&mut self) -> anyhow::Result<()> {
+        while let Some(line) = self.worker.next_line()? {
+            self.writers.hear(line);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+//! An actor with events that writes down all that it does.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use actix::prelude::*;
+use actix_persistence::prelude::*;
+use actix_persistence::{EventMeta, RejectionCause, StoreResponse};
+use actix_persistence_history::{Answer, Done, Incarnation, Operation, Recovered, Uid, What, fold};
+use serde::{Deserialize, Serialize};
+
+use super::Scribe;
+
+/// An event: nothing but what tells it apart.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Written {
+    /// See [`Uid`].
+    pub(crate) uid: u64,
+}
+
+impl Event for Written {
+    const MANIFEST: &'static str = "torture.written";
+    const VERSION: u32 = 1;
+}
+
+/// A snapshot: all events in 8 bytes.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Digest {
+    /// See [`fold`].
+    pub(crate) digest: u64,
+}
+
+impl Snapshot for Digest {
+    const MANIFEST: &'static str = "torture.digest";
+    const VERSION: u32 = 1;
+}
+
+/// Which snapshots a stream takes; the events that they cover are deleted.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Retaining {
+    /// After how many events.
+    pub(crate) every: u64,
+    /// How many are kept.
+    pub(crate) keep: usize,
+}
+
+/// Is told why a recovery failed.
+pub(crate) type Trouble = fn(&RecoveryError);
+
+/// The id of a stream.
+pub(crate) fn stream_id(number: u32) -> PersistenceId {
+    PersistenceId::of("Stream", &number.to_string())
+}
+
+/// Folds its events, and tells of each step.
+pub(crate) struct Stream {
+    number: u32,
+    retaining: Option<Retaining>,
+    life: Option<Life>,
+    /// The number of the last event.
+    pub(crate) last: SequenceNr,
+    /// All events so far.
+    pub(crate) digest: u64,
+    snapshot: Option<(SequenceNr, u64)>,
+    seen: Vec<(SequenceNr, Uid)>,
+}
+
+/// What an incarnation that runs writes down, its end included.
+struct Life {
+    id: String,
+    scribe: Arc<Scribe>,
+    incarnation: Incarnation,
+    trouble: Trouble,
+    /// The call of its recovery, until that has ended.
+    recovery: Option<u64>,
+    /// The calls whose events are under way, by their first event.
+    writes: HashMap<u64, u64>,
+    /// The calls whose snapshots are under way, by their number.
+    saves: RefCell<HashMap<SequenceNr, u64>>,
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        self.scribe.say(What::Ended {
+            id: self.id.clone(),
+            incarnation: self.incarnation,
+        });
+    }
+}
+
+impl Stream {
+    /// One to be looked at, which writes nothing down.
+    pub(crate) fn shown(number: u32, retaining: Option<Retaining>) -> Self {
+        Self {
+            number,
+            retaining,
+            life: None,
+            last: 0,
+            digest: 0,
+            snapshot: None,
+            seen: Vec::new(),
+        }
+    }
+
+    /// One to be started, which recovers now.
+    pub(crate) fn alive(
+        number: u32,
+        retaining: Option<Retaining>,
+        scribe: Arc<Scribe>,
+        trouble: Trouble,
+    ) -> Self {
+        let incarnation = scribe.incarnation();
+        let id = stream_id(number).to_string();
+        let recovery = scribe.invoke(Operation::Recover {
+            id: id.clone(),
+            incarnation,
+            fences: false,
+        });
+        Self {
+            life: Some(Life {
+                id,
+                scribe,
+                incarnation,
+                trouble,
+                recovery: Some(recovery),
+                writes: HashMap::new(),
+                saves: RefCell::default(),
+            }),
+            ..Self::shown(number, retaining)
+        }
+    }
+
+    /// What a recovery, or a look, has shown.
+    pub(crate) fn recovered(&mut self, highest: SequenceNr) -> Recovered {
+        Recovered {
+            highest,
+            deleted_to: None,
+            snapshot: self.snapshot.map(|(number, _)| number),
+            snapshot_digest: self.snapshot.map(|(_, digest)| digest),
+            events: Some(std::mem::take(&mut self.seen)),
+            digest: Some(self.digest),
+        }
+    }
+
+    /// A snapshot is about to be saved, and the events that it covers deleted.
+    fn snapshot(&self) -> Digest {
+        let Some(life) = &self.life else {
+            return Digest {
+                digest: self.digest,
+            };
+        };
+        let (number, digest) = (self.last, self.digest);
+        let call = life.scribe.invoke(Operation::SaveSnapshot {
+            id: life.id.clone(),
+            incarnation: life.incarnation,
+            number,
+            digest,
+        });
+        life.saves.borrow_mut().insert(number, call);
+        // Retention, here or by a clean-up of others, deletes so much at most from now on; who answers that comes later.
+        life.scribe.invoke(Operation::DeleteEvents {
+            id: life.id.clone(),
+            to: number,
+            covered: false,
+        });
+        life.scribe.invoke(Operation::DeleteSnapshots {
+            id: life.id.clone(),
+            from: 0,
+            to: number.saturating_sub(1),
+        });
+        Digest { digest }
+    }
+}
+
+impl Actor for Stream {
+    type Context = PersistentContext<Self>;
+}
+
+impl PersistentActor for Stream {
+    type Event = Written;
+    type Snapshot = Digest;
+
+    fn persistence_id(&self) -> PersistenceId {
+        stream_id(self.number)
+    }
+
+    fn retention(&self) -> Option<Retention<Self>> {
+        let Retaining { every, keep } = self.retaining?;
+        let retention = Retention::snapshot_every(every, Self::snapshot);
+        Some(retention.keep(keep).delete_events())
+    }
+
+    fn on_event(&mut self, event: &Written) {
+        self.digest = fold(self.digest, Uid(event.uid));
+    }
+
+    fn on_event_at(&mut self, event: &Written, meta: &EventMeta) {
+        self.on_event(event);
+        self.last = meta.sequence_nr;
+        let uid = Uid(event.uid);
+        match &self.life {
+            Some(life) if !meta.replayed => life.scribe.say(What::Handled {
+                id: life.id.clone(),
+                incarnation: life.incarnation,
+                uid,
+                number: meta.sequence_nr,
+            }),
+            _ => self.seen.push((meta.sequence_nr, uid)),
+        }
+    }
+
+    fn on_snapshot(&mut self, offer: SnapshotOffer<Digest>) {
+        self.last = offer.metadata.sequence_nr;
+        self.digest = offer.snapshot.digest;
+        self.snapshot = Some((self.last, self.digest));
+    }
+
+    fn on_recovery_completed(&mut self, ctx: &mut PersistentContext<Self>) {
+        let recovered = self.recovered(ctx.last_sequence_nr());
+        if let Some(life) = &mut self.life
+            && let Some(call) = life.recovery.take()
+        {
+            let done = Done::Recovered(recovered);
+            life.scribe.answer(call, Answer::Ok(done));
+        }
+    }
+
+    fn on_recovery_failure(&mut self, error: &RecoveryError) {
+        if let Some(life) = &mut self.life {
+            (life.trouble)(error);
+            if let Some(call) = life.recovery.take() {
+                life.scribe.answer(call, Answer::Failed);
+            }
+        }
+    }
+
+    fn on_persist_failure(&mut self, error: &PersistError, event: &Written, _: SequenceNr) {
+        if let Some(life) = &mut self.life
+            && let Some(call) = life.writes.remove(&event.uid)
+        {
+            let answer = match error.is_certainly_not_stored() {
+                true => Answer::Failed,
+                false => Answer::Unknown,
+            };
+            life.scribe.answer(call, answer);
+        }
+    }
+
+    fn on_persist_rejected(
+        &mut self,
+        _: &RejectionCause,
+        event: &Written,
+        _: &mut PersistentContext<Self>,
+    ) {
+        if let Some(life) = &mut self.life
+            && let Some(call) = life.writes.remove(&event.uid)
+        {
+            life.scribe.answer(call, Answer::Rejected);
+        }
+    }
+
+    fn on_store_response(&mut self, response: StoreResponse, _: &mut PersistentContext<Self>) {
+        let Some(life) = &self.life else { return };
+        let save = |number| life.saves.borrow_mut().remove(number);
+        match response {
+            StoreResponse::SaveSnapshotSuccess { metadata } => {
+                if let Some(call) = save(&metadata.sequence_nr) {
+                    life.scribe.answer(call, Answer::Ok(Done::Done));
+                }
+            }
+            StoreResponse::SaveSnapshotFailure { metadata, .. } => {
+                if let Some(call) = save(&metadata.sequence_nr) {
+                    life.scribe.answer(call, Answer::Unknown);
+                }
+            }
+            StoreResponse::DeleteMessagesSuccess { to_sequence_nr } => {
+                let (id, to) = (life.id.clone(), to_sequence_nr);
+                let covered = true;
+                let call = life
+                    .scribe
+                    .invoke(Operation::DeleteEvents { id, to, covered });
+                life.scribe.answer(call, Answer::Ok(Done::Done));
+            }
+            // Deletes that fail, and those of snapshots, may be done or not.
+            _ => {}
+        }
+    }
+}
+
+/// Persists these, several as one batch; the answer is the number of the first.
+#[derive(Clone, Debug, Message)]
+#[rtype(result = "Result<SequenceNr, PersistError>")]
+pub(crate) struct Write {
+    /// At least one.
+    pub(crate) uids: Vec<Uid>,
+    /// Whether commands after it do not wait for it.
+    pub(crate) asynchronously: bool,
+}
+
+impl Handler<Write> for Stream {
+    type Result = Reply<Write>;
+
+    fn handle(&mut self, write: Write, ctx: &mut Self::Context) -> Reply<Write> {
+        let Write {
+            uids,
+            asynchronously,
+        } = write;
+        let (count, key) = (uids.len() as u64, uids[0].0);
+        if let Some(life) = &mut self.life {
+            let call = life.scribe.invoke(Operation::Persist {
+                id: life.id.clone(),
+                incarnation: life.incarnation,
+                uids: uids.clone(),
+            });
+            life.writes.insert(key, call);
+        }
+        let answer = move |stream: &mut Self, ctx: &mut PersistentContext<Self>| {
+            let first = ctx.last_sequence_nr() + 1 - count;
+            if let Some(life) = &mut stream.life
+                && let Some(call) = life.writes.remove(&key)
+            {
+                life.scribe
+                    .answer(call, Answer::Ok(Done::Persisted { first }));
+            }
+            Ok(first)
+        };
+        let events = uids.into_iter().map(|uid| Written { uid: uid.0 });
+        match asynchronously {
+            true => ctx.persist_all_async(events).reply_with(answer),
+            false => ctx.persist_all(events).reply_with(answer),
+        }
+    }
+}

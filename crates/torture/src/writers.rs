@@ -1,0 +1,292 @@
+//! Processes that write to streams and states, as a kind drives them, and what is stored in the end.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use actix_persistence_history::{
+    Answer, Done, Invariant, Operation, Record, Row, Table, Uid, What, check,
+};
+use anyhow::Context;
+use fastrand::Rng;
+use serde::de::DeserializeOwned;
+
+use crate::workers::kept::{Kept, KeptState, TABLES, kept_id};
+use crate::workers::stream::{Digest, Retaining, Stream, Written, stream_id};
+use crate::workers::writers::Assignment;
+use crate::{Backend, Chronicle, Line, Place, Run, Worker, block_on, open};
+
+/// How processes wait for their database: less patient than by default, so that nothing lasts.
+const IMPATIENT: &str = "
+[persistence.back-off]
+min = \"5ms\"
+max = \"100ms\"
+[persistence.journal-plugin-fallback.circuit-breaker]
+reset-timeout = \"500ms\"
+[persistence.snapshot-store-plugin-fallback.circuit-breaker]
+reset-timeout = \"500ms\"
+[persistence.state-plugin-fallback.circuit-breaker]
+reset-timeout = \"500ms\"
+";
+
+/// The setting of the state store that names the handler of changes.
+const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
+
+/// How many streams and states there are, and what else the processes of one history share.
+#[derive(Clone, Debug)]
+pub(crate) struct Scene {
+    pub(crate) streams: u32,
+    pub(crate) states: u32,
+    pub(crate) retaining: Option<Retaining>,
+    pub(crate) longest_pause: Duration,
+}
+
+/// One database, and all that is done to it.
+pub(crate) struct Writers<'a> {
+    run: &'a Run,
+    pub(crate) chronicle: Chronicle,
+    place: Place,
+    scene: Scene,
+    name: String,
+    config: PathBuf,
+}
+
+impl<'a> Writers<'a> {
+    /// At a place that is empty; the name is that of the history.
+    pub(crate) fn at(place: Place, run: &'a Run, name: &str, scene: Scene) -> anyhow::Result<Self> {
+        let lines = match place.backend() {
+            Backend::Postgres | Backend::Mysql => {
+                "statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n"
+            }
+            Backend::Sqlite | Backend::Memory => "busy-timeout = \"500ms\"\n",
+        };
+        let mut config = place.config_of(&["journal", "snapshot-store", "state"], lines);
+        config += HANDLER;
+        config += IMPATIENT;
+        let file = run.folder().join(format!("{name}.toml"));
+        fs::write(&file, config)?;
+        block_on(place.execute(TABLES))?;
+        Ok(Self {
+            run,
+            chronicle: run.chronicle(name)?,
+            place,
+            scene,
+            name: name.to_owned(),
+            config: file,
+        })
+    }
+
+    /// Makes the tables of the stores, before anybody needs them.
+    pub(crate) fn make_tables(&self) -> anyhow::Result<()> {
+        self.place.make_tables(&self.config_without_handler()?)
+    }
+
+    /// For whoever writes no state.
+    fn config_without_handler(&self) -> anyhow::Result<String> {
+        let config = fs::read_to_string(&self.config)?;
+        Ok(config.replace(HANDLER, ""))
+    }
+
+    /// Starts a process, and gives its number in the history.
+    pub(crate) fn start(&self, log: &str, rng: &mut Rng) -> anyhow::Result<(u32, Worker)> {
+        let process = self.chronicle.process();
+        let assignment = Assignment {
+            config: self.config.clone(),
+            process,
+            seed: rng.u64(..),
+            streams: self.scene.streams,
+            states: self.scene.states,
+            retaining: self.scene.retaining,
+            longest_pause: self.scene.longest_pause,
+        };
+        let worker = self.run.worker(&format!("{}-{log}", self.name));
+        let assignment = serde_json::to_string(&assignment)?;
+        Ok((process, worker.arg(assignment).start()?))
+    }
+
+    /// Takes note of what a process says; true if something was acknowledged.
+    pub(crate) fn hear(&self, line: Line) -> bool {
+        match line {
+            Line::Record(record) => {
+                let acknowledges = acknowledges(&record);
+                if acknowledges {
+                    self.run.acknowledged(1);
+                }
+                self.chronicle.hear(record);
+                return acknowledges;
+            }
+            Line::Count { count } => self.run.add(&count, 1),
+            Line::Fault { fault } => self.run.violation(fault),
+            Line::Other { other } => self.run.violation(format!("a worker said {other}")),
+        }
+        false
+    }
+
+    /// Once all processes have ended: what is stored, as the product shows it and by plain SQL, against the history.
+    pub(crate) fn judge(self) -> anyhow::Result<()> {
+        if crate::is_interrupted() {
+            return Ok(());
+        }
+        self.look_at_all()?;
+        self.dump()?;
+        let Self { run, chronicle, .. } = self;
+        for violation in check(&chronicle.end()) {
+            match violation.invariant {
+                Invariant::NothingLost => run.lost(1, format!("{}: {violation}", self.name)),
+                _ => run.violation(format!("{}: {violation}", self.name)),
+            }
+        }
+        Ok(())
+    }
+
+    fn look_at_all(&self) -> anyhow::Result<()> {
+        let config = self.config_without_handler()?;
+        let call = |call, operation| self.chronicle.say(What::Invoke { call, operation });
+        let answer = |call, done| {
+            let answer = Answer::Ok(done);
+            self.chronicle.say(What::Answer { call, answer });
+        };
+        actix::System::new().block_on(async {
+            let persistence = open(&config).await?;
+            for number in 0..self.scene.streams {
+                let id = stream_id(number).to_string();
+                let calls = u64::from(number) + 1;
+                call(calls, Operation::Replay { id: id.clone() });
+                let stream = Stream::shown(number, self.scene.retaining);
+                match persistence.replay(stream).await {
+                    Ok(mut replayed) => {
+                        let seen = replayed.actor.recovered(replayed.sequence_nr);
+                        answer(calls, Done::Recovered(seen));
+                    }
+                    Err(error) => self.run.violation(format!("in the end {id}: {error}")),
+                }
+            }
+            for number in 0..self.scene.states {
+                let (id, incarnation) = (kept_id(number).to_string(), None);
+                let calls = u64::from(self.scene.streams + number) + 1;
+                call(
+                    calls,
+                    Operation::Load {
+                        id: id.clone(),
+                        incarnation,
+                    },
+                );
+                match persistence.replay(Kept::shown(number)).await {
+                    Ok(replayed) => answer(calls, replayed.actor.loaded(replayed.sequence_nr)),
+                    Err(error) => self.run.violation(format!("in the end {id}: {error}")),
+                }
+            }
+            anyhow::Ok(())
+        })
+    }
+
+    /// By plain SQL: a second way to the data that shares nothing with the first.
+    fn dump(&self) -> anyhow::Result<()> {
+        dump_streams(&self.place, &self.chronicle)?;
+        self.dump_states(id_of(&self.place))
+    }
+
+    fn dump_states(&self, id: &str) -> anyhow::Result<()> {
+        let place = &self.place;
+        let states: Vec<(String, i64, Option<Vec<u8>>)> = block_on(place.rows(&format!(
+            "SELECT {id}, t.revision, t.payload FROM durable_state t"
+        )))?;
+        let states = states.into_iter().map(|(id, revision, payload)| {
+            let state: Option<KeptState> = payload.as_deref().map(decoded).transpose()?;
+            let (revision, uid) = (revision as u64, state.map(|state| Uid(state.uid)));
+            Ok(Row::State { id, revision, uid })
+        });
+        let states = states.collect::<anyhow::Result<Vec<_>>>()?;
+        self.chronicle.rows(Table::States, states);
+        let notes = "SELECT id, revision, uid FROM noted";
+        let notes: Vec<(String, i64, Option<i64>)> = block_on(place.rows(notes))?;
+        let counted = "SELECT notes FROM note_count ORDER BY place";
+        let counted: Vec<(i64,)> = block_on(place.rows(counted))?;
+        let odd = notes
+            .iter()
+            .filter(|(_, revision, _)| revision % 2 == 1)
+            .count();
+        let expected = [notes.len() - odd, odd].map(|count| (count as i64,));
+        if counted != expected {
+            let sentence = format!("there are {expected:?} notes, and {counted:?} were counted");
+            self.run.violation(sentence);
+        }
+        let notes = notes.into_iter().map(|(id, revision, uid)| Row::Change {
+            table: "noted".to_owned(),
+            id,
+            revision: revision as u64,
+            uid: uid.map(|uid| Uid(uid as u64)),
+        });
+        let table = Table::Changes {
+            table: "noted".to_owned(),
+            prefix: "Kept|".to_owned(),
+        };
+        self.chronicle.rows(table, notes);
+        Ok(())
+    }
+}
+
+/// What gives the id of a row `t` as a text.
+pub(crate) fn id_of(place: &Place) -> &'static str {
+    match place.backend() {
+        Backend::Mysql => "CONVERT(t.persistence_id USING utf8mb4)",
+        _ => "t.persistence_id",
+    }
+}
+
+/// Other ids have other events.
+const OF_STREAMS: &str = "WHERE t.persistence_id LIKE 'Stream|%'";
+
+/// The events and snapshots of streams, by plain SQL.
+pub(crate) fn dump_streams(place: &Place, chronicle: &Chronicle) -> anyhow::Result<()> {
+    let id = id_of(place);
+    let events: Vec<(String, i64, Vec<u8>)> = block_on(place.rows(&format!(
+        "SELECT {id}, t.sequence_nr, t.payload FROM event_journal t {OF_STREAMS}"
+    )))?;
+    let events = events.into_iter().map(|(id, number, payload)| {
+        let Written { uid } = decoded(&payload)?;
+        let (number, uid) = (number as u64, Uid(uid));
+        Ok(Row::Event { id, number, uid })
+    });
+    chronicle.rows(Table::Events, events.collect::<anyhow::Result<Vec<_>>>()?);
+    let heads: Vec<(String, i64, i64, i64)> = block_on(place.rows(&format!(
+        "SELECT {id}, t.highest, t.deleted_to, COALESCE((SELECT MAX(e.sequence_nr) FROM event_journal e \
+         WHERE e.persistence_id = t.persistence_id), 0) FROM journal_metadata t {OF_STREAMS}"
+    )))?;
+    // On SQLite the highest number is raised by a take-over or a delete, and the events are beyond it.
+    let heads = heads.into_iter().map(|(id, highest, deleted_to, last)| {
+        let (highest, deleted_to) = (highest.max(last) as u64, deleted_to as u64);
+        Row::Head {
+            id,
+            highest,
+            deleted_to,
+        }
+    });
+    chronicle.rows(Table::Heads, heads);
+    let snapshots: Vec<(String, i64, Vec<u8>)> = block_on(place.rows(&format!(
+        "SELECT {id}, t.sequence_nr, t.payload FROM snapshot t {OF_STREAMS}"
+    )))?;
+    let snapshots = snapshots.into_iter().map(|(id, number, payload)| {
+        let Digest { digest } = decoded(&payload)?;
+        let number = number as u64;
+        Ok(Row::Snapshot { id, number, digest })
+    });
+    let snapshots = snapshots.collect::<anyhow::Result<Vec<_>>>()?;
+    chronicle.rows(Table::Snapshots, snapshots);
+    Ok(())
+}
+
+pub(crate) fn acknowledges(record: &Record) -> bool {
+    let What::Answer { answer, .. } = &record.what else {
+        return false;
+    };
+    matches!(
+        answer,
+        Answer::Ok(Done::Persisted { .. } | Done::Changed { .. })
+    )
+}
+
+/// As the product stores it by default.
+fn decoded<T: DeserializeOwned>(payload: &[u8]) -> anyhow::Result<T> {
+    rmp_serde::from_slice(payload).context("a payload cannot be decoded")
+}
