@@ -78,13 +78,17 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         let shelf = PersistenceId::of(shelf::SHELF, clients::SHARED);
         inside.knows(&persistence, stream, shelf, Arc::clone(&scribe));
         let ended = Rc::new(Cell::new(false));
-        let rng = Rng::with_seed(assignment.seed);
-        let clients = Clients::new(&persistence, &inside, &scribe, assignment.backend, rng)?;
+        let mut rng = Rng::with_seed(assignment.seed);
+        let own = rng.fork();
+        let clients = Clients::new(&persistence, &inside, &scribe, assignment.backend, own)?;
         let working = actix::spawn({
             let ended = Rc::clone(&ended);
             async move {
                 while !ended.get() {
                     clients.work(Round::Wild).await;
+                    if rng.u8(..4) == 0 {
+                        clients.work(Round::Crowded).await;
+                    }
                     clients.work(Round::Calm).await;
                     super::count("rounds");
                 }

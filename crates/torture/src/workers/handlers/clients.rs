@@ -28,7 +28,9 @@ const OPS_OF_A_CLIENT: i64 = 1_000_000_000;
 const OPS_OF_A_PROCESS: i64 = 100 * OPS_OF_A_CLIENT;
 /// How many changes or transactions a client makes at most in a wild round.
 const MOST_OPS: u32 = 10;
-/// And each client in a calm one.
+/// How many hang at once for each client that begins transactions.
+const CROWD: u32 = 12;
+/// How many operations a client makes in a calm round.
 const CALM_OPS: u32 = 2;
 
 /// Who does nothing wrong gets each answer within this time, whatever code of the application does: a handler takes
@@ -38,6 +40,8 @@ const LONGEST_WAIT: Duration = Duration::from_secs(5);
 const LONGEST_ANSWER: Duration = Duration::from_secs(40);
 /// How a conflict is told.
 const CONFLICT: &str = "another writer took over";
+/// How it is told that code of the application took too long.
+const TOO_SLOW: &str = "did not end within";
 /// Of answers that were not waited for.
 const LEFT: &str = "nobody has waited for it";
 
@@ -46,6 +50,8 @@ const LEFT: &str = "nobody has waited for it";
 pub(super) enum Round {
     /// What it wants.
     Wild,
+    /// It hangs, more of it at once than there are places for it.
+    Crowded,
     /// Nothing wrong: every answer is a good one, the first too.
     Calm,
 }
@@ -156,6 +162,13 @@ impl Clients {
             for _ in 0..CALM_OPS {
                 client.calm_op().await;
             }
+        } else if client.misbehaves() && round == Round::Crowded {
+            let ops = match client.to {
+                To::Database { .. } => CROWD,
+                To::Shelf { .. } | To::Stream { .. } => 1,
+            };
+            join_all((0..ops).map(|_| client.op(Round::Crowded))).await;
+            self.working.set(self.working.get() - 1);
         } else if client.misbehaves() {
             let ops = client.rng.borrow_mut().u32(1..=MOST_OPS);
             for _ in 0..ops {
@@ -171,16 +184,18 @@ impl Clients {
 }
 
 impl Client {
-    /// Who shares its id may lose against another.
+    /// Who shares its id may lose against another, and where the machine is busy 300 ms may be too short for anything.
     async fn calm_op(&self) {
         let begun = Instant::now();
         loop {
             let (what, outcome) = self.op(Round::Calm).await;
             match outcome {
                 Outcome::Stored(_) => return,
-                Outcome::NotStored(text) if self.shares() && text.contains(CONFLICT) => {
+                Outcome::NotStored(text)
+                    if (self.shares() && text.contains(CONFLICT)) || text.contains(TOO_SLOW) =>
+                {
                     if begun.elapsed() > LONGEST_ANSWER {
-                        return fault(format!("{what:?} gets nowhere against others"));
+                        return fault(format!("{what:?} gets nowhere: {text}"));
                     }
                 }
                 outcome => {
@@ -265,6 +280,7 @@ impl Client {
     fn plan(&self, round: Round, place: Place) -> Plan {
         match round {
             Round::Wild => Plan::random(&mut self.rng.borrow_mut(), self.backend, place),
+            Round::Crowded => Plan::hanging(),
             Round::Calm => Plan::plain(),
         }
     }

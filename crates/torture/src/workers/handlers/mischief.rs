@@ -100,6 +100,11 @@ impl Plan {
         Self::of(Mischief::Nothing, true, Expectation::Anything)
     }
 
+    /// One that never ends.
+    pub(super) fn hanging() -> Self {
+        Self::of(Mischief::Hangs, true, Expectation::NeverStored)
+    }
+
     fn of(mischief: Mischief, rows_first: bool, expected: Expectation) -> Self {
         Self {
             mischief,
@@ -131,9 +136,15 @@ impl Plan {
                 of(mischief, NeverStored)
             }
             21..23 => {
+                let waits = rng.bool();
+                // The other one has time to end by itself, if it is not waited for at all.
+                let statement = match waits || rng.bool() {
+                    true => endless(backend),
+                    false => brief(backend),
+                };
                 let mischief = Mischief::GivesUp {
-                    statement: endless(backend).to_owned(),
-                    waits: rng.bool(),
+                    statement: statement.to_owned(),
+                    waits,
                     goes_on: rng.bool(),
                 };
                 of(mischief, NeverStored)
@@ -167,6 +178,17 @@ fn endless(backend: Backend) -> &'static str {
         }
         Backend::Postgres => "SELECT pg_sleep(30)::text AS a",
         Backend::Mysql => "SELECT SLEEP(30) AS a",
+    }
+}
+
+/// Takes some milliseconds.
+fn brief(backend: Backend) -> &'static str {
+    match backend {
+        Backend::Sqlite | Backend::Memory => {
+            "WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n LIMIT 20000) SELECT COUNT(*) AS a FROM n"
+        }
+        Backend::Postgres => "SELECT pg_sleep(0.01)::text AS a",
+        Backend::Mysql => "SELECT SLEEP(0.01) AS a",
     }
 }
 
