@@ -140,7 +140,10 @@ impl<'a> Judge<'a> {
                     "{id} is at revision {revision}, its events differ: {faults}"
                 ));
             }
-            for ((number, event), (_, op)) in events.iter().zip(&self.handled[id]) {
+            for ((number, event), (_, op)) in events
+                .iter()
+                .zip(self.handled.get(id).into_iter().flatten())
+            {
                 if *op != DELETED && event["op"] != *op {
                     self.faults.push(format!(
                         "{id}: the event {number} is of {event}, the state of {op}"
@@ -189,10 +192,13 @@ impl<'a> Judge<'a> {
                     Some((_, stored)) if revision.is_none_or(|revision| revision == *stored) => {}
                     _ => fault("an acknowledged change has no row of its handler"),
                 },
-                (Outcome::Stored(Some(revision)), None) => {
-                    if self.handled[id].get(*revision as usize - 1) != Some(&(*revision, DELETED)) {
-                        fault("an acknowledged delete has no row of its handler");
-                    }
+                (Outcome::Stored(Some(revision)), None)
+                    if !self
+                        .handled
+                        .get(id)
+                        .is_some_and(|rows| rows.contains(&(*revision, DELETED))) =>
+                {
+                    fault("an acknowledged delete has no row of its handler");
                 }
                 (Outcome::NotStored(_), Some(_)) if handled.contains_key(&record.op) => {
                     fault("a refused change is there");
