@@ -14,6 +14,8 @@ use tokio::time::timeout;
 use crate::options::KIND;
 use crate::{Mysql, MysqlOptions};
 
+use opening::SessionId;
+
 /// A connection that waited for longer is asked whether the server is still there.
 const FRESH: Duration = Duration::from_secs(1);
 /// A connection that waited for longer is not used again: the server ends a session at [`opening::IDLE`].
@@ -36,18 +38,30 @@ impl MysqlConnector {
             warned: Arc::default(),
         })
     }
+
+    async fn connect(&self, role: Role) -> Result<OpenSession, Fault> {
+        let opened = opening::open(&self.place, &self.options, role, &self.warned);
+        let (connection, id) = opened.await?;
+        Ok(OpenSession { connection, id })
+    }
+}
+
+/// A connection, and which session of the server it is.
+#[derive(Debug)]
+pub struct OpenSession {
+    connection: MySqlConnection,
+    id: SessionId,
 }
 
 impl Connector for MysqlConnector {
     const PATIENCE_KEY: &'static str = "acquire-timeout";
 
     type Dialect = Mysql;
-    type Open = MySqlConnection;
+    type Open = OpenSession;
 
-    async fn open(&self, role: Role) -> Result<MySqlConnection, Fault> {
+    async fn open(&self, role: Role) -> Result<OpenSession, Fault> {
         let limit = self.options.server.connect_timeout;
-        let opened = opening::open(&self.place, &self.options, role, &self.warned);
-        let opened = timeout(limit, opened).await;
+        let opened = timeout(limit, self.connect(role)).await;
         opened.unwrap_or_else(|_| {
             Err(Fault::refused(
                 StorageErrorKind::Unavailable,
@@ -56,38 +70,51 @@ impl Connector for MysqlConnector {
         })
     }
 
-    fn connection(open: &mut MySqlConnection) -> &mut MySqlConnection {
-        open
+    fn connection(open: &mut OpenSession) -> &mut MySqlConnection {
+        &mut open.connection
     }
 
-    async fn is_usable(&self, open: &mut MySqlConnection, idle: Duration) -> Result<bool, Fault> {
+    async fn is_usable(&self, open: &mut OpenSession, idle: Duration) -> Result<bool, Fault> {
         if idle < FRESH {
             return Ok(true);
         }
         if idle > STALE {
             return Ok(false);
         }
-        let answer = timeout(self.options.server.connect_timeout, open.ping()).await;
+        let answer = timeout(self.options.server.connect_timeout, open.connection.ping()).await;
         Ok(matches!(answer, Ok(Ok(()))))
     }
 
-    async fn check_committed(&self, _: &mut MySqlConnection) -> Result<(), Fault> {
+    async fn check_committed(&self, _: &mut OpenSession) -> Result<(), Fault> {
         Ok(())
     }
 
-    async fn close(&self, open: MySqlConnection, _: Role) {
+    async fn close(&self, open: OpenSession, _: Role) {
         // The server notices without a farewell, too.
-        let _ = timeout(self.options.server.connect_timeout, open.close()).await;
+        let _ = timeout(self.options.server.connect_timeout, open.connection.close()).await;
     }
 
     async fn prepare(&self, _: &mut MySqlConnection) -> Result<(), Fault> {
         Ok(())
     }
 
-    async fn restore(&self, open: &mut MySqlConnection) -> Result<(), Fault> {
+    async fn restore(&self, open: &mut OpenSession) -> Result<(), Fault> {
         let limit = self.options.server.connect_timeout;
-        let restored = timeout(limit, opening::restore(open, &self.options)).await;
+        let restoring = opening::restore(&mut open.connection, &self.options);
+        let restored = timeout(limit, restoring).await;
         restored.unwrap_or(Err(Fault::Silent))
+    }
+
+    /// The server would notice that the client is gone when the statement has ended.
+    async fn abandon(&self, open: OpenSession) -> bool {
+        let OpenSession { connection, id } = open;
+        let ended = async {
+            let mut other = self.connect(Role::Writer).await?;
+            opening::end(&mut other.connection, &id).await
+        };
+        let ended = timeout(self.options.server.connect_timeout, ended).await;
+        drop(connection);
+        matches!(ended, Ok(Ok(())))
     }
 
     fn seats(&self, role: Role) -> usize {

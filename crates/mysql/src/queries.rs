@@ -36,7 +36,14 @@ pub(crate) const BEFORE_NEXT: &str =
 pub(crate) const SERVER: &str = "\
 SELECT CONVERT(VERSION() USING utf8mb4), CAST(@@max_allowed_packet AS SIGNED),
        CAST(@@innodb_flush_log_at_trx_commit AS SIGNED), CAST(@@log_bin AS SIGNED), CAST(@@sync_binlog AS SIGNED),
-       CAST(@@read_only AS SIGNED), CONVERT(@@binlog_format USING utf8mb4)";
+       CAST(@@read_only AS SIGNED), CONVERT(@@binlog_format USING utf8mb4), CAST(CONNECTION_ID() AS SIGNED),
+       (SELECT CONVERT(p.host USING utf8mb4) FROM information_schema.processlist AS p WHERE p.id = CONNECTION_ID())";
+
+/// Finds a session, unless its number belongs to another one by now. Values: number, the client's end of it.
+pub(crate) const FIND_SESSION: &str = "\
+SELECT CAST(p.id AS SIGNED) FROM information_schema.processlist AS p WHERE p.id = ? AND CONVERT(p.host USING utf8mb4) = ?";
+/// Ends a session with all that it does and holds.
+pub(crate) const END_SESSION: &str = "KILL {session}";
 
 /// What must not depend on the server or the user, with `{..}` for the time limits.
 ///

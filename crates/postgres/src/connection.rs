@@ -13,6 +13,8 @@ use tokio::time::timeout;
 use crate::options::{KIND, NamedPool};
 use crate::{InvalidOption, Postgres, PostgresOptions};
 
+use opening::SessionId;
+
 /// A connection that waited for longer is asked whether the server is still there.
 const FRESH: Duration = Duration::from_secs(1);
 
@@ -21,6 +23,13 @@ const FRESH: Duration = Duration::from_secs(1);
 pub struct PostgresConnector {
     place: Place,
     options: PostgresOptions,
+}
+
+/// A connection, and which session of the server it is.
+#[derive(Debug)]
+pub struct OpenSession {
+    connection: PgConnection,
+    id: SessionId,
 }
 
 #[derive(Clone, Debug)]
@@ -49,13 +58,13 @@ impl PostgresConnector {
         Ok(options.disable_statement_logging())
     }
 
-    async fn connect(&self, role: Role) -> Result<PgConnection, Fault> {
+    async fn connect(&self, role: Role) -> Result<OpenSession, Fault> {
         let options = self.connect_options().await?;
         let mut connection = PgConnection::connect_with(&options)
             .await
             .map_err(Fault::of_connecting)?;
-        opening::set_up(&mut connection, &self.options, role).await?;
-        Ok(connection)
+        let id = opening::set_up(&mut connection, &self.options, role).await?;
+        Ok(OpenSession { connection, id })
     }
 }
 
@@ -63,9 +72,9 @@ impl Connector for PostgresConnector {
     const PATIENCE_KEY: &'static str = "acquire-timeout";
 
     type Dialect = Postgres;
-    type Open = PgConnection;
+    type Open = OpenSession;
 
-    async fn open(&self, role: Role) -> Result<PgConnection, Fault> {
+    async fn open(&self, role: Role) -> Result<OpenSession, Fault> {
         let limit = self.options.server.connect_timeout;
         timeout(limit, self.connect(role)).await.unwrap_or_else(|_| {
             Err(Fault::refused(
@@ -75,25 +84,25 @@ impl Connector for PostgresConnector {
         })
     }
 
-    fn connection(open: &mut PgConnection) -> &mut ConnectionOf<Postgres> {
-        open
+    fn connection(open: &mut OpenSession) -> &mut ConnectionOf<Postgres> {
+        &mut open.connection
     }
 
-    async fn is_usable(&self, open: &mut PgConnection, idle: Duration) -> Result<bool, Fault> {
+    async fn is_usable(&self, open: &mut OpenSession, idle: Duration) -> Result<bool, Fault> {
         if idle < FRESH {
             return Ok(true);
         }
-        let answer = timeout(self.options.server.connect_timeout, open.ping()).await;
+        let answer = timeout(self.options.server.connect_timeout, open.connection.ping()).await;
         Ok(matches!(answer, Ok(Ok(()))))
     }
 
-    async fn check_committed(&self, _: &mut PgConnection) -> Result<(), Fault> {
+    async fn check_committed(&self, _: &mut OpenSession) -> Result<(), Fault> {
         Ok(())
     }
 
-    async fn close(&self, open: PgConnection, _: Role) {
+    async fn close(&self, open: OpenSession, _: Role) {
         // The server notices without a farewell, too.
-        let _ = timeout(self.options.server.connect_timeout, open.close()).await;
+        let _ = timeout(self.options.server.connect_timeout, open.connection.close()).await;
     }
 
     async fn prepare(&self, _connection: &mut PgConnection) -> Result<(), Fault> {
@@ -112,10 +121,23 @@ impl Connector for PostgresConnector {
         self.options.synchronous_commit.commit()
     }
 
-    async fn restore(&self, open: &mut PgConnection) -> Result<(), Fault> {
+    async fn restore(&self, open: &mut OpenSession) -> Result<(), Fault> {
         let limit = self.options.server.connect_timeout;
-        let restored = timeout(limit, opening::restore(open, &self.options)).await;
+        let restoring = opening::restore(&mut open.connection, &self.options);
+        let restored = timeout(limit, restoring).await;
         restored.unwrap_or(Err(Fault::Silent))
+    }
+
+    /// The server would notice that the client is gone when the statement has ended.
+    async fn abandon(&self, open: OpenSession) -> bool {
+        let OpenSession { connection, id } = open;
+        let ended = async {
+            let mut other = self.connect(Role::Writer).await?;
+            opening::end(&mut other.connection, &id).await
+        };
+        let ended = timeout(self.options.server.connect_timeout, ended).await;
+        drop(connection);
+        matches!(ended, Ok(Ok(())))
     }
 
     fn patience(&self) -> (Duration, &'static str) {

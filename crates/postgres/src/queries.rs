@@ -35,7 +35,13 @@ pub(crate) const SESSION: &str = "\
 SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
        current_setting('client_encoding'),
        current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery(),
-       current_setting('fsync') = 'on'";
+       current_setting('fsync') = 'on', pg_backend_pid(),
+       (SELECT a.backend_start::text FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid())";
+
+/// Ends a session with all that it does and holds, unless its number belongs to another one by now. Values: number, beginning.
+pub(crate) const END_SESSION: &str = "\
+SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity AS a
+WHERE a.pid = $1::integer AND a.backend_start = $2::text::timestamptz";
 
 /// Sets what must not depend on the server, the database or the role. Values: milliseconds of statement, lock and idle
 /// transaction; what a commit waits for, or NULL; the schema. Gives what a commit waits for now.

@@ -439,6 +439,10 @@ impl<C: Connector> Call<C> {
     /// Waits for the end of the transaction, so that its locks are gone when its caller learns that it failed; closing the
     /// connection alone may take effect later.
     async fn roll_back(&self, mut lease: Lease<C>) {
+        let has_given_up = |(visit, _): &(Visit, _)| visit.has_given_up_a_statement();
+        if self.visit.as_ref().is_some_and(has_given_up) {
+            return lease.abandon().await;
+        }
         const PATIENCE: Duration = Duration::from_secs(1);
         let rolled_back = run::<C>(lease.connection(), C::Dialect::ROLLBACK);
         let limit = self.time_limit.unwrap_or(PATIENCE).min(PATIENCE);

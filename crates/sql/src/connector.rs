@@ -97,6 +97,10 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
+    /// Closes a connection whose last statement may still run, because code of the application gave it up, and ends that: it
+    /// may take as long as it likes, and would hold its locks as long. Tells whether the database has heard of it.
+    fn abandon(&self, open: Self::Open) -> impl Future<Output = bool> + Send;
+
     /// The key by which one sets how long a call waits for one of them.
     const PATIENCE_KEY: &'static str;
 

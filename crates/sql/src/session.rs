@@ -36,8 +36,6 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
     /// The first statement that failed: nothing may be committed after it, whatever the code makes of it. Some databases
     /// would commit what came before it, others forget everything and say that they committed.
     failed: Option<Fault>,
-    /// Whether a statement was begun and its end not seen: its answer would be taken for that of the next one.
-    is_running: bool,
     /// Whether a statement has committed what came before it.
     has_committed: bool,
 }
@@ -87,13 +85,14 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     ) -> Result<Self, Fault> {
         let guard = Guard::new();
         guard.set::<D>(connection).await?;
+        // An attempt before this one may have met its end in a statement.
+        visit.is_in_a_statement(false);
         Ok(Self {
             connection,
             visit: visit.clone(),
             may_define,
             guard,
             failed: None,
-            is_running: false,
             has_committed: false,
         })
     }
@@ -111,7 +110,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
 
     fn verdict(&mut self, what: &str, result: Result<(), Fault>) -> Result<(), Fault> {
         match (self.failed.take(), result) {
-            (None, Ok(())) if self.is_running => Err(Fault::refused(
+            (None, Ok(())) if self.visit.has_given_up_a_statement() => Err(Fault::refused(
                 StorageErrorKind::Extension,
                 format!(
                     "{what} gave up one of its statements before that had ended; wait for each of them"
@@ -142,7 +141,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         if kind != Kind::Rows {
             self.visit.may_change_anything();
         }
-        self.is_running = true;
+        self.visit.is_in_a_statement(true);
         let result = async {
             let value = statement(self.connection).await?;
             match kind {
@@ -153,7 +152,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
             Ok(value)
         };
         let result = result.await;
-        self.is_running = false;
+        self.visit.is_in_a_statement(false);
         self.noted(result)
     }
 
@@ -238,7 +237,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     fn check_usable(&self) -> Result<(), StorageError> {
         let message = match &self.failed {
             Some(_) => "an earlier statement failed, so the transaction can only end",
-            None if self.is_running => {
+            None if self.visit.has_given_up_a_statement() => {
                 "an earlier statement was given up before it had ended, so the transaction can only end"
             }
             None => return Ok(()),

@@ -37,7 +37,7 @@ pub struct SqliteConnector {
 #[derive(Debug)]
 pub struct OpenFile {
     /// Before the connection, which is closed when its statement has ended.
-    _release: Option<Release>,
+    release: Option<Release>,
     connection: SqliteConnection,
     file: FileId,
     log: Log,
@@ -139,7 +139,7 @@ impl Connector for SqliteConnector {
             Role::SetUp { .. } | Role::Reader => (None, None),
         };
         let open = OpenFile {
-            _release: release,
+            release,
             connection,
             file,
             log,
@@ -182,6 +182,17 @@ impl Connector for SqliteConnector {
             let _ = log::truncate(&mut open.connection).await;
         }
         let _ = open.connection.close().await;
+    }
+
+    /// Waits for its end, so that whoever is next does not meet its lock.
+    async fn abandon(&self, mut open: OpenFile) -> bool {
+        const PATIENCE: Duration = Duration::from_secs(1);
+        if let Some(release) = &open.release {
+            release.now();
+        }
+        // It fails where the end of the statement has ended the transaction.
+        let ended = sqlx::raw_sql("ROLLBACK").execute(&mut open.connection);
+        tokio::time::timeout(PATIENCE, ended).await.is_ok()
     }
 
     async fn prepare(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {

@@ -4,9 +4,12 @@ use std::fmt;
 
 use actix_persistence_test_servers::Database;
 use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 /// What a kind runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize,
+)]
 pub enum Backend {
     /// SQLite, in files.
     Sqlite,

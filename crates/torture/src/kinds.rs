@@ -1,6 +1,7 @@
 //! The kinds of torture: one module each, one line each in [`KINDS`].
 
 mod fight;
+mod handlers;
 mod kill_app;
 mod servers;
 pub(crate) mod sim;
@@ -28,6 +29,7 @@ pub type Work = fn(&[String]) -> anyhow::Result<()>;
 /// Every kind, in the order in which they run.
 pub const KINDS: &[Kind] = &[
     fight::KIND,
+    handlers::KIND,
     kill_app::KIND,
     servers::KILL,
     servers::HANG,

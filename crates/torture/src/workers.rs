@@ -1,5 +1,6 @@
 //! What processes under test do, one module per kind, and what they share.
 
+pub(crate) mod handlers;
 pub(crate) mod kept;
 pub(crate) mod stream;
 pub(crate) mod writers;

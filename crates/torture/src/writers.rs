@@ -251,45 +251,8 @@ impl<'a> Writers<'a> {
 
     /// By plain SQL: a second way to the data that shares nothing with the first.
     fn dump(&self) -> anyhow::Result<()> {
-        let (id, place) = match self.place.backend() {
-            Backend::Mysql => ("CONVERT(t.persistence_id USING utf8mb4)", &self.place),
-            _ => ("t.persistence_id", &self.place),
-        };
-        let events: Vec<(String, i64, Vec<u8>)> = block_on(place.rows(&format!(
-            "SELECT {id}, t.sequence_nr, t.payload FROM event_journal t"
-        )))?;
-        let events = events.into_iter().map(|(id, number, payload)| {
-            let Written { uid } = decoded(&payload)?;
-            let (number, uid) = (number as u64, Uid(uid));
-            Ok(Row::Event { id, number, uid })
-        });
-        self.chronicle
-            .rows(Table::Events, events.collect::<anyhow::Result<Vec<_>>>()?);
-        let heads: Vec<(String, i64, i64, i64)> = block_on(place.rows(&format!(
-            "SELECT {id}, t.highest, t.deleted_to, COALESCE((SELECT MAX(e.sequence_nr) FROM event_journal e \
-             WHERE e.persistence_id = t.persistence_id), 0) FROM journal_metadata t"
-        )))?;
-        // On SQLite the highest number is raised by a take-over or a delete, and the events are beyond it.
-        let heads = heads.into_iter().map(|(id, highest, deleted_to, last)| {
-            let (highest, deleted_to) = (highest.max(last) as u64, deleted_to as u64);
-            Row::Head {
-                id,
-                highest,
-                deleted_to,
-            }
-        });
-        self.chronicle.rows(Table::Heads, heads);
-        let snapshots: Vec<(String, i64, Vec<u8>)> = block_on(place.rows(&format!(
-            "SELECT {id}, t.sequence_nr, t.payload FROM snapshot t"
-        )))?;
-        let snapshots = snapshots.into_iter().map(|(id, number, payload)| {
-            let Digest { digest } = decoded(&payload)?;
-            let number = number as u64;
-            Ok(Row::Snapshot { id, number, digest })
-        });
-        let snapshots = snapshots.collect::<anyhow::Result<Vec<_>>>()?;
-        self.chronicle.rows(Table::Snapshots, snapshots);
-        self.dump_states(id)
+        dump_streams(&self.place, &self.chronicle)?;
+        self.dump_states(id_of(&self.place))
     }
 
     fn dump_states(&self, id: &str) -> anyhow::Result<()> {
@@ -332,7 +295,57 @@ impl<'a> Writers<'a> {
     }
 }
 
-fn acknowledges(record: &Record) -> bool {
+/// What gives the id of a row `t` as a text.
+pub(crate) fn id_of(place: &Place) -> &'static str {
+    match place.backend() {
+        Backend::Mysql => "CONVERT(t.persistence_id USING utf8mb4)",
+        _ => "t.persistence_id",
+    }
+}
+
+/// Other ids have other events.
+const OF_STREAMS: &str = "WHERE t.persistence_id LIKE 'Stream|%'";
+
+/// The events and snapshots of streams, by plain SQL.
+pub(crate) fn dump_streams(place: &Place, chronicle: &Chronicle) -> anyhow::Result<()> {
+    let id = id_of(place);
+    let events: Vec<(String, i64, Vec<u8>)> = block_on(place.rows(&format!(
+        "SELECT {id}, t.sequence_nr, t.payload FROM event_journal t {OF_STREAMS}"
+    )))?;
+    let events = events.into_iter().map(|(id, number, payload)| {
+        let Written { uid } = decoded(&payload)?;
+        let (number, uid) = (number as u64, Uid(uid));
+        Ok(Row::Event { id, number, uid })
+    });
+    chronicle.rows(Table::Events, events.collect::<anyhow::Result<Vec<_>>>()?);
+    let heads: Vec<(String, i64, i64, i64)> = block_on(place.rows(&format!(
+        "SELECT {id}, t.highest, t.deleted_to, COALESCE((SELECT MAX(e.sequence_nr) FROM event_journal e \
+         WHERE e.persistence_id = t.persistence_id), 0) FROM journal_metadata t {OF_STREAMS}"
+    )))?;
+    // On SQLite the highest number is raised by a take-over or a delete, and the events are beyond it.
+    let heads = heads.into_iter().map(|(id, highest, deleted_to, last)| {
+        let (highest, deleted_to) = (highest.max(last) as u64, deleted_to as u64);
+        Row::Head {
+            id,
+            highest,
+            deleted_to,
+        }
+    });
+    chronicle.rows(Table::Heads, heads);
+    let snapshots: Vec<(String, i64, Vec<u8>)> = block_on(place.rows(&format!(
+        "SELECT {id}, t.sequence_nr, t.payload FROM snapshot t {OF_STREAMS}"
+    )))?;
+    let snapshots = snapshots.into_iter().map(|(id, number, payload)| {
+        let Digest { digest } = decoded(&payload)?;
+        let number = number as u64;
+        Ok(Row::Snapshot { id, number, digest })
+    });
+    let snapshots = snapshots.collect::<anyhow::Result<Vec<_>>>()?;
+    chronicle.rows(Table::Snapshots, snapshots);
+    Ok(())
+}
+
+pub(crate) fn acknowledges(record: &Record) -> bool {
     let What::Answer { answer, .. } = &record.what else {
         return false;
     };

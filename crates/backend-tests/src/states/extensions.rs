@@ -27,7 +27,9 @@ pub use crowds::{
 };
 pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
 pub use mistakes::mistakes_in_extensions_name_what_is_wrong;
-pub use patience::a_handler_may_take_longer_than_any_statement;
+pub use patience::{
+    a_handler_may_take_longer_than_any_statement, a_statement_that_was_given_up_leaves_no_lock,
+};
 pub use refusals::{
     Refused, code_of_the_application_is_told_what_its_rules_refuse,
     what_rules_refuse_is_told_as_that,

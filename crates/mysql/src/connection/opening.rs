@@ -12,7 +12,9 @@ use sqlx::mysql::{MySqlConnectOptions, MySqlRow, MySqlSslMode};
 use sqlx::{ConnectOptions, Executor, MySqlConnection};
 
 use crate::options::Durability;
-use crate::queries::{LIMIT_MARIADB, LIMIT_MYSQL, RESTORE_SESSION, SERVER, SET_SESSION};
+use crate::queries::{
+    END_SESSION, FIND_SESSION, LIMIT_MARIADB, LIMIT_MYSQL, RESTORE_SESSION, SERVER, SET_SESSION,
+};
 use crate::{Mysql, MysqlOptions};
 
 /// After how long without a word the server takes the client for gone, and frees what it has locked.
@@ -29,12 +31,29 @@ const PACKET_BESIDE: usize = 8 * 1024;
 /// Less than any server has by default; small groups are sent in one packet of up to half of that.
 const LEAST_PACKET: i64 = 1024 * 1024;
 
+/// A session, as its server tells it from all others.
+#[derive(Debug)]
+pub(super) struct SessionId {
+    number: i64,
+    /// A server that was started anew counts from the beginning.
+    client: String,
+}
+
+impl SessionId {
+    fn of(row: &MySqlRow) -> Result<Self, Fault> {
+        Ok(Self {
+            number: get_integer::<Mysql>(row, 7)?,
+            client: get_text::<Mysql>(row, 8)?,
+        })
+    }
+}
+
 pub(super) async fn open(
     place: &ServerPlace,
     options: &MysqlOptions,
     role: Role,
     warned: &AtomicBool,
-) -> Result<MySqlConnection, Fault> {
+) -> Result<(MySqlConnection, SessionId), Fault> {
     let login = login(place, &place.password.read().await?).await?;
     let mut connection = login.connect().await.map_err(unreachable)?;
     let row = sqlx::query(SERVER)
@@ -42,6 +61,7 @@ pub(super) async fn open(
         .fetch_one(&mut connection)
         .await?;
     let server = Server::of(&row)?;
+    let id = SessionId::of(&row)?;
     server.check_version()?;
     if role != Role::Reader {
         server.check_writing(options)?;
@@ -64,7 +84,24 @@ pub(super) async fn open(
         false => LIMIT_MYSQL,
     });
     connection.execute(sqlx::raw_sql(sql)).await?;
-    Ok(connection)
+    Ok((connection, id))
+}
+
+/// Ends another session of the same user.
+pub(super) async fn end(connection: &mut MySqlConnection, other: &SessionId) -> Result<(), Fault> {
+    let found = sqlx::query(FIND_SESSION)
+        .bind(other.number)
+        .bind(&other.client)
+        .persistent(false)
+        .fetch_optional(&mut *connection)
+        .await?;
+    if found.is_some() {
+        let sql = Names::new('`', None).text("session", &other.number.to_string());
+        connection
+            .execute(sqlx::raw_sql(sql.fill(END_SESSION)))
+            .await?;
+    }
+    Ok(())
 }
 
 /// Sets again what functions of the server may have set in the session of a writer, and lets go of their locks.

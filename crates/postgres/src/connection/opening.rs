@@ -6,7 +6,7 @@ use actix_persistence_sql::{Fault, Role};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Executor, PgConnection, Row};
 
-use crate::queries::{RESTORE_SESSION, SESSION, SET_SESSION};
+use crate::queries::{END_SESSION, RESTORE_SESSION, SESSION, SET_SESSION};
 use crate::{PostgresOptions, SynchronousCommit};
 
 /// The oldest that has transaction numbers of 64 bits under the names used here.
@@ -14,14 +14,34 @@ const OLDEST_VERSION: i64 = 130_000;
 /// Making tables larger or other takes as long as it takes.
 const MIGRATION: Duration = Duration::from_secs(3_600);
 
+/// A session, as the server tells it from all others.
+#[derive(Debug)]
+pub(crate) struct SessionId {
+    number: i32,
+    /// Numbers are used again.
+    began: String,
+}
+
 /// Checks and sets what must hold of a session.
 pub(crate) async fn set_up(
     connection: &mut PgConnection,
     options: &PostgresOptions,
     role: Role,
-) -> Result<(), Fault> {
-    check(connection, role).await?;
-    set(connection, options, role).await
+) -> Result<SessionId, Fault> {
+    let id = check(connection, role).await?;
+    set(connection, options, role).await?;
+    Ok(id)
+}
+
+/// Ends another session of the same user.
+pub(crate) async fn end(connection: &mut PgConnection, other: &SessionId) -> Result<(), Fault> {
+    sqlx::query(END_SESSION)
+        .bind(other.number)
+        .bind(&other.began)
+        .persistent(false)
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 /// Makes a writer what it was, whatever code of the application did to it.
@@ -64,7 +84,7 @@ async fn set(
     Ok(())
 }
 
-async fn check(connection: &mut PgConnection, role: Role) -> Result<(), Fault> {
+async fn check(connection: &mut PgConnection, role: Role) -> Result<SessionId, Fault> {
     let row = sqlx::query(SESSION)
         .persistent(false)
         .fetch_one(connection)
@@ -99,7 +119,10 @@ async fn check(connection: &mut PgConnection, role: Role) -> Result<(), Fault> {
             "the server runs with fsync = off: a crash of its machine may destroy the database"
         );
     }
-    Ok(())
+    Ok(SessionId {
+        number: row.try_get(5)?,
+        began: row.try_get(6)?,
+    })
 }
 
 fn milliseconds(time: Duration) -> String {

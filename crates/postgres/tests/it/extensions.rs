@@ -80,6 +80,26 @@ async fn a_handler_may_take_longer_than_any_statement() {
     extensions::a_handler_may_take_longer_than_any_statement(5, "SELECT pg_sleep(1)", open).await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_was_given_up_leaves_no_lock() {
+    let place = Place::new().await;
+    let open = async |extensions| {
+        let options = place
+            .options()
+            .with_store(|store| store.with_handler_timeout(Duration::from_millis(50)))
+            .with_server(|mut server| {
+                server.statement_timeout = Duration::from_secs(60);
+                server
+            });
+        open_with(options, extensions).await
+    };
+    extensions::a_statement_that_was_given_up_leaves_no_lock(
+        "SELECT pg_sleep(60)::text AS a",
+        open,
+    )
+    .await;
+}
+
 fn with_table() -> StateExtensions {
     let mut extensions = StateExtensions::default();
     extensions.entity_type("Test").table = Some("test_state".to_owned());

@@ -140,6 +140,15 @@ impl<C: Connector> Lease<C> {
         self.home.served.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// For a connection on which code of the application may have left a statement that still runs.
+    pub(super) async fn abandon(self) {
+        let Self { open, seat, home } = self;
+        if home.connector.abandon(open).await {
+            home.served.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(seat);
+    }
+
     /// For a connection that is certainly clean.
     pub(super) fn give_back(self) {
         self.was_served();

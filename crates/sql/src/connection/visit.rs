@@ -17,6 +17,7 @@ pub(crate) struct Visit {
 struct Traces {
     may_have_committed: AtomicBool,
     may_have_changed_session: AtomicBool,
+    is_in_a_statement: AtomicBool,
 }
 
 impl Visit {
@@ -53,6 +54,19 @@ impl Visit {
     /// Whether something may be stored although the transaction was not committed by the store.
     pub(crate) fn may_have_committed(&self) -> bool {
         self.traces.may_have_committed.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the answer to a statement is waited for, or has come.
+    pub(crate) fn is_in_a_statement(&self, is_running: bool) {
+        self.traces
+            .is_in_a_statement
+            .store(is_running, Ordering::Relaxed);
+    }
+
+    /// Whether a statement was begun and its end not seen: its answer would be taken for that of the next one, and it may go
+    /// on with its locks.
+    pub(crate) fn has_given_up_a_statement(&self) -> bool {
+        self.traces.is_in_a_statement.load(Ordering::Relaxed)
     }
 
     /// Whether the connection may be another one than it was, so that nobody should use it again.

@@ -1,4 +1,4 @@
-//! Ends the statement of a connection that nobody has any more.
+//! Ends the statement of a connection that was given up.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,8 +26,15 @@ impl Release {
     }
 }
 
+impl Release {
+    /// Ends the statement now, and every one that takes as long afterwards.
+    pub(super) fn now(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 impl Drop for Release {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.now();
     }
 }

@@ -105,6 +105,19 @@ async fn nothing_is_committed_after_a_statement_that_was_given_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_statement_that_was_given_up_leaves_no_lock() {
+    let place = Place::new();
+    let open = async |extensions| {
+        let options = place
+            .options()
+            .with_store(|store| store.with_handler_timeout(Duration::from_millis(50)));
+        open_with(options, extensions).await
+    };
+    let endless = "WITH RECURSIVE n (a) AS (SELECT 1 UNION ALL SELECT a + 1 FROM n) SELECT COUNT(*) AS a FROM n";
+    extensions::a_statement_that_was_given_up_leaves_no_lock(endless, open).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_crowd_of_the_application_is_no_trouble_of_the_store() {
     let place = Place::new();
     let plugin = SqlitePlugin::new();

@@ -335,7 +335,7 @@ fn count_outcome<T>(outcome: &Result<Result<T, PersistError>, MailboxError>) {
 }
 
 /// A database that is busy, and events that were deleted meanwhile, are no faults: the actor recovers once more.
-fn tell_of_recovery(error: &RecoveryError) {
+pub(super) fn tell_of_recovery(error: &RecoveryError) {
     if error.is_curable_by_waiting() || matches!(error, RecoveryError::Overtaken { .. }) {
         count("recoveries begun again");
     } else {

@@ -34,6 +34,15 @@ fn fight(backend: Backend) {
     unviolated("fight", backend, 10);
 }
 
+/// Whatever code of the application does in the stores, no answer is untrue, and nobody waits for long.
+fn handlers(backend: Backend) {
+    let done = unviolated("handlers", backend, 1);
+    assert!(
+        done.acknowledged > 50 && done.figures.contains_key("not stored"),
+        "no mischief: {done:?}"
+    );
+}
+
 /// Whatever the application was doing, nothing acknowledged is lost and nothing is half.
 fn kill_app(backend: Backend) {
     unviolated("kill-app", backend, 20);
@@ -75,9 +84,9 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight kill_app;
-    postgres Postgres: fight kill_app kill_server hang_server;
-    mysql Mysql: fight kill_app kill_server hang_server;
+    sqlite Sqlite: fight handlers kill_app;
+    postgres Postgres: fight handlers kill_app kill_server hang_server;
+    mysql Mysql: fight handlers kill_app kill_server hang_server;
     memory Memory: sim;
 }
 
