@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use actix_persistence_history::{Uid, fold};
 use serde::{Deserialize, Serialize};
 
 /// Everything that was entered, by the client that has entered it.
@@ -15,6 +16,8 @@ pub struct Book {
     pub clients: BTreeMap<u32, Client>,
     /// Entries that came a second time or in a wrong order.
     pub doubled: Vec<(u32, u64)>,
+    /// All entries in their order, as a history tells them.
+    pub digest: u64,
 }
 
 /// The entries of one client: every number up to the last one but for the holes.
@@ -29,6 +32,7 @@ pub struct Client {
 impl Book {
     pub(crate) fn enter(&mut self, client: u32, number: u64) {
         self.entries += 1;
+        self.digest = fold(self.digest, Uid::of(client, number as u32));
         let of_client = self.clients.entry(client).or_default();
         if number <= of_client.last {
             self.doubled.push((client, number));

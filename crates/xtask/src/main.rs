@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | mutations`.
+//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | torture | mutations`.
 //!
 //! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
 //! [`child`] runs other programs, [`progress`] tells a person how far things are.
@@ -20,6 +20,7 @@ mod snippets;
 mod soak;
 mod test;
 mod tidy;
+mod torture;
 mod verify;
 mod workspace;
 
@@ -42,6 +43,8 @@ enum Task {
     Bench,
     /// Runs tests that have a long version at full length, in release mode, and prints what they measure.
     Soak,
+    /// Puts features against each other and against faults, on every database, for as long as one likes.
+    Torture(torture::Options),
     /// Puts small faults into the run loop of the persistent actor, one at a time, and expects its model to find each.
     Mutations,
     /// Installs Debian's package of one database server.
@@ -59,6 +62,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Fix => fix::run(),
         Task::Bench => bench::run(),
         Task::Soak => soak::run(),
+        Task::Torture(options) => torture::run(&options),
         Task::Mutations => mutations::run(),
         Task::InstallServer(options) => servers::install::run(&options).map(|()| ExitCode::SUCCESS),
     }

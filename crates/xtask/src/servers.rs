@@ -28,12 +28,16 @@ pub(crate) struct Servers {
 impl Servers {
     /// Starts those that these packages name in their manifests and that no variable of the environment gives.
     pub(crate) fn start_for(workspace: &Workspace, packages: &[&Package]) -> Self {
+        Self::start(workspace, needed_by(packages))
+    }
+
+    /// Starts these, but for those that a variable of the environment gives.
+    pub(crate) fn start(workspace: &Workspace, mut needed: Vec<Database>) -> Self {
         let mut servers = Self {
             running: Vec::new(),
             missing: Vec::new(),
             is_ci: is_set(env::var("CI").ok().as_deref()),
         };
-        let mut needed = needed_by(packages);
         needed.retain(|database| env::var_os(database.variable()).is_none());
         // One after the other: there is one package manager.
         needed.retain(|database| match install::if_missing(*database) {

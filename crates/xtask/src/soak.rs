@@ -21,7 +21,7 @@ struct LongTest {
     variable: (&'static str, &'static str),
 }
 
-const LONG_TESTS: [LongTest; 11] = [
+const LONG_TESTS: [LongTest; 10] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
@@ -63,13 +63,6 @@ const LONG_TESTS: [LongTest; 11] = [
         program: "it",
         filter: "fight::",
         variable: ("ACTIX_PERSISTENCE_TEST_ROUNDS", "10"),
-    },
-    LongTest {
-        name: "processes on one database that fight, come, go and are killed, and delete what their snapshots cover",
-        package: "actix-persistence-torture",
-        program: "it",
-        filter: "fight::",
-        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
     },
     LongTest {
         name: "two processes behind a load balancer that knows nothing of ids",

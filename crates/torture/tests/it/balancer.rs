@@ -2,9 +2,7 @@
 
 use actix::prelude::*;
 use actix_persistence::{Persistence, StartError};
-use actix_persistence_torture::Ledger;
-
-use crate::database::Place;
+use actix_persistence_torture::{Ledger, Place};
 
 /// What stands for a process: handles, actors and connections of its own, and a thread for the actors.
 pub(crate) struct Process {
@@ -18,7 +16,7 @@ impl Process {
     pub(crate) async fn start(place: &Place, ids: usize) -> Self {
         let mut process = Self {
             ledgers: Vec::new(),
-            persistence: place.open().await,
+            persistence: place.open().await.unwrap(),
             arbiter: Arbiter::new(),
         };
         for id in 0..ids {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use actix_persistence::ReplayError;
 use actix_persistence::prelude::*;
-use actix_persistence_torture::{Enter, Ledger, Look, Retaining};
+use actix_persistence_torture::{Enter, Ledger, Look, Place, Retaining};
 
-use crate::database::Place;
 use crate::scale::scaled;
+use crate::tables::{columns, tables};
 
 /// What happens to the snapshots between two lives.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ fn ledger(retaining: Retaining) -> Ledger {
 
 /// A life in which so many entries are acknowledged.
 async fn work(place: &Place, retaining: Retaining, entries: std::ops::Range<u64>) {
-    let persistence = place.open().await;
+    let persistence = place.open().await.unwrap();
     let actor = persistence.start(move || ledger(retaining)).unwrap();
     for number in entries {
         let event = actor.send(Enter { client: 1, number }).await.unwrap();
@@ -38,8 +38,8 @@ async fn work(place: &Place, retaining: Retaining, entries: std::ops::Range<u64>
 
 /// A life in which nobody finds out more than there is; true if the actor has started.
 async fn starts(place: &Place, retaining: Retaining, entries: u64) -> bool {
-    let before = place.tables().await;
-    let persistence = place.open().await;
+    let before = tables(&place).await;
+    let persistence = place.open().await.unwrap();
     let replayed = persistence.replay(ledger(retaining)).await;
     let actor = persistence.start(move || ledger(retaining)).unwrap();
     let looked = actor.send(Look).await;
@@ -61,60 +61,70 @@ async fn starts(place: &Place, retaining: Retaining, entries: u64) -> bool {
     };
     drop(actor);
     persistence.stop(Duration::ZERO).await;
-    assert_eq!(place.tables().await, before, "something was written");
+    assert_eq!(tables(&place).await, before, "something was written");
     has_started
 }
 
 async fn an_actor_that_lacks_a_snapshot_writes_nothing(place: Place) {
     let mut lives = [[0; 2]; 2];
     work(&place, Retaining { every: 5, keep: 1 }, 1..2).await;
-    let columns = place.columns("snapshot").await.join(", ");
+    let columns = columns(&place, "snapshot").await.join(", ");
     place
         .execute(&format!(
             "CREATE TABLE of_before AS SELECT {columns} FROM snapshot"
         ))
-        .await;
+        .await
+        .unwrap();
     place
         .execute(&format!(
             "CREATE TABLE of_now AS SELECT {columns} FROM snapshot"
         ))
-        .await;
+        .await
+        .unwrap();
     let mut entries = 1;
     for life in 0..scaled(12, 400) {
         let retaining = Retaining {
             every: fastrand::u64(1..=8),
             keep: fastrand::usize(1..=2),
         };
-        place.execute("DELETE FROM of_before").await;
+        place.execute("DELETE FROM of_before").await.unwrap();
         place
             .execute(&format!(
                 "INSERT INTO of_before ({columns}) SELECT {columns} FROM snapshot"
             ))
-            .await;
+            .await
+            .unwrap();
         // The first two lives delete more than the snapshots of before cover.
         let more = if life < 2 { 30 } else { fastrand::u64(0..30) };
         work(&place, retaining, entries + 1..entries + more + 1).await;
         entries += more;
-        place.execute("DELETE FROM of_now").await;
+        place.execute("DELETE FROM of_now").await.unwrap();
         place
             .execute(&format!(
                 "INSERT INTO of_now ({columns}) SELECT {columns} FROM snapshot"
             ))
-            .await;
+            .await
+            .unwrap();
 
         let loss = [Loss::Removed, Loss::RolledBack][life % 2];
-        place.execute("DELETE FROM snapshot").await;
+        place.execute("DELETE FROM snapshot").await.unwrap();
         if loss == Loss::RolledBack {
             place
                 .execute(&format!(
                     "INSERT INTO snapshot ({columns}) SELECT {columns} FROM of_before"
                 ))
-                .await;
+                .await
+                .unwrap();
         }
-        let deleted = entries as i64 - place.number("SELECT COUNT(*) FROM event_journal").await;
+        let deleted = entries as i64
+            - place
+                .number("SELECT COUNT(*) FROM event_journal")
+                .await
+                .unwrap();
         let covered = place
             .number("SELECT COALESCE(MAX(sequence_nr), 0) FROM snapshot")
-            .await;
+            .await
+            .unwrap();
         let has_started = starts(&place, retaining, entries).await;
         assert_eq!(
             has_started,
@@ -123,12 +133,13 @@ async fn an_actor_that_lacks_a_snapshot_writes_nothing(place: Place) {
         );
         lives[loss as usize][usize::from(has_started)] += 1;
 
-        place.execute("DELETE FROM snapshot").await;
+        place.execute("DELETE FROM snapshot").await.unwrap();
         place
             .execute(&format!(
                 "INSERT INTO snapshot ({columns}) SELECT {columns} FROM of_now"
             ))
-            .await;
+            .await
+            .unwrap();
         assert!(
             starts(&place, retaining, entries).await,
             "its snapshots are back"

@@ -1,12 +1,11 @@
-//! Several processes on the same ids of one database: what each may do, what it costs, and that nothing is ever lost.
+//! The torture in short, and what several processes on the same ids cost and may do.
 #![allow(clippy::unwrap_used)]
 #![allow(clippy::print_stderr, reason = "the numbers are worth reading")]
 
 mod balancer;
 #[macro_use]
 mod database;
-mod fight;
-mod fighter;
+mod kinds;
 mod lost_snapshots;
 mod round_robin;
 mod scale;

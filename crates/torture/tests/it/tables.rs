@@ -1,8 +1,6 @@
 //! Every row of the journal and of the snapshot store, to see whether anything was written.
 
-use actix_persistence_test_servers::Database;
-
-use crate::database::Place;
+use actix_persistence_torture::{Backend, Place};
 
 const TABLES: [(&str, &str); 3] = [
     ("event_journal", "sequence_nr"),
@@ -10,55 +8,46 @@ const TABLES: [(&str, &str); 3] = [
     ("snapshot", "sequence_nr"),
 ];
 
-impl Place {
-    /// What changes with every write to these tables, also with one that leaves a row as it was where the database tells.
-    pub(crate) async fn tables(&self) -> Vec<String> {
-        let mut tables = Vec::new();
-        for (table, order) in TABLES {
-            let columns = self.columns(table).await;
-            let selected = match self {
-                Self::File(_) => columns
+/// What changes with every write to these tables, also with one that leaves a row as it was where the database tells.
+pub(crate) async fn tables(place: &Place) -> Vec<String> {
+    let mut tables = Vec::new();
+    for (table, order) in TABLES {
+        let columns = columns(place, table).await;
+        let selected = match place.backend() {
+            Backend::Sqlite => columns
+                .iter()
+                .map(|column| format!("quote({column})"))
+                .collect::<Vec<_>>()
+                .join(" || ',' || "),
+            Backend::Mysql => {
+                let columns: Vec<_> = columns
                     .iter()
-                    .map(|column| format!("quote({column})"))
-                    .collect::<Vec<_>>()
-                    .join(" || ',' || "),
-                Self::Server {
-                    database: Database::MariaDb,
-                    ..
-                } => {
-                    let columns: Vec<_> = columns
-                        .iter()
-                        .map(|column| format!("COALESCE(HEX(`{column}`), '-')"))
-                        .collect();
-                    format!("CONCAT_WS(',', {})", columns.join(", "))
-                }
-                // An UPDATE makes a new version of its row, even if it changes nothing.
-                Self::Server { .. } => "t.xmin::text || t.ctid::text || t::text".to_owned(),
-            };
-            let sql =
-                format!("SELECT {selected} FROM {table} t ORDER BY t.persistence_id, t.{order}");
-            let rows = self.texts(&sql).await;
-            tables.extend(rows.into_iter().map(|row| format!("{table}: {row}")));
-        }
-        tables
-    }
-
-    /// The names of the columns that are not computed from others.
-    pub(crate) async fn columns(&self, table: &str) -> Vec<String> {
-        let sql = match self {
-            Self::File(_) => format!("SELECT name FROM pragma_table_info('{table}')"),
-            Self::Server {
-                database: Database::MariaDb,
-                ..
-            } => format!(
-                "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() \
-                 AND table_name = '{table}' AND generation_expression IS NULL ORDER BY ordinal_position"
-            ),
-            Self::Server { .. } => format!(
-                "SELECT column_name::text FROM information_schema.columns WHERE table_schema = 'public' \
-                 AND table_name = '{table}' AND is_generated = 'NEVER' ORDER BY ordinal_position"
-            ),
+                    .map(|column| format!("COALESCE(HEX(`{column}`), '-')"))
+                    .collect();
+                format!("CONCAT_WS(',', {})", columns.join(", "))
+            }
+            // An UPDATE makes a new version of its row, even if it changes nothing.
+            _ => "t.xmin::text || t.ctid::text || t::text".to_owned(),
         };
-        self.texts(&sql).await
+        let sql = format!("SELECT {selected} FROM {table} t ORDER BY t.persistence_id, t.{order}");
+        let rows = place.texts(&sql).await.unwrap();
+        tables.extend(rows.into_iter().map(|row| format!("{table}: {row}")));
     }
+    tables
+}
+
+/// The names of the columns that are not computed from others.
+pub(crate) async fn columns(place: &Place, table: &str) -> Vec<String> {
+    let sql = match place.backend() {
+        Backend::Sqlite => format!("SELECT name FROM pragma_table_info('{table}')"),
+        Backend::Mysql => format!(
+            "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() \
+             AND table_name = '{table}' AND generation_expression IS NULL ORDER BY ordinal_position"
+        ),
+        _ => format!(
+            "SELECT column_name::text FROM information_schema.columns WHERE table_schema = 'public' \
+             AND table_name = '{table}' AND is_generated = 'NEVER' ORDER BY ordinal_position"
+        ),
+    };
+    place.texts(&sql).await.unwrap()
 }

@@ -10,7 +10,7 @@ const PREFIX: &str = "actix-persistence-";
 /// The facade keeps its full name.
 const FACADE: &str = "actix-persistence";
 /// The crates that are programs.
-const PROGRAMS: [&str; 2] = ["crates/cli", "crates/xtask"];
+const PROGRAMS: [&str; 3] = ["crates/cli", "crates/torture", "crates/xtask"];
 /// How a library takes its README as its documentation.
 const README_AS_DOCS: &str = "#![doc = include_str!(\"../README.md\")]";
 

@@ -1,0 +1,80 @@
+//! What a call was answered.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Uid;
+use crate::record::Entry;
+
+/// What a call was answered; one without an answer is as one that was answered `Unknown`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It is done.
+    Ok(Done),
+    /// It certainly was not done and will not be, and whoever asked goes on.
+    Rejected,
+    /// It certainly was not done and will not be; an actor that is told so of a write ends.
+    Failed,
+    /// It may have been done, or be done later, whole and once; an actor that is told so of a write ends.
+    Unknown,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Done {
+    /// Nothing more is to be said.
+    Done,
+    /// Events were stored.
+    Persisted {
+        /// The number of the first; the others follow on it.
+        first: u64,
+    },
+    /// An id was read.
+    Recovered(Recovered),
+    /// A state was stored or deleted.
+    Changed {
+        /// The revision that it got.
+        revision: u64,
+    },
+    /// A state was read.
+    Loaded {
+        /// The revision; 0 for an id never seen.
+        revision: u64,
+        /// The state; `None` for one that is deleted, or was never there.
+        uid: Option<Uid>,
+    },
+    /// A query was answered.
+    Listed(Listed),
+}
+
+/// What a recovery, or a replay, saw.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recovered {
+    /// The highest number that it knows afterwards.
+    pub highest: u64,
+    /// The highest deleted number, if it was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deleted_to: Option<u64>,
+    /// The number of the snapshot it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot: Option<u64>,
+    /// The digest of the state in that snapshot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub snapshot_digest: Option<u64>,
+    /// The numbers and events that it saw, in the order in which they came.
+    ///
+    /// They begin after the snapshot, or lower where the state itself remembers more. `None` if it did not take note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub events: Option<Vec<(u64, Uid)>>,
+    /// The digest of the state afterwards; see [`fold`](crate::fold).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<u64>,
+}
+
+/// What a query over states gave.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Listed {
+    /// Each state that was given.
+    pub entries: Vec<Entry>,
+}

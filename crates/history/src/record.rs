@@ -1,0 +1,147 @@
+//! One line of a history.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Answer, Incarnation, Operation, Row, Table, Uid};
+
+/// One line of a history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The time on a clock that all processes share, such as nanoseconds of `CLOCK_MONOTONIC`; only its order counts.
+    ///
+    /// Of two records with the same time the checker takes neither for the earlier one.
+    pub at: u64,
+    /// The number of the process that says so; a process that is started again gets another. 0 is whoever starts them.
+    pub process: u32,
+    /// What happened.
+    pub what: What,
+}
+
+/// What a record tells.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// A call begins.
+    Invoke {
+        /// The number of the call, unique in its process.
+        call: u64,
+        /// What is asked.
+        operation: Operation,
+    },
+    /// A call has ended.
+    Answer {
+        /// The number of the call.
+        call: u64,
+        /// What was answered.
+        answer: Answer,
+    },
+    /// A live actor was told that its event is stored: the handler of that event ran.
+    Handled {
+        /// The persistence id.
+        id: String,
+        /// Which life of the actor.
+        incarnation: Incarnation,
+        /// The event.
+        uid: Uid,
+        /// The sequence number it was told.
+        number: u64,
+    },
+    /// An incarnation has ended: no handler of it runs any more.
+    Ended {
+        /// The persistence id.
+        id: String,
+        /// Which life of the actor.
+        incarnation: Incarnation,
+    },
+    /// A reader begins.
+    ReaderOpened {
+        /// Its number, unique in the history.
+        reader: u64,
+        /// The query, for people.
+        query: String,
+        /// True if it is to see every event; false if it is to see the last change of every state.
+        every: bool,
+        /// The ids that belong to its query; `None` for all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ids: Option<Vec<String>>,
+        /// The reader after whose last recorded page this one goes on; `None` to begin at the beginning.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        continues: Option<u64>,
+    },
+    /// A reader was shown a page.
+    Shown {
+        /// Its number.
+        reader: u64,
+        /// The time before it asked for the page.
+        asked_at: u64,
+        /// What was on the page.
+        page: Page,
+    },
+    /// A reader has come to the end, and must have been shown all that was known to be stored when it asked.
+    ///
+    /// To be recorded only where that is promised: as long as someone has a transaction under way, a page may say that
+    /// there is no more and leave out what was stored meanwhile.
+    CaughtUp {
+        /// Its number.
+        reader: u64,
+        /// The time before it asked for the last page.
+        asked_at: u64,
+    },
+    /// Something was done to a process.
+    Process {
+        /// Which one.
+        number: u32,
+        /// What was done to it.
+        event: ProcessEvent,
+    },
+    /// Something was done to a database server.
+    Server {
+        /// Which one.
+        name: String,
+        /// What was done to it.
+        event: ProcessEvent,
+    },
+    /// A row, as it was in the end, read by plain SQL after every process had ended.
+    Row(Row),
+    /// Every row of this table was read and is in the history, before or after this line.
+    Dumped(Table),
+}
+
+/// What is done to a process or a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProcessEvent {
+    /// It was started.
+    Started,
+    /// It was stopped by SIGSTOP.
+    Paused,
+    /// It was let go on.
+    Continued,
+    /// It was asked to stop.
+    AskedToStop,
+    /// It was killed.
+    Killed,
+    /// It has ended by itself.
+    Ended,
+}
+
+/// What a reader was shown at once.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Page {
+    /// The offset after the page as a number, if it has an order as a number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
+    /// Events or changes in the order in which they were shown.
+    pub entries: Vec<Entry>,
+}
+
+/// An event or a change of a state that a reader was shown.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// The persistence id.
+    pub id: String,
+    /// The sequence number of an event, or the revision of a state.
+    pub number: u64,
+    /// The payload; `None` for a state that was deleted.
+    pub uid: Option<Uid>,
+}

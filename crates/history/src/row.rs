@@ -1,0 +1,79 @@
+//! What is stored in the end.
+
+use serde::{Deserialize, Serialize};
+
+use crate::Uid;
+
+/// A row, as plain SQL shows it after everything has ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Row {
+    /// An event.
+    Event {
+        /// The persistence id.
+        id: String,
+        /// The sequence number.
+        number: u64,
+        /// The event.
+        uid: Uid,
+    },
+    /// Where an id stands.
+    Head {
+        /// The persistence id.
+        id: String,
+        /// The highest number ever stored.
+        highest: u64,
+        /// The highest number that is deleted.
+        deleted_to: u64,
+    },
+    /// A snapshot.
+    Snapshot {
+        /// The persistence id.
+        id: String,
+        /// The number of the last event that it covers.
+        number: u64,
+        /// The digest of the state in it; see [`fold`](crate::fold).
+        digest: u64,
+    },
+    /// A state, or what is left of a deleted one.
+    State {
+        /// The persistence id.
+        id: String,
+        /// Its revision.
+        revision: u64,
+        /// The state; `None` if it is deleted.
+        uid: Option<Uid>,
+    },
+    /// What a change handler wrote in the transaction of a change, or a change event: one row per change.
+    Change {
+        /// The table, for people.
+        table: String,
+        /// The persistence id of the state.
+        id: String,
+        /// The revision of the change.
+        revision: u64,
+        /// The state, or the delete, as its [`Operation`](crate::Operation) calls it; `None` if the row does not say.
+        uid: Option<Uid>,
+    },
+}
+
+/// What rows belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Table {
+    /// [`Row::Event`]
+    Events,
+    /// [`Row::Head`]
+    Heads,
+    /// [`Row::Snapshot`]
+    Snapshots,
+    /// [`Row::State`]
+    States,
+    /// [`Row::Change`] of one table. Rows of ids whose states were removed altogether may be there or not.
+    Changes {
+        /// The table.
+        table: String,
+        /// What the ids begin with whose every change has a row in it; empty for all states of the history.
+        prefix: String,
+    },
+}

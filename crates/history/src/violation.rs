@@ -1,0 +1,136 @@
+//! What a history shows to be broken.
+
+use std::fmt;
+
+/// What was promised and is broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Invariant {
+    /// The history itself contradicts itself, or uses an id twice: whoever wrote it is wrong.
+    WellFormed,
+    /// What was acknowledged, or seen, is there ever after, unless it was deleted.
+    NothingLost,
+    /// The numbers of an id are 1, 2, 3 and so on, without a gap.
+    NoGap,
+    /// No number belongs to two events, also after a delete.
+    NoNumberTwice,
+    /// No event is stored under two numbers.
+    NoEventTwice,
+    /// What an id shows was written to it.
+    NothingOfOthers,
+    /// A batch is stored whole, in order and without another's event in it, or not at all.
+    WholeBatches,
+    /// What was said certainly not to be stored never is.
+    RefusedNeverStored,
+    /// Of each incarnation the handlers run once per event, in order.
+    HandlersOnceInOrder,
+    /// After a failed write, and after its end, no handler of an incarnation runs.
+    StopsOnFailure,
+    /// Nothing is stored on top of a state that missed an event: what an incarnation stores follows on what it recovered.
+    NothingUnseenBelow,
+    /// What a recovery that fenced did not show is never stored later by whoever wrote before.
+    NoLateWrite,
+    /// Who writes after another was acknowledged comes later; one sender's commands are handled in order.
+    OrderOfWrites,
+    /// The state is what its events make of it, in order.
+    StateIsFold,
+    /// A recovery shows a whole state: a snapshot and every event after it.
+    WholeRecovery,
+    /// A snapshot is never newer than the events that made it.
+    SnapshotOfStored,
+    /// A snapshot that is loaded was saved, and was not deleted since.
+    SnapshotWasSaved,
+    /// What was deleted is not shown again; nothing is deleted that no one asked to delete.
+    DeletesAsAsked,
+    /// Retention deletes no event before a snapshot of it is stored.
+    DeleteIsCovered,
+    /// The revisions of a state are 1, 2, 3 and so on, each of one change.
+    OneChangePerRevision,
+    /// A state that was stored or seen is never replaced by an older one; a deleted one stays deleted.
+    StatesNeverGoBack,
+    /// A change is stored on top of the revision that its writer knew.
+    NoLostUpdate,
+    /// What a change handler wrote is there exactly for the changes that are stored.
+    ChangesWithTheirRows,
+    /// A reader is shown everything.
+    ReadersMissNothing,
+    /// A reader is shown nothing twice, and each id in order.
+    ReadersInOrder,
+    /// A query gives each state that it selects, once, and no other.
+    QueriesExact,
+}
+
+impl Invariant {
+    /// Each of them.
+    pub const ALL: [Invariant; 26] = {
+        use Invariant::*;
+        [
+            WellFormed,
+            NothingLost,
+            NoGap,
+            NoNumberTwice,
+            NoEventTwice,
+            NothingOfOthers,
+            WholeBatches,
+            RefusedNeverStored,
+            HandlersOnceInOrder,
+            StopsOnFailure,
+            NothingUnseenBelow,
+            NoLateWrite,
+            OrderOfWrites,
+            StateIsFold,
+            WholeRecovery,
+            SnapshotOfStored,
+            SnapshotWasSaved,
+            DeletesAsAsked,
+            DeleteIsCovered,
+            OneChangePerRevision,
+            StatesNeverGoBack,
+            NoLostUpdate,
+            ChangesWithTheirRows,
+            ReadersMissNothing,
+            ReadersInOrder,
+            QueriesExact,
+        ]
+    };
+}
+
+/// A broken promise, and the records that prove it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Which promise.
+    pub invariant: Invariant,
+    /// What happened, in a sentence.
+    pub sentence: String,
+    /// The records that prove it, as lines from 1 on, ascending.
+    pub lines: Vec<usize>,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.invariant, self.sentence)?;
+        let lines: Vec<_> = self.lines.iter().map(usize::to_string).collect();
+        write!(f, " (lines {})", lines.join(", "))
+    }
+}
+
+/// Collects what is broken.
+#[derive(Debug, Default)]
+pub(crate) struct Violations(pub(crate) Vec<Violation>);
+
+impl Violations {
+    pub(crate) fn add<const N: usize>(
+        &mut self,
+        invariant: Invariant,
+        lines: [usize; N],
+        sentence: String,
+    ) {
+        let mut lines = lines.to_vec();
+        lines.sort_unstable();
+        lines.dedup();
+        self.0.push(Violation {
+            invariant,
+            sentence,
+            lines,
+        });
+    }
+}

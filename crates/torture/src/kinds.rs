@@ -1,0 +1,38 @@
+//! The kinds of torture: one module each, one line each in [`KINDS`].
+
+pub(crate) mod fight;
+
+use crate::{Backend, Run};
+
+/// A kind of torture.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// Its name in a command: one word, or several with hyphens.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub sentence: &'static str,
+    /// What it runs on; all of them unless a command says otherwise.
+    pub backends: &'static [Backend],
+    /// Goes on until [`Run::is_over`]; tells the run of violations, and fails if the torture itself does not work.
+    pub run: fn(&Run) -> anyhow::Result<()>,
+    /// What its processes under test do, with their arguments; started by [`Run::worker`].
+    pub worker: Option<Work>,
+}
+
+/// What a process under test does with its arguments.
+pub type Work = fn(&[String]) -> anyhow::Result<()>;
+
+/// Every kind, in the order in which they run.
+pub const KINDS: &[Kind] = &[fight::KIND];
+
+/// The kind of this name.
+///
+/// # Errors
+/// If there is none; says which there are.
+pub fn named(name: &str) -> anyhow::Result<&'static Kind> {
+    let found = KINDS.iter().find(|kind| kind.name == name);
+    found.ok_or_else(|| {
+        let names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+        anyhow::anyhow!("there is no kind '{name}', but {}", names.join(", "))
+    })
+}

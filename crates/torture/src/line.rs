@@ -1,0 +1,27 @@
+//! What a worker says on its standard output, line by line.
+
+use actix_persistence_history::Record;
+use serde::{Deserialize, Serialize};
+
+/// A line on the standard output of a worker.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Line {
+    /// A line of the history.
+    Record(Record),
+    /// Something happened, of which the driver counts how often.
+    Count {
+        /// The name of the figure in the summary.
+        count: String,
+    },
+    /// Something is wrong, which the worker sees by itself.
+    Fault {
+        /// A sentence.
+        fault: String,
+    },
+    /// Anything else that only the kind itself understands.
+    Other {
+        /// What that is.
+        other: serde_json::Value,
+    },
+}

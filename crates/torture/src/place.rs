@@ -1,0 +1,257 @@
+//! A database of a run's own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use actix_persistence::{Config, Persistence};
+use actix_persistence_test_servers::Server;
+use anyhow::Context;
+use sqlx::mysql::MySqlRow;
+use sqlx::postgres::PgRow;
+use sqlx::sqlite::SqliteRow;
+use sqlx::{AssertSqlSafe, Connection, FromRow, MySqlConnection, PgConnection, SqliteConnection};
+
+use crate::Backend;
+
+static NEXT: AtomicU32 = AtomicU32::new(0);
+
+/// A database of its own; gone when dropped, but for a file in a run that has failed.
+pub struct Place {
+    backend: Backend,
+    url: String,
+    home: Home,
+}
+
+/// Where it is removed in the end.
+enum Home {
+    /// A folder, which stays if this says so.
+    Folder(PathBuf, Arc<AtomicBool>),
+    /// A database on a server at this URL.
+    Server { server: String, name: String },
+    /// It goes with its server.
+    OwnServer,
+}
+
+/// Connects, and runs something of sqlx on the connection.
+macro_rules! on_connection {
+    ($place:expr, $url:expr, |$connection:ident| $run:expr) => {
+        match $place.backend {
+            Backend::Sqlite => {
+                let url = format!("{}?mode=rwc", $url);
+                let mut $connection = SqliteConnection::connect(&url).await?;
+                $run
+            }
+            Backend::Postgres => {
+                let mut $connection = PgConnection::connect($url).await?;
+                $run
+            }
+            Backend::Mysql => {
+                let mut $connection = MySqlConnection::connect($url).await?;
+                $run
+            }
+            Backend::Memory => anyhow::bail!("there is no database in memory to connect to"),
+        }
+    };
+}
+
+impl Place {
+    /// An empty database: a file below this folder, or one on the server that the environment names.
+    ///
+    /// # Errors
+    /// If there is no such server, or it refuses.
+    pub fn new(backend: Backend, folder: &Path) -> anyhow::Result<Self> {
+        Self::kept_if(backend, folder, Arc::default())
+    }
+
+    pub(crate) fn kept_if(
+        backend: Backend,
+        folder: &Path,
+        kept: Arc<AtomicBool>,
+    ) -> anyhow::Result<Self> {
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("torture_{}_{number}", std::process::id());
+        let Some(database) = backend.server() else {
+            let folder = folder.join(name);
+            fs::create_dir_all(&folder)?;
+            return Ok(Self {
+                backend,
+                url: format!("sqlite://{}/torture.db", folder.display()),
+                home: Home::Folder(folder, kept),
+            });
+        };
+        let variable = database.variable();
+        let server = std::env::var(variable).with_context(|| {
+            format!("run `cargo xtask`, or set {variable} to the URL of a server")
+        })?;
+        let (host, _) = server
+            .rsplit_once('/')
+            .with_context(|| format!("{variable} is no URL with a database"))?;
+        let place = Self {
+            backend,
+            url: format!("{host}/{name}"),
+            home: Home::Server {
+                server: server.clone(),
+                name: name.clone(),
+            },
+        };
+        block_on(place.execute_at(&server, &format!("CREATE DATABASE {name}")))?;
+        Ok(place)
+    }
+
+    /// The database of a server that the run has started itself.
+    ///
+    /// # Errors
+    /// If this is no server's backend.
+    pub fn on(backend: Backend, server: &Server) -> anyhow::Result<Self> {
+        anyhow::ensure!(backend.server().is_some(), "{backend} is no server");
+        Ok(Self {
+            backend,
+            url: server.url(),
+            home: Home::OwnServer,
+        })
+    }
+
+    /// What it runs on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// How clients reach it.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// A config with these stores there (`journal`, `snapshot-store`, `state`), each with these lines besides.
+    pub fn config_of(&self, stores: &[&str], lines: &str) -> String {
+        let (kind, url) = (self.backend, &self.url);
+        let make_tables = match self.backend {
+            Backend::Postgres | Backend::Mysql => "auto-initialize = true\n",
+            Backend::Sqlite | Backend::Memory => "",
+        };
+        let section = |store| {
+            format!(
+                "[persistence.{store}]\nplugin = \"here\"\n[persistence.{store}.here]\n\
+                 kind = \"{kind}\"\nurl = \"{url}\"\n{make_tables}{lines}"
+            )
+        };
+        stores.iter().map(section).collect()
+    }
+
+    /// A config with journal and snapshot store there, and nothing else that is not the default.
+    pub fn config(&self) -> String {
+        self.config_of(&["journal", "snapshot-store"], "")
+    }
+
+    /// Opens journal and snapshot store with connections of their own, as another process has them.
+    ///
+    /// # Errors
+    /// If they cannot be opened.
+    pub async fn open(&self) -> anyhow::Result<Persistence> {
+        open(&self.config()).await
+    }
+
+    /// Opens the stores of a config there, which makes their tables, and closes them again.
+    ///
+    /// # Errors
+    /// If they cannot be opened.
+    pub fn make_tables(&self, config: &str) -> anyhow::Result<()> {
+        actix::System::new().block_on(async { open(config).await.map(drop) })
+    }
+
+    /// Runs statements.
+    ///
+    /// # Errors
+    /// If the database refuses.
+    pub async fn execute(&self, sql: &str) -> anyhow::Result<()> {
+        self.execute_at(&self.url, sql).await
+    }
+
+    /// The rows of a query.
+    ///
+    /// # Errors
+    /// If the database refuses, or a row is no such thing.
+    pub async fn rows<T>(&self, sql: &str) -> anyhow::Result<Vec<T>>
+    where
+        T: for<'r> FromRow<'r, SqliteRow>
+            + for<'r> FromRow<'r, PgRow>
+            + for<'r> FromRow<'r, MySqlRow>,
+        T: Send + Unpin,
+    {
+        on_connection!(self, &self.url, |connection| {
+            let query = sqlx::query_as(AssertSqlSafe(sql));
+            Ok(query.fetch_all(&mut connection).await?)
+        })
+    }
+
+    /// The first value of the first row, as a number.
+    ///
+    /// # Errors
+    /// If the database refuses.
+    pub async fn number(&self, sql: &str) -> anyhow::Result<i64> {
+        let rows: Vec<(i64,)> = self.rows(sql).await?;
+        rows.first().map(|row| row.0).context("no row")
+    }
+
+    /// The first column of every row, as texts.
+    ///
+    /// # Errors
+    /// If the database refuses.
+    pub async fn texts(&self, sql: &str) -> anyhow::Result<Vec<String>> {
+        let rows: Vec<(String,)> = self.rows(sql).await?;
+        Ok(rows.into_iter().map(|row| row.0).collect())
+    }
+
+    async fn execute_at(&self, url: &str, sql: &str) -> anyhow::Result<()> {
+        on_connection!(self, url, |connection| {
+            let sql = sqlx::raw_sql(AssertSqlSafe(sql));
+            sql.execute(&mut connection).await?;
+            Ok(())
+        })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // What is gone already, or a server that is gone, needs no removing.
+        match &self.home {
+            Home::Folder(folder, kept) if !kept.load(Ordering::Relaxed) => {
+                let _ = fs::remove_dir_all(folder);
+            }
+            Home::Server { server, name } => {
+                let force = match self.backend {
+                    Backend::Mysql => "",
+                    _ => " WITH (FORCE)",
+                };
+                let _ = block_on(self.execute_at(server, &format!("DROP DATABASE {name}{force}")));
+            }
+            Home::Folder(..) | Home::OwnServer => {}
+        }
+    }
+}
+
+/// Opens the stores of a config, as soon as they can be used.
+///
+/// # Errors
+/// If the config is wrong, or they cannot be opened.
+pub async fn open(config: &str) -> anyhow::Result<Persistence> {
+    let persistence = Persistence::open(Config::from_toml(config, "torture")?).await?;
+    persistence.ready().await?;
+    Ok(persistence)
+}
+
+/// Runs something to its end, on a thread of its own: the caller may be within a runtime.
+pub fn block_on<T: Send>(
+    future: impl Future<Output = anyhow::Result<T>> + Send,
+) -> anyhow::Result<T> {
+    std::thread::scope(|scope| {
+        let done = scope.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
+            runtime.block_on(future)
+        });
+        done.join().unwrap_or_else(|_| anyhow::bail!("it panicked"))
+    })
+}

@@ -1,0 +1,206 @@
+//! One run of a kind on a backend: what it may use, and what it tells.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use actix_persistence_test_servers::Server;
+use fastrand::Rng;
+
+use crate::worker::WorkerBuilder;
+use crate::{Backend, Chronicle, Kind, Place, Summary, is_interrupted};
+
+/// So many sentences are kept; the others are counted.
+const MOST_SENTENCES: usize = 20;
+
+/// One run of a kind on a backend. Threads may share it.
+pub struct Run {
+    kind: &'static Kind,
+    backend: Backend,
+    seed: u64,
+    rng: Mutex<Rng>,
+    started: Instant,
+    ends: Instant,
+    folder: PathBuf,
+    program: PathBuf,
+    cycles: AtomicU64,
+    acknowledged: AtomicU64,
+    lost: AtomicU64,
+    figures: Mutex<BTreeMap<String, u64>>,
+    violations: Mutex<Violations>,
+    has_failed: Arc<AtomicBool>,
+}
+
+#[derive(Default)]
+struct Violations {
+    count: u64,
+    first: Vec<String>,
+}
+
+impl Run {
+    pub(crate) fn new(
+        kind: &'static Kind,
+        backend: Backend,
+        seed: u64,
+        length: Duration,
+        folder: PathBuf,
+        program: PathBuf,
+    ) -> Self {
+        let started = Instant::now();
+        Self {
+            kind,
+            backend,
+            seed,
+            rng: Mutex::new(Rng::with_seed(seed)),
+            started,
+            ends: started + length,
+            folder,
+            program,
+            cycles: AtomicU64::new(0),
+            acknowledged: AtomicU64::new(0),
+            lost: AtomicU64::new(0),
+            figures: Mutex::default(),
+            violations: Mutex::default(),
+            has_failed: Arc::default(),
+        }
+    }
+
+    /// What it runs on.
+    pub fn backend(&self) -> Backend {
+        self.backend
+    }
+
+    /// Numbers of its own for a part of the run, from the seed.
+    ///
+    /// Called in the same order, it gives the same; so a thread is given its own before it is started.
+    pub fn rng(&self) -> Rng {
+        hold(&self.rng).fork()
+    }
+
+    /// Whether to end: the time is over, something was violated, or someone pressed Ctrl-C.
+    pub fn is_over(&self) -> bool {
+        self.left().is_zero() || self.has_failed() || is_interrupted()
+    }
+
+    /// How much time is left.
+    pub fn left(&self) -> Duration {
+        self.ends.saturating_duration_since(Instant::now())
+    }
+
+    /// Whether anything was violated.
+    pub fn has_failed(&self) -> bool {
+        self.has_failed.load(Ordering::Relaxed)
+    }
+
+    /// Where files of the run lie; removed in the end, unless something was violated.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// An empty database, gone when dropped; but for an SQLite file in a run that has failed.
+    ///
+    /// # Errors
+    /// If there is none to be had.
+    pub fn place(&self) -> anyhow::Result<Place> {
+        Place::kept_if(self.backend, &self.folder, Arc::clone(&self.has_failed))
+    }
+
+    /// A server of its own, to be killed and stopped; see [`Place::on`].
+    ///
+    /// # Errors
+    /// If the backend is no server, or it does not start.
+    pub fn server(&self) -> anyhow::Result<Server> {
+        let Some(database) = self.backend.server() else {
+            anyhow::bail!("{} is no server", self.backend);
+        };
+        // Where a dead run has left servers, the next one removes them.
+        let locks = self.folder.parent().unwrap_or(&self.folder);
+        Ok(Server::start(database, locks)?)
+    }
+
+    /// An empty history. It is written to a file of this name in the folder of the run.
+    ///
+    /// # Errors
+    /// If the file cannot be made.
+    pub fn chronicle(&self, name: &str) -> anyhow::Result<Chronicle> {
+        Chronicle::begin(&self.folder.join(format!("{name}.history")))
+    }
+
+    /// A process of this program that does what [`Kind::worker`] says; its log has this name.
+    pub fn worker(&self, log: &str) -> WorkerBuilder {
+        let log = self.folder.join(format!("{log}.log"));
+        WorkerBuilder::new(&self.program, self.kind.name, log)
+    }
+
+    /// Something that the kind repeats was done.
+    pub fn cycle(&self) {
+        self.cycles.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// So many writes were acknowledged.
+    pub fn acknowledged(&self, count: u64) {
+        self.acknowledged.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// So many writes were acknowledged and are not there: a violation.
+    pub fn lost(&self, count: u64, sentence: impl Into<String>) {
+        self.lost.fetch_add(count, Ordering::Relaxed);
+        self.violation(sentence);
+    }
+
+    /// Something that must not be. The run is over.
+    pub fn violation(&self, sentence: impl Into<String>) {
+        self.has_failed.store(true, Ordering::Relaxed);
+        let mut violations = hold(&self.violations);
+        violations.count += 1;
+        if violations.first.len() < MOST_SENTENCES {
+            violations.first.push(sentence.into());
+        }
+    }
+
+    /// Adds to a figure of the summary.
+    pub fn add(&self, figure: &str, count: u64) {
+        let mut figures = hold(&self.figures);
+        match figures.get_mut(figure) {
+            Some(sum) => *sum += count,
+            None => {
+                figures.insert(figure.to_owned(), count);
+            }
+        }
+    }
+
+    /// The figure so far.
+    pub fn figure(&self, figure: &str) -> u64 {
+        hold(&self.figures).get(figure).copied().unwrap_or(0)
+    }
+
+    /// How many writes were acknowledged so far.
+    pub fn acknowledged_so_far(&self) -> u64 {
+        self.acknowledged.load(Ordering::Relaxed)
+    }
+
+    /// What was done so far.
+    pub fn summary(&self) -> Summary {
+        let violations = hold(&self.violations);
+        Summary {
+            kind: self.kind.name.to_owned(),
+            backend: self.backend.to_string(),
+            cycles: self.cycles.load(Ordering::Relaxed),
+            acknowledged: self.acknowledged_so_far(),
+            lost: self.lost.load(Ordering::Relaxed),
+            violations: violations.count,
+            seed: self.seed,
+            seconds: self.started.elapsed().as_secs(),
+            figures: hold(&self.figures).clone(),
+            found: violations.first.clone(),
+            interrupted: is_interrupted(),
+        }
+    }
+}
+
+/// A thread that panicked leaves sums that are still sums.
+pub(crate) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,64 @@
+//! What a run has done, for programs and for people.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What a run has done.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// The kind.
+    pub kind: String,
+    /// What it ran on.
+    pub backend: String,
+    /// How often whatever the kind repeats was done: kills, lives, histories.
+    pub cycles: u64,
+    /// How many writes were acknowledged.
+    pub acknowledged: u64,
+    /// How many of them were lost.
+    pub lost: u64,
+    /// How many sentences say what is wrong, the lost ones included.
+    pub violations: u64,
+    /// What all its decisions came from.
+    pub seed: u64,
+    /// How long it took.
+    pub seconds: u64,
+    /// What else the kind counts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub figures: BTreeMap<String, u64>,
+    /// The first of the sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub found: Vec<String>,
+    /// True if it was interrupted: what it had not yet checked is not checked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub interrupted: bool,
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            kind,
+            backend,
+            cycles,
+            acknowledged,
+            lost,
+            violations,
+            seed,
+            seconds,
+            ..
+        } = self;
+        write!(
+            f,
+            "{kind} on {backend}: {cycles} cycles, {acknowledged} acknowledged, {lost} lost, {violations} violations, \
+             seed {seed}, {seconds} s"
+        )?;
+        for (name, count) in &self.figures {
+            write!(f, ", {count} {name}")?;
+        }
+        if self.interrupted {
+            write!(f, ", interrupted")?;
+        }
+        Ok(())
+    }
+}

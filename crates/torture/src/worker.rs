@@ -1,0 +1,191 @@
+//! A process under test, as the driver sees it.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{Line, is_interrupted};
+
+/// How long it may be silent on a loaded machine; it never should be.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often it is seen whether someone pressed Ctrl-C.
+const INTERVAL: Duration = Duration::from_millis(200);
+/// How much of its log an error shows.
+const LAST_LINES: usize = 40;
+
+/// A process to be started.
+pub struct WorkerBuilder {
+    program: PathBuf,
+    log: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl WorkerBuilder {
+    pub(crate) fn new(program: &Path, kind: &str, log: PathBuf) -> Self {
+        Self {
+            program: program.to_owned(),
+            log,
+            arguments: vec!["worker".into(), kind.into()],
+        }
+    }
+
+    /// One more argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl ToString) -> Self {
+        self.arguments.push(argument.to_string().into());
+        self
+    }
+
+    /// Starts it, in a process group of its own: Ctrl-C does not reach it.
+    ///
+    /// It ends with the thread that has started it, whatever happens.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn start(self) -> anyhow::Result<Worker> {
+        let log = File::options().create(true).append(true).open(&self.log)?;
+        let mut child = Command::new(&self.program)
+            .args(self.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("could not start {}", self.program.display()))?;
+        let output = child.stdout.take().context("no standard output")?;
+        Ok(Worker {
+            input: child.stdin.take(),
+            child,
+            lines: whole_lines(output),
+            log: self.log,
+        })
+    }
+}
+
+/// A process under test; killed when dropped.
+pub struct Worker {
+    child: Child,
+    /// The worker ends well when this is closed.
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    log: PathBuf,
+}
+
+impl Worker {
+    /// What it says next; `None` when it has ended. After Ctrl-C it is killed.
+    ///
+    /// # Errors
+    /// If it is silent for two minutes, or says what is no [`Line`].
+    pub fn next_line(&mut self) -> anyhow::Result<Option<Line>> {
+        let since = Instant::now();
+        loop {
+            match self.lines.recv_timeout(INTERVAL) {
+                Ok(line) => {
+                    let read = serde_json::from_str(&line);
+                    return Ok(Some(
+                        read.with_context(|| format!("a worker said {line:?}"))?,
+                    ));
+                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+                Err(RecvTimeoutError::Timeout) if is_interrupted() => self.kill()?,
+                Err(RecvTimeoutError::Timeout) if since.elapsed() > PATIENCE => {
+                    anyhow::bail!("a worker is silent:\n{}", self.end_of_log());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// Stops it where it is (SIGSTOP).
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn pause(&self) -> anyhow::Result<()> {
+        self.signal(Signal::STOP)
+    }
+
+    /// Lets it go on (SIGCONT).
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn resume(&self) -> anyhow::Result<()> {
+        self.signal(Signal::CONT)
+    }
+
+    /// Sends it a signal.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
+        Ok(kill_process(Pid::from_child(&self.child), signal)?)
+    }
+
+    /// Kills it (SIGKILL); what it has said before can still be read.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn kill(&mut self) -> anyhow::Result<()> {
+        Ok(self.child.kill()?)
+    }
+
+    /// Tells it to end as it should.
+    pub fn end(&mut self) {
+        self.input = None;
+    }
+
+    /// Waits for its end, after everything that it says was heard; fails if it was to end by itself and did not.
+    ///
+    /// # Errors
+    /// If it ended otherwise, with the end of its log.
+    pub fn ended(&mut self, by_itself: bool) -> anyhow::Result<()> {
+        let status = self.child.wait()?;
+        if status.success() != by_itself && !is_interrupted() {
+            anyhow::bail!("a worker ended with {status}:\n{}", self.end_of_log());
+        }
+        Ok(())
+    }
+
+    /// Removes its log, which grows with every life that has it.
+    pub fn forget_log(&self) {
+        let _ = fs::remove_file(&self.log);
+    }
+
+    fn end_of_log(&self) -> String {
+        let text = fs::read(&self.log).unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let lines: Vec<_> = text.lines().collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].join("\n")
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a process says, line by line until it ends; a line that it was killed in is left out.
+fn whole_lines(output: ChildStdout) -> Receiver<String> {
+    let (sender, lines) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        loop {
+            let mut line = String::new();
+            let read = output.read_line(&mut line);
+            if read.is_err() || !line.ends_with('\n') || sender.send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}

@@ -1,0 +1,90 @@
+//! What processes under test do, one module per kind, and what they share.
+
+pub(crate) mod fight;
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use actix_persistence_history::{Answer, Operation, Record, What};
+use anyhow::Context;
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::{Line, clock, kinds};
+
+/// What a process under test does: `torture worker KIND ARGS..`.
+///
+/// # Errors
+/// If there is no such kind, or whatever its worker says.
+pub fn work(kind: &str, arguments: &[String]) -> anyhow::Result<()> {
+    // Also one that is stopped by SIGSTOP ends with whoever has started it.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    let log = tracing_subscriber::fmt().with_writer(io::stderr);
+    log.with_ansi(false).init();
+    let kind = kinds::named(kind)?;
+    let work = kind
+        .worker
+        .with_context(|| format!("{} has no worker", kind.name))?;
+    work(arguments)
+}
+
+/// Tells the driver something, in one call of the system: whoever is killed in it leaves a line without its end.
+pub(crate) fn tell(line: &Line) {
+    let mut text = serde_json::to_string(line).expect("a line is JSON");
+    text.push('\n');
+    // Whoever listens may be gone already; then this process ends as well.
+    let _ = io::stdout().write_all(text.as_bytes());
+}
+
+/// Tells the driver that something has happened once more.
+pub(crate) fn count(figure: &str) {
+    let count = figure.to_owned();
+    tell(&Line::Count { count });
+}
+
+/// Tells the driver that something is wrong.
+pub(crate) fn fault(sentence: impl Into<String>) {
+    let fault = sentence.into();
+    tell(&Line::Fault { fault });
+}
+
+/// Waits until the driver wants the process to end, or is gone.
+pub(crate) async fn told_to_end() -> io::Result<()> {
+    tokio::io::copy(&mut tokio::io::stdin(), &mut tokio::io::sink()).await?;
+    Ok(())
+}
+
+/// Writes what this process does to the history.
+pub(crate) struct Scribe {
+    process: u32,
+    calls: AtomicU64,
+}
+
+impl Scribe {
+    pub(crate) fn of(process: u32) -> Self {
+        Self {
+            process,
+            calls: AtomicU64::new(0),
+        }
+    }
+
+    /// Says that a call begins, before it does; gives its number.
+    pub(crate) fn invoke(&self, operation: Operation) -> u64 {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        self.say(What::Invoke { call, operation });
+        call
+    }
+
+    /// Says what a call was answered, after it was.
+    pub(crate) fn answer(&self, call: u64, answer: Answer) {
+        self.say(What::Answer { call, answer });
+    }
+
+    /// Says that something has happened.
+    pub(crate) fn say(&self, what: What) {
+        tell(&Line::Record(Record {
+            at: clock::now(),
+            process: self.process,
+            what,
+        }));
+    }
+}

@@ -1,0 +1,88 @@
+//! Every kind on every backend, for some seconds, as `cargo xtask torture` runs it for minutes and hours.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use actix_persistence_torture::{Backend, Job, Settings, Summary, kinds, run};
+
+/// How long a kind runs on a backend. What it has to show by then is in its test.
+const LENGTH: Duration = Duration::from_secs(5);
+
+fn settings() -> Settings {
+    Settings {
+        length: LENGTH,
+        seed: fastrand::u64(..),
+        folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("torture"),
+        program: PathBuf::from(env!("CARGO_BIN_EXE_torture")),
+    }
+}
+
+/// Runs a kind, and gives what it has done without any violation.
+fn unviolated(kind: &str, backend: Backend) -> Summary {
+    let kind = kinds::named(kind).unwrap();
+    let summary = run(Job { kind, backend }, &settings()).unwrap();
+    eprintln!("{summary}");
+    assert_eq!(summary.violations, 0, "{:#?}", summary.found);
+    summary
+}
+
+/// Nothing acknowledged is lost or doubled, and no look shows a state that never was.
+fn fight(backend: Backend) {
+    let done = unviolated("fight", backend);
+    assert!(
+        done.acknowledged > 50 && done.figures.contains_key("conflicts"),
+        "no fight: {done:?}"
+    );
+}
+
+/// Makes tests of the functions above, in a module for each backend.
+macro_rules! on {
+    ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
+        $(
+            mod $database {
+                $(
+                    #[test]
+                    fn $kind() {
+                        super::$kind(super::Backend::$backend);
+                    }
+                )*
+            }
+        )*
+    };
+}
+
+on! {
+    sqlite Sqlite: fight;
+    postgres Postgres: fight;
+    mysql Mysql: fight;
+}
+
+#[test]
+fn every_kind_has_a_test_on_each_of_its_backends() {
+    let tests = Command::new(std::env::current_exe().unwrap())
+        .arg("--list")
+        .output()
+        .unwrap();
+    let tests = String::from_utf8(tests.stdout).unwrap();
+    for kind in actix_persistence_torture::KINDS {
+        for backend in kind.backends {
+            let test = format!("kinds::{backend}::{}: test", kind.name.replace('-', "_"));
+            assert!(tests.contains(&test), "there is no {test}");
+        }
+    }
+}
+
+#[test]
+fn a_command_that_names_no_kind_is_told_which_there_are() {
+    let output = Command::new(env!("CARGO_BIN_EXE_torture"))
+        .args(["run", "brawl"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        text.contains("there is no kind 'brawl', but fight"),
+        "{text}"
+    );
+}

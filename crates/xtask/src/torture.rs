@@ -1,0 +1,123 @@
+//! `cargo xtask torture [KIND]`: features against each other and against faults, for as long as one likes.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use actix_persistence_test_servers::Database;
+use anyhow::Context;
+use cargo_metadata::Message;
+
+use crate::child;
+use crate::progress::Step;
+use crate::servers::Servers;
+use crate::workspace::{self, Workspace};
+
+const PACKAGE: &str = "actix-persistence-torture";
+/// Where long runs are entered.
+const LEDGER: &str = "docs/reliability/ledger.jsonl";
+
+/// What to run; the program `torture` reads most of it.
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Builds it without optimisation, as the tests have it.
+    #[arg(long)]
+    debug: bool,
+    /// Does not enter runs of three minutes and more in `docs/reliability/ledger.jsonl`; nothing is entered while there
+    /// are changes that are not committed.
+    #[arg(long)]
+    no_ledger: bool,
+    /// `[KIND] [--backend B] [--for DURATION] [--seed N] [--json FILE]`; `-- --help` tells of them.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    arguments: Vec<OsString>,
+}
+
+/// Builds the torture, starts the servers that it needs, and ends with its exit status.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let workspace = Workspace::load()?;
+    let Some(program) = build(options.debug)? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let torture = |task: &str| {
+        let mut command = Command::new(&program);
+        workspace::forget_own_package(&mut command);
+        command.arg(task).args(&options.arguments);
+        command
+    };
+    let (status, backends) = child::output(torture("plan"))?;
+    if !status.success() || is_help(&options.arguments) {
+        print!("{}", String::from_utf8_lossy(&backends));
+        return Ok(exit_code(status.code()));
+    }
+    let backends = String::from_utf8_lossy(&backends);
+    let needed = Database::ALL
+        .into_iter()
+        .filter(|database| backends.lines().any(|backend| backend == database.key()));
+    let servers = Servers::start(&workspace, needed.collect());
+    let mut command = torture("run");
+    command.arg("--keep");
+    command.arg(workspace.metadata.target_directory.join("torture"));
+    if !options.no_ledger
+        && let Some(commit) = commit_without_changes()?
+    {
+        let ledger = workspace::root().join(LEDGER);
+        command.arg("--ledger").arg(ledger);
+        command.arg("--commit").arg(commit);
+    }
+    servers.tell(&mut command);
+    let status = child::run(command)?;
+    servers.warn();
+    Ok(exit_code(status.code()))
+}
+
+fn is_help(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|one| one == "--help" || one == "-h")
+}
+
+fn exit_code(code: Option<i32>) -> ExitCode {
+    code.and_then(|code| u8::try_from(code).ok())
+        .map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+/// The program; none if it does not compile.
+fn build(debug: bool) -> anyhow::Result<Option<PathBuf>> {
+    let step = Step::start("building the torture");
+    let mut command = workspace::cargo("build");
+    command.args(["--package", PACKAGE, "--bin", "torture"]);
+    command.args(["--message-format", "json-render-diagnostics"]);
+    if !debug {
+        command.arg("--release");
+    }
+    let (status, messages) = child::output(command)?;
+    if !status.success() {
+        step.end("FAILED");
+        return Ok(None);
+    }
+    let mut program = None;
+    for message in Message::parse_stream(&*messages) {
+        if let Message::CompilerArtifact(artifact) = message? {
+            program = artifact.executable.or(program);
+        }
+    }
+    step.end("built");
+    let program = program.context("cargo has built no program")?;
+    Ok(Some(program.into_std_path_buf()))
+}
+
+/// The commit of the checkout, if what was built is that commit and nothing else.
+fn commit_without_changes() -> anyhow::Result<Option<String>> {
+    let git = |arguments: &[&str]| {
+        let mut command = Command::new("git");
+        command.args(arguments).current_dir(workspace::root());
+        child::output(command)
+    };
+    // The ledger itself grows with every run.
+    let others = format!(":!{LEDGER}");
+    let (status, changes) = git(&["status", "--porcelain", "--", ".", &others])?;
+    if !status.success() || !changes.is_empty() {
+        return Ok(None);
+    }
+    let (status, commit) = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let commit = String::from_utf8_lossy(&commit).trim().to_owned();
+    Ok(status.success().then_some(commit))
+}
