@@ -141,12 +141,7 @@ unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, count: size_t) -> ss
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pwrite(
-    fd: c_int,
-    bytes: *const c_void,
-    count: size_t,
-    at: off_t,
-) -> ssize_t {
+unsafe extern "C" fn pwrite(fd: c_int, bytes: *const c_void, count: size_t, at: off_t) -> ssize_t {
     // SAFETY: as the caller says.
     unsafe { write_at(fd, bytes, count, Some(at)) }
 }

@@ -1,6 +1,8 @@
 //! The kinds of torture: one module each, one line each in [`KINDS`].
 
 pub(crate) mod fight;
+pub(crate) mod files;
+pub mod power_loss;
 
 use crate::{Backend, Run};
 
@@ -23,7 +25,7 @@ pub struct Kind {
 pub type Work = fn(&[String]) -> anyhow::Result<()>;
 
 /// Every kind, in the order in which they run.
-pub const KINDS: &[Kind] = &[fight::KIND];
+pub const KINDS: &[Kind] = &[fight::KIND, power_loss::KIND];
 
 /// The kind of this name.
 ///

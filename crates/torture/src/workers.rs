@@ -1,6 +1,7 @@
 //! What processes under test do, one module per kind, and what they share.
 
 pub(crate) mod fight;
+pub(crate) mod power_loss;
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use actix_persistence_torture::{Backend, Job, Settings, Summary, kinds, run};
+use actix_persistence_torture::kinds::power_loss;
+use actix_persistence_torture::{Backend, Job, Kind, Settings, Summary, kinds, run};
 
 /// How long a kind runs on a backend. What it has to show by then is in its test.
 const LENGTH: Duration = Duration::from_secs(5);
@@ -36,6 +37,15 @@ fn fight(backend: Backend) {
     );
 }
 
+/// Whatever a disk holds after a loss of power, nothing acknowledged is lost, and the product opens it or says why not.
+fn power_loss(backend: Backend) {
+    let done = unviolated("power-loss", backend);
+    assert!(
+        done.cycles > 1_000 && done.figures.contains_key("opened by the product"),
+        "too little: {done:?}"
+    );
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -53,9 +63,31 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight;
+    sqlite Sqlite: fight power_loss;
     postgres Postgres: fight;
     mysql Mysql: fight;
+}
+
+/// Runs a kind in which something is wrong on purpose.
+fn found(kind: &'static Kind) -> Summary {
+    let job = Job {
+        kind,
+        backend: Backend::Sqlite,
+    };
+    let summary = run(job, &settings()).unwrap();
+    eprintln!("{summary}\n{:#?}", summary.found);
+    assert!(summary.violations > 0, "it was not found: {summary:?}");
+    summary
+}
+
+#[test]
+fn a_program_that_does_not_wait_for_the_disk_is_found() {
+    assert!(found(&power_loss::WITHOUT_SYNC).lost > 0);
+}
+
+#[test]
+fn a_disk_that_lies_is_found() {
+    found(&power_loss::LYING_DISK);
 }
 
 #[test]

@@ -102,9 +102,20 @@ impl Expected {
             expected.streams.insert(id.clone(), stream);
         }
         for (id, found) in &found.states {
-            let uid = found.text.as_deref().and_then(|text| uid_of_state(text, id));
-            let asked = [(uid.unwrap_or(0), (uid.is_some(), Fate::Stored(found.revision)))];
-            expected.states.insert(id.clone(), Held { asked: asked.into() });
+            let uid = found
+                .text
+                .as_deref()
+                .and_then(|text| uid_of_state(text, id));
+            let asked = [(
+                uid.unwrap_or(0),
+                (uid.is_some(), Fate::Stored(found.revision)),
+            )];
+            expected.states.insert(
+                id.clone(),
+                Held {
+                    asked: asked.into(),
+                },
+            );
         }
         expected
     }
@@ -114,7 +125,10 @@ impl Expected {
         match mark {
             Mark::Asked { id, uid, events } => {
                 let fate = Fate::Open;
-                let asked = Asked { events: *events, fate };
+                let asked = Asked {
+                    events: *events,
+                    fate,
+                };
                 self.stream(id).asked.insert(*uid, asked);
             }
             Mark::Stored { id, uid, last } => {
@@ -190,12 +204,22 @@ impl Expected {
         for id in ids {
             let expected = self.streams.get(id).unwrap_or(&no_stream);
             let found = found.streams.get(id).unwrap_or(&nothing);
-            Judged { id, expected, found, verdict: &mut verdict }.stream(keeps_snapshots);
+            Judged {
+                id,
+                expected,
+                found,
+                verdict: &mut verdict,
+            }
+            .stream(keeps_snapshots);
         }
         for (id, held) in &self.states {
             held.judge(id, found.states.get(id), &mut verdict);
         }
-        for id in found.states.keys().filter(|id| !self.states.contains_key(*id)) {
+        for id in found
+            .states
+            .keys()
+            .filter(|id| !self.states.contains_key(*id))
+        {
             verdict.wrong.push(format!("a state {id} was never stored"));
         }
         verdict
@@ -242,14 +266,23 @@ impl Judged<'_> {
         let (expected, found) = (self.expected, self.found);
         let (last, deleted_to) = (found.last(), found.deleted_to);
         if found.highest > last {
-            self.wrong(format!("there were {} events, and {last} are left", found.highest));
+            self.wrong(format!(
+                "there were {} events, and {last} are left",
+                found.highest
+            ));
         }
         if deleted_to < expected.deleted {
-            self.wrong(format!("events up to {} were deleted, not {deleted_to}", expected.deleted));
+            self.wrong(format!(
+                "events up to {} were deleted, not {deleted_to}",
+                expected.deleted
+            ));
         }
         let rows = self.rows();
         self.snapshots(keeps_snapshots);
-        let snapshot = found.snapshots.last().filter(|(number, _)| *number >= deleted_to);
+        let snapshot = found
+            .snapshots
+            .last()
+            .filter(|(number, _)| *number >= deleted_to);
         let mut writes = Writes::default();
         let mut from = deleted_to;
         if let Some((number, text)) = snapshot {
@@ -259,10 +292,15 @@ impl Judged<'_> {
             if is_retaining(self.id) {
                 self.verdict.lacks_snapshot.push(self.id.to_owned());
             } else {
-                self.wrong(format!("events up to {deleted_to} are gone, which was never asked for"));
+                self.wrong(format!(
+                    "events up to {deleted_to} are gone, which was never asked for"
+                ));
             }
         } else if deleted_to > expected.deleting.max(expected.deleted) {
-            self.wrong(format!("{} events were to be deleted, not {deleted_to}", expected.deleting));
+            self.wrong(format!(
+                "{} events were to be deleted, not {deleted_to}",
+                expected.deleting
+            ));
         }
         let knows_all = snapshot.is_some() || deleted_to == 0;
         for (_, event) in rows.iter().filter(|(number, _)| *number > from) {
@@ -283,14 +321,20 @@ impl Judged<'_> {
                 self.verdict.lost.push(lost);
             }
         }
-        self.verdict.states.insert(self.id.to_owned(), (last, writes));
+        self.verdict
+            .states
+            .insert(self.id.to_owned(), (last, writes));
     }
 
     /// Every row that is to be seen, in whole writes, each once and in order.
     fn rows(&mut self) -> Vec<(u64, EventText)> {
         let (found, id) = (self.found, self.id);
         let mut rows: Vec<(u64, EventText)> = Vec::new();
-        for (number, text) in found.events.iter().filter(|(number, _)| *number > found.deleted_to) {
+        for (number, text) in found
+            .events
+            .iter()
+            .filter(|(number, _)| *number > found.deleted_to)
+        {
             let Some(event) = EventText::of(text, id) else {
                 self.wrong(format!("event {number} says {text:?}"));
                 continue;
@@ -298,7 +342,9 @@ impl Judged<'_> {
             let before = rows.last();
             let expected_number = before.map_or(found.deleted_to, |(before, _)| *before) + 1;
             if *number != expected_number {
-                self.wrong(format!("event {number} stands where {expected_number} should"));
+                self.wrong(format!(
+                    "event {number} stands where {expected_number} should"
+                ));
             }
             let follows = match before {
                 Some((_, before)) if before.uid == event.uid => before.index + 1 == event.index,
@@ -312,7 +358,9 @@ impl Judged<'_> {
             }
             match self.expected.asked.get(&event.uid) {
                 Some(asked) if asked.fate == Fate::NotStored => {
-                    self.wrong(format!("event {number} is {text}, which was certainly not stored"));
+                    self.wrong(format!(
+                        "event {number} is {text}, which was certainly not stored"
+                    ));
                 }
                 Some(asked) if asked.events == event.events => {}
                 _ => self.wrong(format!("event {number} is {text}, which was never written")),
@@ -322,7 +370,10 @@ impl Judged<'_> {
         if let Some((number, event)) = rows.last()
             && event.index + 1 < event.events
         {
-            self.wrong(format!("event {number} ends half of a write of {}", event.events));
+            self.wrong(format!(
+                "event {number} ends half of a write of {}",
+                event.events
+            ));
         }
         rows
     }
@@ -343,7 +394,9 @@ impl Judged<'_> {
             for (uid, _) in &writes.0 {
                 let asked = expected.asked.get(uid);
                 if asked.is_none_or(|asked| asked.fate == Fate::NotStored) {
-                    self.wrong(format!("snapshot {number} has write {uid}, which was not stored"));
+                    self.wrong(format!(
+                        "snapshot {number} has write {uid}, which was not stored"
+                    ));
                 }
             }
         }
@@ -363,9 +416,16 @@ impl Held {
             Fate::Stored(revision) => Some((*revision, *uid, *live)),
             _ => None,
         };
-        let (at, newest, live) = self.asked.iter().filter_map(stored).max().unwrap_or_default();
+        let (at, newest, live) = self
+            .asked
+            .iter()
+            .filter_map(stored)
+            .max()
+            .unwrap_or_default();
         if revision < at {
-            verdict.lost.push(format!("{id}: revision {at}, the newest is {revision}"));
+            verdict
+                .lost
+                .push(format!("{id}: revision {at}, the newest is {revision}"));
             return;
         }
         let Some(found) = found else {
@@ -375,13 +435,18 @@ impl Held {
         let is_known = match uid {
             None if revision == at => !live,
             // A tombstone that is not confirmed yet.
-            None => self.asked.values().any(|asked| *asked == (false, Fate::Open)),
+            None => self
+                .asked
+                .values()
+                .any(|asked| *asked == (false, Fate::Open)),
             Some(Some(uid)) if revision == at => live && uid == newest,
             Some(Some(uid)) => self.asked.get(&uid) == Some(&(true, Fate::Open)),
             Some(None) => false,
         };
         if !is_known {
-            verdict.wrong.push(format!("{id}: revision {revision} is {:?}", found.text));
+            verdict
+                .wrong
+                .push(format!("{id}: revision {revision} is {:?}", found.text));
         }
     }
 }

@@ -56,30 +56,33 @@ pub(crate) struct Reader {
 /// The tables, with what is read of each: which it is, id, three numbers, bytes.
 const SELECTS: [(&str, &str); 5] = [
     (
-        "event_journal",
+        "main_file.event_journal",
         "SELECT 'e', persistence_id, sequence_nr, 0, 0, payload FROM main_file.event_journal",
     ),
     (
-        "journal_metadata",
+        "main_file.journal_metadata",
         "SELECT 'm', persistence_id, highest, deleted_to, purged_to, NULL FROM main_file.journal_metadata",
     ),
     (
-        "durable_state",
+        "main_file.durable_state",
         "SELECT 'd', persistence_id, revision, deleted, 0, payload FROM main_file.durable_state",
     ),
     (
-        "actix_persistence_commits",
+        "main_file.actix_persistence_commits",
         "SELECT 'c', '', seq, 0, 0, NULL FROM main_file.sqlite_sequence WHERE name = 'actix_persistence_commits'",
     ),
     (
-        "snapshot",
+        "snapshot_file.snapshot",
         "SELECT 's', persistence_id, sequence_nr, 0, 0, payload FROM snapshot_file.snapshot",
     ),
 ];
 
 impl Reader {
     pub(crate) async fn new(stores: Stores) -> anyhow::Result<Self> {
-        let options = SqliteConnectOptions::new().in_memory(true);
+        // Not by `in_memory`, which would hold for what is attached, too.
+        let options = SqliteConnectOptions::new()
+            .filename(":memory:")
+            .create_if_missing(true);
         Ok(Self {
             connection: options.connect().await?,
             stores,
@@ -111,7 +114,12 @@ impl Reader {
     async fn attach_and_read(&mut self, folder: &Path) -> anyhow::Result<Found> {
         let mut looks = String::new();
         let mut aliases = Vec::new();
-        for (name, alias) in self.stores.files().iter().zip(["main_file", "snapshot_file"]) {
+        for (name, alias) in self
+            .stores
+            .files()
+            .iter()
+            .zip(["main_file", "snapshot_file"])
+        {
             let path = folder.join(name);
             let path = path.to_str().context("the folder is not UTF-8")?;
             looks += &format!(
@@ -120,7 +128,9 @@ impl Reader {
             aliases.push(alias);
         }
         for alias in &aliases {
-            looks += &format!("SELECT '{alias}.' || name FROM {alias}.sqlite_schema WHERE type = 'table';");
+            looks += &format!(
+                "SELECT '{alias}.' || name FROM {alias}.sqlite_schema WHERE type = 'table';"
+            );
         }
         let mut tables = Vec::new();
         for row in self.run(&looks).await? {
@@ -128,21 +138,27 @@ impl Reader {
             if said == "ok" {
                 continue;
             }
-            let table = said.strip_prefix("main_file.").or(said.strip_prefix("snapshot_file."));
-            match table {
-                Some(table) => tables.push(table.to_owned()),
-                None => anyhow::bail!("the check of the pages says: {said}"),
+            let is_table = ["main_file.", "snapshot_file."]
+                .iter()
+                .any(|alias| said.starts_with(alias));
+            anyhow::ensure!(is_table, "the check of the pages says: {said}");
+            tables.push(said);
+        }
+        let mut selects = Vec::new();
+        for (table, select) in SELECTS {
+            // Where there is one file, it holds both.
+            let alias = |text: &str| match self.stores.split {
+                true => text.to_owned(),
+                false => text.replace("snapshot_file.", "main_file."),
+            };
+            if tables.contains(&alias(table)) {
+                selects.push(alias(select));
             }
         }
-        let selects = SELECTS.iter().filter(|(table, _)| tables.iter().any(|there| there == table));
-        let selects: Vec<_> = selects.map(|(_, select)| *select).collect();
         if selects.is_empty() {
             return Ok(Found::default());
         }
-        let mut select = selects.join(" UNION ALL ");
-        if !self.stores.split {
-            select = select.replace("snapshot_file.", "main_file.");
-        }
+        let select = selects.join(" UNION ALL ");
         let mut found = Found::default();
         for row in self.run(&select).await? {
             found.take(&row)?;
@@ -155,7 +171,9 @@ impl Reader {
     }
 
     async fn run(&mut self, sql: &str) -> Result<Vec<SqliteRow>, sqlx::Error> {
-        sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut self.connection).await
+        sqlx::raw_sql(AssertSqlSafe(sql))
+            .fetch_all(&mut self.connection)
+            .await
     }
 }
 
@@ -163,7 +181,8 @@ impl Found {
     fn take(&mut self, row: &SqliteRow) -> anyhow::Result<()> {
         let which: &str = row.try_get(0)?;
         let persistence_id: &str = row.try_get(1)?;
-        let number = |at: usize| -> anyhow::Result<u64> { Ok(u64::try_from(row.try_get::<i64, _>(at)?)?) };
+        let number =
+            |at: usize| -> anyhow::Result<u64> { Ok(u64::try_from(row.try_get::<i64, _>(at)?)?) };
         let numbers = [number(2)?, number(3)?, number(4)?];
         if which == "c" {
             self.commits = numbers[0];
@@ -209,7 +228,9 @@ impl Found {
 /// The text of an id in a payload, from `<` to `>`.
 fn text_in(payload: &[u8], id: &str) -> Option<String> {
     let begin = format!("<{id}");
-    let at = payload.windows(begin.len()).position(|part| part == begin.as_bytes())?;
+    let at = payload
+        .windows(begin.len())
+        .position(|part| part == begin.as_bytes())?;
     let text = &payload[at..];
     let end = text.iter().position(|byte| *byte == b'>')?;
     String::from_utf8(text[..=end].to_vec()).ok()
@@ -221,7 +242,9 @@ pub(crate) fn files_of(folder: &Path) -> std::io::Result<BTreeMap<String, Vec<u8
     for entry in folder.read_dir()? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.ends_with("-shm") && (name.starts_with(MAIN) || name.starts_with(super::stores::SNAPSHOTS)) {
+        if !name.ends_with("-shm")
+            && (name.starts_with(MAIN) || name.starts_with(super::stores::SNAPSHOTS))
+        {
             files.insert(name, std::fs::read(entry.path())?);
         }
     }

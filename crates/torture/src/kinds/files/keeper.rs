@@ -154,7 +154,9 @@ impl PersistentActor for Keeper {
             let snapshot = |keeper: &Self| KeptSnapshot {
                 text: keeper.writes.to_text(&keeper.id),
             };
-            Retention::snapshot_every(4, snapshot).keep(1).delete_events()
+            Retention::snapshot_every(4, snapshot)
+                .keep(1)
+                .delete_events()
         })
     }
 
@@ -225,7 +227,9 @@ impl Handler<Put> for Keeper {
         // Some are larger than a page.
         let padding = if uid.is_multiple_of(7) { 5_000 } else { 0 };
         let text = |index| format!("<{id}:{uid}:{index}:{events}>{:padding$}", "");
-        let kept: Vec<_> = (0..events).map(|index| Kept { text: text(index) }).collect();
+        let kept: Vec<_> = (0..events)
+            .map(|index| Kept { text: text(index) })
+            .collect();
         ctx.persist_all(kept).reply(move |_| Ok(last))
     }
 }

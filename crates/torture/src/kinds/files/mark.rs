@@ -74,20 +74,40 @@ impl FromStr for Mark {
         let mut words = line.split(' ');
         let what = words.next().unwrap_or_default();
         let id = words.next().context("no id")?.to_owned();
-        let mut number = || -> anyhow::Result<u64> { Ok(words.next().context("too short")?.parse()?) };
+        let mut number =
+            || -> anyhow::Result<u64> { Ok(words.next().context("too short")?.parse()?) };
         let mut uid = || -> anyhow::Result<u32> { Ok(u32::try_from(number()?)?) };
         Ok(match what {
-            "asked" => Self::Asked { id, uid: uid()?, events: uid()? },
-            "stored" => Self::Stored { id, uid: uid()?, last: number()? },
+            "asked" => Self::Asked {
+                id,
+                uid: uid()?,
+                events: uid()?,
+            },
+            "stored" => Self::Stored {
+                id,
+                uid: uid()?,
+                last: number()?,
+            },
             "not-stored" => Self::NotStored { id, uid: uid()? },
             "unsure" => Self::Unsure { id, uid: uid()? },
-            "saved" => Self::Saved { id, number: number()? },
+            "saved" => Self::Saved {
+                id,
+                number: number()?,
+            },
             "deleting" => Self::Deleting { id, to: number()? },
             "deleted" => Self::Deleted { id, to: number()? },
             "resetting" => Self::Resetting { id },
             "reset" => Self::Reset { id },
-            "state-asked" => Self::StateAsked { id, uid: uid()?, live: uid()? == 1 },
-            "state-stored" => Self::StateStored { id, uid: uid()?, revision: number()? },
+            "state-asked" => Self::StateAsked {
+                id,
+                uid: uid()?,
+                live: uid()? == 1,
+            },
+            "state-stored" => Self::StateStored {
+                id,
+                uid: uid()?,
+                revision: number()?,
+            },
             "state-not-stored" => Self::StateNotStored { id, uid: uid()? },
             "state-unsure" => Self::StateUnsure { id, uid: uid()? },
             _ => anyhow::bail!("no mark begins with {what:?}"),

@@ -8,7 +8,9 @@ use actix_persistence::prelude::*;
 use actix_persistence::{Numbers, OpenError, StopReport};
 use fastrand::Rng;
 
-use super::keeper::{DELETING, DeleteAllBut, ENTITY_TYPE, Hold, Holder, Keeper, Put, RETAINING, Shared};
+use super::keeper::{
+    DELETING, DeleteAllBut, ENTITY_TYPE, Hold, Holder, Keeper, Put, RETAINING, Shared,
+};
 use super::mark::{Mark, Marks};
 use super::stores::Stores;
 

@@ -16,11 +16,11 @@ const HEADER_BYTES: usize = 1 + 4 + 8 + 4;
 ///
 /// # Errors
 /// If the library is not where Cargo puts it.
-pub(crate) fn environment(folder: &Path, log: Option<&Path>) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
-    let mut variables = vec![
-        ("LD_PRELOAD", library()?),
-        (FOLDER, folder.to_owned()),
-    ];
+pub(crate) fn environment(
+    folder: &Path,
+    log: Option<&Path>,
+) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+    let mut variables = vec![("LD_PRELOAD", library()?), (FOLDER, folder.to_owned())];
     variables.extend(log.map(|log| (LOG, log.to_owned())));
     Ok(variables)
 }
@@ -32,7 +32,11 @@ fn library() -> anyhow::Result<PathBuf> {
     // A test is one below the program that it starts.
     let folders = [folder.to_owned(), folder.join("deps")];
     let mut found = Vec::new();
-    for file in folders.iter().filter_map(|folder| folder.read_dir().ok()).flatten() {
+    for file in folders
+        .iter()
+        .filter_map(|folder| folder.read_dir().ok())
+        .flatten()
+    {
         let file = file?;
         let name = file.file_name();
         let name = name.to_string_lossy();
@@ -49,13 +53,33 @@ fn library() -> anyhow::Result<PathBuf> {
 /// An operation that has happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Happened {
-    Opened { fd: i32, flags: u64, path: PathBuf },
-    Closed { fd: i32 },
-    Written { fd: i32, offset: u64, bytes: Vec<u8> },
-    Truncated { fd: i32, length: u64 },
-    Synced { fd: i32 },
-    Unlinked { path: PathBuf },
-    Renamed { from: PathBuf, to: PathBuf },
+    Opened {
+        fd: i32,
+        flags: u64,
+        path: PathBuf,
+    },
+    Closed {
+        fd: i32,
+    },
+    Written {
+        fd: i32,
+        offset: u64,
+        bytes: Vec<u8>,
+    },
+    Truncated {
+        fd: i32,
+        length: u64,
+    },
+    Synced {
+        fd: i32,
+    },
+    Unlinked {
+        path: PathBuf,
+    },
+    Renamed {
+        from: PathBuf,
+        to: PathBuf,
+    },
 }
 
 /// Takes a log apart. What a process wrote last before it was killed may be cut.
@@ -66,7 +90,10 @@ pub(crate) fn read_log(log: &[u8]) -> anyhow::Result<Vec<Happened>> {
     while let Some((header, after)) = rest.split_at_checked(HEADER_BYTES) {
         let number_at = |at: usize, count: usize| {
             let bytes = &header[at..at + count];
-            bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
+            bytes
+                .iter()
+                .rev()
+                .fold(0, |sum, byte| sum << 8 | u64::from(*byte))
         };
         let fd = number_at(1, 4) as u32 as i32;
         let number = number_at(5, 8);
@@ -74,9 +101,17 @@ pub(crate) fn read_log(log: &[u8]) -> anyhow::Result<Vec<Happened>> {
             break;
         };
         happened.push(match header[0] {
-            1 => Happened::Opened { fd, flags: number, path: path(bytes) },
+            1 => Happened::Opened {
+                fd,
+                flags: number,
+                path: path(bytes),
+            },
             2 => Happened::Closed { fd },
-            3 => Happened::Written { fd, offset: number, bytes: bytes.to_vec() },
+            3 => Happened::Written {
+                fd,
+                offset: number,
+                bytes: bytes.to_vec(),
+            },
             4 => Happened::Truncated { fd, length: number },
             5 => Happened::Synced { fd },
             6 => Happened::Unlinked { path: path(bytes) },
@@ -84,7 +119,10 @@ pub(crate) fn read_log(log: &[u8]) -> anyhow::Result<Vec<Happened>> {
                 let (from, to) = bytes
                     .split_at_checked(number as usize)
                     .context("a path is cut")?;
-                Happened::Renamed { from: path(from), to: path(to) }
+                Happened::Renamed {
+                    from: path(from),
+                    to: path(to),
+                }
             }
             other => anyhow::bail!("the log has a record of kind {other}"),
         });

@@ -36,7 +36,11 @@ impl Stores {
 
     /// The databases there are.
     pub(crate) fn files(self) -> &'static [&'static str] {
-        if self.split { &[MAIN, SNAPSHOTS] } else { &[MAIN] }
+        if self.split {
+            &[MAIN, SNAPSHOTS]
+        } else {
+            &[MAIN]
+        }
     }
 
     /// The name of the database that has the snapshots.
@@ -46,7 +50,11 @@ impl Stores {
 
     /// Whether a snapshot that was confirmed must be there after a loss of power.
     pub(crate) fn keeps_snapshots(self) -> bool {
-        if self.split { self.snapshots_full } else { self.full }
+        if self.split {
+            self.snapshots_full
+        } else {
+            self.full
+        }
     }
 
     /// The config of a program that uses files in this folder, and is impatient.
@@ -57,7 +65,11 @@ impl Stores {
             url.context("the folder is not UTF-8")
         };
         let word = |full| if full { "full" } else { "normal" };
-        let log = if self.short_log { "max-log-bytes = \"64KiB\"\n" } else { "" };
+        let log = if self.short_log {
+            "max-log-bytes = \"64KiB\"\n"
+        } else {
+            ""
+        };
         let store = |store, file, full| -> anyhow::Result<String> {
             Ok(format!(
                 "[persistence.{store}]\nplugin = \"here\"\n[persistence.{store}.here]\nkind = \"sqlite\"\n\
@@ -69,7 +81,11 @@ impl Stores {
         };
         let text = [
             store("journal", MAIN, self.full)?,
-            store("snapshot-store", self.snapshot_file(), self.keeps_snapshots())?,
+            store(
+                "snapshot-store",
+                self.snapshot_file(),
+                self.keeps_snapshots(),
+            )?,
             store("state", MAIN, self.full)?,
             "[persistence.back-off]\nmin = \"2ms\"\nmax = \"20ms\"\n".to_owned(),
         ];
