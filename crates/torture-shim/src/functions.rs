@@ -9,7 +9,7 @@ use libc::{c_char, c_int, c_long, c_void, mode_t, off_t, size_t, ssize_t};
 
 use crate::fault::{Class, Kind};
 use crate::log::Happened;
-use crate::watched::{Watched, is_control, watched};
+use crate::watched::{Sort, Watched, watched};
 
 /// Fails as a function of the C library does.
 fn fail(errno: c_int) -> c_int {
@@ -25,10 +25,7 @@ unsafe fn open_at(folder: c_int, path: *const c_char, flags: c_int, mode: mode_t
     let name = unsafe { CStr::from_ptr(path) };
     let mut watched = watched();
     let is_ours = watched.covers(name);
-    if is_ours
-        && !is_control(name)
-        && let Some(Kind::Errno(errno)) = watched.meet(Class::Open)
-    {
+    if is_ours && let Some(Kind::Errno(errno)) = watched.meet(Class::Open, Some(Sort::of(name))) {
         return fail(errno);
     }
     // SAFETY: as the caller says.
@@ -82,8 +79,14 @@ extern "C" fn close(fd: c_int) -> c_int {
 }
 
 /// How many bytes are let through, or the error.
-fn let_through(watched: &mut Watched, class: Class, bytes: size_t) -> Result<size_t, c_int> {
-    match watched.meet(class) {
+fn let_through(
+    watched: &mut Watched,
+    class: Class,
+    fd: c_int,
+    bytes: size_t,
+) -> Result<size_t, c_int> {
+    let sort = watched.sort(fd);
+    match watched.meet(class, sort) {
         Some(Kind::Errno(errno)) => Err(errno),
         Some(Kind::Short) if bytes > 1 => Ok(bytes / 2),
         Some(Kind::Short) | None => Ok(bytes),
@@ -101,10 +104,10 @@ unsafe fn write_at(fd: c_int, bytes: *const c_void, count: size_t, at: Option<of
         Some(Err(errno)) => return fail(errno) as ssize_t,
         None => {}
     }
-    let is_ours = watched.is_open(fd);
+    let is_ours = watched.sort(fd).is_some();
     let mut allowed = count;
     if is_ours {
-        match let_through(&mut watched, Class::Write, count) {
+        match let_through(&mut watched, Class::Write, fd, count) {
             Ok(bytes) => allowed = bytes,
             Err(errno) => return fail(errno) as ssize_t,
         }
@@ -132,7 +135,7 @@ unsafe fn write_at(fd: c_int, bytes: *const c_void, count: size_t, at: Option<of
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, count: size_t) -> ssize_t {
     // A pipe may keep whoever writes to it waiting: not with the lock held.
-    if !watched().open.contains_key(&fd) {
+    if watched().sort(fd).is_none() {
         // SAFETY: as the caller says.
         return unsafe { libc::syscall(libc::SYS_write, fd, bytes, count) as ssize_t };
     }
@@ -160,16 +163,10 @@ unsafe extern "C" fn pwrite64(
 /// # Safety
 /// So many bytes can be written there.
 unsafe fn read_at(fd: c_int, bytes: *mut c_void, count: size_t, at: off_t) -> ssize_t {
-    let mut allowed = count;
-    {
-        let mut watched = watched();
-        if watched.is_open(fd) {
-            match let_through(&mut watched, Class::Read, count) {
-                Ok(bytes) => allowed = bytes,
-                Err(errno) => return fail(errno) as ssize_t,
-            }
-        }
-    }
+    let allowed = match let_through(&mut watched(), Class::Read, fd, count) {
+        Ok(bytes) => bytes,
+        Err(errno) => return fail(errno) as ssize_t,
+    };
     // SAFETY: as the caller says.
     unsafe { libc::syscall(libc::SYS_pread64, fd, bytes, allowed, at) as ssize_t }
 }
@@ -188,13 +185,13 @@ unsafe extern "C" fn pread64(fd: c_int, bytes: *mut c_void, count: size_t, at: o
 
 fn sync(fd: c_int, call: c_long) -> c_int {
     let mut watched = watched();
-    let is_ours = watched.is_open(fd);
-    if is_ours && let Some(Kind::Errno(errno)) = watched.meet(Class::Sync) {
+    let sort = watched.sort(fd);
+    if let Some(Kind::Errno(errno)) = watched.meet(Class::Sync, sort) {
         return fail(errno);
     }
     // SAFETY: needs nothing.
     let synced = unsafe { libc::syscall(call, fd) } as c_int;
-    if is_ours && synced == 0 {
+    if sort.is_some() && synced == 0 {
         watched.add(Happened::Synced, fd, 0, &[]);
     }
     synced
@@ -212,13 +209,13 @@ extern "C" fn fdatasync(fd: c_int) -> c_int {
 
 fn truncate(fd: c_int, length: off_t) -> c_int {
     let mut watched = watched();
-    let is_ours = watched.is_open(fd);
-    if is_ours && let Some(Kind::Errno(errno)) = watched.meet(Class::Truncate) {
+    let sort = watched.sort(fd);
+    if let Some(Kind::Errno(errno)) = watched.meet(Class::Truncate, sort) {
         return fail(errno);
     }
     // SAFETY: needs nothing.
     let truncated = unsafe { libc::syscall(libc::SYS_ftruncate, fd, length) } as c_int;
-    if is_ours && truncated == 0 {
+    if sort.is_some() && truncated == 0 {
         watched.add(Happened::Truncated, fd, length as u64, &[]);
     }
     truncated
@@ -240,7 +237,7 @@ unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
     let name = unsafe { CStr::from_ptr(path) };
     let mut watched = watched();
     let is_ours = watched.covers(name);
-    if is_ours && let Some(Kind::Errno(errno)) = watched.meet(Class::Unlink) {
+    if is_ours && let Some(Kind::Errno(errno)) = watched.meet(Class::Unlink, Some(Sort::of(name))) {
         return fail(errno);
     }
     // SAFETY: as the caller says.

@@ -1,8 +1,8 @@
 //! The folder that is watched, and the files of it that are open.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, OsStr};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStringExt;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use libc::c_int;
@@ -12,13 +12,38 @@ use crate::log::{Happened, Log};
 
 /// What the file is called that takes commands.
 const CONTROL: &[u8] = b"control";
+/// What the file is called in which the program tells what it does; no fault meets it.
+const MARKS: &[u8] = b"marks";
+
+/// What a file is to us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sort {
+    /// It takes commands.
+    Control,
+    /// It is recorded, and never fails.
+    Marks,
+    /// It is one of those that are under test.
+    Tested,
+}
+
+impl Sort {
+    /// By the name of the file.
+    pub(crate) fn of(path: &CStr) -> Self {
+        let names = path.to_bytes().rsplit(|byte| *byte == b'/');
+        match names.into_iter().next() {
+            Some(CONTROL) => Self::Control,
+            Some(MARKS) => Self::Marks,
+            _ => Self::Tested,
+        }
+    }
+}
 
 /// What is known of the process.
 pub(crate) struct Watched {
     folder: Option<Vec<u8>>,
     log: Option<Log>,
-    /// By descriptor; whether it is the one that takes commands.
-    pub(crate) open: HashMap<c_int, bool>,
+    /// By descriptor.
+    open: HashMap<c_int, Sort>,
     fault: Option<Fault>,
 }
 
@@ -51,13 +76,16 @@ impl Watched {
         }
     }
 
-    /// Whether a descriptor is one of the folder and not the one that takes commands.
-    pub(crate) fn is_open(&self, fd: c_int) -> bool {
-        self.open.get(&fd) == Some(&false)
+    /// What a descriptor is, if it is one of the folder.
+    pub(crate) fn sort(&self, fd: c_int) -> Option<Sort> {
+        self.open.get(&fd).copied()
     }
 
-    /// What becomes of the next operation.
-    pub(crate) fn meet(&mut self, class: Class) -> Option<Kind> {
+    /// What becomes of the next operation on such a file.
+    pub(crate) fn meet(&mut self, class: Class, sort: Option<Sort>) -> Option<Kind> {
+        if sort != Some(Sort::Tested) {
+            return None;
+        }
         self.fault.as_mut()?.meet(class)
     }
 
@@ -68,23 +96,23 @@ impl Watched {
     }
 
     pub(crate) fn opened(&mut self, fd: c_int, flags: c_int, path: &CStr) {
-        let bytes = path.to_bytes();
-        let is_control = is_control(path);
-        self.open.insert(fd, is_control);
-        if !is_control {
-            self.add(Happened::Opened, fd, flags as u32 as u64, bytes);
+        let sort = Sort::of(path);
+        self.open.insert(fd, sort);
+        if sort != Sort::Control {
+            self.add(Happened::Opened, fd, flags as u32 as u64, path.to_bytes());
         }
     }
 
     pub(crate) fn closed(&mut self, fd: c_int) {
-        if self.open.remove(&fd) == Some(false) {
+        let sort = self.open.remove(&fd);
+        if matches!(sort, Some(Sort::Tested | Sort::Marks)) {
             self.add(Happened::Closed, fd, 0, &[]);
         }
     }
 
     /// Obeys if the descriptor is the one for commands: the answer to the write, or an error.
     pub(crate) fn command(&mut self, fd: c_int, bytes: &[u8]) -> Option<Result<usize, c_int>> {
-        if self.open.get(&fd) != Some(&true) {
+        if self.sort(fd) != Some(Sort::Control) {
             return None;
         }
         let text = String::from_utf8_lossy(bytes);
@@ -106,14 +134,4 @@ impl Watched {
         };
         Some(obeyed.map(|()| bytes.len()))
     }
-}
-
-/// Whether it is the file that takes commands, which no fault meets.
-pub(crate) fn is_control(path: &CStr) -> bool {
-    let name = path
-        .to_bytes()
-        .rsplit(|byte| *byte == b'/')
-        .next()
-        .unwrap_or_default();
-    OsStr::from_bytes(name) == OsStr::from_bytes(CONTROL)
 }

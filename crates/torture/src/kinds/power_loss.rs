@@ -6,9 +6,9 @@
 
 mod disk;
 mod note;
-mod product;
+pub(crate) mod product;
 mod recording;
-mod scratch;
+pub(crate) mod scratch;
 
 use std::collections::BTreeMap;
 

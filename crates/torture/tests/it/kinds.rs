@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use actix_persistence_torture::kinds::power_loss;
+use actix_persistence_torture::kinds::{disk, power_loss};
 use actix_persistence_torture::{Backend, Job, Kind, Settings, Summary, kinds, run};
 
 /// How long a kind runs on a backend. What it has to show by then is in its test.
@@ -46,6 +46,15 @@ fn power_loss(backend: Backend) {
     );
 }
 
+/// Whatever operation of the disk fails, the program goes on, and what it was told holds.
+fn disk(backend: Backend) {
+    let done = unviolated("disk", backend);
+    assert!(
+        done.cycles > 20 && done.acknowledged > 200,
+        "too little: {done:?}"
+    );
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -63,7 +72,7 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight power_loss;
+    sqlite Sqlite: fight power_loss disk;
     postgres Postgres: fight;
     mysql Mysql: fight;
 }
@@ -88,6 +97,16 @@ fn a_program_that_does_not_wait_for_the_disk_is_found() {
 #[test]
 fn a_disk_that_lies_is_found() {
     found(&power_loss::LYING_DISK);
+}
+
+#[test]
+fn a_program_that_calls_every_write_confirmed_is_found() {
+    found(&disk::HASTY);
+}
+
+#[test]
+fn a_program_that_calls_an_unknown_write_not_stored_is_found() {
+    found(&disk::OVERSURE);
 }
 
 #[test]

@@ -61,15 +61,8 @@ pub(crate) struct Verdict {
     pub(crate) wrong: Vec<String>,
     /// Ids whose deleted events no snapshot covers, although theirs must.
     pub(crate) lacks_snapshot: Vec<String>,
-    /// The last number of each id, and its state as a recovery must make it.
+    /// The state of each id as a recovery must make it, and the number of the last event in it.
     pub(crate) states: BTreeMap<String, (u64, Writes)>,
-}
-
-impl Verdict {
-    /// Whether nothing is lost or wrong.
-    pub(crate) fn is_good(&self) -> bool {
-        self.lost.is_empty() && self.wrong.is_empty() && self.lacks_snapshot.is_empty()
-    }
 }
 
 impl Expected {
@@ -321,9 +314,10 @@ impl Judged<'_> {
                 self.verdict.lost.push(lost);
             }
         }
-        self.verdict
-            .states
-            .insert(self.id.to_owned(), (last, writes));
+        // Of a state without any event a recovery has nothing to tell.
+        let recovered = if writes.0.is_empty() { 0 } else { last };
+        let state = (recovered, writes);
+        self.verdict.states.insert(self.id.to_owned(), state);
     }
 
     /// Every row that is to be seen, in whole writes, each once and in order.

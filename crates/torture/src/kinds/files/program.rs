@@ -1,6 +1,8 @@
 //! The program under test: actors on files, which say what they are about to do and what they were answered.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::time::Duration;
 
 use actix::prelude::*;
@@ -67,6 +69,30 @@ impl Step {
     }
 }
 
+/// What is wrong with a program on purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Plant {
+    #[default]
+    Nothing,
+    /// It calls every write confirmed, whatever the answer is.
+    Hasty,
+    /// It calls a write certainly not stored when it does not know.
+    Oversure,
+}
+
+impl FromStr for Plant {
+    type Err = anyhow::Error;
+
+    fn from_str(name: &str) -> anyhow::Result<Self> {
+        Ok(match name {
+            "nothing" => Self::Nothing,
+            "hasty" => Self::Hasty,
+            "oversure" => Self::Oversure,
+            _ => anyhow::bail!("there is no plant {name:?}"),
+        })
+    }
+}
+
 /// The program, with its files open.
 pub(crate) struct Program {
     folder: PathBuf,
@@ -76,6 +102,9 @@ pub(crate) struct Program {
     keepers: Vec<(String, Addr<Keeper>)>,
     holders: Vec<(String, Addr<Holder>)>,
     next_uid: u32,
+    plant: Plant,
+    /// The last event that was confirmed, by id.
+    last: BTreeMap<String, u64>,
 }
 
 impl Program {
@@ -94,7 +123,14 @@ impl Program {
             keepers: Vec::new(),
             holders: Vec::new(),
             next_uid: first_uid,
+            plant: Plant::Nothing,
+            last: BTreeMap::new(),
         })
+    }
+
+    /// With something that is wrong.
+    pub(crate) fn planted(self, plant: Plant) -> Self {
+        Self { plant, ..self }
     }
 
     /// What stores and recoveries had to say against it until now.
@@ -136,12 +172,23 @@ impl Program {
         let uid = self.next_uid();
         let keeper = self.keeper(id).await?;
         let answer = keeper.send(Put { uid, events }).await;
+        let answer = match answer {
+            Ok(Err(_)) | Err(_) if self.plant == Plant::Hasty => {
+                Ok(Ok(
+                    self.last.get(id).copied().unwrap_or(0) + u64::from(events)
+                ))
+            }
+            answer => answer,
+        };
         let id = id.to_owned();
         let (mark, is_stored) = match answer {
-            Ok(Ok(last)) => (Mark::Stored { id, uid, last }, true),
+            Ok(Ok(last)) => {
+                self.last.insert(id.clone(), last);
+                (Mark::Stored { id, uid, last }, true)
+            }
             Ok(Err(error)) => {
                 self.shared.error(&error);
-                let is_certain = error.is_certainly_not_stored();
+                let is_certain = error.is_certainly_not_stored() || self.plant == Plant::Oversure;
                 let mark = if is_certain {
                     Mark::NotStored { id, uid }
                 } else {

@@ -26,14 +26,6 @@ pub(crate) struct Stores {
 }
 
 impl Stores {
-    /// One file, with the settings that are the default.
-    pub(crate) const DEFAULT: Self = Self {
-        split: false,
-        full: true,
-        snapshots_full: true,
-        short_log: false,
-    };
-
     /// The databases there are.
     pub(crate) fn files(self) -> &'static [&'static str] {
         if self.split {
