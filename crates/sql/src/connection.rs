@@ -407,6 +407,8 @@ impl<C: Connector> Call<C> {
             Ok(value) => value,
             Err(fault) => {
                 self.roll_back(lease).await;
+                // One error of a disk may have opened the connection otherwise than it should be.
+                let fault = self.connector.look_again(fault);
                 return Err(match &self.visit {
                     Some((visit, _)) if visit.may_have_committed() => Failed::unknown(fault),
                     _ => Failed::not_stored(fault),

@@ -1,5 +1,6 @@
 //! The kinds of torture: one module each, one line each in [`KINDS`].
 
+pub mod corrupt;
 pub mod disk;
 pub(crate) mod fight;
 pub(crate) mod files;
@@ -26,7 +27,7 @@ pub struct Kind {
 pub type Work = fn(&[String]) -> anyhow::Result<()>;
 
 /// Every kind, in the order in which they run.
-pub const KINDS: &[Kind] = &[fight::KIND, power_loss::KIND, disk::KIND];
+pub const KINDS: &[Kind] = &[fight::KIND, power_loss::KIND, disk::KIND, corrupt::KIND];
 
 /// The kind of this name.
 ///

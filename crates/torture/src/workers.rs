@@ -1,5 +1,6 @@
 //! What processes under test do, one module per kind, and what they share.
 
+pub(crate) mod corrupt;
 pub(crate) mod disk;
 pub(crate) mod fight;
 pub(crate) mod power_loss;

@@ -101,14 +101,15 @@ pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), 
     }
 }
 
-/// What is wrong if a file cannot be made. One error of a disk, and a full one, will pass; permissions will not.
+/// What is wrong if a file cannot be made or opened. One error of a disk, and a full one, will pass; permissions will not.
 fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
     match error {
         ErrorKind::PermissionDenied
         | ErrorKind::ReadOnlyFilesystem
         | ErrorKind::InvalidFilename
         | ErrorKind::NotFound
-        | ErrorKind::NotADirectory => (
+        | ErrorKind::NotADirectory
+        | ErrorKind::IsADirectory => (
             StorageErrorKind::AccessDenied,
             "cannot be made; allow writing to its directory, or change 'url'",
         ),
@@ -148,7 +149,9 @@ fn may_be_written(location: &Location) -> bool {
         path.push(end);
         match OpenOptions::new().read(true).write(true).open(path) {
             Ok(_) => true,
-            Err(error) => error.kind() == ErrorKind::NotFound && !end.is_empty(),
+            Err(error) if error.kind() == ErrorKind::NotFound => !end.is_empty(),
+            // Too many open files, or an error of the disk, meet us as they met SQLite: they say nothing of permissions.
+            Err(error) => cannot_be_made(error.kind()).0 != StorageErrorKind::AccessDenied,
         }
     };
     let directory = location.path.parent().map(std::fs::metadata);

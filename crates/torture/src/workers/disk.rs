@@ -18,8 +18,8 @@ use crate::workers::{count, fault, told_to_end};
 
 /// How long a program may take to go on once the disk is well, on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How long anything may take while the disk fails; the product has longer limits of its own, which are not meant.
-const LONGEST: Duration = Duration::from_secs(90);
+/// A disk that fails for good is well again after this, as far as a trial goes: until then some things wait.
+const FOR_GOOD: Duration = Duration::from_millis(300);
 /// No program does more operations of a sort.
 const MOST_OPERATIONS: u32 = 2_000;
 
@@ -154,14 +154,7 @@ impl Sweep {
         let folder = self.folder.join(format!("trial-{}", self.trials));
         fs::create_dir(&folder)?;
         let mut wrong = Vec::new();
-        let struck =
-            match tokio::time::timeout(LONGEST, self.fail(&folder, trial, &mut wrong)).await {
-                Ok(struck) => struck?,
-                Err(_) => {
-                    wrong.push(format!("nothing happens for {LONGEST:?}"));
-                    self.calm()?
-                }
-            };
+        let struck = self.fail(&folder, trial, &mut wrong).await?;
         if wrong.is_empty() {
             wrong = self.judge(&folder, trial.stores).await?;
         }
@@ -205,30 +198,39 @@ impl Sweep {
         }
         let (class, kind, times) = trial.fault;
         self.control(&format!("fail {class} {} {kind} {times}", trial.nth))?;
-        if let Some(program) = &mut program {
-            during(program, trial.during).await?;
-        } else {
-            match Program::open(folder, trial.stores, 100).await {
-                Ok(opened) => program = Some(opened.planted(self.plant)),
-                Err(error) => look_at(&[format!("{error:#}")], wrong),
-            }
-        }
+        let mut work = Box::pin(self.work(&folder, trial, program));
+        let early = tokio::time::timeout(FOR_GOOD, &mut work).await;
         let struck = self.calm()?;
-        // What the program could not open, or has closed, is opened again.
-        if trial.during == During::Stopping {
-            program = None;
+        // What waits for the disk goes on now, and by itself.
+        let late = match early {
+            Ok(worked) => Ok(worked),
+            Err(_) => tokio::time::timeout(PATIENCE, work).await,
+        };
+        let program = match late {
+            Ok(worked) => worked?,
+            Err(_) => {
+                wrong.push(format!(
+                    "it still waits {PATIENCE:?} after the disk is well"
+                ));
+                return Ok(struck);
+            }
+        };
+        if let Err(error) = &program {
+            look_at(&[format!("{error:#}")], wrong);
         }
+        // What the program could not open, or has closed, is opened again.
+        let program = match program {
+            Ok(program) if trial.during != During::Stopping => Ok(program),
+            _ => Program::open(folder, trial.stores, 200).await,
+        };
         let mut program = match program {
-            Some(program) => program,
-            None => match Program::open(folder, trial.stores, 200).await {
-                Ok(program) => program,
-                Err(error) => {
-                    wrong.push(format!(
-                        "although the disk is well, it is not opened: {error:#}"
-                    ));
-                    return Ok(struck);
-                }
-            },
+            Ok(program) => program,
+            Err(error) => {
+                wrong.push(format!(
+                    "although the disk is well, it is not opened: {error:#}"
+                ));
+                return Ok(struck);
+            }
         };
         let since = Instant::now();
         for id in ["a", "r1", "d1"] {
@@ -252,6 +254,21 @@ impl Sweep {
             wrong.push(format!("it cannot stop once the disk is well: {report}"));
         }
         Ok(struck)
+    }
+
+    /// What is done while the disk fails; an inner error if the files cannot be opened.
+    async fn work(
+        &self,
+        folder: &Path,
+        trial: Trial,
+        program: Option<Program>,
+    ) -> anyhow::Result<anyhow::Result<Program>> {
+        let Some(mut program) = program else {
+            let opened = Program::open(folder, trial.stores, 100).await;
+            return Ok(opened.map(|program| program.planted(self.plant)));
+        };
+        during(&mut program, trial.during).await?;
+        Ok(Ok(program))
     }
 
     /// What was confirmed is there, and what was certainly not stored is not, for SQL and for the product.

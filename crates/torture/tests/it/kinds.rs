@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use actix_persistence_torture::kinds::{disk, power_loss};
+use actix_persistence_torture::kinds::{corrupt, disk, power_loss};
 use actix_persistence_torture::{Backend, Job, Kind, Settings, Summary, kinds, run};
 
 /// How long a kind runs on a backend. What it has to show by then is in its test.
@@ -55,6 +55,15 @@ fn disk(backend: Backend) {
     );
 }
 
+/// Whatever is damaged, a reader gets what was written, or an error.
+fn corrupt(backend: Backend) {
+    let done = unviolated("corrupt", backend);
+    assert!(
+        done.cycles > 50 && done.figures.contains_key("refused"),
+        "too little: {done:?}"
+    );
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -72,7 +81,7 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight power_loss disk;
+    sqlite Sqlite: fight power_loss disk corrupt;
     postgres Postgres: fight;
     mysql Mysql: fight;
 }
@@ -107,6 +116,11 @@ fn a_program_that_calls_every_write_confirmed_is_found() {
 #[test]
 fn a_program_that_calls_an_unknown_write_not_stored_is_found() {
     found(&disk::OVERSURE);
+}
+
+#[test]
+fn a_reader_that_does_not_look_at_checksums_is_found() {
+    found(&corrupt::UNCHECKED);
 }
 
 #[test]
