@@ -17,7 +17,7 @@ use crate::kinds::files::found::{files_of, put_files};
 use crate::kinds::files::keeper::{Holder, Keeper, Shared};
 use crate::kinds::files::program::{Program, Step};
 use crate::kinds::files::stores::{MAIN, Stores};
-use crate::workers::{count, fault, told_to_end};
+use crate::workers::{count, fault, run_until_told};
 
 /// How long a reader may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -42,7 +42,7 @@ const ROWS: [&str; 12] = [
      UPDATE event_journal SET persistence_id = 'Keeper|b' WHERE persistence_id = 'Keeper|c' AND sequence_nr = 2",
     "UPDATE event_journal SET payload = (SELECT payload FROM event_journal AS o \
      WHERE o.persistence_id = 'Keeper|b' AND o.sequence_nr = 2) WHERE persistence_id = 'Keeper|a' AND sequence_nr = 2",
-    "UPDATE snapshot SET payload = payload || x'00'",
+    "UPDATE snapshot SET payload = CAST(payload || x'00' AS BLOB)",
     "UPDATE snapshot SET sequence_nr = sequence_nr + 1",
     "UPDATE durable_state SET payload = x'91a0' WHERE deleted = 0",
     "UPDATE durable_state SET revision = revision + 1",
@@ -81,8 +81,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         snapshots_full: true,
         short_log: false,
     };
-    actix::System::new().block_on(async {
-        let ended = actix::spawn(told_to_end());
+    run_until_told(async |ended| {
         for database in 0.. {
             let mut corrupter = Corrupter::new(&folder, &kept, stores, database, &mut rng).await?;
             corrupter.unchecked = plant == "unchecked";
@@ -91,7 +90,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 corrupter.try_it(Damage::Rows { statement }).await?;
             }
             for _ in 0..4_000 {
-                if ended.is_finished() {
+                if ended.is_told() {
                     return Ok(());
                 }
                 let damage = corrupter.damage(&mut rng)?;

@@ -14,7 +14,7 @@ use crate::kinds::files::mark;
 use crate::kinds::files::program::{Plant, Program, Step};
 use crate::kinds::files::stores::Stores;
 use crate::kinds::power_loss::product;
-use crate::workers::{count, fault, told_to_end};
+use crate::workers::{count, fault, run_until_told};
 
 /// How long a program may take to go on once the disk is well, on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -96,8 +96,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         plant: plant.parse()?,
         trials: 0,
     };
-    actix::System::new().block_on(async {
-        let ended = actix::spawn(told_to_end());
+    run_until_told(async |ended| {
         loop {
             let mut trials: Vec<_> = ALL
                 .iter()
@@ -112,7 +111,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                     short_log: rng.bool(),
                 };
                 for nth in 1..=MOST_OPERATIONS {
-                    if ended.is_finished() {
+                    if ended.is_told() {
                         return Ok(());
                     }
                     let trial = Trial {
