@@ -657,5 +657,5 @@ async fn make_up_to_date<C: Connector>(
     component.bring_up_to_date(connection).await?;
     // A database that can only be read is found now, not at the first write.
     component.check_writable(connection).await?;
-    run::<C>(connection, C::Dialect::COMMIT).await
+    run::<C>(connection, C::Dialect::COMMIT_SET_UP).await
 }

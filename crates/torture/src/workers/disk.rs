@@ -103,14 +103,25 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 .flat_map(|during| FAULTS.map(|fault| (*during, fault)))
                 .collect();
             rng.shuffle(&mut trials);
-            for (during, fault) in trials {
+            // A short run has one of each, a long one has all.
+            for (first, (during, fault)) in trials
+                .iter()
+                .map(|trial| (true, *trial))
+                .chain(trials.iter().map(|trial| (false, *trial)))
+            {
                 let stores = Stores {
                     split: rng.u8(..4) == 0,
                     full: true,
                     snapshots_full: true,
                     short_log: rng.bool(),
                 };
-                for nth in 1..=MOST_OPERATIONS {
+                let one = rng.u32(1..=4);
+                let all = if first {
+                    one..=one
+                } else {
+                    1..=MOST_OPERATIONS
+                };
+                for nth in all {
                     if ended.is_told() {
                         return Ok(());
                     }
