@@ -406,6 +406,8 @@ impl<C: Connector> Call<C> {
             Ok(value) => value,
             Err(fault) => {
                 self.roll_back(lease).await;
+                // One error of a disk may have opened the connection otherwise than it should be.
+                let fault = self.connector.look_again(fault);
                 return Err(match &self.visit {
                     Some((visit, _)) if visit.may_have_committed() => Failed::unknown(fault),
                     _ => Failed::not_stored(fault),
@@ -658,5 +660,5 @@ async fn make_up_to_date<C: Connector>(
     component.bring_up_to_date(connection).await?;
     // A database that can only be read is found now, not at the first write.
     component.check_writable(connection).await?;
-    run::<C>(connection, C::Dialect::COMMIT).await
+    run::<C>(connection, C::Dialect::COMMIT_SET_UP).await
 }

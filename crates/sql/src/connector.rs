@@ -72,7 +72,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     }
 
     /// The same fault as a look at the database itself shows it, so that only what is lasting keeps an application from
-    /// starting.
+    /// starting, or ends what works.
     fn look_again(&self, fault: Fault) -> Fault {
         fault
     }

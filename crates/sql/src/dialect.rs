@@ -58,6 +58,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const BEGIN_FINDING: Option<&'static str> = None;
     /// Ends any of them.
     const COMMIT: &'static str;
+    /// Ends the one that makes tables ready, which every start does, also one that then fails.
+    const COMMIT_SET_UP: &'static str = Self::COMMIT;
     /// Ends any of them as if nothing had been done.
     const ROLLBACK: &'static str;
     /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.

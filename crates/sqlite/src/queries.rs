@@ -20,6 +20,8 @@ pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
 /// it when events are stored. One that [`POSITION`] does not take for a number stays as it is.
 pub(crate) const COMMIT: &str = "\
     UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actix_persistence_commits' AND seq > 1; COMMIT";
+/// Not counted: it comes before the number is compared with what was confirmed, and would hide as many lost transactions.
+pub(crate) const COMMIT_SET_UP: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
 pub(crate) const SQLITE_VERSION: &str = "SELECT sqlite_version()";

@@ -1,8 +1,12 @@
 //! The kinds of torture: one module each, one line each in [`KINDS`].
 
+pub mod corrupt;
+pub mod disk;
 mod fight;
+pub(crate) mod files;
 mod handlers;
 mod kill_app;
+pub mod power_loss;
 mod servers;
 pub(crate) mod sim;
 
@@ -33,6 +37,9 @@ pub const KINDS: &[Kind] = &[
     kill_app::KIND,
     servers::KILL,
     servers::HANG,
+    power_loss::KIND,
+    disk::KIND,
+    corrupt::KIND,
     sim::KIND,
 ];
 

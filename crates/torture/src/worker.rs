@@ -26,6 +26,7 @@ pub struct WorkerBuilder {
     program: PathBuf,
     log: PathBuf,
     arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
 }
 
 impl WorkerBuilder {
@@ -34,6 +35,7 @@ impl WorkerBuilder {
             program: program.to_owned(),
             log,
             arguments: vec!["worker".into(), kind.into()],
+            environment: Vec::new(),
         }
     }
 
@@ -41,6 +43,13 @@ impl WorkerBuilder {
     #[must_use]
     pub fn arg(mut self, argument: impl ToString) -> Self {
         self.arguments.push(argument.to_string().into());
+        self
+    }
+
+    /// A variable of its environment, besides those of this process.
+    #[must_use]
+    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
+        self.environment.push((name.into(), value.into()));
         self
     }
 
@@ -54,6 +63,7 @@ impl WorkerBuilder {
         let log = File::options().create(true).append(true).open(&self.log)?;
         let mut child = Command::new(&self.program)
             .args(self.arguments)
+            .envs(self.environment)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)

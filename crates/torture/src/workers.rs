@@ -1,7 +1,10 @@
 //! What processes under test do, one module per kind, and what they share.
 
+pub(crate) mod corrupt;
+pub(crate) mod disk;
 pub(crate) mod handlers;
 pub(crate) mod kept;
+pub(crate) mod power_loss;
 pub(crate) mod stream;
 pub(crate) mod writers;
 
@@ -54,6 +57,30 @@ pub(crate) fn fault(sentence: impl Into<String>) {
 pub(crate) async fn told_to_end() -> io::Result<()> {
     tokio::io::copy(&mut tokio::io::stdin(), &mut tokio::io::sink()).await?;
     Ok(())
+}
+
+/// Tells whether the driver wants the process to end, or is gone.
+pub(crate) struct Told(tokio::task::JoinHandle<io::Result<()>>);
+
+impl Told {
+    pub(crate) fn is_told(&self) -> bool {
+        self.0.is_finished()
+    }
+}
+
+/// Does something in an actix system. It has to end when it is told to.
+pub(crate) fn run_until_told(
+    work: impl AsyncFnOnce(Told) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    actix::System::new().block_on(async {
+        let worked = work(Told(actix::spawn(told_to_end()))).await;
+        if let Err(error) = &worked {
+            // The system would not end before the standard input does.
+            eprintln!("{error:?}");
+            std::process::exit(1);
+        }
+        worked
+    })
 }
 
 /// Writes what this process does to the history.

@@ -95,14 +95,28 @@ pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), 
         // Somebody else initialises the same database.
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
         Err(error) => {
-            let advice = "cannot be made; allow writing to its directory, or change 'url'";
-            Err(refused(
-                StorageErrorKind::AccessDenied,
-                location,
-                advice,
-                error,
-            ))
+            let (kind, advice) = cannot_be_made(error.kind());
+            Err(refused(kind, location, advice, error))
         }
+    }
+}
+
+/// What is wrong if a file cannot be made or opened. One error of a disk, and a full one, will pass; permissions will not.
+fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
+    match error {
+        ErrorKind::PermissionDenied
+        | ErrorKind::ReadOnlyFilesystem
+        | ErrorKind::InvalidFilename
+        | ErrorKind::NotFound
+        | ErrorKind::NotADirectory
+        | ErrorKind::IsADirectory => (
+            StorageErrorKind::AccessDenied,
+            "cannot be made; allow writing to its directory, or change 'url'",
+        ),
+        _ => (
+            StorageErrorKind::Unavailable,
+            "cannot be made; see whether the disk is full, whether too many files are open, and the system log",
+        ),
     }
 }
 
@@ -135,7 +149,9 @@ fn may_be_written(location: &Location) -> bool {
         path.push(end);
         match OpenOptions::new().read(true).write(true).open(path) {
             Ok(_) => true,
-            Err(error) => error.kind() == ErrorKind::NotFound && !end.is_empty(),
+            Err(error) if error.kind() == ErrorKind::NotFound => !end.is_empty(),
+            // Too many open files, or an error of the disk, meet us as they met SQLite: they say nothing of permissions.
+            Err(error) => cannot_be_made(error.kind()).0 != StorageErrorKind::AccessDenied,
         }
     };
     let directory = location.path.parent().map(std::fs::metadata);
@@ -165,5 +181,23 @@ fn refused(kind: StorageErrorKind, location: &Location, advice: &str, error: io:
         kind,
         message: format!("{} {advice}", location.path.display()),
         source: Some(Box::new(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_a_full_or_failing_disk_does_not_take_is_waited_for() {
+        let no_space = io::Error::from(ErrorKind::StorageFull).kind();
+        let error_of_disk = io::Error::from_raw_os_error(5).kind();
+        for passing in [no_space, error_of_disk, ErrorKind::QuotaExceeded] {
+            let (kind, advice) = cannot_be_made(passing);
+            assert_eq!(kind, StorageErrorKind::Unavailable, "{passing}");
+            assert!(advice.contains("the disk is full"), "{advice}");
+        }
+        let (kind, _) = cannot_be_made(ErrorKind::PermissionDenied);
+        assert_eq!(kind, StorageErrorKind::AccessDenied);
     }
 }

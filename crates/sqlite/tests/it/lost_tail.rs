@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 
-use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, Synchronous};
-use actix_persistence_storage_api::{Journal, ResetProgress, SnapshotStore, StorageErrorKind};
+use actix_persistence_sqlite::{SqliteJournal, SqliteOptions, SqliteSnapshotStore, Synchronous};
+use actix_persistence_storage_api::{
+    Journal, ResetProgress, SnapshotStore, StorageErrorKind, WriterId,
+};
 
 use sqlx::AssertSqlSafe;
 
-use crate::place::{Place, assert_error, id, numbers, store};
+use crate::place::{Place, assert_error, id, numbers, store, write};
 
 const EVENTS: u64 = 30;
 
@@ -61,6 +63,30 @@ async fn a_log_that_was_cut_is_found_when_the_database_is_opened() {
     let log = fs::read(beside(&place, "-wal")).unwrap();
     fs::write(beside(&place, "-wal"), &log[..log.len() * 2 / 3]).unwrap();
     assert_is_found(&place).await;
+}
+
+/// No opening hides it from the next one, of whatever store.
+#[tokio::test]
+async fn one_transaction_that_is_lost_is_found_however_often_it_is_opened() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    let writer = WriterId::random();
+    let epoch = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    let copy = Place::new();
+    for end in ["", "-wal"] {
+        fs::copy(beside(&place, end), beside(&copy, end)).unwrap();
+    }
+    let last = vec![write(&id("a"), epoch, writer, 1..=1)];
+    assert!(journal.write_messages(last).await.unwrap()[0].is_stored());
+    fs::copy(beside(&place, "-position"), beside(&copy, "-position")).unwrap();
+    for _ in 0..5 {
+        let snapshots = SqliteSnapshotStore::new(copy.options()).unwrap();
+        let error = snapshots.initialize().await.unwrap_err();
+        assert_error(&error, StorageErrorKind::Corrupt, "were confirmed");
+        let opened = SqliteJournal::new(copy.options()).unwrap();
+        let error = opened.initialize().await.unwrap_err();
+        assert_error(&error, StorageErrorKind::Corrupt, "were confirmed");
+    }
 }
 
 #[tokio::test]

@@ -4,19 +4,27 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use actix_persistence_torture::{Backend, Job, Settings, Summary, kinds, run};
+use actix_persistence_torture::kinds::{corrupt, disk, power_loss};
+use actix_persistence_torture::{Backend, Job, Kind, Settings, Summary, kinds, run};
 
 /// How long a kind runs on a backend, or longer, until it has had enough cycles.
 const LENGTH: Duration = Duration::from_secs(5);
 
-/// Runs a kind with so many cycles at least, without any violation.
-fn unviolated(kind: &str, backend: Backend, least_cycles: u64) -> Summary {
-    let settings = Settings {
+fn settings() -> Settings {
+    Settings {
         length: LENGTH,
-        least_cycles,
+        least_cycles: 1,
         seed: fastrand::u64(..),
         folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("torture"),
         program: PathBuf::from(env!("CARGO_BIN_EXE_torture")),
+    }
+}
+
+/// Runs a kind with so many cycles at least, without any violation.
+fn unviolated(kind: &str, backend: Backend, least_cycles: u64) -> Summary {
+    let settings = Settings {
+        least_cycles,
+        ..settings()
     };
     let kind = kinds::named(kind).unwrap();
     let summary = run(Job { kind, backend }, &settings).unwrap();
@@ -67,6 +75,27 @@ fn sim(backend: Backend) {
     );
 }
 
+/// Whatever a disk holds after a loss of power, nothing acknowledged is lost, and the product opens it or says why not.
+fn power_loss(backend: Backend) {
+    let done = unviolated("power-loss", backend, 200);
+    assert!(
+        done.figures.contains_key("opened by the product"),
+        "too little: {done:?}"
+    );
+}
+
+/// Whatever operation of the disk fails, the program goes on, and what it was told holds.
+fn disk(backend: Backend) {
+    let done = unviolated("disk", backend, 4);
+    assert!(done.acknowledged > 50, "too little: {done:?}");
+}
+
+/// Whatever is damaged, a reader gets what was written, or an error.
+fn corrupt(backend: Backend) {
+    let done = unviolated("corrupt", backend, 12);
+    assert!(done.figures.contains_key("refused"), "too little: {done:?}");
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -84,10 +113,56 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight handlers kill_app;
+    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt;
     postgres Postgres: fight handlers kill_app kill_server hang_server;
     mysql Mysql: fight handlers kill_app kill_server hang_server;
     memory Memory: sim;
+}
+
+/// Runs a kind in which something is wrong on purpose.
+fn found(kind: &'static Kind) -> Summary {
+    let job = Job {
+        kind,
+        backend: Backend::Sqlite,
+    };
+    // It ends when something is found.
+    let length = Duration::from_secs(120);
+    let summary = run(
+        job,
+        &Settings {
+            length,
+            ..settings()
+        },
+    )
+    .unwrap();
+    eprintln!("{summary}\n{:#?}", summary.found);
+    assert!(summary.violations > 0, "it was not found: {summary:?}");
+    summary
+}
+
+#[test]
+fn a_program_that_does_not_wait_for_the_disk_is_found() {
+    assert!(found(&power_loss::WITHOUT_SYNC).lost > 0);
+}
+
+#[test]
+fn a_disk_that_lies_is_found() {
+    found(&power_loss::LYING_DISK);
+}
+
+#[test]
+fn a_program_that_calls_every_write_confirmed_is_found() {
+    found(&disk::HASTY);
+}
+
+#[test]
+fn a_program_that_calls_an_unknown_write_not_stored_is_found() {
+    found(&disk::OVERSURE);
+}
+
+#[test]
+fn a_reader_that_does_not_look_at_checksums_is_found() {
+    found(&corrupt::UNCHECKED);
 }
 
 #[test]

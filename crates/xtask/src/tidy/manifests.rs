@@ -11,6 +11,8 @@ const PREFIX: &str = "actix-persistence-";
 const FACADE: &str = "actix-persistence";
 /// The crates that are programs.
 const PROGRAMS: [&str; 3] = ["crates/cli", "crates/torture", "crates/xtask"];
+/// The one crate with unsafe code, which has lints of its own: it replaces functions of the C library for the torture.
+const SHIM: &str = "crates/torture-shim";
 /// How a library takes its README as its documentation.
 const README_AS_DOCS: &str = "#![doc = include_str!(\"../README.md\")]";
 
@@ -22,7 +24,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
             Ok(manifest) => {
                 let messages = [
                     name(folder, &manifest),
-                    lints(&manifest),
+                    lints(&manifest).filter(|_| folder != SHIM),
                     anyhow_in_library(folder, &manifest),
                 ];
                 let messages = messages.into_iter().flatten();

@@ -1,0 +1,50 @@
+//! Files and rows are damaged: whoever reads them then gets exactly what was written, or an error that says where it is.
+
+use super::Kind;
+use super::power_loss::scratch::Scratch;
+use crate::{Backend, Line, Run, workers};
+
+/// The kind.
+pub const KIND: Kind = Kind {
+    name: "corrupt",
+    sentence: "Single bits of the files of a database are flipped, files are cut or removed, rows are swapped, missing \
+               and doubled: a reader gets what was written or a clear error, and never anything else.",
+    backends: &[Backend::Sqlite],
+    run: |run| corrupt(run, "nothing"),
+    worker: Some(workers::corrupt::work),
+};
+
+/// The same for a reader that does not look at checksums: it must be found.
+pub const UNCHECKED: Kind = Kind {
+    run: |run| corrupt(run, "unchecked"),
+    ..KIND
+};
+
+/// A worker that panics, aborts or never ends is a violation, too.
+fn corrupt(run: &Run, plant: &str) -> anyhow::Result<()> {
+    let scratch = Scratch::new(run.folder())?;
+    let folder = scratch.fresh("corrupt")?;
+    let mut worker = run
+        .worker("corrupt")
+        .arg(folder.display())
+        .arg(run.folder().display())
+        .arg(run.rng().u64(..))
+        .arg(plant)
+        .start()?;
+    let mut is_over = false;
+    while let Some(line) = worker.next_line()? {
+        match line {
+            Line::Count { count } if count == "cycles" => run.cycle(),
+            Line::Count { count } => run.add(&count, 1),
+            Line::Fault { fault } => run.violation(fault),
+            other => anyhow::bail!("a worker said {other:?}"),
+        }
+        if run.is_over() && !is_over {
+            is_over = true;
+            worker.end();
+        }
+    }
+    worker.ended(true)?;
+    worker.forget_log();
+    Ok(())
+}

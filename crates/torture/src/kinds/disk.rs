@@ -1,0 +1,85 @@
+//! Operations of the disk fail, one after the other, once or for good: a program goes on by itself as soon as the disk is
+//! well, nothing confirmed is lost, and nothing that was certainly not stored is there.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::Kind;
+use super::files::shim;
+use super::power_loss::scratch::Scratch;
+use crate::{Backend, Line, Run, workers};
+
+/// The kind.
+pub const KIND: Kind = Kind {
+    name: "disk",
+    sentence: "The n-th file operation of a program on SQLite fails, for every n: no space, an error, an interruption, \
+               half a write; once, a few times or for good, while it opens, appends, deletes, recovers and stops.",
+    backends: &[Backend::Sqlite],
+    run: |run| fail(run, "nothing"),
+    worker: Some(workers::disk::work),
+};
+
+/// The same for a program that calls every write confirmed, whatever the answer is: it must be found.
+pub const HASTY: Kind = Kind {
+    run: |run| fail(run, "hasty"),
+    ..KIND
+};
+
+/// The same for a program that calls a write certainly not stored when it does not know: it must be found.
+pub const OVERSURE: Kind = Kind {
+    run: |run| fail(run, "oversure"),
+    ..KIND
+};
+
+/// So many processes at once: most of the time they wait.
+const PROCESSES: u32 = 3;
+
+/// With something that is wrong on purpose.
+fn fail(run: &Run, plant: &str) -> anyhow::Result<()> {
+    let seeds: Vec<u64> = (0..PROCESSES).map(|_| run.rng().u64(..)).collect();
+    let number = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        let sweeps = seeds.into_iter().map(|seed| {
+            let number = number.fetch_add(1, Ordering::Relaxed);
+            scope.spawn(move || sweep(run, plant, number, seed))
+        });
+        let sweeps: Vec<_> = sweeps.collect();
+        for sweep in sweeps {
+            sweep
+                .join()
+                .unwrap_or_else(|_| anyhow::bail!("a sweep panicked"))?;
+        }
+        Ok(())
+    })
+}
+
+fn sweep(run: &Run, plant: &str, number: u32, seed: u64) -> anyhow::Result<()> {
+    let scratch = Scratch::new(run.folder())?;
+    let folder = scratch.fresh("disk")?;
+    let mut worker = run
+        .worker(&format!("disk-{number}"))
+        .arg(folder.display())
+        .arg(run.folder().display())
+        .arg(seed)
+        .arg(plant);
+    for (name, value) in shim::environment(&folder, None)? {
+        worker = worker.env(name, value);
+    }
+    let mut worker = worker.start()?;
+    let mut is_over = false;
+    while let Some(line) = worker.next_line()? {
+        match line {
+            Line::Count { count } if count == "cycles" => run.cycle(),
+            Line::Count { count } if count == "acknowledged" => run.acknowledged(1),
+            Line::Count { count } => run.add(&count, 1),
+            Line::Fault { fault } => run.violation(fault),
+            other => anyhow::bail!("a worker said {other:?}"),
+        }
+        if run.is_over() && !is_over {
+            is_over = true;
+            worker.end();
+        }
+    }
+    worker.ended(true)?;
+    worker.forget_log();
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! The note beside a database that tells how many transactions were confirmed.
+
+/// What a note says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    /// How many transactions there were at least.
+    pub(crate) commits: u64,
+    /// Whether they were on the disk.
+    pub(crate) is_durable: bool,
+}
+
+impl Note {
+    /// None if it is cut, or not one; a note with a wrong checksum may pass here.
+    pub(crate) fn of(text: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(text).ok()?.strip_suffix('\n')?;
+        let rest = text.strip_prefix("actix-persistence position 1 ")?;
+        let mut words = rest.split_whitespace();
+        let _database = words.next()?;
+        let commits = words.next()?.parse().ok()?;
+        let is_durable = words.next()? == "full";
+        words.next()?;
+        Some(Self {
+            commits,
+            is_durable,
+        })
+    }
+}

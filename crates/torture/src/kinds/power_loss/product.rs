@@ -1,0 +1,90 @@
+//! What the product makes of files after a loss of power.
+
+use std::path::Path;
+use std::time::Duration;
+
+use actix_persistence::{ErrorChain, OpenError, Persistence, RecoveryError, ReplayError};
+
+use crate::kinds::files::expected::Verdict;
+use crate::kinds::files::keeper::{Keeper, Shared};
+use crate::kinds::files::stores::Stores;
+
+/// How long it may take on a loaded machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Opens the files.
+async fn open(folder: &Path, stores: Stores) -> anyhow::Result<Result<Persistence, OpenError>> {
+    let config = stores.config(folder)?;
+    let opened = async {
+        let persistence = Persistence::open(config).await?;
+        Ok(persistence)
+    };
+    Ok(tokio::time::timeout(PATIENCE, opened).await?)
+}
+
+/// Opens the files, and recovers every id as the judge says it is.
+///
+/// # Errors
+/// A sentence if the product sees anything else.
+pub(crate) async fn recovers(
+    folder: &Path,
+    stores: Stores,
+    verdict: &Verdict,
+) -> anyhow::Result<Result<(), String>> {
+    let persistence = match open(folder, stores).await? {
+        Ok(persistence) => persistence,
+        Err(error) => {
+            return Ok(Err(format!(
+                "the files are not opened: {}",
+                ErrorChain(&error)
+            )));
+        }
+    };
+    let mut recovered = Ok(());
+    for (id, (last, writes)) in &verdict.states {
+        let keeper = Keeper::new(id, &Shared::new(None));
+        let replayed = tokio::time::timeout(PATIENCE, persistence.replay(keeper)).await?;
+        let lacks_snapshot = verdict.lacks_snapshot.contains(id);
+        recovered = match replayed {
+            Ok(_) if lacks_snapshot => Err(format!("{id} recovers without its snapshot")),
+            Ok(replayed) => {
+                let found = (replayed.sequence_nr, &replayed.actor.writes);
+                if found == (*last, writes) && replayed.actor.strange.is_empty() {
+                    Ok(())
+                } else {
+                    Err(format!(
+                        "{id} is {last} {writes:?} and recovers {found:?} {:?}",
+                        replayed.actor.strange
+                    ))
+                }
+            }
+            Err(ReplayError::Recovery(RecoveryError::SnapshotNeeded { .. })) if lacks_snapshot => {
+                Ok(())
+            }
+            Err(error) => Err(format!("{id} does not recover: {}", ErrorChain(&error))),
+        };
+        if recovered.is_err() {
+            break;
+        }
+    }
+    persistence.stop(PATIENCE).await;
+    Ok(recovered)
+}
+
+/// Opens files that lack transactions which were confirmed.
+///
+/// # Errors
+/// A sentence if the product does not notice.
+pub(crate) async fn notices_loss(
+    folder: &Path,
+    stores: Stores,
+) -> anyhow::Result<Result<(), String>> {
+    Ok(match open(folder, stores).await? {
+        Ok(persistence) => {
+            persistence.stop(PATIENCE).await;
+            Err("the files are opened as if nothing were missing".to_owned())
+        }
+        // A page that is missing may be found first.
+        Err(_) => Ok(()),
+    })
+}
