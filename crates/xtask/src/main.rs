@@ -1,4 +1,4 @@
-//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | torture | mutations`.
+//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | torture | planted | mutations`.
 //!
 //! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
 //! [`child`] runs other programs, [`progress`] tells a person how far things are.
@@ -14,6 +14,7 @@ mod contract;
 mod dependency_rule;
 mod fix;
 mod mutations;
+mod planted;
 mod progress;
 mod servers;
 mod snippets;
@@ -46,6 +47,8 @@ enum Task {
     Soak,
     /// Puts features against each other and against faults, on every database, for as long as one likes.
     Torture(torture::Options),
+    /// Puts faults into a copy of the sources, one for each promise, and expects the torture to find each.
+    Planted(planted::Options),
     /// Puts small faults into the run loop of the persistent actor, one at a time, and expects its model to find each.
     Mutations,
     /// Installs Debian's package of one database server.
@@ -64,6 +67,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Bench => bench::run(),
         Task::Soak => soak::run(),
         Task::Torture(options) => torture::run(&options),
+        Task::Planted(options) => planted::run(&options),
         Task::Mutations => mutations::run(),
         Task::InstallServer(options) => servers::install::run(&options).map(|()| ExitCode::SUCCESS),
     }

@@ -25,11 +25,12 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
     mutations::check,
+    mutations::check_planted,
     architecture::check,
     conformance::check,
     database_crates::check,

@@ -1,7 +1,7 @@
 //! `cargo xtask torture [KIND]`: features against each other and against faults, for as long as one likes.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use actix_persistence_test_servers::Database;
@@ -34,7 +34,7 @@ pub(crate) struct Options {
 /// Builds the torture, starts the servers that it needs, and ends with its exit status.
 pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     let workspace = Workspace::load()?;
-    let Some(program) = build(options.debug)? else {
+    let Some(program) = build(options.debug, None)? else {
         return Ok(ExitCode::FAILURE);
     };
     let torture = |task: &str| {
@@ -78,14 +78,17 @@ fn exit_code(code: Option<i32>) -> ExitCode {
         .map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// The program; none if it does not compile.
-fn build(debug: bool) -> anyhow::Result<Option<PathBuf>> {
+/// The program; none if it does not compile. It may be built of a copy of the sources, in a target folder of its own.
+pub(crate) fn build(debug: bool, copy: Option<(&Path, &Path)>) -> anyhow::Result<Option<PathBuf>> {
     let step = Step::start("building the torture");
     let mut command = workspace::cargo("build");
     command.args(["--package", PACKAGE, "--bin", "torture"]);
     command.args(["--message-format", "json-render-diagnostics"]);
     if !debug {
         command.arg("--release");
+    }
+    if let Some((sources, target)) = copy {
+        command.current_dir(sources).env("CARGO_TARGET_DIR", target);
     }
     let (status, messages) = child::output(command)?;
     if !status.success() {

@@ -1,6 +1,7 @@
-//! The faults that the model of the persistent actor has to find still fit the code.
+//! The faults that the model of the persistent actor and the torture have to find still fit the code.
 
 use crate::mutations::{LIST, SOURCES, parse};
+use crate::planted;
 use crate::tidy::{Tree, Violation};
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
@@ -13,20 +14,41 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     };
     let misfit = mutations.iter().filter(|mutation| {
         let path = format!("{SOURCES}/{}", mutation.file);
-        let times = tree
-            .text(&path)
-            .map_or(0, |text| text.matches(&mutation.find).count());
-        times != 1
+        !stands_once(tree, &path, &mutation.find)
     });
     misfit
-        .map(|mutation| {
-            let what = format!(
-                "'{}': what to find does not stand once in {}",
-                mutation.name, mutation.file
-            );
-            Violation::of(LIST, what)
-        })
+        .map(|mutation| misfits(LIST, &mutation.name, &mutation.file))
         .collect()
+}
+
+/// The same for the bugs of the torture.
+pub(super) fn check_planted(tree: &Tree) -> Vec<Violation> {
+    let Some(list) = tree.text(planted::LIST) else {
+        return Vec::new();
+    };
+    let bugs = match planted::parse(list) {
+        Ok(bugs) => bugs,
+        Err(error) => return vec![Violation::of(planted::LIST, format!("{error:#}"))],
+    };
+    let mut violations = Vec::new();
+    for bug in &bugs {
+        for change in &bug.changes {
+            if !stands_once(tree, &change.file, &change.find) {
+                violations.push(misfits(planted::LIST, &bug.name, &change.file));
+            }
+        }
+    }
+    violations
+}
+
+fn stands_once(tree: &Tree, path: &str, find: &str) -> bool {
+    tree.text(path)
+        .is_some_and(|text| text.matches(find).count() == 1)
+}
+
+fn misfits(list: &str, name: &str, file: &str) -> Violation {
+    let what = format!("'{name}': what to find does not stand once in {file}");
+    Violation::of(list, what)
 }
 
 #[cfg(test)]
@@ -42,5 +64,20 @@ mod tests {
         assert_eq!(violations("x x"), 1);
         assert_eq!(violations("y"), 1);
         assert_eq!(check(&Tree::of(&[(LIST, "[[mutation]]")])).len(), 1);
+    }
+
+    #[test]
+    fn each_change_of_a_bug_has_to_fit_one_place() {
+        let list = "[[bug]]\nname = \"n\"\nbreaks = \"b\"\nkind = \"fight\"\nbackend = \"sqlite\"\n\
+                    [[bug.change]]\nfile = \"a.rs\"\nfind = \"x\"\nreplace = \"PLANTED || x\"\n";
+        let violations =
+            |text| check_planted(&Tree::of(&[(planted::LIST, list), ("a.rs", text)])).len();
+        assert_eq!(violations("x"), 0);
+        assert_eq!(violations("x x"), 1);
+        assert_eq!(violations("y"), 1);
+        assert_eq!(
+            check_planted(&Tree::of(&[(planted::LIST, "[[bug]]")])).len(),
+            1
+        );
     }
 }

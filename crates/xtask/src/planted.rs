@@ -1,0 +1,297 @@
+//! `cargo xtask planted [BUG..]`: puts bugs into a copy of the sources, and expects the torture to find each.
+//!
+//! The sources themselves stay clean, so that no release can have such a bug. All of them are put into one copy, each
+//! asleep until a variable of the environment names it: one build serves them all.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use actix_persistence_test_servers::Database;
+use anyhow::{Context, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::child::{self, Report};
+use crate::mutations::copy_folder;
+use crate::progress::{Step, note, seconds};
+use crate::servers::Servers;
+use crate::torture;
+use crate::workspace::{self, Workspace};
+
+/// Where the bugs are listed.
+pub(crate) const LIST: &str = "crates/torture/planted.toml";
+/// Names the bug that is awake.
+const VARIABLE: &str = "ACTIX_PERSISTENCE_PLANTED_BUG";
+/// Stands in a replacement for whether its bug is awake.
+const IS_AWAKE: &str = "PLANTED";
+/// How long the torture may take to find a bug.
+const LONGEST: Duration = Duration::from_secs(120);
+/// The exit status of a torture that has found something.
+const FOUND: i32 = 1;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// The bugs by name; all of them if there is none.
+    bugs: Vec<String>,
+    /// A file for the results: a list of `{bug, breaks, kind, backend, found, seconds}`.
+    #[arg(long)]
+    json: Option<PathBuf>,
+    /// Where every random decision of the torture comes from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// A bug, and who is expected to find it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Bug {
+    pub(crate) name: String,
+    /// The promise that it breaks.
+    breaks: String,
+    /// The kind of torture that finds it.
+    kind: String,
+    /// On this backend.
+    backend: String,
+    /// What is changed; all of it or nothing.
+    #[serde(rename = "change")]
+    pub(crate) changes: Vec<Change>,
+}
+
+/// A text that stands once in a file, and another one in its place; [`IS_AWAKE`] in it tells whether the bug is awake.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change {
+    /// From the root of the workspace.
+    pub(crate) file: String,
+    pub(crate) find: String,
+    replace: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    #[serde(rename = "bug", default)]
+    bugs: Vec<Bug>,
+}
+
+/// What became of a bug.
+#[derive(Serialize)]
+struct Outcome<'a> {
+    bug: &'a str,
+    breaks: &'a str,
+    kind: &'a str,
+    backend: &'a str,
+    found: bool,
+    seconds: f64,
+}
+
+/// Builds the torture with all bugs asleep, and wakes one after the other.
+pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
+    let list = fs::read_to_string(workspace::root().join(LIST)).context(LIST)?;
+    let bugs = parse(&list)?;
+    let wanted = chosen(&bugs, &options.bugs)?;
+    let folder = workspace::root().join("target/planted");
+    let copy = folder.join("sources");
+    plant(&bugs, &copy)?;
+    let Some(program) = torture::build(false, Some((&copy, &folder.join("target"))))? else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let workspace = Workspace::load()?;
+    let needed = Database::ALL
+        .into_iter()
+        .filter(|database| wanted.iter().any(|bug| bug.backend == database.key()));
+    let servers = Servers::start(&workspace, needed.collect());
+    let torture = Torture {
+        program,
+        servers,
+        keep: folder.join("found"),
+        seed: options.seed,
+    };
+    let mut outcomes = Vec::new();
+    for bug in wanted {
+        outcomes.push(torture.outcome(bug)?);
+        if let Some(file) = &options.json {
+            fs::write(file, serde_json::to_vec_pretty(&outcomes)?)?;
+        }
+    }
+    torture.servers.warn();
+    Ok(report(&outcomes))
+}
+
+/// Reads the list.
+pub(crate) fn parse(list: &str) -> anyhow::Result<Vec<Bug>> {
+    let List { bugs } = toml::from_str(list).context(LIST)?;
+    let mut names = BTreeMap::new();
+    for bug in &bugs {
+        let is_new = names.insert(&bug.name, ()).is_none();
+        ensure!(is_new, "{LIST}: two bugs are called '{}'", bug.name);
+        let is_switched = bug.changes.iter().all(|one| one.replace.contains(IS_AWAKE));
+        ensure!(
+            is_switched && !bug.changes.is_empty(),
+            "{LIST}: '{}' has a change without {IS_AWAKE}, or none: it would always be awake",
+            bug.name
+        );
+    }
+    Ok(bugs)
+}
+
+fn chosen<'a>(bugs: &'a [Bug], names: &[String]) -> anyhow::Result<Vec<&'a Bug>> {
+    if names.is_empty() {
+        return Ok(bugs.iter().collect());
+    }
+    names
+        .iter()
+        .map(|name| {
+            let found = bugs.iter().find(|bug| bug.name == *name);
+            found.with_context(|| format!("{LIST} has no bug '{name}'"))
+        })
+        .collect()
+}
+
+/// Copies the sources and puts all bugs into the copy. What has not changed keeps its time, so that it is not built again.
+fn plant(bugs: &[Bug], copy: &PathBuf) -> anyhow::Result<()> {
+    let fresh = copy.with_extension("fresh");
+    if fresh.exists() {
+        fs::remove_dir_all(&fresh).context("could not remove the last copy")?;
+    }
+    copy_folder(&workspace::root(), &fresh)?;
+    for bug in bugs {
+        for change in &bug.changes {
+            let path = fresh.join(&change.file);
+            let sound = fs::read_to_string(&path).with_context(|| change.file.clone())?;
+            ensure!(
+                sound.matches(&change.find).count() == 1,
+                "'{}': what to find does not stand once in {}",
+                bug.name,
+                change.file
+            );
+            let awake = format!(
+                "(std::env::var(\"{VARIABLE}\").is_ok_and(|bug| bug == \"{}\"))",
+                bug.name
+            );
+            let replacement = change.replace.replace(IS_AWAKE, &awake);
+            fs::write(&path, sound.replace(&change.find, &replacement))?;
+        }
+    }
+    keep_times(&fresh, copy)?;
+    if copy.exists() {
+        fs::remove_dir_all(copy)?;
+    }
+    fs::rename(&fresh, copy)?;
+    Ok(())
+}
+
+/// Gives each file the time of the same one of an earlier copy.
+fn keep_times(fresh: &Path, earlier: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(fresh)? {
+        let path = entry?.path();
+        let before = earlier.join(path.file_name().unwrap_or_default());
+        if path.is_dir() {
+            keep_times(&path, &before)?;
+        } else if before.is_file() && fs::read(&before)? == fs::read(&path)? {
+            let time = fs::metadata(&before)?.modified()?;
+            fs::File::options()
+                .write(true)
+                .open(&path)?
+                .set_modified(time)?;
+        }
+    }
+    Ok(())
+}
+
+/// The torture with all bugs in it.
+struct Torture {
+    program: PathBuf,
+    servers: Servers,
+    keep: PathBuf,
+    seed: u64,
+}
+
+impl Torture {
+    fn outcome<'a>(&self, bug: &'a Bug) -> anyhow::Result<Outcome<'a>> {
+        let Bug {
+            name,
+            breaks,
+            kind,
+            backend,
+            ..
+        } = bug;
+        let step = Step::start(format!("{name}: {kind} on {backend}"));
+        let mut command = Command::new(&self.program);
+        workspace::forget_own_package(&mut command);
+        let limit = format!("{}s", LONGEST.as_secs());
+        command
+            .env(VARIABLE, name)
+            .args(["run", kind, "--backend", backend, "--for", &limit])
+            .args(["--seed", &self.seed.to_string()])
+            .arg("--keep")
+            .arg(&self.keep);
+        self.servers.tell(&mut command);
+        let mut lines = Vec::new();
+        let began = Instant::now();
+        let status = child::lines(command, |heard| match heard {
+            Report::Line(line) => lines.push(line.to_owned()),
+            Report::Silent => step.still_running(),
+        })?;
+        let took = began.elapsed();
+        let found = match status.code() {
+            Some(FOUND) => true,
+            Some(0) => false,
+            _ => {
+                lines.iter().for_each(note);
+                bail!("'{name}': the torture ended with {status}");
+            }
+        };
+        step.end(if found { "found" } else { "NOT FOUND" });
+        Ok(Outcome {
+            bug: name,
+            breaks,
+            kind,
+            backend,
+            found,
+            seconds: (took.as_secs_f64() * 10.0).round() / 10.0,
+        })
+    }
+}
+
+/// The table, as it stands in the docs.
+fn report(outcomes: &[Outcome<'_>]) -> ExitCode {
+    println!("| bug | breaks | kind | backend | found after |");
+    println!("|---|---|---|---|---|");
+    for outcome in outcomes {
+        let found = match outcome.found {
+            true => seconds(Duration::from_secs_f64(outcome.seconds)),
+            false => "never".to_owned(),
+        };
+        println!(
+            "| {} | {} | `{}` | {} | {found} |",
+            outcome.bug, outcome.breaks, outcome.kind, outcome.backend
+        );
+    }
+    let found = outcomes.iter().filter(|outcome| outcome.found).count();
+    println!("\n{found} of {} bugs found", outcomes.len());
+    match found == outcomes.len() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUG: &str =
+        "[[bug]]\nname = \"a\"\nbreaks = \"b\"\nkind = \"fight\"\nbackend = \"sqlite\"\n";
+
+    #[test]
+    fn a_bug_that_would_always_be_awake_is_refused() {
+        let change = "[[bug.change]]\nfile = \"a.rs\"\nfind = \"x\"\nreplace = \"PLANTED || x\"\n";
+        assert_eq!(parse(&format!("{BUG}{change}")).unwrap().len(), 1);
+        let always = change.replace("PLANTED", "true");
+        assert!(parse(&format!("{BUG}{always}")).is_err());
+        assert!(parse(BUG).is_err());
+        assert!(parse(&format!("{BUG}{change}{BUG}{change}")).is_err());
+    }
+}
