@@ -16,13 +16,13 @@ use crate::{Fault, Hook, Next, Rule, StoreKind, Verdict};
 #[must_use = "calls go on as soon as this is dropped"]
 pub struct Held<S: StoreKind> {
     shared: Arc<Shared<S>>,
+    /// How many calls have come.
+    arrived: watch::Receiver<usize>,
     rule: Rule,
 }
 
 struct Shared<S: StoreKind> {
     queue: Mutex<Queue<S>>,
-    /// How many calls have come.
-    arrived: watch::Sender<usize>,
 }
 
 struct Queue<S: StoreKind> {
@@ -32,6 +32,8 @@ struct Queue<S: StoreKind> {
     is_open: bool,
 }
 
+const NO_MORE: &str = "no call can come any more: the store is gone, or its rules were cleared";
+
 impl<S: StoreKind> Held<S> {
     pub(crate) fn new(add: impl FnOnce(Hold<S>) -> Rule) -> Self {
         let shared = Arc::new(Shared {
@@ -40,25 +42,42 @@ impl<S: StoreKind> Held<S> {
                 permits: 0,
                 is_open: false,
             }),
-            arrived: watch::Sender::new(0),
         });
-        let rule = add(Hold(Arc::clone(&shared)));
-        Self { shared, rule }
+        let (sender, arrived) = watch::channel(0);
+        let rule = add(Hold {
+            shared: Arc::clone(&shared),
+            arrived: sender,
+        });
+        Self {
+            shared,
+            arrived,
+            rule,
+        }
     }
 
     /// Waits for a call, and takes the oldest one that is held.
     ///
+    /// # Panics
+    /// If no call can come any more: the store is gone, or its rules were cleared.
+    ///
     /// # Cancel safety
     /// A call is taken only if it is returned.
     pub async fn next(&self) -> HeldCall<S> {
-        let mut arrived = self.shared.arrived.subscribe();
+        self.next_or_end().await.expect(NO_MORE)
+    }
+
+    /// The same; gives none if no call can come any more: the store is gone, or its rules were cleared.
+    ///
+    /// # Cancel safety
+    /// A call is taken only if it is returned.
+    pub async fn next_or_end(&self) -> Option<HeldCall<S>> {
+        let mut arrived = self.arrived.clone();
         loop {
             arrived.borrow_and_update();
             if let Some(call) = self.try_next() {
-                return call;
+                return Some(call);
             }
-            // The sender lives in `self`.
-            let _ = arrived.changed().await;
+            arrived.changed().await.ok()?;
         }
     }
 
@@ -69,11 +88,15 @@ impl<S: StoreKind> Held<S> {
 
     /// Waits until so many calls have come since the rule was made, whatever became of them.
     ///
+    /// # Panics
+    /// If no call can come any more, as [`next`](Self::next).
+    ///
     /// # Cancel safety
     /// Has no effect that could be lost.
     pub async fn arrived(&self, calls: usize) {
-        let mut arrived = self.shared.arrived.subscribe();
-        let _ = arrived.wait_for(|arrived| *arrived >= calls).await;
+        let mut arrived = self.arrived.clone();
+        let come = arrived.wait_for(|arrived| *arrived >= calls).await;
+        come.expect(NO_MORE);
     }
 
     /// How many calls are held now, those left out that nobody waits for any more.
@@ -149,20 +172,22 @@ impl<S: StoreKind> Shared<S> {
             held.pass();
         } else {
             queue.waiting.push_back(held);
-            drop(queue);
         }
-        self.arrived.send_modify(|arrived| *arrived += 1);
         decided
     }
 }
 
 /// What holds the calls.
-pub(crate) struct Hold<S: StoreKind>(Arc<Shared<S>>);
+pub(crate) struct Hold<S: StoreKind> {
+    shared: Arc<Shared<S>>,
+    arrived: watch::Sender<usize>,
+}
 
 #[async_trait]
 impl<S: StoreKind> Hook<S> for Hold<S> {
     async fn call(&self, call: S::Call, next: Next<S>) -> Result<S::Answer, StorageError> {
-        let decided = self.0.arrive(call.clone());
+        let decided = self.shared.arrive(call.clone());
+        self.arrived.send_modify(|arrived| *arrived += 1);
         let verdict = decided.await.unwrap_or(Verdict::Pass);
         verdict.carry_out::<S>(call, next).await
     }

@@ -117,3 +117,11 @@ async fn the_record_knows_how_many_calls_were_under_way_at_once() {
     assert_eq!(seen.most_at_once(), 3);
     assert_eq!(seen.number(), 4);
 }
+
+#[tokio::test]
+async fn waiting_for_a_call_ends_with_the_store() {
+    let journal = journal();
+    let held = journal.on_every_call().hold();
+    drop(journal);
+    assert!(held.next_or_end().await.is_none());
+}
