@@ -42,7 +42,17 @@ impl<A> Verdict<A> {
         Verdict::Reject(fault.into())
     }
 
-    pub(crate) async fn carry_out<S>(self, call: S::Call, next: Next<S>) -> Result<A, StorageError>
+    /// Does with a call what the verdict says; for a [`Hook`](crate::Hook).
+    ///
+    /// # Errors
+    /// That of the verdict, or what the store or a rule says if it passes.
+    ///
+    /// # Panics
+    /// If the verdict is [`Panic`](Self::Panic).
+    ///
+    /// # Cancel safety
+    /// That of the store's method.
+    pub async fn carry_out<S>(self, call: S::Call, next: Next<S>) -> Result<A, StorageError>
     where
         S: StoreKind<Answer = A>,
     {
