@@ -61,7 +61,7 @@ pub enum JournalCall {
 #[non_exhaustive]
 pub enum JournalAnswer {
     /// Of `initialize`, `delete_messages_to`, `ping` and `close`.
-    Done(()),
+    Done,
     /// Of `read_head`.
     Head(StreamHead),
     /// Of `recover`.
@@ -141,7 +141,10 @@ impl StoreKind for Journals {
     fn carry_out(store: Arc<Self::Store>, call: JournalCall) -> StoreFuture<JournalAnswer> {
         Box::pin(async move {
             Ok(match call {
-                JournalCall::Initialize => JournalAnswer::Done(store.initialize().await?),
+                JournalCall::Initialize => {
+                    store.initialize().await?;
+                    JournalAnswer::Done
+                }
                 JournalCall::ReadHead { persistence_id } => {
                     JournalAnswer::Head(store.read_head(&persistence_id).await?)
                 }
@@ -175,13 +178,20 @@ impl StoreKind for Journals {
                     deletion,
                 } => {
                     let deleted = store.delete_messages_to(&persistence_id, deletion);
-                    JournalAnswer::Done(deleted.await?)
+                    deleted.await?;
+                    JournalAnswer::Done
                 }
                 JournalCall::Reset { persistence_id } => {
                     JournalAnswer::Reset(store.reset(&persistence_id).await?)
                 }
-                JournalCall::Ping => JournalAnswer::Done(store.ping().await?),
-                JournalCall::Close => JournalAnswer::Done(store.close().await),
+                JournalCall::Ping => {
+                    store.ping().await?;
+                    JournalAnswer::Done
+                }
+                JournalCall::Close => {
+                    store.close().await;
+                    JournalAnswer::Done
+                }
             })
         })
     }
@@ -270,7 +280,8 @@ impl Next<Journals> {
 impl<H: Hook<Journals>> Journal for Intercepted<Journals, H> {
     async fn initialize(&self) -> Result<(), StorageError> {
         let answer = self.call(JournalCall::Initialize).await?;
-        Ok(expect_answer!(answer, JournalAnswer::Done))
+        expect_answer!(answer, unit JournalAnswer::Done);
+        Ok(())
     }
 
     async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
@@ -347,7 +358,8 @@ impl<H: Hook<Journals>> Journal for Intercepted<Journals, H> {
             persistence_id: persistence_id.clone(),
             deletion,
         };
-        Ok(expect_answer!(self.call(call).await?, JournalAnswer::Done))
+        expect_answer!(self.call(call).await?, unit JournalAnswer::Done);
+        Ok(())
     }
 
     async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
@@ -358,7 +370,8 @@ impl<H: Hook<Journals>> Journal for Intercepted<Journals, H> {
 
     async fn ping(&self) -> Result<(), StorageError> {
         let answer = self.call(JournalCall::Ping).await?;
-        Ok(expect_answer!(answer, JournalAnswer::Done))
+        expect_answer!(answer, unit JournalAnswer::Done);
+        Ok(())
     }
 
     async fn close(&self) {

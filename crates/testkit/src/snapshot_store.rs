@@ -45,7 +45,7 @@ pub enum SnapshotCall {
 #[non_exhaustive]
 pub enum SnapshotAnswer {
     /// Of all methods but `load`.
-    Done(()),
+    Done,
     /// Of `load`.
     Loaded(Option<SnapshotRecord>),
 }
@@ -91,7 +91,7 @@ impl StoreKind for SnapshotStores {
 
     fn carry_out(store: Arc<Self::Store>, call: SnapshotCall) -> StoreFuture<SnapshotAnswer> {
         Box::pin(async move {
-            Ok(SnapshotAnswer::Done(match call {
+            match call {
                 SnapshotCall::Load {
                     persistence_id,
                     criteria,
@@ -108,14 +108,16 @@ impl StoreKind for SnapshotStores {
                 } => store.delete_matching(&persistence_id, criteria).await?,
                 SnapshotCall::Ping => store.ping().await?,
                 SnapshotCall::Close => store.close().await,
-            }))
+            }
+            Ok(SnapshotAnswer::Done)
         })
     }
 }
 
 impl<H: Hook<SnapshotStores>> Intercepted<SnapshotStores, H> {
     async fn done(&self, call: SnapshotCall) -> Result<(), StorageError> {
-        Ok(expect_answer!(self.call(call).await?, SnapshotAnswer::Done))
+        expect_answer!(self.call(call).await?, unit SnapshotAnswer::Done);
+        Ok(())
     }
 }
 

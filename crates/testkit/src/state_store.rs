@@ -59,7 +59,7 @@ pub enum StateCall {
 #[non_exhaustive]
 pub enum StateAnswer {
     /// Of `initialize`, `upsert`, `delete`, `delete_with_event`, `transact`, `ping` and `close`.
-    Done(()),
+    Done,
     /// Of `get`.
     Current(CurrentState),
     /// Of `hard_delete`: whether there was something.
@@ -148,21 +148,33 @@ impl StoreKind for StateStores {
             let queries = || store.queries().ok_or_else(|| unsupported.clone());
             let sql = || store.sql().ok_or_else(|| unsupported.clone());
             Ok(match call {
-                StateCall::Initialize => StateAnswer::Done(store.initialize().await?),
+                StateCall::Initialize => {
+                    store.initialize().await?;
+                    StateAnswer::Done
+                }
                 StateCall::Get { persistence_id } => {
                     StateAnswer::Current(store.get(&persistence_id).await?)
                 }
-                StateCall::Upsert { update } => StateAnswer::Done(store.upsert(update).await?),
+                StateCall::Upsert { update } => {
+                    store.upsert(update).await?;
+                    StateAnswer::Done
+                }
                 StateCall::Delete {
                     persistence_id: id,
                     revision,
                     event: None,
-                } => StateAnswer::Done(store.delete(&id, revision).await?),
+                } => {
+                    store.delete(&id, revision).await?;
+                    StateAnswer::Done
+                }
                 StateCall::Delete {
                     persistence_id: id,
                     revision,
                     event: Some(event),
-                } => StateAnswer::Done(store.delete_with_event(&id, revision, event).await?),
+                } => {
+                    store.delete_with_event(&id, revision, event).await?;
+                    StateAnswer::Done
+                }
                 StateCall::HardDelete { persistence_id } => {
                     StateAnswer::Removed(store.hard_delete(&persistence_id).await?)
                 }
@@ -175,10 +187,17 @@ impl StoreKind for StateStores {
                 StateCall::Find { query } => StateAnswer::Found(sql()?.find(query).await?),
                 StateCall::Transact { work } => {
                     let work = work.take().expect("the code of a transaction runs once");
-                    StateAnswer::Done(sql()?.transact(work).await?)
+                    sql()?.transact(work).await?;
+                    StateAnswer::Done
                 }
-                StateCall::Ping => StateAnswer::Done(store.ping().await?),
-                StateCall::Close => StateAnswer::Done(store.close().await),
+                StateCall::Ping => {
+                    store.ping().await?;
+                    StateAnswer::Done
+                }
+                StateCall::Close => {
+                    store.close().await;
+                    StateAnswer::Done
+                }
             })
         })
     }
@@ -186,7 +205,8 @@ impl StoreKind for StateStores {
 
 impl<H: Hook<StateStores>> Intercepted<StateStores, H> {
     async fn done(&self, call: StateCall) -> Result<(), StorageError> {
-        Ok(expect_answer!(self.call(call).await?, StateAnswer::Done))
+        expect_answer!(self.call(call).await?, unit StateAnswer::Done);
+        Ok(())
     }
 }
 

@@ -59,6 +59,15 @@ pub(crate) mod sealed {
 
 /// Takes the value out of the variant that belongs to the call; panics if a test gave another one.
 macro_rules! expect_answer {
+    ($answer:expr, unit $variant:path) => {
+        match $answer {
+            $variant => (),
+            other => panic!(
+                "{} is due here, a test gave {other:?}",
+                stringify!($variant)
+            ),
+        }
+    };
     ($answer:expr, $variant:path) => {
         match $answer {
             $variant(value) => value,

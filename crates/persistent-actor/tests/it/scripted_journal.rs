@@ -122,7 +122,7 @@ impl Hook<Journals> for ScriptedJournal {
                 if *self.recoveries_to_fail.lock().unwrap() > 0 {
                     return Err(unavailable.of(&call));
                 }
-                return Ok(JournalAnswer::Done(()));
+                return Ok(JournalAnswer::Done);
             }
             JournalCall::ReadHead { .. }
             | JournalCall::Recover { .. }

@@ -85,7 +85,7 @@ impl Called {
     pub(crate) fn works(self) {
         self.held.answer(match self.call {
             Call::Load(_) => SnapshotAnswer::Loaded(None),
-            _ => SnapshotAnswer::Done(()),
+            _ => SnapshotAnswer::Done,
         });
     }
 

@@ -87,7 +87,7 @@ impl Called {
         self.held.answer(match self.operation {
             Operation::GetState => StateAnswer::Current(CurrentState::tombstone(revision)),
             Operation::HardDeleteState => StateAnswer::Removed(revision > 0),
-            _ => StateAnswer::Done(()),
+            _ => StateAnswer::Done,
         });
     }
 

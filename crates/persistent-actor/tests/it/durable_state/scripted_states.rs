@@ -100,7 +100,7 @@ impl Hook<StateStores> for ScriptedStates {
             StateCall::Ping if *self.reads_to_fail.lock().unwrap() > 0 => {
                 return Err(unavailable.of(&call));
             }
-            StateCall::Ping => return Ok(StateAnswer::Done(())),
+            StateCall::Ping => return Ok(StateAnswer::Done),
             StateCall::Get { .. } if *self.reads_to_fail.lock().unwrap() > 0 => {
                 *self.reads_to_fail.lock().unwrap() -= 1;
                 return Err(unavailable.of(&call));
