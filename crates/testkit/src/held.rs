@@ -16,7 +16,7 @@ use crate::{Fault, Hook, Next, Rule, StoreKind, Verdict};
 #[must_use = "calls go on as soon as this is dropped"]
 pub struct Held<S: StoreKind> {
     shared: Arc<Shared<S>>,
-    /// How many calls have come.
+    /// The number of calls that have come.
     arrived: watch::Receiver<usize>,
     rule: Rule,
 }
@@ -27,7 +27,7 @@ struct Shared<S: StoreKind> {
 
 struct Queue<S: StoreKind> {
     waiting: VecDeque<HeldCall<S>>,
-    /// How many calls that come later need not wait.
+    /// The number of later calls that need not wait.
     permits: usize,
     is_open: bool,
 }
@@ -99,7 +99,7 @@ impl<S: StoreKind> Held<S> {
         come.expect(NO_MORE);
     }
 
-    /// How many calls are held now, those left out that nobody waits for any more.
+    /// Counts the calls that are held now, without those whose caller has given up.
     pub fn waiting(&self) -> usize {
         let queue = self.shared.queue();
         let waiting = queue.waiting.iter().filter(|call| !call.is_abandoned());
@@ -125,7 +125,7 @@ impl<S: StoreKind> Held<S> {
         released.into_iter().for_each(HeldCall::pass);
     }
 
-    /// Holds calls again that come from now on, after [`release_all`](Self::release_all) or permits that nobody took.
+    /// Holds calls again that come from now on, after [`release_all`](Self::release_all) or a release that is not used up.
     pub fn hold_again(&self) {
         let mut queue = self.shared.queue();
         queue.is_open = false;
@@ -177,7 +177,7 @@ impl<S: StoreKind> Shared<S> {
     }
 }
 
-/// What holds the calls.
+/// The hook that holds the calls.
 pub(crate) struct Hold<S: StoreKind> {
     shared: Arc<Shared<S>>,
     arrived: watch::Sender<usize>,
@@ -206,7 +206,7 @@ impl<S: StoreKind> HeldCall<S> {
         &self.call
     }
 
-    /// Whether nobody waits for it any more: its future was dropped.
+    /// Tells whether the caller has given up: the future of the call was dropped.
     pub fn is_abandoned(&self) -> bool {
         self.verdict.is_closed()
     }
@@ -246,7 +246,7 @@ impl<S: StoreKind> HeldCall<S> {
         self.decide(Verdict::Panic(message.into()));
     }
 
-    /// Does with it what the verdict says; nothing if nobody waits for it any more.
+    /// Carries out the verdict; does nothing if the caller has given up.
     pub fn decide(self, verdict: Verdict<S::Answer>) {
         let _ = self.verdict.send(verdict);
     }

@@ -82,7 +82,7 @@ impl<S: StoreKind> Next<S> {
     /// Lets a call go on to the rules that come after, and to the store.
     ///
     /// # Errors
-    /// What the store or a rule says.
+    /// The error of the store or of a rule.
     ///
     /// # Cancel safety
     /// That of the store's method.

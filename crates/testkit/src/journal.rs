@@ -56,7 +56,7 @@ pub enum JournalCall {
     Close,
 }
 
-/// What a call of a journal gives.
+/// The answer to a call of a journal.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum JournalAnswer {
@@ -235,7 +235,7 @@ impl Next<Journals> {
     /// Lets a call go on without the writes for which the predicate holds, as [`On::reject_writes`].
     ///
     /// # Errors
-    /// What the store or a rule says, of the other writes.
+    /// The error of the store or of a rule, for the other writes.
     ///
     /// # Cancel safety
     /// That of [`Journal::write_messages`].

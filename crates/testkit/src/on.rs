@@ -187,7 +187,7 @@ impl<const N: usize> From<[Operation; N]> for Operations {
 
 type Predicate<C> = Arc<dyn Fn(&C) -> bool + Send + Sync>;
 
-/// Which calls a rule is about.
+/// The calls that a rule is about.
 pub(crate) struct Calls<S: StoreKind> {
     methods: Methods,
     predicates: Vec<Predicate<S::Call>>,

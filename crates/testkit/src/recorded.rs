@@ -1,4 +1,4 @@
-//! What was called.
+//! The record of the calls.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -43,7 +43,7 @@ impl<S: StoreKind> Recorded<S> {
         std::mem::take(&mut self.record.seen().calls)
     }
 
-    /// How many calls there were, those that were taken included.
+    /// Returns how many calls there were, including those that were taken.
     pub fn number(&self) -> usize {
         self.rule.met()
     }
@@ -77,7 +77,7 @@ impl<S: StoreKind> fmt::Debug for Recorded<S> {
     }
 }
 
-/// What remembers the calls.
+/// The hook that remembers the calls.
 pub(crate) struct Record<S: StoreKind>(Arc<Mutex<Seen<S::Call>>>);
 
 impl<S: StoreKind> Record<S> {

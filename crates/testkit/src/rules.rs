@@ -16,7 +16,7 @@ use crate::{Hook, Intercepted, Next, StoreKind};
 pub struct Rules<S: StoreKind>(Arc<Mutex<Entries<S>>>);
 
 struct Entries<S: StoreKind> {
-    /// How many rules there were. No number is used again, so that a call under way misses no rule.
+    /// The number of rules so far. No number is used again, so that a call under way misses no rule.
     added: u64,
     in_force: Vec<Arc<Entry<S>>>,
 }
@@ -29,9 +29,9 @@ struct Entry<S: StoreKind> {
     state: Arc<State>,
 }
 
-/// What has become of a rule.
+/// The state of a rule.
 struct State {
-    /// How many calls it may still meet; `None` for any number.
+    /// The number of calls that it may still meet; `None` for any number.
     left: Option<AtomicUsize>,
     met: AtomicUsize,
     ended: AtomicBool,
@@ -173,7 +173,7 @@ impl Rule {
         self.0.ended.store(true, Ordering::Release);
     }
 
-    /// How many calls have met the rule so far.
+    /// Returns how many calls have met the rule so far.
     pub fn met(&self) -> usize {
         self.0.met.load(Ordering::Acquire)
     }

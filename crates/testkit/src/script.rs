@@ -1,4 +1,4 @@
-//! What becomes of the next calls, one after the other.
+//! Verdicts for the next calls, one after the other.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -33,7 +33,7 @@ impl<S: StoreKind> Script<S> {
         self
     }
 
-    /// How many verdicts no call has taken yet.
+    /// Returns how many verdicts no call has taken yet.
     pub fn left(&self) -> usize {
         self.verdicts.queue().len()
     }
@@ -62,7 +62,7 @@ impl<S: StoreKind> fmt::Debug for Script<S> {
     }
 }
 
-/// What takes verdicts from the script.
+/// The hook that takes verdicts from the script.
 pub(crate) struct Verdicts<S: StoreKind>(Arc<Mutex<VecDeque<Verdict<S::Answer>>>>);
 
 impl<S: StoreKind> Verdicts<S> {

@@ -40,7 +40,7 @@ pub enum SnapshotCall {
     Close,
 }
 
-/// What a call of a snapshot store gives.
+/// The answer to a call of a snapshot store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SnapshotAnswer {

@@ -54,7 +54,7 @@ pub enum StateCall {
     Close,
 }
 
-/// What a call of a state store gives.
+/// The answer to a call of a state store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StateAnswer {

@@ -13,9 +13,9 @@ pub trait StoreKind: sealed::Sealed + Send + Sync + 'static {
     type Store: ?Sized + Send + Sync + 'static;
     /// A call with its arguments.
     type Call: StoreCall;
-    /// What a call gives if it succeeds.
+    /// The answer to a call that succeeds.
     type Answer: Clone + Debug + Send + Sync + 'static;
-    /// What a store can do.
+    /// The capabilities that a store declares.
     type Capabilities: Clone + Send + Sync + 'static;
 
     /// Makes the call.
@@ -39,14 +39,14 @@ pub trait StoreCall: Clone + Debug + Send + Sync + 'static {
     /// The ids that the call is about, in order; none if it is about the whole store.
     fn persistence_ids(&self) -> Vec<&PersistenceId>;
 
-    /// Whether this is a call of `ping`.
+    /// Tells whether this is a call of `ping`.
     fn is_ping(&self) -> bool;
 
-    /// Whether this is a call of `close`, which cannot fail: an error given to it is dropped.
+    /// Tells whether this is a call of `close`, which cannot fail: an error given to it is dropped.
     fn is_close(&self) -> bool;
 }
 
-/// What a call gives when it has come to its end.
+/// A call under way.
 pub(crate) type StoreFuture<T> =
     Pin<Box<dyn Future<Output = Result<T, StorageError>> + Send + 'static>>;
 

@@ -1,10 +1,10 @@
-//! What becomes of a call.
+//! The fate of a call.
 
 use actix_persistence_storage_api::StorageError;
 
 use crate::{Fault, Next, StoreKind};
 
-/// What becomes of one call, as a test decides it; `A` is the kind of store's [`StoreKind::Answer`].
+/// The fate of one call, as a test decides it; `A` is the [`StoreKind::Answer`] of the kind of store.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Verdict<A> {

@@ -1,4 +1,4 @@
-//! What becomes of calls that a rule answers.
+//! Calls that a rule answers.
 
 use std::sync::Arc;
 

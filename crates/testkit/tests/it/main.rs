@@ -1,4 +1,4 @@
-//! What an intercepted store does to calls, and what it leaves alone.
+//! Intercepted stores: the calls that they change, and those that they leave alone.
 #![allow(clippy::unwrap_used)]
 
 mod decided;

@@ -1,4 +1,4 @@
-//! Which calls a rule is about.
+//! The calls that a rule is about.
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{

@@ -1,4 +1,4 @@
-//! How an application tests its actors: the tests of the page "Testing your actors".
+//! The tests of an application's actors: those of the page "Testing your actors".
 
 use std::sync::Arc;
 use std::time::Duration;
