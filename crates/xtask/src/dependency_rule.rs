@@ -27,7 +27,7 @@ enum Family {
     Tokio,
 }
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     Rule {
         crates: &["storage-api", "history"],
         ours: Some(&[]),
@@ -42,6 +42,12 @@ const RULES: [Rule; 12] = [
         crates: &["memory", "custom-journal"],
         ours: Some(&["storage-api"]),
         forbidden: &[Family::Actix],
+    },
+    Rule {
+        // Applications and third parties test with it: it must bring nothing along.
+        crates: &["testkit"],
+        ours: Some(&["storage-api"]),
+        forbidden: &[Family::Actix, Family::Sqlx],
     },
     Rule {
         crates: &["sql"],
@@ -294,6 +300,7 @@ mod tests {
             "sqlite: storage-api sqlx tokio",
             "sqlx: tokio",
             "tck: storage-api tokio libtest-mimic",
+            "testkit: storage-api tokio",
             "store-actor: storage-api actix tokio",
             "journal-actor: storage-api store-actor actix-rt",
             "persistent-actor: storage-api store-actor journal-actor actix",
@@ -333,6 +340,8 @@ mod tests {
             "custom-journal: tck",
             "tck: actix",
             "tck: journal-actor",
+            "testkit: memory",
+            "testkit: actix",
             "store-actor: memory",
             "journal-actor: sqlx",
             "snapshot-actor: sqlite",

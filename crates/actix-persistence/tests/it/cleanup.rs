@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use actix_persistence::memory::MemoryJournal;
 use actix_persistence::prelude::*;
+use actix_persistence::storage_api::Operation;
 use actix_persistence::{CleanupError, CleanupStores, Numbers, SnapshotCriteria, Task, Timestamp};
+use actix_persistence_testkit::Intercepted;
 
 use crate::counter::{Count, Counter};
-use crate::held_journal::HeldJournal;
 use crate::note::{Note, Write};
 
 fn id() -> PersistenceId {
@@ -63,8 +65,9 @@ async fn an_id_is_refused_while_its_actor_is_running_and_cleaned_up_when_it_is_g
 
 #[actix::test]
 async fn no_actor_is_started_while_its_id_is_cleaned_up() {
-    let journal = Arc::new(HeldJournal::new());
-    let persistence = Persistence::builder().journal("held", Arc::clone(&journal) as _);
+    let journal = Intercepted::journal(MemoryJournal::new());
+    let deletes = journal.on(Operation::DeleteMessagesTo).hold();
+    let persistence = Persistence::builder().journal("held", Arc::new(journal));
     let persistence = persistence.open().await.unwrap();
     let cleanup = persistence.cleanup();
     let id = id();
@@ -73,7 +76,7 @@ async fn no_actor_is_started_while_its_id_is_cleaned_up() {
     let refused = persistence.start(|| Counter::named("1")).err();
     assert_eq!(refused, Some(StartError::Reserved(id.clone())));
     assert!(persistence.start(|| Counter::named("2")).is_ok());
-    journal.deletes.add_permits(1);
+    deletes.release(1);
     deleting.await.unwrap();
     assert!(persistence.start(|| Counter::named("1")).is_ok());
 }

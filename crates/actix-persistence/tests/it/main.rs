@@ -9,7 +9,6 @@ mod counter;
 mod durable_states;
 mod extended_states;
 mod handle;
-mod held_journal;
 mod held_states;
 mod note;
 mod notifications;

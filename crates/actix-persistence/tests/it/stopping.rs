@@ -6,14 +6,10 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use actix_persistence::UnfinishedWork;
-use actix_persistence::memory::MemoryStorage;
+use actix_persistence::memory::MemoryJournal;
 use actix_persistence::prelude::*;
-use actix_persistence::storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, Recovered, ReplayPage,
-    ReplayRange, StorageError, StreamHead, WriteOutcome, WriterId,
-};
-use async_trait::async_trait;
-use tokio::sync::Notify;
+use actix_persistence::storage_api::Operation;
+use actix_persistence_testkit::Intercepted;
 use tokio::time::timeout;
 
 use crate::counter::{Count, Counter, KnowsCurrent};
@@ -158,13 +154,10 @@ async fn an_arbiter_that_has_stopped_or_is_blocked_holds_nobody_up() {
 
 #[actix::test]
 async fn a_write_that_hangs_is_named_with_its_actor_and_its_store() {
-    let storage = MemoryStorage::new();
-    let journal = Arc::new(Hanging {
-        inner: storage.journal(),
-        asked: Notify::new(),
-    });
+    let journal = Intercepted::journal(MemoryJournal::new());
+    let writes = journal.on(Operation::WriteMessages).hold();
     let persistence = Persistence::builder()
-        .journal("hanging", journal.clone())
+        .journal("hanging", Arc::new(journal))
         .open()
         .await
         .unwrap();
@@ -173,9 +166,8 @@ async fn a_write_that_hangs_is_named_with_its_actor_and_its_store() {
     // It has recovered, which would wait behind the write.
     other.send(KnowsCurrent).await.unwrap();
     let (hanging, waiting) = (counter.send(Count(1)), counter.send(Count(2)));
-    let asked = journal.asked.notified();
     let hanging = actix::spawn(hanging);
-    asked.await;
+    writes.next().await.hang();
     let report = persistence.stop(Duration::from_secs(1)).await;
     assert_eq!(
         report.to_string(),
@@ -196,69 +188,4 @@ async fn an_actor_whose_work_never_ends_is_ended_at_the_deadline() {
     // This one's deadline never comes: it waits until the actor is gone.
     let gone = timeout(LONG, persistence.stop(LONG * 60)).await;
     assert_eq!(gone.unwrap(), report);
-}
-
-/// A journal that never answers a write.
-struct Hanging {
-    inner: actix_persistence::memory::MemoryJournal,
-    asked: Notify,
-}
-
-#[async_trait]
-impl Journal for Hanging {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.inner.initialize().await
-    }
-
-    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
-        self.inner.read_head(persistence_id).await
-    }
-
-    async fn recover(
-        &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.inner.recover(persistence_id, writer).await
-    }
-
-    async fn write_messages(&self, _: Vec<AtomicWrite>) -> Result<Vec<WriteOutcome>, StorageError> {
-        self.asked.notify_one();
-        std::future::pending().await
-    }
-
-    async fn replay_messages(
-        &self,
-        persistence_id: &PersistenceId,
-        range: ReplayRange,
-        page: PageLimit,
-    ) -> Result<ReplayPage, StorageError> {
-        self.inner
-            .replay_messages(persistence_id, range, page)
-            .await
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        persistence_id: &PersistenceId,
-        from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        self.inner
-            .read_highest_sequence_nr(persistence_id, from)
-            .await
-    }
-
-    async fn delete_messages_to(
-        &self,
-        persistence_id: &PersistenceId,
-        deletion: EventDeletion,
-    ) -> Result<(), StorageError> {
-        self.inner
-            .delete_messages_to(persistence_id, deletion)
-            .await
-    }
-
-    fn capabilities(&self) -> JournalCapabilities {
-        self.inner.capabilities()
-    }
 }

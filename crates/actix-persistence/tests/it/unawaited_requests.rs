@@ -4,17 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use actix_persistence::memory::{MemoryJournal, MemorySnapshotStore, MemoryStorage};
+use actix_persistence::memory::MemoryStorage;
 use actix_persistence::prelude::*;
-use actix_persistence::storage_api::{
-    AtomicWrite, EventDeletion, Journal, PageLimit, Payload, Recovered, ReplayPage, ReplayRange,
-    SnapshotMetadata, SnapshotRecord, SnapshotStore, StorageError, StreamHead, WriteOutcome,
-    WriterId,
-};
-use async_trait::async_trait;
+use actix_persistence::storage_api::{Journal, Operation, PageLimit, ReplayRange, SnapshotStore};
+use actix_persistence_testkit::{Held, Intercepted, Journals, SnapshotStores};
 use futures_util::FutureExt;
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
 
 use crate::counter::Counted;
 
@@ -33,7 +28,7 @@ async fn what_an_actor_asked_for_right_before_its_stop_is_done_when_everything_h
         "0 of 0 actors stopped, still busy: journal 'held', snapshot store 'held'"
     );
     assert!(!report.is_complete());
-    stores.open.send_replace(true);
+    stores.release();
     let report = persistence.stop(LONG).await;
     assert_eq!(report.to_string(), "0 of 0 actors stopped");
     assert_eq!(stores.left().await, Left::SNAPSHOT_ONLY);
@@ -44,7 +39,7 @@ async fn what_an_actor_asked_for_right_before_its_stop_is_done_when_the_stores_a
     let (stores, persistence) = held_stores().await;
     save_delete_and_stop(&persistence).await;
     assert_eq!(persistence.drained().now_or_never(), None, "held");
-    stores.open.send_replace(true);
+    stores.release();
     persistence.drained().await;
     assert_eq!(stores.left().await, Left::SNAPSHOT_ONLY);
 }
@@ -54,7 +49,7 @@ async fn a_command_that_saves_and_stops_is_done_if_it_has_arrived_before_everyth
     let (stores, persistence) = held_stores().await;
     let saver = persistence.start(|| Saver).unwrap();
     saver.do_send(SaveDeleteAndStop);
-    stores.open.send_replace(true);
+    stores.release();
     let report = persistence.stop(LONG).await;
     assert_eq!(report.to_string(), "1 of 1 actors stopped");
     assert_eq!(stores.left().await, Left::SNAPSHOT_ONLY);
@@ -125,35 +120,21 @@ impl Left {
     };
 }
 
-/// Where saves and deletes wait until it is open.
-#[derive(Clone)]
-struct Held<S> {
-    inner: S,
-    open: watch::Sender<bool>,
-}
-
-impl<S> Held<S> {
-    async fn opened(&self) {
-        let mut open = self.open.subscribe();
-        open.wait_for(|open| *open).await.unwrap();
-    }
-}
-
+/// Where saves and deletes wait until they are released.
 struct Stores {
     storage: MemoryStorage,
-    open: watch::Sender<bool>,
+    deletes: Held<Journals>,
+    saves: Held<SnapshotStores>,
 }
 
 async fn held_stores() -> (Stores, Persistence) {
     let storage = MemoryStorage::new();
-    let open = watch::Sender::new(false);
-    let journal = Held {
-        inner: storage.journal(),
-        open: open.clone(),
-    };
-    let snapshot_store = Held {
-        inner: storage.snapshot_store(),
-        open: open.clone(),
+    let journal = Intercepted::journal(storage.journal());
+    let snapshot_store = Intercepted::snapshot_store(storage.snapshot_store());
+    let stores = Stores {
+        storage,
+        deletes: journal.on(Operation::DeleteMessagesTo).hold(),
+        saves: snapshot_store.on(Operation::SaveSnapshot).hold(),
     };
     let persistence = Persistence::builder()
         .journal("held", Arc::new(journal))
@@ -161,10 +142,15 @@ async fn held_stores() -> (Stores, Persistence) {
         .open()
         .await
         .unwrap();
-    (Stores { storage, open }, persistence)
+    (stores, persistence)
 }
 
 impl Stores {
+    fn release(&self) {
+        self.deletes.release_all();
+        self.saves.release_all();
+    }
+
     /// Looks at the plugins themselves, at once.
     async fn left(&self) -> Left {
         let id = PersistenceId::of("Saver", "1");
@@ -179,89 +165,5 @@ impl Stores {
             snapshot_at: snapshot.map(|record| record.metadata.sequence_nr),
             events: page.events.len(),
         }
-    }
-}
-
-#[async_trait]
-impl Journal for Held<MemoryJournal> {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.inner.initialize().await
-    }
-
-    async fn read_head(&self, id: &PersistenceId) -> Result<StreamHead, StorageError> {
-        self.inner.read_head(id).await
-    }
-
-    async fn recover(
-        &self,
-        id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.inner.recover(id, writer).await
-    }
-
-    async fn write_messages(
-        &self,
-        writes: Vec<AtomicWrite>,
-    ) -> Result<Vec<WriteOutcome>, StorageError> {
-        self.inner.write_messages(writes).await
-    }
-
-    async fn replay_messages(
-        &self,
-        id: &PersistenceId,
-        range: ReplayRange,
-        page: PageLimit,
-    ) -> Result<ReplayPage, StorageError> {
-        self.inner.replay_messages(id, range, page).await
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        id: &PersistenceId,
-        from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        self.inner.read_highest_sequence_nr(id, from).await
-    }
-
-    async fn delete_messages_to(
-        &self,
-        id: &PersistenceId,
-        deletion: EventDeletion,
-    ) -> Result<(), StorageError> {
-        self.opened().await;
-        self.inner.delete_messages_to(id, deletion).await
-    }
-}
-
-#[async_trait]
-impl SnapshotStore for Held<MemorySnapshotStore> {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.inner.initialize().await
-    }
-
-    async fn load(
-        &self,
-        id: &PersistenceId,
-        criteria: SnapshotCriteria,
-    ) -> Result<Option<SnapshotRecord>, StorageError> {
-        self.inner.load(id, criteria).await
-    }
-
-    async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
-        self.opened().await;
-        self.inner.save(metadata, payload).await
-    }
-
-    async fn delete(&self, metadata: &SnapshotMetadata) -> Result<(), StorageError> {
-        self.inner.delete(metadata).await
-    }
-
-    async fn delete_matching(
-        &self,
-        id: &PersistenceId,
-        criteria: SnapshotCriteria,
-    ) -> Result<(), StorageError> {
-        self.inner.delete_matching(id, criteria).await
     }
 }

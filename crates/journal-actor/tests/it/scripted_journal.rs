@@ -1,37 +1,31 @@
 //! A journal whose every call is answered by the test.
 
 use std::fmt;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    Recovered, RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError,
-    StorageErrorKind, StreamHead, WriteOutcome, WriterId,
+    AtomicWrite, JournalCapabilities, PersistenceId, Recovered, RecoveryRequest, ReplayPage,
+    SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome,
 };
-use async_trait::async_trait;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
+use actix_persistence_testkit::{
+    Held, HeldCall, Intercepted, JournalAnswer, JournalCall, Journals, Rule, Verdict,
+};
 use tokio::time::timeout;
 
 /// Hands each call to the test and does what the test says.
-pub(crate) struct ScriptedJournal {
-    capabilities: JournalCapabilities,
-    calls: UnboundedSender<Called>,
-    answers_pings: Arc<AtomicBool>,
-}
+pub(crate) struct ScriptedJournal;
 
 /// The test's end.
 pub(crate) struct Calls {
-    calls: UnboundedReceiver<Called>,
-    answers_pings: Arc<AtomicBool>,
+    held: Held<Journals>,
+    pings_fail: Rule,
 }
 
 /// A call under way.
 pub(crate) struct Called {
     pub(crate) call: Call,
-    answer: oneshot::Sender<Answer>,
+    held: HeldCall<Journals>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -54,40 +48,53 @@ pub(crate) enum Answer {
 }
 
 impl ScriptedJournal {
-    pub(crate) fn new(capabilities: JournalCapabilities) -> (Self, Calls) {
-        let (calls, receiver) = unbounded_channel();
-        let answers_pings = Arc::<AtomicBool>::default();
-        let journal = Self {
-            capabilities,
-            calls,
-            answers_pings: answers_pings.clone(),
-        };
-        let calls = Calls {
-            calls: receiver,
-            answers_pings,
-        };
-        (journal, calls)
+    #[allow(clippy::new_ret_no_self)] // the journal and the test's end of it
+    pub(crate) fn new(capabilities: JournalCapabilities) -> (Intercepted<Journals>, Calls) {
+        let journal = Intercepted::journal(MemoryJournal::new()).with_capabilities(capabilities);
+        let pings_fail = journal.on_ping().fail(StorageErrorKind::Unavailable);
+        let is_ping = |call: &JournalCall| matches!(call, JournalCall::Ping);
+        let held = journal
+            .on_every_call()
+            .matching(move |call| !is_ping(call))
+            .hold();
+        journal.on_every_call().decide(usual);
+        (journal, Calls { held, pings_fail })
     }
+}
 
-    async fn ask(&self, call: Call) -> Result<Option<Vec<WriteOutcome>>, StorageError> {
-        let (answer, answered) = oneshot::channel();
-        let _ = self.calls.send(Called { call, answer });
-        match answered.await {
-            Ok(Answer::Works) => Ok(None),
-            Ok(Answer::Outcomes(outcomes)) => Ok(Some(outcomes)),
-            Ok(Answer::Fails(error)) => Err(error),
-            Ok(Answer::Panics) => panic!("scripted"),
-            // The test has dropped the call: it hangs.
-            Err(_) => std::future::pending().await,
+/// What a journal of ids says that are all at number 7.
+fn usual(call: &JournalCall) -> Verdict<JournalAnswer> {
+    let recovered = Recovered {
+        highest_sequence_nr: 7,
+        deleted_to: 0,
+        epoch: 1,
+    };
+    Verdict::Answer(match call {
+        JournalCall::ReadHead { .. } => JournalAnswer::Head(StreamHead {
+            highest_sequence_nr: 7,
+            epoch: 1,
+            ..StreamHead::default()
+        }),
+        JournalCall::Recover { .. } => JournalAnswer::Recovered(recovered),
+        JournalCall::RecoverMany { requests } => {
+            JournalAnswer::RecoveredMany(vec![recovered; requests.len()])
         }
-    }
+        JournalCall::WriteMessages { writes } => {
+            JournalAnswer::Outcomes(vec![WriteOutcome::Stored; writes.len()])
+        }
+        JournalCall::ReplayMessages { .. } => {
+            JournalAnswer::Page(ReplayPage::new(Vec::new(), false, 0))
+        }
+        JournalCall::ReadHighestSequenceNr { .. } => JournalAnswer::HighestSequenceNr(7),
+        _ => JournalAnswer::Done,
+    })
 }
 
 impl Calls {
     /// The next call; fails the test if none comes within a virtual hour.
     pub(crate) async fn next(&mut self) -> Called {
-        let next = timeout(Duration::from_secs(3_600), self.calls.recv()).await;
-        next.expect("a call should have come").expect("a journal")
+        let next = timeout(Duration::from_secs(3_600), self.held.next()).await;
+        Called::of(next.expect("a call should have come"))
     }
 
     /// The next call, which must be a write: of which ids, in order.
@@ -99,22 +106,41 @@ impl Calls {
 
     /// Lets pings work from now on; they never come to the test.
     pub(crate) fn answer_pings(&self) {
-        self.answers_pings.store(true, Ordering::Relaxed);
+        self.pings_fail.end();
     }
 
     /// Whether no call is waiting for its answer that the test has not seen.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         settle().await;
-        self.calls.is_empty()
+        self.held.waiting() == 0
     }
 
-    /// The next call if there is one, and never more than one at a time.
+    /// The next call; none when the journal is gone.
     pub(crate) async fn recv(&mut self) -> Option<Called> {
-        self.calls.recv().await
+        self.held.next_or_end().await.map(Called::of)
     }
 }
 
 impl Called {
+    fn of(held: HeldCall<Journals>) -> Self {
+        let call = match held.call().clone() {
+            JournalCall::Initialize => Call::Initialize,
+            JournalCall::ReadHead { persistence_id } => Call::Head(persistence_id),
+            JournalCall::RecoverMany { requests } => Call::Recover(requests),
+            JournalCall::WriteMessages { writes } => Call::Write(writes),
+            JournalCall::ReplayMessages { persistence_id, .. } => Call::Replay(persistence_id),
+            JournalCall::ReadHighestSequenceNr { persistence_id, .. } => {
+                Call::ReadHighest(persistence_id)
+            }
+            JournalCall::DeleteMessagesTo {
+                persistence_id,
+                deletion,
+            } => Call::Delete(persistence_id, deletion.to),
+            other => panic!("no test leads to {other:?}"),
+        };
+        Self { call, held }
+    }
+
     pub(crate) fn works(self) {
         self.gives(Answer::Works);
     }
@@ -133,12 +159,16 @@ impl Called {
 
     /// Never gives anything.
     pub(crate) fn hangs(self) {
-        drop(self);
+        self.held.hang();
     }
 
     pub(crate) fn gives(self, answer: Answer) {
-        // Nobody is there any more if the runtime has ended.
-        let _ = self.answer.send(answer);
+        self.held.decide(match answer {
+            Answer::Works => Verdict::Pass,
+            Answer::Fails(error) => Verdict::fail(error),
+            Answer::Outcomes(outcomes) => Verdict::Answer(JournalAnswer::Outcomes(outcomes)),
+            Answer::Panics => Verdict::Panic("scripted".to_owned()),
+        });
     }
 
     pub(crate) fn writes(&self) -> &[AtomicWrite] {
@@ -165,96 +195,4 @@ impl fmt::Debug for Called {
 /// Lets everything run that can: the paused clock moves only when nothing else does.
 pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
-}
-
-#[async_trait]
-impl Journal for ScriptedJournal {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.ask(Call::Initialize).await.map(drop)
-    }
-
-    async fn ping(&self) -> Result<(), StorageError> {
-        if self.answers_pings.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        Err(StorageError::new(
-            StorageErrorKind::Unavailable,
-            Operation::ReadHead,
-        ))
-    }
-
-    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
-        self.ask(Call::Head(persistence_id.clone())).await?;
-        Ok(StreamHead {
-            highest_sequence_nr: 7,
-            epoch: 1,
-            ..StreamHead::default()
-        })
-    }
-
-    async fn recover(
-        &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        let request = RecoveryRequest {
-            persistence_id: persistence_id.clone(),
-            writer,
-        };
-        Ok(self.recover_many(&[request]).await?[0])
-    }
-
-    async fn recover_many(
-        &self,
-        requests: &[RecoveryRequest],
-    ) -> Result<Vec<Recovered>, StorageError> {
-        let recovered = Recovered {
-            highest_sequence_nr: 7,
-            deleted_to: 0,
-            epoch: 1,
-        };
-        self.ask(Call::Recover(requests.to_vec())).await?;
-        Ok(vec![recovered; requests.len()])
-    }
-
-    async fn write_messages(
-        &self,
-        writes: Vec<AtomicWrite>,
-    ) -> Result<Vec<WriteOutcome>, StorageError> {
-        let stored = vec![WriteOutcome::Stored; writes.len()];
-        Ok(self.ask(Call::Write(writes)).await?.unwrap_or(stored))
-    }
-
-    async fn replay_messages(
-        &self,
-        persistence_id: &PersistenceId,
-        _: ReplayRange,
-        _: PageLimit,
-    ) -> Result<ReplayPage, StorageError> {
-        self.ask(Call::Replay(persistence_id.clone())).await?;
-        Ok(ReplayPage::new(Vec::new(), false, 0))
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        persistence_id: &PersistenceId,
-        _: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        self.ask(Call::ReadHighest(persistence_id.clone())).await?;
-        Ok(7)
-    }
-
-    async fn delete_messages_to(
-        &self,
-        persistence_id: &PersistenceId,
-        deletion: EventDeletion,
-    ) -> Result<(), StorageError> {
-        self.ask(Call::Delete(persistence_id.clone(), deletion.to))
-            .await
-            .map(drop)
-    }
-
-    fn capabilities(&self) -> JournalCapabilities {
-        self.capabilities.clone()
-    }
 }

@@ -14,7 +14,7 @@ use futures_util::{FutureExt, StreamExt};
 use tokio::time::timeout;
 
 use crate::logging;
-use crate::scripted_journal::ScriptedJournal;
+use crate::scripted_journal::{Scripted, ScriptedJournal};
 use crate::tally::{Add, Added, Get, Log, Run, Sum, Tally, persist, stop};
 use crate::world::{World, run};
 
@@ -186,7 +186,7 @@ fn failures_that_the_actor_handles_are_logged_and_no_dead_letters() {
 }
 
 /// A tally with one event under way, and room for one message that waits.
-async fn busy(overflow: Overflow) -> (World, Arc<ScriptedJournal>, actix::Addr<Tally>) {
+async fn busy(overflow: Overflow) -> (World, Arc<Scripted>, actix::Addr<Tally>) {
     let storage = MemoryStorage::new();
     let journal = ScriptedJournal::held(storage.journal());
     let world = World::on(storage, journal.clone(), |environment| {

@@ -22,7 +22,13 @@ struct Deleting {
 async fn with_three_events(fates: &[Fate]) -> Deleting {
     let storage = MemoryStorage::new();
     let stores = FaultyStores::new(&storage, 0, fates);
-    let world = World::tuned(storage, stores.clone(), stores.clone(), |_, _| {}, |_| {});
+    let world = World::tuned(
+        storage,
+        stores.journal(),
+        stores.snapshot_store(),
+        |_, _| {},
+        |_| {},
+    );
     let log = Log::default();
     let tally = world.start(Tally::factory("1", &log)).unwrap();
     for n in [1, 2, 3] {

@@ -9,7 +9,7 @@ use actix_persistence_persistent_actor::{Drain, UnfinishedWork};
 use tokio::time::{Instant, timeout};
 
 use crate::history::with_events;
-use crate::stalling_journal::{Stall, StallingJournal};
+use crate::stalling_journal::{Stall, Stalling, StallingJournal};
 use crate::tally::{Add, Log, Tally};
 use crate::world::{World, run};
 
@@ -28,7 +28,7 @@ const SUM: i64 = EVENTS * (EVENTS + 1) / 2;
 /// A tally whose recovery is held, a while after it was started.
 struct Recovering {
     world: World,
-    journal: Arc<StallingJournal>,
+    journal: Arc<Stalling>,
     log: Log,
     tally: Addr<Tally>,
 }

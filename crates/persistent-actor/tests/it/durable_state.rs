@@ -8,6 +8,5 @@ mod persisting;
 mod recovery;
 mod schema_evolution;
 mod scripted_states;
-mod slow_reads;
 pub(crate) mod state_world;
 mod turns;

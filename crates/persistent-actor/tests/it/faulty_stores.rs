@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use actix_persistence_memory::{MemoryJournal, MemorySnapshotStore, MemoryStorage};
+use actix_persistence_memory::{MemorySnapshotStore, MemoryStorage};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, Payload,
-    PersistenceId, Recovered, ReplayPage, ReplayRange, SequenceNr, SnapshotCapabilities,
-    SnapshotCriteria, SnapshotMetadata, SnapshotRecord, SnapshotStore, StorageError,
-    StorageErrorKind, StreamHead, WriteOutcome, WriterId,
+    Journal, PersistenceId, SequenceNr, SnapshotCriteria, SnapshotStore, StorageError,
+    StorageErrorKind,
+};
+use actix_persistence_testkit::{
+    Hook, Intercepted, JournalAnswer, JournalCall, Journals, Next, SnapshotAnswer, SnapshotCall,
+    SnapshotStores, StoreKind, Verdict,
 };
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -29,8 +31,7 @@ pub(crate) enum Fate {
 
 /// The stores of one process.
 pub(crate) struct FaultyStores {
-    journal: MemoryJournal,
-    snapshots: MemorySnapshotStore,
+    storage: MemoryStorage,
     fates: Mutex<VecDeque<Fate>>,
     calls: Mutex<Vec<String>>,
     dead: watch::Sender<bool>,
@@ -44,14 +45,23 @@ impl FaultyStores {
     /// The fates are those of saves, deletes and loads in the order of the calls; further ones work.
     pub(crate) fn new(storage: &MemoryStorage, cover: usize, fates: &[Fate]) -> Arc<Self> {
         Arc::new(Self {
-            journal: storage.journal(),
-            snapshots: storage.snapshot_store(),
+            storage: storage.clone(),
             fates: Mutex::new(fates.iter().copied().collect()),
             calls: Mutex::default(),
             dead: watch::Sender::new(false),
             cover,
             uncovered: Mutex::default(),
         })
+    }
+
+    pub(crate) fn journal(self: &Arc<Self>) -> Arc<dyn Journal> {
+        let journal = self.storage.journal();
+        Arc::new(Intercepted::journal_with(journal, Arc::clone(self)))
+    }
+
+    pub(crate) fn snapshot_store(self: &Arc<Self>) -> Arc<dyn SnapshotStore> {
+        let store = self.storage.snapshot_store();
+        Arc::new(Intercepted::snapshot_store_with(store, Arc::clone(self)))
     }
 
     /// The saves, deletes and loads so far.
@@ -81,37 +91,34 @@ impl FaultyStores {
         self.alive().await;
     }
 
-    async fn call<T>(
+    /// Takes the fate of a call.
+    async fn fated<S: StoreKind>(
         &self,
         name: String,
-        operation: Operation,
-        work: impl Future<Output = Result<T, StorageError>>,
-    ) -> Result<T, StorageError> {
-        self.alive().await;
+        call: S::Call,
+        next: Next<S>,
+    ) -> Result<S::Answer, StorageError> {
         self.calls.lock().unwrap().push(name);
         let fate = self.fates.lock().unwrap().pop_front();
-        let failure = StorageError::new(StorageErrorKind::Backend, operation);
-        match fate.unwrap_or(Fate::Works) {
-            Fate::Works => work.await,
-            Fate::Fails => Err(failure.not_stored()),
-            Fate::FailsUnknown => {
-                work.await?;
-                Err(failure)
-            }
+        let backend = StorageErrorKind::Backend;
+        let verdict = match fate.unwrap_or(Fate::Works) {
+            Fate::Works | Fate::DiesAfter => Verdict::Pass,
+            Fate::Fails => Verdict::fail(backend),
+            Fate::FailsUnknown => Verdict::store_but_fail(backend),
             Fate::DiesBefore => {
                 self.die().await;
-                Err(failure)
+                Verdict::Hang
             }
-            Fate::DiesAfter => {
-                work.await?;
-                self.die().await;
-                Err(failure)
-            }
+        };
+        let answer = verdict.carry_out::<S>(call, next).await;
+        if fate == Some(Fate::DiesAfter) && answer.is_ok() {
+            self.die().await;
         }
+        answer
     }
 
     async fn check_covered(&self, id: &PersistenceId, deleted_to: SequenceNr) {
-        let stored = stored_snapshots(&self.snapshots, id).await;
+        let stored = stored_snapshots(&self.storage.snapshot_store(), id).await;
         if stored.iter().filter(|nr| **nr >= deleted_to).count() < self.cover {
             let uncovered = format!("{stored:?} do not cover {deleted_to}");
             self.uncovered.lock().unwrap().push(uncovered);
@@ -134,131 +141,50 @@ pub(crate) async fn stored_snapshots(
 }
 
 #[async_trait]
-impl SnapshotStore for FaultyStores {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    async fn load(
+impl Hook<SnapshotStores> for FaultyStores {
+    async fn call(
         &self,
-        persistence_id: &PersistenceId,
-        criteria: SnapshotCriteria,
-    ) -> Result<Option<SnapshotRecord>, StorageError> {
-        if criteria == SnapshotCriteria::LATEST {
-            self.alive().await;
-            return self.snapshots.load(persistence_id, criteria).await;
-        }
-        self.call(
-            format!("find to {}", criteria.max_sequence_nr),
-            Operation::LoadSnapshot,
-            self.snapshots.load(persistence_id, criteria),
-        )
-        .await
-    }
-
-    async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
-        self.call(
-            format!("save {}", metadata.sequence_nr),
-            Operation::SaveSnapshot,
-            self.snapshots.save(metadata, payload),
-        )
-        .await
-    }
-
-    async fn delete(&self, metadata: &SnapshotMetadata) -> Result<(), StorageError> {
+        call: SnapshotCall,
+        next: Next<SnapshotStores>,
+    ) -> Result<SnapshotAnswer, StorageError> {
         self.alive().await;
-        self.snapshots.delete(metadata).await
-    }
-
-    async fn delete_matching(
-        &self,
-        persistence_id: &PersistenceId,
-        criteria: SnapshotCriteria,
-    ) -> Result<(), StorageError> {
-        let up_to = criteria.max_sequence_nr;
-        self.alive().await;
-        self.check_covered(persistence_id, up_to.saturating_add(1))
-            .await;
-        self.call(
-            format!("delete snapshots to {up_to}"),
-            Operation::DeleteMatchingSnapshots,
-            self.snapshots.delete_matching(persistence_id, criteria),
-        )
-        .await
-    }
-
-    fn capabilities(&self) -> SnapshotCapabilities {
-        self.snapshots.capabilities()
+        let name = match &call {
+            SnapshotCall::Load { criteria, .. } if *criteria != SnapshotCriteria::LATEST => {
+                format!("find to {}", criteria.max_sequence_nr)
+            }
+            SnapshotCall::Save { metadata, .. } => format!("save {}", metadata.sequence_nr),
+            SnapshotCall::DeleteMatching {
+                persistence_id,
+                criteria,
+            } => {
+                let up_to = criteria.max_sequence_nr;
+                let first_kept = up_to.saturating_add(1);
+                self.check_covered(persistence_id, first_kept).await;
+                format!("delete snapshots to {up_to}")
+            }
+            _ => return next.run(call).await,
+        };
+        self.fated(name, call, next).await
     }
 }
 
 #[async_trait]
-impl Journal for FaultyStores {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
-        self.alive().await;
-        self.journal.read_head(persistence_id).await
-    }
-
-    async fn recover(
+impl Hook<Journals> for FaultyStores {
+    async fn call(
         &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
+        call: JournalCall,
+        next: Next<Journals>,
+    ) -> Result<JournalAnswer, StorageError> {
         self.alive().await;
-        self.journal.recover(persistence_id, writer).await
-    }
-
-    async fn write_messages(
-        &self,
-        writes: Vec<AtomicWrite>,
-    ) -> Result<Vec<WriteOutcome>, StorageError> {
-        self.alive().await;
-        self.journal.write_messages(writes).await
-    }
-
-    async fn replay_messages(
-        &self,
-        persistence_id: &PersistenceId,
-        range: ReplayRange,
-        page: PageLimit,
-    ) -> Result<ReplayPage, StorageError> {
-        self.alive().await;
-        self.journal
-            .replay_messages(persistence_id, range, page)
-            .await
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        persistence_id: &PersistenceId,
-        from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        self.alive().await;
-        self.journal
-            .read_highest_sequence_nr(persistence_id, from)
-            .await
-    }
-
-    async fn delete_messages_to(
-        &self,
-        persistence_id: &PersistenceId,
-        deletion: EventDeletion,
-    ) -> Result<(), StorageError> {
-        self.alive().await;
+        let JournalCall::DeleteMessagesTo {
+            persistence_id,
+            deletion,
+        } = &call
+        else {
+            return next.run(call).await;
+        };
         self.check_covered(persistence_id, deletion.to).await;
-        self.call(
-            format!("delete events to {}", deletion.to),
-            Operation::DeleteMessagesTo,
-            self.journal.delete_messages_to(persistence_id, deletion),
-        )
-        .await
-    }
-
-    fn capabilities(&self) -> JournalCapabilities {
-        self.journal.capabilities()
+        let name = format!("delete events to {}", deletion.to);
+        self.fated(name, call, next).await
     }
 }

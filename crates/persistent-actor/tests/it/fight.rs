@@ -8,7 +8,7 @@ use actix::Addr;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{PersistError, replay_actor};
 
-use crate::lagging_stores::LaggingStores;
+use crate::lagging_stores::lagging_stores;
 use crate::tally::{Add, Get, Log, Retaining, Tally};
 use crate::world::{World, run};
 
@@ -36,8 +36,8 @@ async fn process(
     score: Rc<RefCell<Score>>,
 ) {
     let mut random = fastrand::Rng::with_seed(seed);
-    let stores = LaggingStores::new(&storage, random.u64(..));
-    let world = World::tuned(storage, stores.clone(), stores, |_, _| {}, |_| {});
+    let (journal, snapshots) = lagging_stores(&storage, random.u64(..));
+    let world = World::tuned(storage, journal, snapshots, |_, _| {}, |_| {});
     let log = Log::default();
     let tallies = IDS.map(|id| {
         let log = log.clone();

@@ -125,7 +125,13 @@ fn what_the_store_says_is_the_source_of_the_error() {
         let storage = MemoryStorage::new();
         let fates = [Fate::Fails];
         let stores = FaultyStores::new(&storage, 0, &fates);
-        let world = World::tuned(storage, stores.clone(), stores, |_, _| {}, |_| {});
+        let world = World::tuned(
+            storage,
+            stores.journal(),
+            stores.snapshot_store(),
+            |_, _| {},
+            |_| {},
+        );
         let tally = world.start(Tally::factory("1", &Log::default())).unwrap();
         let error = load(&tally, SnapshotCriteria::up_to(2)).await.unwrap_err();
         assert!(matches!(error, LoadSnapshotError::Storage { .. }));

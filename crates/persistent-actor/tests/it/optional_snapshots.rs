@@ -10,7 +10,7 @@ use crate::history::{
     delete_events, end, failure, recovered, save_snapshot, sum, tuned, with_events,
 };
 use crate::logging::{collect, has_line};
-use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
+use crate::scripted_snapshots::{Loads, Scripted, ScriptedSnapshots};
 use crate::tally::{Get, Log};
 use crate::world::{World, run};
 
@@ -28,7 +28,7 @@ fn optional(world: &World) -> World {
 }
 
 /// The same stores with a snapshot store whose loads do this.
-fn with_loads(world: &World, loads: Loads, is_optional: bool) -> (World, Arc<ScriptedSnapshots>) {
+fn with_loads(world: &World, loads: Loads, is_optional: bool) -> (World, Arc<Scripted>) {
     let storage = world.storage.clone();
     let snapshots = ScriptedSnapshots::new(storage.snapshot_store(), loads);
     let journal = Arc::new(storage.journal());

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use tokio::time::{Instant, sleep};
 
 use crate::logging::{collect, has_line, logged};
-use crate::scripted_journal::ScriptedJournal;
+use crate::scripted_journal::Scripted;
 use crate::tally::{Add, Get, Log, Tally};
 use crate::world::{World, run};
 
@@ -19,11 +19,7 @@ fn lines(text: &str, parts: &[&str]) -> usize {
 }
 
 /// Actors that have stored an event each, on a journal that the test directs.
-async fn tallies() -> (
-    World,
-    std::sync::Arc<ScriptedJournal>,
-    Vec<actix::Addr<Tally>>,
-) {
+async fn tallies() -> (World, std::sync::Arc<Scripted>, Vec<actix::Addr<Tally>>) {
     let ((world, journal), log) = (World::scripted(), Log::default());
     let tallies: Vec<_> = (0..ACTORS)
         .map(|nr| {

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use actix_persistence_memory::MemoryStorage;
+use actix_persistence_memory::{MemoryJournal, MemoryStorage};
 use actix_persistence_persistent_actor::{Recovery, replay_actor};
 use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Journal, Payload, SequenceNr, SnapshotCriteria, Timestamp, WriterId,
+    AtomicWrite, EventRecord, Journal, Operation, Payload, SequenceNr, SnapshotCriteria, Timestamp,
+    WriterId,
 };
+use actix_persistence_testkit::{Intercepted, JournalAnswer};
 
 use crate::history::{delete_events, failure, id, recovered, save_snapshot, sum, with_events};
 use crate::tally::{Get, Log, Run, Tally};
@@ -134,59 +136,15 @@ fn an_unknown_manifest_or_serializer_or_a_corrupt_payload_fails_and_names_the_ev
 }
 
 /// Hides one event, as a damaged store would.
-struct Lossy(actix_persistence_memory::MemoryJournal, SequenceNr);
-
-mod lossy {
-    use actix_persistence_storage_api::*;
-    use async_trait::async_trait;
-
-    #[async_trait]
-    impl Journal for super::Lossy {
-        async fn initialize(&self) -> Result<(), StorageError> {
-            self.0.initialize().await
+fn lossy(journal: MemoryJournal, missing: SequenceNr) -> Arc<dyn Journal> {
+    let journal = Intercepted::journal(journal);
+    let pages = journal.on(Operation::ReplayMessages);
+    pages.change_answer(move |_, answer| {
+        if let Ok(JournalAnswer::Page(page)) = answer {
+            page.events.retain(|event| event.sequence_nr != missing);
         }
-        async fn read_head(&self, id: &PersistenceId) -> Result<StreamHead, StorageError> {
-            self.0.read_head(id).await
-        }
-
-        async fn recover(
-            &self,
-            id: &PersistenceId,
-            writer: WriterId,
-        ) -> Result<Recovered, StorageError> {
-            self.0.recover(id, writer).await
-        }
-        async fn write_messages(
-            &self,
-            writes: Vec<AtomicWrite>,
-        ) -> Result<Vec<WriteOutcome>, StorageError> {
-            self.0.write_messages(writes).await
-        }
-        async fn replay_messages(
-            &self,
-            id: &PersistenceId,
-            range: ReplayRange,
-            page: PageLimit,
-        ) -> Result<ReplayPage, StorageError> {
-            let mut page = self.0.replay_messages(id, range, page).await?;
-            page.events.retain(|event| event.sequence_nr != self.1);
-            Ok(page)
-        }
-        async fn read_highest_sequence_nr(
-            &self,
-            id: &PersistenceId,
-            from: SequenceNr,
-        ) -> Result<SequenceNr, StorageError> {
-            self.0.read_highest_sequence_nr(id, from).await
-        }
-        async fn delete_messages_to(
-            &self,
-            id: &PersistenceId,
-            deletion: EventDeletion,
-        ) -> Result<(), StorageError> {
-            self.0.delete_messages_to(id, deletion).await
-        }
-    }
+    });
+    Arc::new(journal)
 }
 
 #[test]
@@ -195,7 +153,7 @@ fn an_event_missing_at_the_start_in_the_middle_or_at_the_end_fails_the_recovery(
         run(move || async move {
             let (whole, log) = with_events(3).await;
             let storage: MemoryStorage = whole.storage.clone();
-            let journal = Arc::new(Lossy(storage.journal(), missing));
+            let journal = lossy(storage.journal(), missing);
             let world = World::on(storage, journal, |_| {});
             let failed = failure(&world, &log, Recovery::default()).await.to_string();
             assert!(

@@ -15,12 +15,12 @@ use tokio::time::Instant;
 
 use crate::fussy::{Fussy, Taste};
 use crate::history::{save_snapshot, sum};
-use crate::stalling_journal::{Stall, StallingJournal};
+use crate::stalling_journal::{Stall, Stalling, StallingJournal};
 use crate::tally::{Add, Added, Get, Log, Tally};
 use crate::world::{World, run};
 
 /// Stores with so many permits, where "1", "2", "3", ... have an event each, on a journal that stalls like this.
-async fn stalling(permits: usize, stall: Stall) -> (World, Arc<StallingJournal>, Log) {
+async fn stalling(permits: usize, stall: Stall) -> (World, Arc<Stalling>, Log) {
     let (stored, log) = (World::new(), Log::default());
     for id in IDS {
         let tally = stored.start(Tally::factory(id, &log)).unwrap();
@@ -39,7 +39,7 @@ async fn stalling(permits: usize, stall: Stall) -> (World, Arc<StallingJournal>,
 const IDS: [&str; 5] = ["1", "2", "3", "4", "5"];
 
 /// So many permits, and ten seconds to wait for one.
-fn limited(storage: MemoryStorage, journal: Arc<StallingJournal>, permits: usize) -> World {
+fn limited(storage: MemoryStorage, journal: Arc<Stalling>, permits: usize) -> World {
     let snapshots = Arc::new(storage.snapshot_store());
     let tune = |settings: &mut JournalSettings, _: &mut _| {
         settings.max_concurrent_recoveries = permits;

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::history::{recovered, save_snapshot, sum, with_events};
 use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
-use crate::stalling_journal::{Stall, StallingJournal};
+use crate::stalling_journal::{Stall, Stalling, StallingJournal};
 use crate::tally::{Get, Log, Tally};
 use crate::world::{World, run, run_in_real_time};
 
@@ -25,7 +25,7 @@ fn tune(journal: &mut JournalSettings, _: &mut SnapshotSettings) {
 }
 
 /// Stores with so many events of the tally, on a journal that stalls like this.
-async fn stalling(events: i64, stall: Stall) -> (World, Arc<StallingJournal>, Log) {
+async fn stalling(events: i64, stall: Stall) -> (World, Arc<Stalling>, Log) {
     let (stored, log) = with_events(events).await;
     let journal = StallingJournal::new(stored.storage.journal(), stall);
     let snapshots = Arc::new(stored.storage.snapshot_store());

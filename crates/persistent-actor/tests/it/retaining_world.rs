@@ -36,8 +36,8 @@ impl Process {
         let stores = FaultyStores::new(storage, cover, fates);
         let world = World::tuned(
             storage.clone(),
-            stores.clone(),
-            stores.clone(),
+            stores.journal(),
+            stores.snapshot_store(),
             |_, _| {},
             |_| {},
         );

@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryJournal;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead,
-    WriteOutcome, WriterId,
+    JournalCapabilities, StorageError, StorageErrorKind, WriteOutcome,
+};
+use actix_persistence_testkit::{
+    Fault, Hook, Intercepted, JournalAnswer, JournalCall, Journals, Next as Rest, Verdict,
 };
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -27,8 +28,9 @@ pub(crate) enum Next {
     Panic,
 }
 
+pub(crate) type Scripted = Intercepted<Journals, ScriptedJournal>;
+
 pub(crate) struct ScriptedJournal {
-    inner: MemoryJournal,
     script: Mutex<VecDeque<Next>>,
     /// One permit lets one write go on; closed to let all pass.
     gate: Semaphore,
@@ -37,45 +39,39 @@ pub(crate) struct ScriptedJournal {
     recoveries_to_fail: Mutex<usize>,
     /// Whether nobody can reach it.
     away: AtomicBool,
-    capabilities: JournalCapabilities,
 }
 
 impl ScriptedJournal {
     /// Lets every write pass until told otherwise.
-    pub(crate) fn new(inner: MemoryJournal) -> Arc<Self> {
-        let capabilities = inner.capabilities();
-        Self::with_capabilities(inner, capabilities)
+    pub(crate) fn new(inner: MemoryJournal) -> Arc<Scripted> {
+        let journal = Self::held(inner);
+        journal.gate.close();
+        journal
     }
 
     pub(crate) fn with_capabilities(
         inner: MemoryJournal,
         capabilities: JournalCapabilities,
-    ) -> Arc<Self> {
-        let gate = Semaphore::new(0);
-        gate.close();
-        Arc::new(Self {
-            inner,
-            script: Mutex::default(),
-            gate,
-            calls: Mutex::default(),
-            recoveries_to_fail: Mutex::default(),
-            away: AtomicBool::default(),
-            capabilities,
-        })
+    ) -> Arc<Scripted> {
+        let journal = Self::around(inner).with_capabilities(capabilities);
+        journal.gate.close();
+        Arc::new(journal)
     }
 
     /// Holds back every write until [`release`](Self::release).
-    pub(crate) fn held(inner: MemoryJournal) -> Arc<Self> {
-        let capabilities = inner.capabilities();
-        Arc::new(Self {
-            inner,
+    pub(crate) fn held(inner: MemoryJournal) -> Arc<Scripted> {
+        Arc::new(Self::around(inner))
+    }
+
+    fn around(inner: MemoryJournal) -> Scripted {
+        let hook = Self {
             script: Mutex::default(),
             gate: Semaphore::new(0),
             calls: Mutex::default(),
             recoveries_to_fail: Mutex::default(),
             away: AtomicBool::default(),
-            capabilities,
-        })
+        };
+        Intercepted::journal_with(inner, hook)
     }
 
     /// Lets so many held writes go on.
@@ -102,131 +98,76 @@ impl ScriptedJournal {
     }
 }
 
-impl ScriptedJournal {
-    fn reached(&self, operation: Operation) -> Result<(), StorageError> {
-        if self.away.load(Ordering::Relaxed) {
-            let error = StorageError::new(StorageErrorKind::Unavailable, operation);
-            return Err(error.not_stored());
+#[async_trait]
+impl Hook<Journals> for ScriptedJournal {
+    async fn call(
+        &self,
+        call: JournalCall,
+        rest: Rest<Journals>,
+    ) -> Result<JournalAnswer, StorageError> {
+        let unavailable = Fault::new(StorageErrorKind::Unavailable);
+        match &call {
+            JournalCall::Ping
+            | JournalCall::ReadHead { .. }
+            | JournalCall::Recover { .. }
+            | JournalCall::RecoverMany { .. }
+            | JournalCall::WriteMessages { .. }
+            | JournalCall::ReplayMessages { .. }
+                if self.away.load(Ordering::Relaxed) =>
+            {
+                return Err(unavailable.of(&call));
+            }
+            // It is not back before all recoveries have failed that are to.
+            JournalCall::Ping => {
+                if *self.recoveries_to_fail.lock().unwrap() > 0 {
+                    return Err(unavailable.of(&call));
+                }
+                return Ok(JournalAnswer::Done);
+            }
+            JournalCall::ReadHead { .. }
+            | JournalCall::Recover { .. }
+            | JournalCall::RecoverMany { .. } => {
+                let mut left = self.recoveries_to_fail.lock().unwrap();
+                if *left > 0 {
+                    *left -= 1;
+                    return Err(unavailable.with_unknown_effect().of(&call));
+                }
+            }
+            JournalCall::WriteMessages { .. } => return self.write(call, rest).await,
+            _ => {}
         }
-        Ok(())
-    }
-
-    /// Fails as often as it was told to.
-    fn recovers(&self, operation: Operation) -> Result<(), StorageError> {
-        self.reached(operation)?;
-        let mut left = self.recoveries_to_fail.lock().unwrap();
-        if *left == 0 {
-            return Ok(());
-        }
-        *left -= 1;
-        Err(StorageError::new(StorageErrorKind::Unavailable, operation))
+        rest.run(call).await
     }
 }
 
-#[async_trait]
-impl Journal for ScriptedJournal {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.inner.initialize().await
-    }
-
-    /// It is not back before all recoveries have failed that are to.
-    async fn ping(&self) -> Result<(), StorageError> {
-        self.reached(Operation::ReadHead)?;
-        if *self.recoveries_to_fail.lock().unwrap() > 0 {
-            let kind = StorageErrorKind::Unavailable;
-            return Err(StorageError::new(kind, Operation::ReadHead));
-        }
-        Ok(())
-    }
-
-    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
-        self.recovers(Operation::ReadHead)?;
-        self.inner.read_head(persistence_id).await
-    }
-
-    async fn recover(
+impl ScriptedJournal {
+    async fn write(
         &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.recovers(Operation::Recover)?;
-        self.inner.recover(persistence_id, writer).await
-    }
-
-    async fn write_messages(
-        &self,
-        writes: Vec<AtomicWrite>,
-    ) -> Result<Vec<WriteOutcome>, StorageError> {
-        self.reached(Operation::WriteMessages)?;
+        call: JournalCall,
+        rest: Rest<Journals>,
+    ) -> Result<JournalAnswer, StorageError> {
+        let writes = call.writes();
+        let skipped = vec![WriteOutcome::Skipped; writes.len()];
         let sizes = writes.iter().map(|write| write.events().len()).collect();
         self.calls.lock().unwrap().push(sizes);
         if let Ok(permit) = self.gate.acquire().await {
             permit.forget();
         }
         let next = self.script.lock().unwrap().pop_front();
-        let failure = StorageError::new(StorageErrorKind::Backend, Operation::WriteMessages);
-        match next {
-            None => self.inner.write_messages(writes).await,
-            Some(Next::FailNotStored) => Err(failure.not_stored()),
-            Some(Next::StoreButFailUnknown) => {
-                self.inner.write_messages(writes).await?;
-                Err(failure)
-            }
-            Some(Next::Skip) => Ok(vec![WriteOutcome::Skipped; writes.len()]),
-            Some(Next::Panic) => panic!("scripted"),
+        let verdict = match next {
+            None => Verdict::Pass,
+            Some(Next::FailNotStored) => Verdict::fail(StorageErrorKind::Backend),
+            Some(Next::StoreButFailUnknown) => Verdict::store_but_fail(StorageErrorKind::Backend),
+            Some(Next::Skip) => Verdict::Answer(JournalAnswer::Outcomes(skipped)),
+            Some(Next::Panic) => Verdict::Panic("scripted".to_owned()),
             Some(Next::RejectWritesOf(size)) => {
-                let mut outcomes = Vec::new();
-                let mut rejected = false;
-                for write in writes {
-                    if rejected {
-                        outcomes.push(WriteOutcome::Skipped);
-                    } else if write.events().len() == size {
-                        rejected = true;
-                        let error =
-                            StorageError::new(StorageErrorKind::TooLarge, Operation::WriteMessages);
-                        outcomes.push(WriteOutcome::Rejected(error.not_stored()));
-                    } else {
-                        outcomes.extend(self.inner.write_messages(vec![write]).await?);
-                    }
-                }
-                Ok(outcomes)
+                let too_large = Fault::new(StorageErrorKind::TooLarge);
+                let has_size = |_, write: &actix_persistence_storage_api::AtomicWrite| {
+                    write.events().len() == size
+                };
+                return rest.reject_writes(call, &too_large, has_size).await;
             }
-        }
-    }
-
-    async fn replay_messages(
-        &self,
-        persistence_id: &PersistenceId,
-        range: ReplayRange,
-        page: PageLimit,
-    ) -> Result<ReplayPage, StorageError> {
-        self.reached(Operation::ReplayMessages)?;
-        self.inner
-            .replay_messages(persistence_id, range, page)
-            .await
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        persistence_id: &PersistenceId,
-        from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        self.inner
-            .read_highest_sequence_nr(persistence_id, from)
-            .await
-    }
-
-    async fn delete_messages_to(
-        &self,
-        persistence_id: &PersistenceId,
-        deletion: EventDeletion,
-    ) -> Result<(), StorageError> {
-        self.inner
-            .delete_messages_to(persistence_id, deletion)
-            .await
-    }
-
-    fn capabilities(&self) -> JournalCapabilities {
-        self.capabilities.clone()
+        };
+        verdict.carry_out(call, rest).await
     }
 }

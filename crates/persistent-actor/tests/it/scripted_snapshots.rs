@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemorySnapshotStore;
-use actix_persistence_storage_api::{
-    Operation, Payload, PersistenceId, SequenceNr, SnapshotCriteria, SnapshotMetadata,
-    SnapshotRecord, SnapshotStore, StorageError, StorageErrorKind,
+use actix_persistence_storage_api::{SequenceNr, SnapshotCriteria, StorageError, StorageErrorKind};
+use actix_persistence_testkit::{
+    Hook, Intercepted, Next, SnapshotAnswer, SnapshotCall, SnapshotStores, Verdict,
 };
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, watch};
@@ -22,8 +22,9 @@ pub(crate) enum Loads {
     IgnoreCriteria,
 }
 
+pub(crate) type Scripted = Intercepted<SnapshotStores, ScriptedSnapshots>;
+
 pub(crate) struct ScriptedSnapshots {
-    inner: MemorySnapshotStore,
     loads: watch::Sender<Loads>,
     /// One permit lets one save go on; closed to let all pass.
     saves: Semaphore,
@@ -32,20 +33,20 @@ pub(crate) struct ScriptedSnapshots {
 }
 
 impl ScriptedSnapshots {
-    pub(crate) fn new(inner: MemorySnapshotStore, loads: Loads) -> Arc<Self> {
+    pub(crate) fn new(inner: MemorySnapshotStore, loads: Loads) -> Arc<Scripted> {
         let snapshots = Self::held(inner, loads);
         snapshots.saves.close();
         snapshots
     }
 
     /// Holds back every save until [`release`](Self::release).
-    pub(crate) fn held(inner: MemorySnapshotStore, loads: Loads) -> Arc<Self> {
-        Arc::new(Self {
-            inner,
+    pub(crate) fn held(inner: MemorySnapshotStore, loads: Loads) -> Arc<Scripted> {
+        let hook = Self {
             loads: watch::Sender::new(loads),
             saves: Semaphore::new(0),
             bounds: Mutex::default(),
-        })
+        };
+        Arc::new(Intercepted::snapshot_store_with(inner, hook))
     }
 
     /// Lets so many held saves go on.
@@ -63,51 +64,40 @@ impl ScriptedSnapshots {
 }
 
 #[async_trait]
-impl SnapshotStore for ScriptedSnapshots {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.inner.initialize().await
-    }
-
-    async fn load(
+impl Hook<SnapshotStores> for ScriptedSnapshots {
+    async fn call(
         &self,
-        persistence_id: &PersistenceId,
-        criteria: SnapshotCriteria,
-    ) -> Result<Option<SnapshotRecord>, StorageError> {
-        self.bounds.lock().unwrap().push(criteria.max_sequence_nr);
+        mut call: SnapshotCall,
+        next: Next<SnapshotStores>,
+    ) -> Result<SnapshotAnswer, StorageError> {
         let loads = *self.loads.borrow();
-        match loads {
-            Loads::Wait => {
-                let mut said = self.loads.subscribe();
-                let waits = |loads: &Loads| matches!(loads, Loads::Wait);
-                said.wait_for(|loads| !waits(loads)).await.unwrap();
-                self.inner.load(persistence_id, criteria).await
+        match &mut call {
+            SnapshotCall::Load { criteria, .. } => {
+                self.bounds.lock().unwrap().push(criteria.max_sequence_nr);
+                match loads {
+                    Loads::IgnoreCriteria => *criteria = SnapshotCriteria::LATEST,
+                    Loads::Wait => {
+                        let mut said = self.loads.subscribe();
+                        let is_over = |loads: &Loads| !matches!(loads, Loads::Wait);
+                        said.wait_for(is_over).await.unwrap();
+                    }
+                    Loads::Work | Loads::Hang | Loads::Fail(_) => {}
+                }
             }
-            Loads::Work => self.inner.load(persistence_id, criteria).await,
-            Loads::Hang => std::future::pending().await,
-            Loads::Fail(kind) => Err(StorageError::new(kind, Operation::LoadSnapshot)),
-            Loads::IgnoreCriteria => {
-                let latest = SnapshotCriteria::LATEST;
-                self.inner.load(persistence_id, latest).await
+            SnapshotCall::Ping => {}
+            SnapshotCall::Save { .. } => {
+                if let Ok(permit) = self.saves.acquire().await {
+                    permit.forget();
+                }
+                return next.run(call).await;
             }
+            _ => return next.run(call).await,
         }
-    }
-
-    async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
-        if let Ok(permit) = self.saves.acquire().await {
-            permit.forget();
-        }
-        self.inner.save(metadata, payload).await
-    }
-
-    async fn delete(&self, metadata: &SnapshotMetadata) -> Result<(), StorageError> {
-        self.inner.delete(metadata).await
-    }
-
-    async fn delete_matching(
-        &self,
-        persistence_id: &PersistenceId,
-        criteria: SnapshotCriteria,
-    ) -> Result<(), StorageError> {
-        self.inner.delete_matching(persistence_id, criteria).await
+        let verdict = match loads {
+            Loads::Work | Loads::Wait | Loads::IgnoreCriteria => Verdict::Pass,
+            Loads::Hang => Verdict::Hang,
+            Loads::Fail(kind) => Verdict::fail(kind),
+        };
+        verdict.carry_out(call, next).await
     }
 }

@@ -5,10 +5,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 use actix_persistence_memory::MemoryJournal;
-use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, PageLimit, PersistenceId, Recovered, ReplayPage,
-    ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome, WriterId,
-};
+use actix_persistence_storage_api::{SequenceNr, StorageError};
+use actix_persistence_testkit::{Hook, Intercepted, JournalAnswer, JournalCall, Journals, Next};
 use async_trait::async_trait;
 use tokio::sync::watch;
 
@@ -23,8 +21,9 @@ pub(crate) enum Stall {
     PagesFrom(SequenceNr),
 }
 
+pub(crate) type Stalling = Intercepted<Journals, StallingJournal>;
+
 pub(crate) struct StallingJournal {
-    inner: MemoryJournal,
     stall: watch::Sender<Stall>,
     /// How long each page takes anyway.
     page_takes: Duration,
@@ -36,11 +35,11 @@ pub(crate) struct StallingJournal {
 }
 
 impl StallingJournal {
-    pub(crate) fn new(inner: MemoryJournal, stall: Stall) -> Arc<Self> {
+    pub(crate) fn new(inner: MemoryJournal, stall: Stall) -> Arc<Stalling> {
         Self::slow(inner, stall, Duration::ZERO)
     }
 
-    pub(crate) fn slow(inner: MemoryJournal, stall: Stall, page_takes: Duration) -> Arc<Self> {
+    pub(crate) fn slow(inner: MemoryJournal, stall: Stall, page_takes: Duration) -> Arc<Stalling> {
         Arc::new(Self::made(inner, stall, page_takes, None))
     }
 
@@ -49,7 +48,7 @@ impl StallingJournal {
         inner: MemoryJournal,
         stall: Stall,
         until: mpsc::Receiver<()>,
-    ) -> Arc<Self> {
+    ) -> Arc<Stalling> {
         let blocked = Some(Mutex::new(until));
         Arc::new(Self::made(inner, stall, Duration::ZERO, blocked))
     }
@@ -59,16 +58,16 @@ impl StallingJournal {
         stall: Stall,
         page_takes: Duration,
         blocked: Option<Mutex<mpsc::Receiver<()>>>,
-    ) -> Self {
-        Self {
-            inner,
+    ) -> Stalling {
+        let hook = Self {
             stall: watch::Sender::new(stall),
             page_takes,
             blocked,
             pages: AtomicUsize::new(0),
             in_flight: AtomicUsize::new(0),
             most_in_flight: AtomicUsize::new(0),
-        }
+        };
+        Intercepted::journal_with(inner, hook)
     }
 
     pub(crate) fn set(&self, stall: Stall) {
@@ -97,76 +96,39 @@ impl StallingJournal {
 }
 
 #[async_trait]
-impl Journal for StallingJournal {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.inner.initialize().await
-    }
-
-    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
-        let id = persistence_id.as_str();
-        self.wait_while(|stall| match *stall {
-            Stall::TakeOvers => true,
-            Stall::TakeOversOf(stalled) => stalled == id,
-            Stall::Nothing | Stall::PagesFrom(_) => false,
-        })
-        .await;
-        self.inner.read_head(persistence_id).await
-    }
-
-    async fn recover(
+impl Hook<Journals> for StallingJournal {
+    async fn call(
         &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.wait_while(|stall| matches!(stall, Stall::TakeOvers))
-            .await;
-        self.inner.recover(persistence_id, writer).await
-    }
-
-    async fn write_messages(
-        &self,
-        writes: Vec<AtomicWrite>,
-    ) -> Result<Vec<WriteOutcome>, StorageError> {
-        self.inner.write_messages(writes).await
-    }
-
-    async fn replay_messages(
-        &self,
-        persistence_id: &PersistenceId,
-        range: ReplayRange,
-        page: PageLimit,
-    ) -> Result<ReplayPage, StorageError> {
-        self.pages.fetch_add(1, Ordering::Relaxed);
-        let now = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
-        self.most_in_flight.fetch_max(now, Ordering::Relaxed);
-        self.wait_while(|stall| matches!(stall, Stall::PagesFrom(nr) if range.from >= *nr))
-            .await;
-        tokio::time::sleep(self.page_takes).await;
-        let page = self
-            .inner
-            .replay_messages(persistence_id, range, page)
-            .await;
-        self.in_flight.fetch_sub(1, Ordering::Relaxed);
-        page
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        persistence_id: &PersistenceId,
-        from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        self.inner
-            .read_highest_sequence_nr(persistence_id, from)
-            .await
-    }
-
-    async fn delete_messages_to(
-        &self,
-        persistence_id: &PersistenceId,
-        deletion: EventDeletion,
-    ) -> Result<(), StorageError> {
-        self.inner
-            .delete_messages_to(persistence_id, deletion)
-            .await
+        call: JournalCall,
+        next: Next<Journals>,
+    ) -> Result<JournalAnswer, StorageError> {
+        match &call {
+            JournalCall::ReadHead { persistence_id } => {
+                let id = persistence_id.as_str();
+                self.wait_while(|stall| match *stall {
+                    Stall::TakeOvers => true,
+                    Stall::TakeOversOf(stalled) => stalled == id,
+                    Stall::Nothing | Stall::PagesFrom(_) => false,
+                })
+                .await;
+            }
+            JournalCall::Ping | JournalCall::Recover { .. } | JournalCall::RecoverMany { .. } => {
+                self.wait_while(|stall| matches!(stall, Stall::TakeOvers))
+                    .await;
+            }
+            JournalCall::ReplayMessages { range, .. } => {
+                self.pages.fetch_add(1, Ordering::Relaxed);
+                let now = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+                self.most_in_flight.fetch_max(now, Ordering::Relaxed);
+                self.wait_while(|stall| matches!(stall, Stall::PagesFrom(nr) if range.from >= *nr))
+                    .await;
+                tokio::time::sleep(self.page_takes).await;
+                let page = next.run(call).await;
+                self.in_flight.fetch_sub(1, Ordering::Relaxed);
+                return page;
+            }
+            _ => {}
+        }
+        next.run(call).await
     }
 }

@@ -12,7 +12,7 @@ use actix_persistence_persistent_actor::{
 use actix_persistence_storage_api::PersistenceId;
 use futures_util::StreamExt;
 
-use crate::scripted_journal::{Next, ScriptedJournal};
+use crate::scripted_journal::{Next, Scripted, ScriptedJournal};
 use crate::stalling_journal::{Stall, StallingJournal};
 use crate::tally::{Added, Log, added};
 use crate::world::{World, run};
@@ -379,7 +379,7 @@ fn commands_that_nobody_can_take_back_do_not_keep_an_actor_without_addresses() {
 /// A door that persists behind a held journal, so that everything sent to it waits.
 struct Waiting {
     door: Addr<Door>,
-    journal: Arc<ScriptedJournal>,
+    journal: Arc<Scripted>,
     log: Log,
 }
 

@@ -332,7 +332,7 @@ fn a_look_at_an_actor_takes_nothing_over() {
 /// An actor of a storage with two events whose first write is held back, and that has asked to delete them meanwhile.
 async fn deleting_while_it_takes_over(
     storage: &MemoryStorage,
-) -> (Addr<Tally>, Log, Arc<ScriptedJournal>) {
+) -> (Addr<Tally>, Log, Arc<crate::scripted_journal::Scripted>) {
     let (before, _) = process(storage);
     for _ in 0..2 {
         before.send(Add(1)).await.unwrap().unwrap();

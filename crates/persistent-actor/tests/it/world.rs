@@ -11,7 +11,7 @@ use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings};
 use actix_persistence_storage_api::{Journal, SnapshotStore};
 use actix_persistence_store_actor::StoreThread;
 
-use crate::scripted_journal::ScriptedJournal;
+use crate::scripted_journal::{Scripted, ScriptedJournal};
 
 /// Runs a test on a clock that stands still unless everybody waits for it: back-off takes no time.
 pub(crate) fn run<F: Future<Output = ()> + 'static>(test: impl FnOnce() -> F + 'static) {
@@ -50,14 +50,14 @@ impl World {
     }
 
     /// A journal that the test directs.
-    pub(crate) fn scripted() -> (Self, Arc<ScriptedJournal>) {
+    pub(crate) fn scripted() -> (Self, Arc<Scripted>) {
         let storage = MemoryStorage::new();
         let journal = ScriptedJournal::new(storage.journal());
         (Self::on(storage, journal.clone(), |_| {}), journal)
     }
 
     /// A journal that holds back every write.
-    pub(crate) fn held() -> (Self, Arc<ScriptedJournal>) {
+    pub(crate) fn held() -> (Self, Arc<Scripted>) {
         let storage = MemoryStorage::new();
         let journal = ScriptedJournal::held(storage.journal());
         (Self::on(storage, journal.clone(), |_| {}), journal)

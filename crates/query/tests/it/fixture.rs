@@ -10,11 +10,12 @@ use actix_persistence_persistent_actor::State;
 use actix_persistence_query::{Changed, ChangesStream, QueryError, QuerySettings, StateQuery};
 use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::{
-    CurrentState, Operation, Payload, PersistenceId, PersistenceIdsQuery, Revision,
-    StateChangesPage, StateChangesQuery, StateQueries, StateStore, StateUpdate, StorageError,
-    StorageErrorKind,
+    Payload, PersistenceId, Revision, StateStore, StateUpdate, StorageError, StorageErrorKind,
 };
 use actix_persistence_store_actor::StoreThread;
+use actix_persistence_testkit::{
+    Fault, Hook, Intercepted, Next, StateAnswer, StateCall, StateStores,
+};
 use async_trait::async_trait;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
@@ -35,9 +36,10 @@ impl State for Post {
 }
 
 /// A store in memory whose queries fail as long as there are errors to give.
+pub(crate) type Store = Intercepted<StateStores, Queries>;
+
 #[derive(Default)]
-pub(crate) struct Store {
-    states: MemoryStateStore,
+pub(crate) struct Queries {
     pub(crate) errors: Mutex<VecDeque<StorageErrorKind>>,
     pub(crate) pages: AtomicUsize,
     /// The most changes that are read in time; 0 for any number.
@@ -46,61 +48,28 @@ pub(crate) struct Store {
 }
 
 #[async_trait]
-impl StateStore for Store {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    async fn get(&self, id: &PersistenceId) -> Result<CurrentState, StorageError> {
-        self.states.get(id).await
-    }
-
-    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
-        self.states.upsert(update).await
-    }
-
-    async fn delete(&self, id: &PersistenceId, revision: Revision) -> Result<(), StorageError> {
-        self.states.delete(id, revision).await
-    }
-
-    async fn hard_delete(&self, id: &PersistenceId) -> Result<bool, StorageError> {
-        self.states.hard_delete(id).await
-    }
-
-    fn queries(&self) -> Option<&dyn StateQueries> {
-        Some(self)
-    }
-}
-
-impl Store {
-    fn called(&self, operation: Operation) -> Result<(), StorageError> {
+impl Hook<StateStores> for Queries {
+    async fn call(
+        &self,
+        call: StateCall,
+        next: Next<StateStores>,
+    ) -> Result<StateAnswer, StorageError> {
+        let limit = match &call {
+            StateCall::CurrentPersistenceIds { .. } => 0,
+            StateCall::Changes { query } => query.limit,
+            _ => return next.run(call).await,
+        };
         self.pages.fetch_add(1, Ordering::AcqRel);
         let thread = std::thread::current();
         let name = thread.name().unwrap_or_default().to_owned();
         self.threads.lock().unwrap().push(name);
         let error = self.errors.lock().unwrap().pop_front();
-        error.map_or(Ok(()), |kind| Err(StorageError::new(kind, operation)))
-    }
-}
-
-#[async_trait]
-impl StateQueries for Store {
-    async fn current_persistence_ids(
-        &self,
-        query: PersistenceIdsQuery,
-    ) -> Result<Vec<PersistenceId>, StorageError> {
-        self.called(Operation::CurrentPersistenceIds)?;
-        self.states.current_persistence_ids(query).await
-    }
-
-    async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError> {
-        self.called(Operation::StateChanges)?;
         let most = self.most_in_time.load(Ordering::Acquire);
-        if most > 0 && query.limit > most {
-            let kind = StorageErrorKind::Timeout;
-            return Err(StorageError::new(kind, Operation::StateChanges));
+        let late = (most > 0 && limit > most).then_some(StorageErrorKind::Timeout);
+        match error.or(late) {
+            Some(kind) => Err(Fault::new(kind).of(&call)),
+            None => next.run(call).await,
         }
-        self.states.changes(query).await
     }
 }
 
@@ -119,7 +88,10 @@ impl Fixture {
     }
 
     pub(crate) fn with(settings: QuerySettings) -> Self {
-        let store = Arc::new(Store::default());
+        let store = Arc::new(Intercepted::state_store_with(
+            MemoryStateStore::new(),
+            Queries::default(),
+        ));
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
             .thread_name("stores")

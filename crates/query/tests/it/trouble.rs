@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_query::{NoQueries, QueryError, QuerySettings, StateQuery};
 use actix_persistence_state_actor::{StateHandle, StateSettings};
-use actix_persistence_storage_api::{
-    CurrentState, PersistenceId, Revision, StateStore, StateUpdate, StorageError, StorageErrorKind,
-};
+use actix_persistence_storage_api::StorageErrorKind;
 use actix_persistence_store_actor::StoreThread;
-use async_trait::async_trait;
+use actix_persistence_testkit::Intercepted;
 use tokio::runtime::Handle;
 
 use crate::fixture::{Fixture, ends_with_error, id, take};
@@ -70,37 +69,12 @@ fn what_waiting_does_not_cure_ends_a_live_query() {
     }
 }
 
-/// Has no queries.
-struct Plain;
-
-#[async_trait]
-impl StateStore for Plain {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    async fn get(&self, _id: &PersistenceId) -> Result<CurrentState, StorageError> {
-        Ok(CurrentState::NEVER_SEEN)
-    }
-
-    async fn upsert(&self, _update: StateUpdate) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    async fn delete(&self, _id: &PersistenceId, _revision: Revision) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    async fn hard_delete(&self, _id: &PersistenceId) -> Result<bool, StorageError> {
-        Ok(false)
-    }
-}
-
 #[tokio::test]
 async fn a_store_without_queries_is_refused_when_they_are_asked_for() {
     let thread = StoreThread::start("plain").unwrap();
     let settings = StateSettings::new("plain");
-    let handle = StateHandle::start(Arc::new(Plain), settings, Handle::current(), &thread);
+    let plain = Intercepted::state_store(MemoryStateStore::new()).without_queries();
+    let handle = StateHandle::start(Arc::new(plain), settings, Handle::current(), &thread);
     let refused = StateQuery::new(handle, Handle::current(), (), QuerySettings::default());
     let plugin_id = "plain".to_owned();
     assert_eq!(refused.err(), Some(NoQueries { plugin_id }));

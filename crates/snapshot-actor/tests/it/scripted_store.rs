@@ -3,27 +3,25 @@
 use std::fmt;
 use std::time::Duration;
 
+use actix_persistence_memory::MemorySnapshotStore;
 use actix_persistence_storage_api::{
-    Operation, Payload, PersistenceId, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
-    SnapshotStore, StorageError, StorageErrorKind,
+    PersistenceId, SnapshotCapabilities, SnapshotMetadata, StorageError, StorageErrorKind,
 };
-use async_trait::async_trait;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
+use actix_persistence_testkit::{
+    Held, HeldCall, Intercepted, SnapshotAnswer, SnapshotCall, SnapshotStores,
+};
 use tokio::time::timeout;
 
 /// Hands each call to the test and does what the test says.
-pub(crate) struct ScriptedStore {
-    calls: UnboundedSender<Called>,
-}
+pub(crate) struct ScriptedStore;
 
 /// The test's end.
-pub(crate) struct Calls(UnboundedReceiver<Called>);
+pub(crate) struct Calls(Held<SnapshotStores>);
 
 /// A call under way.
 pub(crate) struct Called {
     pub(crate) call: Call,
-    answer: oneshot::Sender<Answer>,
+    held: HeldCall<SnapshotStores>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -35,36 +33,23 @@ pub(crate) enum Call {
     DeleteMatching(PersistenceId),
 }
 
-enum Answer {
-    Works,
-    Fails(StorageError),
-    Panics,
-}
-
 impl ScriptedStore {
-    pub(crate) fn new() -> (Self, Calls) {
-        let (calls, receiver) = unbounded_channel();
-        (Self { calls }, Calls(receiver))
-    }
-
-    async fn ask(&self, call: Call) -> Result<(), StorageError> {
-        let (answer, answered) = oneshot::channel();
-        let _ = self.calls.send(Called { call, answer });
-        match answered.await {
-            Ok(Answer::Works) => Ok(()),
-            Ok(Answer::Fails(error)) => Err(error),
-            Ok(Answer::Panics) => panic!("scripted"),
-            // The test has dropped the call: it hangs.
-            Err(_) => std::future::pending().await,
-        }
+    #[allow(clippy::new_ret_no_self)] // the store and the test's end of it
+    pub(crate) fn new() -> (Intercepted<SnapshotStores>, Calls) {
+        let store = Intercepted::snapshot_store(MemorySnapshotStore::new())
+            .with_capabilities(SnapshotCapabilities::default());
+        // Away for good: what the tests see of outages comes from their own calls.
+        store.on_ping().fail(StorageErrorKind::Unavailable);
+        let calls = Calls(store.on_every_call().hold());
+        (store, calls)
     }
 }
 
 impl Calls {
     /// The next call; fails the test if none comes within a virtual hour.
     pub(crate) async fn next(&mut self) -> Called {
-        let next = timeout(Duration::from_secs(3_600), self.0.recv()).await;
-        next.expect("a call should have come").expect("a store")
+        let next = timeout(Duration::from_secs(3_600), self.0.next()).await;
+        Called::of(next.expect("a call should have come"))
     }
 
     /// The next call, which must be this one.
@@ -77,31 +62,44 @@ impl Calls {
     /// Whether there is no call that the test has not seen.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         settle().await;
-        self.0.is_empty()
+        self.0.waiting() == 0
     }
 }
 
 impl Called {
+    fn of(held: HeldCall<SnapshotStores>) -> Self {
+        let call = match held.call().clone() {
+            SnapshotCall::Initialize => Call::Initialize,
+            SnapshotCall::Load { persistence_id, .. } => Call::Load(persistence_id),
+            SnapshotCall::Save { metadata, .. } => Call::Save(metadata),
+            SnapshotCall::Delete { metadata } => Call::Delete(metadata),
+            SnapshotCall::DeleteMatching { persistence_id, .. } => {
+                Call::DeleteMatching(persistence_id)
+            }
+            other => panic!("no test leads to {other:?}"),
+        };
+        Self { call, held }
+    }
+
+    /// Works; a load gives no snapshot.
     pub(crate) fn works(self) {
-        self.gives(Answer::Works);
+        self.held.answer(match self.call {
+            Call::Load(_) => SnapshotAnswer::Loaded(None),
+            _ => SnapshotAnswer::Done,
+        });
     }
 
     pub(crate) fn fails(self, error: StorageError) {
-        self.gives(Answer::Fails(error));
+        self.held.fail(error);
     }
 
     pub(crate) fn panics(self) {
-        self.gives(Answer::Panics);
+        self.held.panic("scripted");
     }
 
     /// Never gives anything.
     pub(crate) fn hangs(self) {
-        drop(self);
-    }
-
-    fn gives(self, answer: Answer) {
-        // Nobody is there any more if the runtime has ended.
-        let _ = self.answer.send(answer);
+        self.held.hang();
     }
 }
 
@@ -114,44 +112,4 @@ impl fmt::Debug for Called {
 /// Lets everything run that can: the paused clock moves only when nothing else does.
 pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
-}
-
-#[async_trait]
-impl SnapshotStore for ScriptedStore {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.ask(Call::Initialize).await
-    }
-
-    /// Away for good: what the tests see of outages comes from their own calls.
-    async fn ping(&self) -> Result<(), StorageError> {
-        Err(StorageError::new(
-            StorageErrorKind::Unavailable,
-            Operation::LoadSnapshot,
-        ))
-    }
-
-    async fn load(
-        &self,
-        persistence_id: &PersistenceId,
-        _: SnapshotCriteria,
-    ) -> Result<Option<SnapshotRecord>, StorageError> {
-        self.ask(Call::Load(persistence_id.clone())).await?;
-        Ok(None)
-    }
-
-    async fn save(&self, metadata: SnapshotMetadata, _: Payload) -> Result<(), StorageError> {
-        self.ask(Call::Save(metadata)).await
-    }
-
-    async fn delete(&self, metadata: &SnapshotMetadata) -> Result<(), StorageError> {
-        self.ask(Call::Delete(metadata.clone())).await
-    }
-
-    async fn delete_matching(
-        &self,
-        persistence_id: &PersistenceId,
-        _: SnapshotCriteria,
-    ) -> Result<(), StorageError> {
-        self.ask(Call::DeleteMatching(persistence_id.clone())).await
-    }
 }

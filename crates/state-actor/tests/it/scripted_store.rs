@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
+use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    ChangeEvent, CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore,
-    StateUpdate, StorageError, StorageErrorKind,
+    CurrentState, Operation, Revision, StateCapabilities, StorageError, StorageErrorKind,
 };
-use async_trait::async_trait;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::sync::oneshot;
+use actix_persistence_testkit::{
+    Held, HeldCall, Intercepted, StateAnswer, StateCall, StateStores, StoreCall,
+};
 
-/// Hands each call to the test and does what the test says; a call whose answer the test drops hangs.
-pub(crate) struct ScriptedStore(UnboundedSender<Called>);
+/// Hands each call to the test and does what the test says.
+pub(crate) struct ScriptedStore;
 
 /// The test's end.
-pub(crate) struct Calls(UnboundedReceiver<Called>);
+pub(crate) struct Calls(Held<StateStores>);
 
 /// A call under way.
 pub(crate) struct Called {
@@ -23,42 +23,37 @@ pub(crate) struct Called {
     pub(crate) name: Option<String>,
     /// At which revision it writes; 0 if it does not.
     pub(crate) revision: Revision,
-    answer: oneshot::Sender<Answer>,
+    held: HeldCall<StateStores>,
 }
 
-type Answer = Box<dyn FnOnce() -> Result<Revision, StorageError> + Send>;
-
 impl ScriptedStore {
-    pub(crate) fn new() -> (Self, Calls) {
-        let (calls, receiver) = unbounded_channel();
-        (Self(calls), Calls(receiver))
-    }
-
-    async fn ask(
-        &self,
-        operation: Operation,
-        persistence_id: Option<&PersistenceId>,
-        revision: Revision,
-    ) -> Result<Revision, StorageError> {
-        let (answer, answered) = oneshot::channel();
-        let _ = self.0.send(Called {
-            operation,
-            name: persistence_id.map(|id| id.entity_id().to_owned()),
-            revision,
-            answer,
-        });
-        match answered.await {
-            Ok(answer) => answer(),
-            Err(_) => std::future::pending().await,
-        }
+    #[allow(clippy::new_ret_no_self)] // the store and the test's end of it
+    pub(crate) fn new() -> (Intercepted<StateStores>, Calls) {
+        let store = Intercepted::state_store(MemoryStateStore::new())
+            .with_capabilities(StateCapabilities::default().with_tags());
+        // Away for good: what the tests see of outages comes from their own calls.
+        store.on_ping().fail(StorageErrorKind::Unavailable);
+        let calls = Calls(store.on_every_call().hold());
+        (store, calls)
     }
 }
 
 impl Calls {
     /// The next call; fails the test if none comes within a virtual hour.
     pub(crate) async fn next(&mut self) -> Called {
-        let next = tokio::time::timeout(Duration::from_secs(3_600), self.0.recv()).await;
-        next.expect("a call should have come").expect("a store")
+        let next = tokio::time::timeout(Duration::from_secs(3_600), self.0.next()).await;
+        let held = next.expect("a call should have come");
+        let ids = held.call().persistence_ids();
+        Called {
+            operation: held.call().operation(),
+            name: ids.first().map(|id| id.entity_id().to_owned()),
+            revision: match held.call() {
+                StateCall::Upsert { update } => update.revision,
+                StateCall::Delete { revision, .. } => *revision,
+                _ => 0,
+            },
+            held,
+        }
     }
 
     /// The next call, which must be this one.
@@ -77,7 +72,7 @@ impl Calls {
     /// Whether there is no call that the test has not seen.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         settle().await;
-        self.0.is_empty()
+        self.0.waiting() == 0
     }
 }
 
@@ -88,84 +83,30 @@ impl Called {
 
     /// Works; what is read is a tombstone of this revision.
     pub(crate) fn gives(self, revision: Revision) {
-        self.answers(Box::new(move || Ok(revision)));
+        assert!(!self.held.is_abandoned(), "the call is over");
+        self.held.answer(match self.operation {
+            Operation::GetState => StateAnswer::Current(CurrentState::tombstone(revision)),
+            Operation::HardDeleteState => StateAnswer::Removed(revision > 0),
+            _ => StateAnswer::Done,
+        });
     }
 
     pub(crate) fn fails(self, error: StorageError) {
-        self.answers(Box::new(move || Err(error)));
+        assert!(!self.held.is_abandoned(), "the call is over");
+        self.held.fail(error);
     }
 
     pub(crate) fn panics(self) {
-        self.answers(Box::new(|| panic!("scripted")));
+        self.held.panic("scripted");
     }
 
     /// Never gives anything.
     pub(crate) fn hangs(self) {
-        drop(self);
-    }
-
-    fn answers(self, answer: Answer) {
-        assert!(self.answer.send(answer).is_ok(), "the call is over");
+        self.held.hang();
     }
 }
 
 /// Lets everything run that can: the paused clock moves only when nothing else does.
 pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
-}
-
-#[async_trait]
-impl StateStore for ScriptedStore {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.ask(Operation::Initialize, None, 0).await.map(drop)
-    }
-
-    /// Away for good: what the tests see of outages comes from their own calls.
-    async fn ping(&self) -> Result<(), StorageError> {
-        Err(StorageError::new(
-            StorageErrorKind::Unavailable,
-            Operation::GetState,
-        ))
-    }
-
-    async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
-        let id = Some(persistence_id);
-        let revision = self.ask(Operation::GetState, id, 0).await?;
-        Ok(CurrentState::tombstone(revision))
-    }
-
-    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
-        let id = Some(&update.persistence_id);
-        let call = self.ask(Operation::UpsertState, id, update.revision);
-        call.await.map(drop)
-    }
-
-    async fn delete(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError> {
-        let id = Some(persistence_id);
-        let call = self.ask(Operation::DeleteState, id, revision);
-        call.await.map(drop)
-    }
-
-    async fn delete_with_event(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-        _: ChangeEvent,
-    ) -> Result<(), StorageError> {
-        self.delete(persistence_id, revision).await
-    }
-
-    async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
-        let id = Some(persistence_id);
-        let removed = self.ask(Operation::HardDeleteState, id, 0).await?;
-        Ok(removed > 0)
-    }
-
-    fn capabilities(&self) -> StateCapabilities {
-        StateCapabilities::default().with_tags()
-    }
 }

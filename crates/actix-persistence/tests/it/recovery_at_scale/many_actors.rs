@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use actix::System;
 use actix_persistence::prelude::*;
 use actix_persistence::{Config, Persistence};
+use actix_persistence_testkit::Intercepted;
 use futures_util::future::join_all;
 
 use super::ledger::{Ledger, Sum};
-use super::watched_journal::{Watch, WatchedJournal};
+use super::watched_journal::Watch;
 use super::{Scale, measured_process, stored_ledgers};
 
 const PERMITS: u64 = 50;
@@ -77,7 +78,7 @@ fn many_actors_that_recover_at_once_stay_within_the_permits_and_none_starves() {
 
 async fn recover(actors: u64, file: &Path) {
     let watch = Arc::new(Watch::new(PERMITS as usize));
-    let journal = WatchedJournal::new(stored_ledgers::journal(file).await, watch.clone());
+    let journal = Intercepted::journal_with(stored_ledgers::journal(file).await, watch.clone());
     let persistence = Persistence::builder()
         .config(Config::new().with("persistence.max-concurrent-recoveries", PERMITS as i64))
         .journal("watched", Arc::new(journal))

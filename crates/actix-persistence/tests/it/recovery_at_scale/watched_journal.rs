@@ -1,13 +1,7 @@
 //! A journal that counts how many actors recover at once, and in which order.
 
-use std::sync::Arc;
-
-use actix_persistence::sqlite::SqliteJournal;
-use actix_persistence::storage_api::{
-    AtomicWrite, EventDeletion, Journal, JournalCapabilities, PageLimit, PersistenceId, Recovered,
-    RecoveryRequest, ReplayPage, ReplayRange, SequenceNr, StorageError, StreamHead, WriteOutcome,
-    WriterId,
-};
+use actix_persistence::storage_api::{PersistenceId, StorageError};
+use actix_persistence_testkit::{Hook, JournalAnswer, JournalCall, Journals, Next, StoreCall};
 use async_trait::async_trait;
 use tokio::sync::watch;
 
@@ -62,88 +56,23 @@ impl Watch {
     }
 }
 
-/// An SQLite journal under a watch.
-pub(super) struct WatchedJournal {
-    journal: SqliteJournal,
-    watch: Arc<Watch>,
-}
-
-impl WatchedJournal {
-    pub(super) fn new(journal: SqliteJournal, watch: Arc<Watch>) -> Self {
-        Self { journal, watch }
-    }
-}
-
 #[async_trait]
-impl Journal for WatchedJournal {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.journal.initialize().await
-    }
-
-    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
-        self.watch.taken_over(persistence_id);
-        self.journal.read_head(persistence_id).await
-    }
-
-    async fn recover(
+impl Hook<Journals> for Watch {
+    async fn call(
         &self,
-        persistence_id: &PersistenceId,
-        writer: WriterId,
-    ) -> Result<Recovered, StorageError> {
-        self.watch.taken_over(persistence_id);
-        self.journal.recover(persistence_id, writer).await
-    }
-
-    async fn recover_many(
-        &self,
-        requests: &[RecoveryRequest],
-    ) -> Result<Vec<Recovered>, StorageError> {
-        for request in requests {
-            self.watch.taken_over(&request.persistence_id);
+        call: JournalCall,
+        next: Next<Journals>,
+    ) -> Result<JournalAnswer, StorageError> {
+        match &call {
+            JournalCall::ReadHead { .. }
+            | JournalCall::Recover { .. }
+            | JournalCall::RecoverMany { .. } => {
+                let ids = call.persistence_ids().into_iter();
+                ids.for_each(|id| self.taken_over(id));
+            }
+            JournalCall::ReplayMessages { .. } => self.all_permits_in_use().await,
+            _ => {}
         }
-        self.journal.recover_many(requests).await
-    }
-
-    async fn write_messages(
-        &self,
-        writes: Vec<AtomicWrite>,
-    ) -> Result<Vec<WriteOutcome>, StorageError> {
-        self.journal.write_messages(writes).await
-    }
-
-    async fn replay_messages(
-        &self,
-        persistence_id: &PersistenceId,
-        range: ReplayRange,
-        page: PageLimit,
-    ) -> Result<ReplayPage, StorageError> {
-        self.watch.all_permits_in_use().await;
-        self.journal
-            .replay_messages(persistence_id, range, page)
-            .await
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        persistence_id: &PersistenceId,
-        from: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        self.journal
-            .read_highest_sequence_nr(persistence_id, from)
-            .await
-    }
-
-    async fn delete_messages_to(
-        &self,
-        persistence_id: &PersistenceId,
-        deletion: EventDeletion,
-    ) -> Result<(), StorageError> {
-        self.journal
-            .delete_messages_to(persistence_id, deletion)
-            .await
-    }
-
-    fn capabilities(&self) -> JournalCapabilities {
-        self.journal.capabilities()
+        next.run(call).await
     }
 }

@@ -1,14 +1,15 @@
 //! An actor has the stored state before its first command, or fails and tries again.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_state_actor::StateSettings;
-use actix_persistence_storage_api::Payload;
+use actix_persistence_storage_api::{Operation, Payload};
+use actix_persistence_testkit::Intercepted;
 use tokio::time::Instant;
 
 use super::memo::{Get, Memo, Set, memo_id};
-use super::slow_reads::SlowReads;
 use super::state_world::StateWorld;
 use crate::tally::Log;
 use crate::world::run;
@@ -115,15 +116,20 @@ fn a_panic_while_taking_note_of_the_state_fails_the_recovery() {
 fn no_more_actors_recover_at_once_than_there_are_permits_and_all_get_their_turn() {
     run(|| async {
         let storage = MemoryStorage::new();
-        let store = SlowReads::new(storage.state_store());
+        let store = Arc::new(Intercepted::state_store(storage.state_store()));
+        let reads = store.on(Operation::GetState).record();
+        store.on(Operation::GetState).run(|call, next| async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            next.run(call).await
+        });
         let tune = |settings: &mut StateSettings| settings.max_concurrent_recoveries = 2;
-        let world = StateWorld::tuned(storage, store.clone(), tune, |_| {});
+        let world = StateWorld::tuned(storage, store, tune, |_| {});
         let log = Log::default();
         let ids = ["1", "2", "3", "4", "5"];
         let memos = ids.map(|id| world.start(Memo::factory(id, &log)).unwrap());
         for memo in memos {
             assert_eq!(memo.send(Get).await.unwrap(), (None, 0));
         }
-        assert_eq!((store.reads(), store.most_at_once()), (5, 2));
+        assert_eq!((reads.number(), reads.most_at_once()), (5, 2));
     });
 }

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryStateStore;
-use actix_persistence_storage_api::{
-    CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore, StateUpdate,
-    StorageError, StorageErrorKind,
+use actix_persistence_storage_api::{Revision, StateCapabilities, StorageError, StorageErrorKind};
+use actix_persistence_testkit::{
+    Fault, Hook, Intercepted, Next as Rest, StateAnswer, StateCall, StateStores, Verdict,
 };
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
@@ -25,43 +25,45 @@ pub(crate) enum Next {
     Panic,
 }
 
+pub(crate) type Scripted = Intercepted<StateStores, ScriptedStates>;
+
 pub(crate) struct ScriptedStates {
-    inner: MemoryStateStore,
     script: Mutex<VecDeque<Next>>,
     /// One permit lets one write go on; closed to let all pass.
     gate: Semaphore,
     /// The revision of each write that was asked for, in order.
     writes: Mutex<Vec<Revision>>,
     reads_to_fail: Mutex<usize>,
-    capabilities: StateCapabilities,
 }
 
 impl ScriptedStates {
     /// Lets every write pass until told otherwise.
-    pub(crate) fn new(inner: MemoryStateStore) -> Arc<Self> {
+    pub(crate) fn new(inner: MemoryStateStore) -> Arc<Scripted> {
         let states = Self::held(inner);
         states.gate.close();
         states
     }
 
     /// Holds back every write until [`release`](Self::release).
-    pub(crate) fn held(inner: MemoryStateStore) -> Arc<Self> {
-        let capabilities = inner.capabilities();
-        Self::with_capabilities(inner, capabilities)
+    pub(crate) fn held(inner: MemoryStateStore) -> Arc<Scripted> {
+        Arc::new(Self::around(inner))
     }
 
     pub(crate) fn with_capabilities(
         inner: MemoryStateStore,
         capabilities: StateCapabilities,
-    ) -> Arc<Self> {
-        Arc::new(Self {
-            inner,
+    ) -> Arc<Scripted> {
+        Arc::new(Self::around(inner).with_capabilities(capabilities))
+    }
+
+    fn around(inner: MemoryStateStore) -> Scripted {
+        let hook = Self {
             script: Mutex::default(),
             gate: Semaphore::new(0),
             writes: Mutex::default(),
             reads_to_fail: Mutex::default(),
-            capabilities,
-        })
+        };
+        Intercepted::state_store_with(inner, hook)
     }
 
     /// Lets so many held writes go on.
@@ -81,80 +83,44 @@ impl ScriptedStates {
     pub(crate) fn writes(&self) -> Vec<Revision> {
         self.writes.lock().unwrap().clone()
     }
+}
 
-    async fn write(
+#[async_trait]
+impl Hook<StateStores> for ScriptedStates {
+    async fn call(
         &self,
-        operation: Operation,
-        revision: Revision,
-        write: impl Future<Output = Result<(), StorageError>> + Send,
-    ) -> Result<(), StorageError> {
+        call: StateCall,
+        rest: Rest<StateStores>,
+    ) -> Result<StateAnswer, StorageError> {
+        let unavailable = Fault::new(StorageErrorKind::Unavailable);
+        let revision = match &call {
+            StateCall::Upsert { update } => update.revision,
+            StateCall::Delete { revision, .. } => *revision,
+            // It is not back before all reads have failed that are to.
+            StateCall::Ping if *self.reads_to_fail.lock().unwrap() > 0 => {
+                return Err(unavailable.of(&call));
+            }
+            StateCall::Ping => return Ok(StateAnswer::Done),
+            StateCall::Get { .. } if *self.reads_to_fail.lock().unwrap() > 0 => {
+                *self.reads_to_fail.lock().unwrap() -= 1;
+                return Err(unavailable.of(&call));
+            }
+            _ => return rest.run(call).await,
+        };
         self.writes.lock().unwrap().push(revision);
         if let Ok(permit) = self.gate.acquire().await {
             permit.forget();
         }
         let next = self.script.lock().unwrap().pop_front();
-        let error = |kind| StorageError::new(kind, operation);
-        match next {
-            None => write.await,
-            Some(Next::Reject) => Err(error(StorageErrorKind::TooLarge).not_stored()),
-            Some(Next::FailNotStored) => Err(error(StorageErrorKind::Backend).not_stored()),
-            Some(Next::StoreButFailUnknown) => {
-                write.await?;
-                Err(error(StorageErrorKind::Backend))
-            }
-            Some(Next::LoseAndFailUnknown) => Err(error(StorageErrorKind::Backend)),
-            Some(Next::Panic) => panic!("scripted"),
-        }
-    }
-}
-
-#[async_trait]
-impl StateStore for ScriptedStates {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.inner.initialize().await
-    }
-
-    /// It is not back before all reads have failed that are to.
-    async fn ping(&self) -> Result<(), StorageError> {
-        if *self.reads_to_fail.lock().unwrap() > 0 {
-            let kind = StorageErrorKind::Unavailable;
-            return Err(StorageError::new(kind, Operation::GetState));
-        }
-        Ok(())
-    }
-
-    async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
-        {
-            let mut left = self.reads_to_fail.lock().unwrap();
-            if *left > 0 {
-                *left -= 1;
-                let kind = StorageErrorKind::Unavailable;
-                return Err(StorageError::new(kind, Operation::GetState));
-            }
-        }
-        self.inner.get(persistence_id).await
-    }
-
-    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
-        let revision = update.revision;
-        let write = self.inner.upsert(update);
-        self.write(Operation::UpsertState, revision, write).await
-    }
-
-    async fn delete(
-        &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError> {
-        let write = self.inner.delete(persistence_id, revision);
-        self.write(Operation::DeleteState, revision, write).await
-    }
-
-    async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
-        self.inner.hard_delete(persistence_id).await
-    }
-
-    fn capabilities(&self) -> StateCapabilities {
-        self.capabilities.clone()
+        let backend = Fault::new(StorageErrorKind::Backend);
+        let verdict = match next {
+            None => Verdict::Pass,
+            Some(Next::Reject) => Verdict::reject(StorageErrorKind::TooLarge),
+            Some(Next::FailNotStored) => Verdict::fail(backend),
+            Some(Next::StoreButFailUnknown) => Verdict::store_but_fail(backend),
+            Some(Next::LoseAndFailUnknown) => Verdict::fail(backend.with_unknown_effect()),
+            Some(Next::Panic) => Verdict::Panic("scripted".to_owned()),
+        };
+        verdict.carry_out(call, rest).await
     }
 }

@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_store_actor::StoreThread;
 
-use super::scripted_states::ScriptedStates;
+use super::scripted_states::{Scripted, ScriptedStates};
 
 #[derive(Clone)]
 pub(crate) struct StateWorld {
@@ -28,14 +28,14 @@ impl StateWorld {
     }
 
     /// A store that the test directs.
-    pub(crate) fn scripted() -> (Self, Arc<ScriptedStates>) {
+    pub(crate) fn scripted() -> (Self, Arc<Scripted>) {
         let storage = MemoryStorage::new();
         let store = ScriptedStates::new(storage.state_store());
         (Self::on(storage, store.clone()), store)
     }
 
     /// A store that holds back every write.
-    pub(crate) fn held() -> (Self, Arc<ScriptedStates>) {
+    pub(crate) fn held() -> (Self, Arc<Scripted>) {
         let storage = MemoryStorage::new();
         let store = ScriptedStates::held(storage.state_store());
         (Self::on(storage, store.clone()), store)

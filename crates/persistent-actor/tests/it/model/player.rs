@@ -262,7 +262,7 @@ async fn settle() {
 
 pub(crate) async fn play(steps: Vec<Step>) -> Observed {
     let storage = MemoryStorage::new();
-    let journal = SteppingJournal::new(storage.journal());
+    let journal = SteppingJournal::around(storage.journal());
     let snapshots = Arc::new(storage.snapshot_store());
     let never_open = |journal: &mut JournalSettings, _: &mut SnapshotSettings| {
         // Programs fail more often than a breaker would have it.

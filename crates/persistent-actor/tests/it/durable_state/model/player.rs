@@ -18,7 +18,7 @@ use super::super::memo::{Number, memo_id, number, shown};
 use super::super::state_world::StateWorld;
 use super::Observed;
 use super::program::{Change, Command, Op, Step, Verdict, What};
-use super::stepping_states::SteppingStates;
+use super::stepping_states::{Stepping, SteppingStates};
 use crate::tally::{Log, kind};
 
 /// Shorter than the store may take for a write that begins right after it.
@@ -189,7 +189,7 @@ impl Player {
 /// What a program is played in.
 struct Stage {
     world: StateWorld,
-    states: Arc<SteppingStates>,
+    states: Arc<Stepping>,
     log: Log,
     numbers: Numbers,
 }
@@ -197,7 +197,7 @@ struct Stage {
 impl Stage {
     fn new() -> Self {
         let storage = MemoryStorage::new();
-        let states = SteppingStates::new(storage.state_store());
+        let states = SteppingStates::around(storage.state_store());
         let never_open = |settings: &mut StateSettings| {
             // Programs fail more often than a breaker would have it.
             settings.circuit_breaker.max_failures = u32::MAX;

@@ -4,26 +4,25 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryStateStore;
-use actix_persistence_storage_api::{
-    CurrentState, Operation, PersistenceId, Revision, StateStore, StateUpdate, StorageError,
-    StorageErrorKind,
+use actix_persistence_storage_api::{StorageError, StorageErrorKind};
+use actix_persistence_testkit::{
+    Fault, Hook, Intercepted, Next, StateAnswer, StateCall, StateStores, Verdict as Fate,
 };
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 
 use super::program::Verdict;
 
+pub(crate) type Stepping = Intercepted<StateStores, SteppingStates>;
+
+#[derive(Default)]
 pub(crate) struct SteppingStates {
-    inner: MemoryStateStore,
     waiting: Mutex<VecDeque<oneshot::Sender<Verdict>>>,
 }
 
 impl SteppingStates {
-    pub(crate) fn new(inner: MemoryStateStore) -> Arc<Self> {
-        Arc::new(Self {
-            inner,
-            waiting: Mutex::default(),
-        })
+    pub(crate) fn around(inner: MemoryStateStore) -> Arc<Stepping> {
+        Arc::new(Intercepted::state_store_with(inner, Self::default()))
     }
 
     /// Lets the write that waits go on.
@@ -38,59 +37,32 @@ impl SteppingStates {
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.lock().unwrap().is_empty()
     }
-
-    async fn write(
-        &self,
-        operation: Operation,
-        write: impl Future<Output = Result<(), StorageError>> + Send,
-    ) -> Result<(), StorageError> {
-        let (sender, verdict) = oneshot::channel();
-        self.waiting.lock().unwrap().push_back(sender);
-        let error = |kind| StorageError::new(kind, operation);
-        match verdict.await.unwrap() {
-            // What comes before a usurped write is stored by the program, so that this one finds a conflict.
-            Verdict::Store | Verdict::Usurped => write.await,
-            Verdict::Reject => Err(error(StorageErrorKind::TooLarge).not_stored()),
-            Verdict::NotStored => Err(error(StorageErrorKind::Backend).not_stored()),
-            Verdict::StoredUnknown => {
-                write.await?;
-                Err(error(StorageErrorKind::Backend))
-            }
-            Verdict::LostUnknown => Err(error(StorageErrorKind::Backend)),
-        }
-    }
 }
 
 #[async_trait]
-impl StateStore for SteppingStates {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        self.inner.initialize().await
-    }
-
-    /// No actor is built any sooner than its back-off says, so that programs happen in one order.
-    async fn ping(&self) -> Result<(), StorageError> {
-        std::future::pending().await
-    }
-
-    async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
-        self.inner.get(persistence_id).await
-    }
-
-    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
-        let write = self.inner.upsert(update);
-        self.write(Operation::UpsertState, write).await
-    }
-
-    async fn delete(
+impl Hook<StateStores> for SteppingStates {
+    async fn call(
         &self,
-        persistence_id: &PersistenceId,
-        revision: Revision,
-    ) -> Result<(), StorageError> {
-        let write = self.inner.delete(persistence_id, revision);
-        self.write(Operation::DeleteState, write).await
-    }
-
-    async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
-        self.inner.hard_delete(persistence_id).await
+        call: StateCall,
+        next: Next<StateStores>,
+    ) -> Result<StateAnswer, StorageError> {
+        match &call {
+            StateCall::Upsert { .. } | StateCall::Delete { .. } => {}
+            // No actor is built any sooner than its back-off says, so that programs happen in one order.
+            StateCall::Ping => std::future::pending().await,
+            _ => return next.run(call).await,
+        }
+        let (sender, verdict) = oneshot::channel();
+        self.waiting.lock().unwrap().push_back(sender);
+        let backend = Fault::new(StorageErrorKind::Backend);
+        let fate = match verdict.await.unwrap() {
+            // What comes before a usurped write is stored by the program, so that this one finds a conflict.
+            Verdict::Store | Verdict::Usurped => Fate::Pass,
+            Verdict::Reject => Fate::reject(StorageErrorKind::TooLarge),
+            Verdict::NotStored => Fate::fail(backend),
+            Verdict::StoredUnknown => Fate::store_but_fail(backend),
+            Verdict::LostUnknown => Fate::fail(backend.with_unknown_effect()),
+        };
+        fate.carry_out(call, next).await
     }
 }

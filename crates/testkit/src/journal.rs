@@ -1,0 +1,385 @@
+//! An intercepted journal.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    AtomicWrite, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit, PersistenceId,
+    Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
+    StreamHead, WriteOutcome, WriterId,
+};
+use async_trait::async_trait;
+
+use crate::store_kind::{StoreFuture, expect_answer, sealed::Sealed};
+use crate::{Fault, Hook, Intercepted, Next, On, Rule, StoreCall, StoreKind};
+
+/// The kind of journals, in types such as [`Rules<Journals>`](crate::Rules).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Journals {}
+
+/// A call of a journal: each method of [`Journal`] with its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the methods and arguments of the same names
+pub enum JournalCall {
+    Initialize,
+    ReadHead {
+        persistence_id: PersistenceId,
+    },
+    Recover {
+        persistence_id: PersistenceId,
+        writer: WriterId,
+    },
+    RecoverMany {
+        requests: Vec<RecoveryRequest>,
+    },
+    WriteMessages {
+        writes: Vec<AtomicWrite>,
+    },
+    ReplayMessages {
+        persistence_id: PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    },
+    ReadHighestSequenceNr {
+        persistence_id: PersistenceId,
+        from: SequenceNr,
+    },
+    DeleteMessagesTo {
+        persistence_id: PersistenceId,
+        deletion: EventDeletion,
+    },
+    Reset {
+        persistence_id: PersistenceId,
+    },
+    Ping,
+    Close,
+}
+
+/// The answer to a call of a journal.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum JournalAnswer {
+    /// Of `initialize`, `delete_messages_to`, `ping` and `close`.
+    Done,
+    /// Of `read_head`.
+    Head(StreamHead),
+    /// Of `recover`.
+    Recovered(Recovered),
+    /// Of `recover_many`.
+    RecoveredMany(Vec<Recovered>),
+    /// Of `write_messages`.
+    Outcomes(Vec<WriteOutcome>),
+    /// Of `replay_messages`.
+    Page(ReplayPage),
+    /// Of `read_highest_sequence_nr`.
+    HighestSequenceNr(SequenceNr),
+    /// Of `reset`.
+    Reset(ResetProgress),
+}
+
+impl JournalCall {
+    /// The writes of `write_messages`; none for other calls.
+    pub fn writes(&self) -> &[AtomicWrite] {
+        match self {
+            JournalCall::WriteMessages { writes } => writes,
+            _ => &[],
+        }
+    }
+}
+
+impl StoreCall for JournalCall {
+    fn operation(&self) -> Operation {
+        match self {
+            JournalCall::Initialize | JournalCall::Close => Operation::Initialize,
+            JournalCall::ReadHead { .. } | JournalCall::Ping => Operation::ReadHead,
+            JournalCall::Recover { .. } | JournalCall::RecoverMany { .. } => Operation::Recover,
+            JournalCall::WriteMessages { .. } => Operation::WriteMessages,
+            JournalCall::ReplayMessages { .. } => Operation::ReplayMessages,
+            JournalCall::ReadHighestSequenceNr { .. } => Operation::ReadHighestSequenceNr,
+            JournalCall::DeleteMessagesTo { .. } => Operation::DeleteMessagesTo,
+            JournalCall::Reset { .. } => Operation::Reset,
+        }
+    }
+
+    fn persistence_ids(&self) -> Vec<&PersistenceId> {
+        match self {
+            JournalCall::Initialize | JournalCall::Ping | JournalCall::Close => Vec::new(),
+            JournalCall::ReadHead { persistence_id }
+            | JournalCall::Recover { persistence_id, .. }
+            | JournalCall::ReplayMessages { persistence_id, .. }
+            | JournalCall::ReadHighestSequenceNr { persistence_id, .. }
+            | JournalCall::DeleteMessagesTo { persistence_id, .. }
+            | JournalCall::Reset { persistence_id } => vec![persistence_id],
+            JournalCall::RecoverMany { requests } => {
+                let ids = requests.iter().map(|request| &request.persistence_id);
+                ids.collect()
+            }
+            JournalCall::WriteMessages { writes } => {
+                writes.iter().map(AtomicWrite::persistence_id).collect()
+            }
+        }
+    }
+
+    fn is_ping(&self) -> bool {
+        matches!(self, JournalCall::Ping)
+    }
+
+    fn is_close(&self) -> bool {
+        matches!(self, JournalCall::Close)
+    }
+}
+
+impl Sealed for Journals {}
+
+impl StoreKind for Journals {
+    type Store = dyn Journal;
+    type Call = JournalCall;
+    type Answer = JournalAnswer;
+    type Capabilities = JournalCapabilities;
+
+    fn carry_out(store: Arc<Self::Store>, call: JournalCall) -> StoreFuture<JournalAnswer> {
+        Box::pin(async move {
+            Ok(match call {
+                JournalCall::Initialize => {
+                    store.initialize().await?;
+                    JournalAnswer::Done
+                }
+                JournalCall::ReadHead { persistence_id } => {
+                    JournalAnswer::Head(store.read_head(&persistence_id).await?)
+                }
+                JournalCall::Recover {
+                    persistence_id,
+                    writer,
+                } => JournalAnswer::Recovered(store.recover(&persistence_id, writer).await?),
+                JournalCall::RecoverMany { requests } => {
+                    JournalAnswer::RecoveredMany(store.recover_many(&requests).await?)
+                }
+                JournalCall::WriteMessages { writes } => {
+                    JournalAnswer::Outcomes(store.write_messages(writes).await?)
+                }
+                JournalCall::ReplayMessages {
+                    persistence_id,
+                    range,
+                    page,
+                } => {
+                    let page = store.replay_messages(&persistence_id, range, page);
+                    JournalAnswer::Page(page.await?)
+                }
+                JournalCall::ReadHighestSequenceNr {
+                    persistence_id,
+                    from,
+                } => {
+                    let highest = store.read_highest_sequence_nr(&persistence_id, from);
+                    JournalAnswer::HighestSequenceNr(highest.await?)
+                }
+                JournalCall::DeleteMessagesTo {
+                    persistence_id,
+                    deletion,
+                } => {
+                    let deleted = store.delete_messages_to(&persistence_id, deletion);
+                    deleted.await?;
+                    JournalAnswer::Done
+                }
+                JournalCall::Reset { persistence_id } => {
+                    JournalAnswer::Reset(store.reset(&persistence_id).await?)
+                }
+                JournalCall::Ping => {
+                    store.ping().await?;
+                    JournalAnswer::Done
+                }
+                JournalCall::Close => {
+                    store.close().await;
+                    JournalAnswer::Done
+                }
+            })
+        })
+    }
+
+    fn reject(call: &JournalCall, error: StorageError) -> Result<JournalAnswer, StorageError> {
+        let JournalCall::WriteMessages { writes } = call else {
+            return Err(error);
+        };
+        let mut rejected = BTreeSet::new();
+        let outcomes = writes.iter().map(|write| {
+            let id = write.persistence_id();
+            if rejected.insert(id) {
+                WriteOutcome::Rejected(error.clone().with_persistence_id(id.clone()))
+            } else {
+                WriteOutcome::Skipped
+            }
+        });
+        Ok(JournalAnswer::Outcomes(outcomes.collect()))
+    }
+}
+
+impl On<Journals> {
+    /// Rejects the writes for which the predicate holds, as if they were too large, and skips later ones of the same ids in
+    /// the same call; the store stores the others.
+    ///
+    /// The predicate sees the place of a write in the call, from 0, and the write.
+    pub fn reject_writes(
+        self,
+        fault: impl Into<Fault>,
+        predicate: impl Fn(usize, &AtomicWrite) -> bool + Send + Sync + 'static,
+    ) -> Rule {
+        let (fault, predicate) = (fault.into(), Arc::new(predicate));
+        self.run(move |call: JournalCall, next: Next<Journals>| {
+            let (fault, predicate) = (fault.clone(), Arc::clone(&predicate));
+            async move { next.reject_writes(call, &fault, &*predicate).await }
+        })
+    }
+}
+
+impl Next<Journals> {
+    /// Lets a call go on without the writes for which the predicate holds, as [`On::reject_writes`].
+    ///
+    /// # Errors
+    /// The error of the store or of a rule, for the other writes.
+    ///
+    /// # Cancel safety
+    /// That of [`Journal::write_messages`].
+    pub async fn reject_writes(
+        self,
+        call: JournalCall,
+        fault: &Fault,
+        predicate: impl Fn(usize, &AtomicWrite) -> bool + Send,
+    ) -> Result<JournalAnswer, StorageError> {
+        let error = fault.of(&call);
+        let JournalCall::WriteMessages { writes } = call else {
+            return self.run(call).await;
+        };
+        let (mut rejected, mut passed) = (BTreeSet::new(), Vec::new());
+        // `None` where the store decides.
+        let mut outcomes = Vec::new();
+        for (place, write) in writes.into_iter().enumerate() {
+            let id = write.persistence_id().clone();
+            outcomes.push(if rejected.contains(&id) {
+                Some(WriteOutcome::Skipped)
+            } else if predicate(place, &write) {
+                rejected.insert(id.clone());
+                let error = error.clone().with_persistence_id(id);
+                Some(WriteOutcome::Rejected(error))
+            } else {
+                passed.push(write);
+                None
+            });
+        }
+        let stored = self
+            .run(JournalCall::WriteMessages { writes: passed })
+            .await?;
+        let mut stored = expect_answer!(stored, JournalAnswer::Outcomes).into_iter();
+        let outcomes = outcomes
+            .into_iter()
+            .filter_map(|outcome| outcome.or_else(|| stored.next()));
+        Ok(JournalAnswer::Outcomes(outcomes.collect()))
+    }
+}
+
+#[async_trait]
+impl<H: Hook<Journals>> Journal for Intercepted<Journals, H> {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        let answer = self.call(JournalCall::Initialize).await?;
+        expect_answer!(answer, unit JournalAnswer::Done);
+        Ok(())
+    }
+
+    async fn read_head(&self, persistence_id: &PersistenceId) -> Result<StreamHead, StorageError> {
+        let persistence_id = persistence_id.clone();
+        let answer = self.call(JournalCall::ReadHead { persistence_id }).await?;
+        Ok(expect_answer!(answer, JournalAnswer::Head))
+    }
+
+    async fn recover(
+        &self,
+        persistence_id: &PersistenceId,
+        writer: WriterId,
+    ) -> Result<Recovered, StorageError> {
+        let call = JournalCall::Recover {
+            persistence_id: persistence_id.clone(),
+            writer,
+        };
+        Ok(expect_answer!(
+            self.call(call).await?,
+            JournalAnswer::Recovered
+        ))
+    }
+
+    async fn recover_many(
+        &self,
+        requests: &[RecoveryRequest],
+    ) -> Result<Vec<Recovered>, StorageError> {
+        let requests = requests.to_vec();
+        let answer = self.call(JournalCall::RecoverMany { requests }).await?;
+        Ok(expect_answer!(answer, JournalAnswer::RecoveredMany))
+    }
+
+    async fn write_messages(
+        &self,
+        writes: Vec<AtomicWrite>,
+    ) -> Result<Vec<WriteOutcome>, StorageError> {
+        let answer = self.call(JournalCall::WriteMessages { writes }).await?;
+        Ok(expect_answer!(answer, JournalAnswer::Outcomes))
+    }
+
+    async fn replay_messages(
+        &self,
+        persistence_id: &PersistenceId,
+        range: ReplayRange,
+        page: PageLimit,
+    ) -> Result<ReplayPage, StorageError> {
+        let call = JournalCall::ReplayMessages {
+            persistence_id: persistence_id.clone(),
+            range,
+            page,
+        };
+        Ok(expect_answer!(self.call(call).await?, JournalAnswer::Page))
+    }
+
+    async fn read_highest_sequence_nr(
+        &self,
+        persistence_id: &PersistenceId,
+        from: SequenceNr,
+    ) -> Result<SequenceNr, StorageError> {
+        let call = JournalCall::ReadHighestSequenceNr {
+            persistence_id: persistence_id.clone(),
+            from,
+        };
+        let answer = self.call(call).await?;
+        Ok(expect_answer!(answer, JournalAnswer::HighestSequenceNr))
+    }
+
+    async fn delete_messages_to(
+        &self,
+        persistence_id: &PersistenceId,
+        deletion: EventDeletion,
+    ) -> Result<(), StorageError> {
+        let call = JournalCall::DeleteMessagesTo {
+            persistence_id: persistence_id.clone(),
+            deletion,
+        };
+        expect_answer!(self.call(call).await?, unit JournalAnswer::Done);
+        Ok(())
+    }
+
+    async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
+        let persistence_id = persistence_id.clone();
+        let answer = self.call(JournalCall::Reset { persistence_id }).await?;
+        Ok(expect_answer!(answer, JournalAnswer::Reset))
+    }
+
+    async fn ping(&self) -> Result<(), StorageError> {
+        let answer = self.call(JournalCall::Ping).await?;
+        expect_answer!(answer, unit JournalAnswer::Done);
+        Ok(())
+    }
+
+    async fn close(&self) {
+        let _ = self.call(JournalCall::Close).await;
+    }
+
+    fn capabilities(&self) -> JournalCapabilities {
+        let declared = self.declared.clone();
+        declared.unwrap_or_else(|| self.store.capabilities())
+    }
+}

@@ -1,0 +1,39 @@
+#![doc = include_str!("../README.md")]
+
+mod intercepted;
+mod journal;
+mod snapshot_store;
+mod state_store;
+mod store_kind;
+
+mod hook;
+mod on;
+mod rules;
+
+mod fault;
+mod verdict;
+
+mod held;
+mod recorded;
+mod script;
+
+mod plugin;
+
+pub use intercepted::Intercepted;
+pub use journal::{JournalAnswer, JournalCall, Journals};
+pub use snapshot_store::{SnapshotAnswer, SnapshotCall, SnapshotStores};
+pub use state_store::{StateAnswer, StateCall, StateStores, Transaction};
+pub use store_kind::{StoreCall, StoreKind};
+
+pub use hook::{Hook, Next};
+pub use on::{On, Operations};
+pub use rules::{Rule, Rules};
+
+pub use fault::Fault;
+pub use verdict::Verdict;
+
+pub use held::{Held, HeldCall};
+pub use recorded::Recorded;
+pub use script::Script;
+
+pub use plugin::InterceptedPlugin;

@@ -1,0 +1,314 @@
+//! An intercepted state store, with its queries and its SQL.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actix_persistence_storage_api::{
+    ChangeEvent, CurrentState, FindStates, FoundState, Operation, PersistenceId,
+    PersistenceIdsQuery, Revision, SessionWork, SqlStates, StateCapabilities, StateChangesPage,
+    StateChangesQuery, StateQueries, StateStore, StateUpdate, StorageError, StorageErrorKind,
+};
+use async_trait::async_trait;
+
+use crate::store_kind::{StoreFuture, expect_answer, sealed::Sealed};
+use crate::{Hook, Intercepted, StoreCall, StoreKind};
+
+/// The kind of state stores, in types such as [`Rules<StateStores>`](crate::Rules).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StateStores {}
+
+/// A call of a state store: each method of [`StateStore`], [`StateQueries`] and [`SqlStates`] with its arguments.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+#[allow(missing_docs)] // the methods and arguments of the same names
+pub enum StateCall {
+    Initialize,
+    Get {
+        persistence_id: PersistenceId,
+    },
+    Upsert {
+        update: StateUpdate,
+    },
+    /// Of `delete`, or of `delete_with_event` if there is one.
+    Delete {
+        persistence_id: PersistenceId,
+        revision: Revision,
+        event: Option<ChangeEvent>,
+    },
+    HardDelete {
+        persistence_id: PersistenceId,
+    },
+    CurrentPersistenceIds {
+        query: PersistenceIdsQuery,
+    },
+    Changes {
+        query: StateChangesQuery,
+    },
+    Find {
+        query: FindStates,
+    },
+    Transact {
+        work: Transaction,
+    },
+    Ping,
+    Close,
+}
+
+/// The answer to a call of a state store.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum StateAnswer {
+    /// Of `initialize`, `upsert`, `delete`, `delete_with_event`, `transact`, `ping` and `close`.
+    Done,
+    /// Of `get`.
+    Current(CurrentState),
+    /// Of `hard_delete`: whether there was something.
+    Removed(bool),
+    /// Of `current_persistence_ids`.
+    Ids(Vec<PersistenceId>),
+    /// Of `changes`.
+    Changes(StateChangesPage),
+    /// Of `find`.
+    Found(Vec<FoundState>),
+}
+
+/// The code of a transaction, which can run once; clones are the same code.
+#[derive(Clone)]
+pub struct Transaction(Arc<Mutex<Option<SessionWork>>>);
+
+impl Transaction {
+    fn new(work: SessionWork) -> Self {
+        Self(Arc::new(Mutex::new(Some(work))))
+    }
+
+    /// Takes the code; there is none if it was taken before, by the store, too.
+    pub fn take(&self) -> Option<SessionWork> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// The same code.
+impl PartialEq for Transaction {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transaction").finish_non_exhaustive()
+    }
+}
+
+impl StoreCall for StateCall {
+    fn operation(&self) -> Operation {
+        match self {
+            StateCall::Initialize | StateCall::Close => Operation::Initialize,
+            StateCall::Get { .. } | StateCall::Ping => Operation::GetState,
+            StateCall::Upsert { .. } => Operation::UpsertState,
+            StateCall::Delete { .. } => Operation::DeleteState,
+            StateCall::HardDelete { .. } => Operation::HardDeleteState,
+            StateCall::CurrentPersistenceIds { .. } => Operation::CurrentPersistenceIds,
+            StateCall::Changes { .. } => Operation::StateChanges,
+            StateCall::Find { .. } => Operation::FindStates,
+            StateCall::Transact { .. } => Operation::Transact,
+        }
+    }
+
+    fn persistence_ids(&self) -> Vec<&PersistenceId> {
+        match self {
+            StateCall::Get { persistence_id }
+            | StateCall::Delete { persistence_id, .. }
+            | StateCall::HardDelete { persistence_id } => vec![persistence_id],
+            StateCall::Upsert { update } => vec![&update.persistence_id],
+            _ => Vec::new(),
+        }
+    }
+
+    fn is_ping(&self) -> bool {
+        matches!(self, StateCall::Ping)
+    }
+
+    fn is_close(&self) -> bool {
+        matches!(self, StateCall::Close)
+    }
+}
+
+impl Sealed for StateStores {}
+
+impl StoreKind for StateStores {
+    type Store = dyn StateStore;
+    type Call = StateCall;
+    type Answer = StateAnswer;
+    type Capabilities = StateCapabilities;
+
+    fn carry_out(store: Arc<Self::Store>, call: StateCall) -> StoreFuture<StateAnswer> {
+        let unsupported = StorageError::new(StorageErrorKind::Unsupported, call.operation());
+        Box::pin(async move {
+            let queries = || store.queries().ok_or_else(|| unsupported.clone());
+            let sql = || store.sql().ok_or_else(|| unsupported.clone());
+            Ok(match call {
+                StateCall::Initialize => {
+                    store.initialize().await?;
+                    StateAnswer::Done
+                }
+                StateCall::Get { persistence_id } => {
+                    StateAnswer::Current(store.get(&persistence_id).await?)
+                }
+                StateCall::Upsert { update } => {
+                    store.upsert(update).await?;
+                    StateAnswer::Done
+                }
+                StateCall::Delete {
+                    persistence_id: id,
+                    revision,
+                    event: None,
+                } => {
+                    store.delete(&id, revision).await?;
+                    StateAnswer::Done
+                }
+                StateCall::Delete {
+                    persistence_id: id,
+                    revision,
+                    event: Some(event),
+                } => {
+                    store.delete_with_event(&id, revision, event).await?;
+                    StateAnswer::Done
+                }
+                StateCall::HardDelete { persistence_id } => {
+                    StateAnswer::Removed(store.hard_delete(&persistence_id).await?)
+                }
+                StateCall::CurrentPersistenceIds { query } => {
+                    StateAnswer::Ids(queries()?.current_persistence_ids(query).await?)
+                }
+                StateCall::Changes { query } => {
+                    StateAnswer::Changes(queries()?.changes(query).await?)
+                }
+                StateCall::Find { query } => StateAnswer::Found(sql()?.find(query).await?),
+                StateCall::Transact { work } => {
+                    let work = work.take().expect("the code of a transaction runs once");
+                    sql()?.transact(work).await?;
+                    StateAnswer::Done
+                }
+                StateCall::Ping => {
+                    store.ping().await?;
+                    StateAnswer::Done
+                }
+                StateCall::Close => {
+                    store.close().await;
+                    StateAnswer::Done
+                }
+            })
+        })
+    }
+}
+
+impl<H: Hook<StateStores>> Intercepted<StateStores, H> {
+    async fn done(&self, call: StateCall) -> Result<(), StorageError> {
+        expect_answer!(self.call(call).await?, unit StateAnswer::Done);
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl<H: Hook<StateStores>> StateStore for Intercepted<StateStores, H> {
+    async fn initialize(&self) -> Result<(), StorageError> {
+        self.done(StateCall::Initialize).await
+    }
+
+    async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
+        let persistence_id = persistence_id.clone();
+        let answer = self.call(StateCall::Get { persistence_id }).await?;
+        Ok(expect_answer!(answer, StateAnswer::Current))
+    }
+
+    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
+        self.done(StateCall::Upsert { update }).await
+    }
+
+    async fn delete(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+    ) -> Result<(), StorageError> {
+        self.done(StateCall::Delete {
+            persistence_id: persistence_id.clone(),
+            revision,
+            event: None,
+        })
+        .await
+    }
+
+    async fn delete_with_event(
+        &self,
+        persistence_id: &PersistenceId,
+        revision: Revision,
+        event: ChangeEvent,
+    ) -> Result<(), StorageError> {
+        self.done(StateCall::Delete {
+            persistence_id: persistence_id.clone(),
+            revision,
+            event: Some(event),
+        })
+        .await
+    }
+
+    async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
+        let persistence_id = persistence_id.clone();
+        let answer = self.call(StateCall::HardDelete { persistence_id }).await?;
+        Ok(expect_answer!(answer, StateAnswer::Removed))
+    }
+
+    async fn ping(&self) -> Result<(), StorageError> {
+        self.done(StateCall::Ping).await
+    }
+
+    async fn close(&self) {
+        let _ = self.call(StateCall::Close).await;
+    }
+
+    fn capabilities(&self) -> StateCapabilities {
+        let declared = self.declared.clone();
+        declared.unwrap_or_else(|| self.store.capabilities())
+    }
+
+    fn queries(&self) -> Option<&dyn StateQueries> {
+        let has_queries = !self.hides_queries && self.store.queries().is_some();
+        has_queries.then_some(self as &dyn StateQueries)
+    }
+
+    fn sql(&self) -> Option<&dyn SqlStates> {
+        self.store.sql().map(|_| self as &dyn SqlStates)
+    }
+}
+
+#[async_trait]
+impl<H: Hook<StateStores>> StateQueries for Intercepted<StateStores, H> {
+    async fn current_persistence_ids(
+        &self,
+        query: PersistenceIdsQuery,
+    ) -> Result<Vec<PersistenceId>, StorageError> {
+        let answer = self
+            .call(StateCall::CurrentPersistenceIds { query })
+            .await?;
+        Ok(expect_answer!(answer, StateAnswer::Ids))
+    }
+
+    async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError> {
+        let answer = self.call(StateCall::Changes { query }).await?;
+        Ok(expect_answer!(answer, StateAnswer::Changes))
+    }
+}
+
+#[async_trait]
+impl<H: Hook<StateStores>> SqlStates for Intercepted<StateStores, H> {
+    async fn find(&self, query: FindStates) -> Result<Vec<FoundState>, StorageError> {
+        let answer = self.call(StateCall::Find { query }).await?;
+        Ok(expect_answer!(answer, StateAnswer::Found))
+    }
+
+    async fn transact(&self, work: SessionWork) -> Result<(), StorageError> {
+        let work = Transaction::new(work);
+        self.done(StateCall::Transact { work }).await
+    }
+}
