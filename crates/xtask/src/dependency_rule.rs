@@ -29,7 +29,7 @@ enum Family {
 
 const RULES: [Rule; 13] = [
     Rule {
-        crates: &["storage-api", "history"],
+        crates: &["storage-api", "history", "torture-shim"],
         ours: Some(&[]),
         forbidden: &[Family::Actix, Family::Sqlx, Family::Tokio],
     },

@@ -212,7 +212,7 @@ impl<'a> Explored<'a> {
         self.run.cycle();
         let found = match read {
             Ok(found) => found,
-            Err(damage) => return self.tell(files, survives, &[damage.clone()]),
+            Err(damage) => return self.tell(files, survives, std::slice::from_ref(damage)),
         };
         let stores = self.stores();
         let keeps_snapshots = stores.keeps_snapshots() || self.plant != Plant::Nothing;

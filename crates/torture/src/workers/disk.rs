@@ -208,7 +208,7 @@ impl Sweep {
         }
         let (class, kind, times) = trial.fault;
         self.control(&format!("fail {class} {} {kind} {times}", trial.nth))?;
-        let mut work = Box::pin(self.work(&folder, trial, program));
+        let mut work = Box::pin(self.work(folder, trial, program));
         let early = tokio::time::timeout(FOR_GOOD, &mut work).await;
         let struck = self.calm()?;
         // What waits for the disk goes on now, and by itself.
