@@ -49,7 +49,7 @@ pub(crate) struct Case<S: ?Sized + 'static> {
     pub(crate) run: fn(Subject<S>) -> CaseFuture,
 }
 
-/// What only some stores can do.
+/// An ability that only some stores have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Capability {
     AtomicBatches,

@@ -115,7 +115,7 @@ impl Site {
         expect_eq("count", self.count(store).await?, expected)
     }
 
-    /// What the row of an id has in its columns.
+    /// Expects these values in the columns of the row of an id.
     pub(crate) async fn expect_columns(
         &self,
         store: &dyn StateStore,
@@ -202,7 +202,7 @@ pub(crate) fn expect_extension_refused(
     Ok(error)
 }
 
-/// What ends transactions on every database.
+/// Statements that end transactions on every database.
 pub(crate) const ENDINGS: &[&[&str]] = &[
     &["COMMIT"],
     &["ROLLBACK"],

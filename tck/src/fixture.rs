@@ -1,4 +1,4 @@
-//! What a plugin gives the kit: places for stores, and stores opened there.
+//! The traits that a plugin implements for the kit: places for stores, and stores opened there.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
 use async_trait::async_trait;
 
-/// Why a fixture could not open a store.
+/// The reason why a fixture could not open a store.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Makes journals for the kit.

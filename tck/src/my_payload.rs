@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-/// What the serialization specs store.
+/// The value that the serialization specs store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MyPayload {
     data: String,

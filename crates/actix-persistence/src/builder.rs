@@ -23,7 +23,7 @@ use crate::{Config, OpenError, Persistence, StoreSchema};
 /// The threads that do the stores' work; more would only make smaller groups.
 const WORKER_THREADS: usize = 2;
 
-/// What [`Persistence::builder`] gives: takes plugins and a config, and opens it all.
+/// Takes plugins and a config, and opens it all; made by [`Persistence::builder`].
 #[must_use = "nothing is opened before `open`"]
 pub struct Builder {
     config: Config,
@@ -32,7 +32,7 @@ pub struct Builder {
     made_ids: Vec<(&'static str, String)>,
     #[cfg(feature = "sqlite")]
     sqlite: Option<std::path::PathBuf>,
-    /// What the config may name.
+    /// The code that the config may name.
     code: NamedCode,
     back_off: Option<BackOffSettings>,
     stash_policy: Option<StashPolicy>,
@@ -76,7 +76,7 @@ impl Builder {
         }
     }
 
-    /// What to open.
+    /// Sets the config to open.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
@@ -149,22 +149,22 @@ impl Builder {
         self
     }
 
-    /// When a failed actor is built again, for actors that do not say otherwise: what the section
-    /// `persistence.back-off` says, which it replaces.
+    /// Sets the back-off of failed actors, for actors that set none themselves; replaces the section
+    /// `persistence.back-off`.
     pub fn back_off(mut self, settings: BackOffSettings) -> Self {
         self.back_off = Some(settings);
         self
     }
 
-    /// How many messages an actor holds while it recovers or persists, and what happens to further ones, for actors
-    /// that do not say otherwise: what the section `persistence.internal-stash` says, which it replaces.
+    /// Sets the number of messages that an actor holds while it recovers or persists, and the fate of further ones, for
+    /// actors that set neither themselves; replaces the section `persistence.internal-stash`.
     pub fn stash_policy(mut self, policy: StashPolicy) -> Self {
         self.stash_policy = Some(policy);
         self
     }
 
-    /// How many actors recover from one journal or state store at once, from 1, as the setting
-    /// `persistence.max-concurrent-recoveries`, which it replaces.
+    /// Sets the number of actors that may recover from one journal or state store at the same time, at least 1;
+    /// replaces the setting `persistence.max-concurrent-recoveries`.
     pub fn max_concurrent_recoveries(mut self, actors: u32) -> Self {
         let key = "persistence.max-concurrent-recoveries";
         self.numbers.push((key, actors));
@@ -188,16 +188,16 @@ impl Builder {
         self
     }
 
-    /// How far a reader of [published events](Persistence::events) may fall behind, as the setting
-    /// `persistence.published-events.capacity`, which it replaces.
+    /// Sets the number of [published events](Persistence::events) that are kept for a slow reader; replaces the setting
+    /// `persistence.published-events.capacity`.
     pub fn published_events_capacity(mut self, capacity: u32) -> Self {
         let key = "persistence.published-events.capacity";
         self.numbers.push((key, capacity));
         self
     }
 
-    /// How far a reader of [dead letters](Persistence::dead_letters) may fall behind, as the setting
-    /// `persistence.dead-letters.capacity`, which it replaces.
+    /// Sets the number of [dead letters](Persistence::dead_letters) that are kept for a slow reader; replaces the
+    /// setting `persistence.dead-letters.capacity`.
     pub fn dead_letters_capacity(mut self, capacity: u32) -> Self {
         let key = "persistence.dead-letters.capacity";
         self.numbers.push((key, capacity));

@@ -1,4 +1,4 @@
-//! Which stores there are and how they behave: from a file, from text, or from code.
+//! The configuration: the stores and their behaviour, from a file, from text, or from code.
 
 mod akka;
 mod document;
@@ -41,7 +41,7 @@ use document::Document;
 use mistakes::Mistakes;
 use store_section::StoreSection;
 
-/// Which journals, snapshot stores and state stores there are, and how they and the actors behave.
+/// The journals, snapshot stores and state stores of an application, and the behaviour of stores and actors.
 ///
 /// A tree of keys, each with the place where it was written.
 /// What the keys mean is checked when persistence is opened, all of them at once.
@@ -50,9 +50,9 @@ use store_section::StoreSection;
 #[derive(Clone)]
 pub struct Config {
     root: Section,
-    /// What the file says that no key can mean, reported together with the rest.
+    /// Mistakes of the file that belong to no key, reported together with the rest.
     mistakes: Vec<ConfigError>,
-    /// What of the file is ignored, logged when persistence is opened.
+    /// Parts of the file that are ignored; they are logged when persistence is opened.
     warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What actors are started with, by the plugin ids they name.
+//! The environments that actors are started with, by the plugin ids they name.
 
 use std::sync::{Arc, PoisonError};
 

@@ -12,7 +12,7 @@ use crate::store_runtime::sql_of;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found<S> {
-    /// Whose.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// Its revision.
     pub revision: Revision,
@@ -20,7 +20,7 @@ pub struct Found<S> {
     pub state: S,
 }
 
-/// Why states could not be found.
+/// The reason why states could not be found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindStatesError {
@@ -33,11 +33,11 @@ pub enum FindStatesError {
     /// A state that was found could not be decoded.
     #[error("could not decode the state of {persistence_id:?} at revision {revision}")]
     Decode {
-        /// Whose.
+        /// The persistence id of the state.
         persistence_id: PersistenceId,
         /// Its revision.
         revision: Revision,
-        /// What is wrong with it.
+        /// The error of decoding the state.
         source: DecodeError,
     },
 }

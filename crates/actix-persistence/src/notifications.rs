@@ -1,4 +1,4 @@
-//! What happens in the actors, for the rest of the program.
+//! Notifications of the actors, for the rest of the program.
 
 use actix_persistence_persistent_actor::{DeadLetter, Event, PublishedEvent, Subscription};
 
@@ -18,8 +18,8 @@ impl Persistence {
         self.0.published_events.subscribe()
     }
 
-    /// What was meant for an actor of this persistence and nobody took care of, from now on: messages that were dropped
-    /// without an answer, and failures of snapshots and deletes that the actor does not handle.
+    /// Subscribes to the dead letters of this persistence, from now on: messages that were dropped without an answer,
+    /// and failures of snapshots and deletes that the actor does not handle.
     ///
     /// A reader that falls behind by more than the setting `persistence.dead-letters.capacity` (1,024, rounded up to a
     /// power of two) is told how many it missed.

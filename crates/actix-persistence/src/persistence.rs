@@ -41,9 +41,9 @@ pub(crate) struct Shared {
     pub(crate) dead_letters: DeadLetters,
     /// One environment for the plugin ids of each kind of actor in use, none of them left to a default.
     pub(crate) environments: Mutex<HashMap<PluginIds, Arc<Environment>>>,
-    /// Where the store actors live.
+    /// The thread on which the store actors live.
     pub(crate) _thread: StoreThread,
-    /// Where the stores do their work; `None` only while it is being dropped.
+    /// The runtime on which the stores work; `None` only while it is being dropped.
     pub(crate) runtime: Option<Runtime>,
 }
 
@@ -214,8 +214,7 @@ impl Persistence {
         }
     }
 
-    /// How many messages an actor holds while it recovers or persists, and what happens to further ones, for actors
-    /// that do not [say otherwise](PersistentActor::stash_policy).
+    /// Returns the stash policy of actors that do not [set one themselves](PersistentActor::stash_policy).
     pub fn stash_policy(&self) -> &StashPolicy {
         &self.0.stash_policy
     }
@@ -282,7 +281,7 @@ impl Persistence {
     }
 }
 
-/// How long the last handle waits for the stores to close.
+/// The longest time that the last handle waits for the stores to close.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
 impl Drop for Shared {

@@ -19,7 +19,7 @@ pub struct Replayed<A> {
     pub sequence_nr: SequenceNr,
 }
 
-/// Why a stream could not be read.
+/// The reason why a stream could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
@@ -28,7 +28,7 @@ pub enum ReplayError {
     InvalidPersistenceId {
         /// The id.
         persistence_id: PersistenceId,
-        /// Which rule it breaks.
+        /// The rule that the id breaks.
         source: InvalidPersistenceId,
     },
     /// No such store.

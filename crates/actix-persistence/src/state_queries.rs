@@ -6,7 +6,7 @@ use actix_persistence_query::{NoQueries, QuerySettings, StateQuery};
 use crate::Persistence;
 use crate::store_entries::StateEntry;
 
-/// Why the states of a store cannot be queried.
+/// The reason why the states of a store cannot be queried.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateQueriesError {

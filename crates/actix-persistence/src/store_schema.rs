@@ -1,4 +1,4 @@
-//! What a store needs in its database.
+//! The schema that a store needs in its database.
 
 /// The statements that make what one store needs, as [`Builder::schema`](crate::Builder::schema) gives them.
 #[derive(Clone, Debug, PartialEq, Eq)]

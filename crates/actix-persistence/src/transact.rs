@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{Operation, SessionWork, StorageError};
 use crate::Persistence;
 use crate::store_runtime::sql_of;
 
-/// Why a transaction was not committed.
+/// The reason why a transaction was not committed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactError {

@@ -12,7 +12,7 @@ pub struct AtomicWrite {
     events: Vec<EventRecord>,
 }
 
-/// Why events do not make an [`AtomicWrite`].
+/// The reason why events do not make an [`AtomicWrite`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidAtomicWrite {
@@ -63,12 +63,12 @@ impl AtomicWrite {
         })
     }
 
-    /// Whose events these are.
+    /// The persistence id of the events.
     pub fn persistence_id(&self) -> &PersistenceId {
         &self.persistence_id
     }
 
-    /// What must hold of the epoch of the id.
+    /// The condition on the epoch of the id.
     pub fn fence(&self) -> Fence {
         self.fence
     }

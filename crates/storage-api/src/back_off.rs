@@ -24,7 +24,7 @@ impl BackOff {
         }
     }
 
-    /// How many delays were given since the last [`reset`](Self::reset).
+    /// The number of delays since the last [`reset`](Self::reset).
     pub fn attempts(&self) -> u32 {
         self.attempt
     }

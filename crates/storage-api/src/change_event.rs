@@ -1,11 +1,11 @@
-//! An event that tells of the change of a state.
+//! An event that describes the change of a state.
 
 use std::sync::Arc;
 
 use crate::{Payload, WriterId};
 
-/// What a change of a state leaves in a journal, in the transaction that stores the state, as `changeEvent` of Akka's R2DBC
-/// plugin.
+/// An event that a state store writes into a journal in the transaction that stores the state, as `changeEvent` of
+/// Akka's R2DBC plugin.
 ///
 /// It is stored under the id of the state; its sequence number is the revision. Changes without one leave gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,13 +10,13 @@ use crate::{Payload, SequenceNr, Timestamp, WriterId};
 pub struct EventRecord {
     /// The place in the stream, from 1.
     pub sequence_nr: SequenceNr,
-    /// When the number was given, by the writer's clock.
+    /// The time at which the number was given, by the clock of the writer.
     pub timestamp: Timestamp,
     /// The incarnation that wrote it.
     pub writer: WriterId,
     /// The encoded event.
     pub payload: Payload,
-    /// What the write-side event adapter noted; empty without one.
+    /// The manifest that the write-side event adapter recorded; empty without an adapter.
     pub adapter_manifest: Arc<str>,
     /// By what queries find the event; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
     /// Their order means nothing. Whoever makes the event gives each once; a journal need not look.

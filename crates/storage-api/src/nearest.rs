@@ -27,7 +27,7 @@ fn simplified(name: &str) -> Vec<char> {
         .collect()
 }
 
-/// How many letters have to be changed, added, removed or swapped with their neighbour (optimal string alignment).
+/// Returns the number of letters to change, add, remove or swap with their neighbour (optimal string alignment).
 fn distance(from: &[char], to: &[char]) -> usize {
     let mut before_last = vec![0; to.len() + 1];
     let mut last: Vec<usize> = (0..=to.len()).collect();

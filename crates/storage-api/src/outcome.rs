@@ -1,4 +1,4 @@
-//! What became of one atomic write.
+//! The outcome of one atomic write.
 
 use crate::StorageError;
 

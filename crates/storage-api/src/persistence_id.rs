@@ -16,7 +16,7 @@ pub struct PersistenceId {
     defect: Option<InvalidPersistenceId>,
 }
 
-/// Why a text is no persistence id.
+/// The reason why a text is not a persistence id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidPersistenceId {
@@ -95,12 +95,12 @@ impl PersistenceId {
         &self.text
     }
 
-    /// What stands before the first `|`; empty if there is none.
+    /// Returns the text before the first `|`; empty if there is none.
     pub fn entity_type(&self) -> &str {
         self.parts().map_or("", |(entity_type, _)| entity_type)
     }
 
-    /// What stands after the first `|`; the whole id if there is none.
+    /// Returns the text after the first `|`; the whole id if there is none.
     pub fn entity_id(&self) -> &str {
         self.parts().map_or(&self.text, |(_, entity_id)| entity_id)
     }

@@ -1,4 +1,4 @@
-//! What an application registers in one line.
+//! The trait of a plugin, which an application registers in one line.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore, StateExtension
 /// One plugin makes any number of stores; those of one database may share what is behind them.
 /// Making a store opens nothing: that is what `initialize` is for.
 pub trait Plugin: Send + Sync {
-    /// What a section's `kind` says to choose this plugin, such as `sqlite`.
+    /// Returns the value of `kind` that chooses this plugin in a section, such as `sqlite`.
     fn name(&self) -> &'static str;
 
     /// Makes the journal of one plugin id. The section no longer has the keys that all journals share.

@@ -1,8 +1,8 @@
-//! Where a persistence id stands, and taking it over in order to write.
+//! The head of a stream, and how a writer takes a persistence id over.
 
 use crate::{Epoch, PersistenceId, SequenceNr, WriterId};
 
-/// Where an id stands, as of one moment.
+/// The highest numbers and the epoch of an id, read at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamHead {
     /// The highest number ever stored for the id, deleted events included; 0 for none.
@@ -15,7 +15,7 @@ pub struct StreamHead {
     pub holds_changes: bool,
 }
 
-/// What must hold of the epoch of an id, so that a write of it is stored.
+/// The condition on the epoch of an id under which a write of the id is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
     /// The writer has taken the id over: its epoch is still this one, and stays.
@@ -44,7 +44,7 @@ impl Fence {
         }
     }
 
-    /// What the next write of the same writer carries when this one is stored.
+    /// Returns the fence of the next write of the same writer after this write is stored.
     pub fn once_stored(self) -> Fence {
         Fence::Holds(self.afterwards())
     }
@@ -62,7 +62,7 @@ impl From<Epoch> for Fence {
     }
 }
 
-/// Which events to delete, and who may.
+/// A delete of events up to a number, perhaps at one epoch only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventDeletion {
     /// The last event to delete, inclusive.
@@ -95,13 +95,13 @@ impl From<SequenceNr> for EventDeletion {
 /// Asks to take over an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveryRequest {
-    /// What to take over.
+    /// The persistence id to take over.
     pub persistence_id: PersistenceId,
     /// The incarnation that will write.
     pub writer: WriterId,
 }
 
-/// What an incarnation needs to know before it replays and writes.
+/// The numbers and the epoch that a writer needs before it replays and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// The highest number ever stored for the id, deleted events included; 0 for none.

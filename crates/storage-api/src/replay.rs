@@ -2,7 +2,7 @@
 
 use crate::{EventRecord, SequenceNr};
 
-/// Which events to read; both bounds inclusive.
+/// A range of sequence numbers to read; both bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayRange {
     /// The lowest number wanted; 0 means the same as 1.
@@ -24,7 +24,7 @@ impl ReplayRange {
     }
 }
 
-/// How much one page may hold.
+/// The limits of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLimit {
     /// The most events; 0 gives none.

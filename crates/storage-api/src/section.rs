@@ -13,7 +13,7 @@ use crate::units::{parse_bytes, parse_duration};
 
 pub use untyped::Untyped;
 
-/// Where a value was written.
+/// The place in a config at which a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Origin {
     /// A file, an environment variable, or `code`.
@@ -139,7 +139,7 @@ impl From<Section> for Value {
 pub struct Item {
     /// The value.
     pub value: Value,
-    /// Where it stands.
+    /// The place at which the value was written.
     pub origin: Origin,
 }
 
@@ -183,7 +183,7 @@ impl Section {
         &self.path
     }
 
-    /// Where the section begins.
+    /// Returns the place at which the section begins.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
@@ -545,11 +545,11 @@ fn alternatives(key: &str, known: &[String]) -> String {
 /// One mistake in the config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// Where it stands.
+    /// The place of the mistake.
     pub origin: Origin,
     /// The dotted name of the key or section.
     pub path: String,
-    /// What is wrong, with the name in it.
+    /// The mistake, with the name of the key in it.
     pub message: String,
 }
 
@@ -591,7 +591,7 @@ impl ConfigErrors {
         self.0
     }
 
-    /// What is wrong with a section as a whole; the message continues its path.
+    /// Returns a mistake of the section as a whole; the message continues its path.
     pub fn of_section(section: &Section, message: &str) -> Self {
         Self::one(ConfigError {
             origin: section.origin.clone(),

@@ -54,13 +54,14 @@ pub trait Session: Send {
     /// Runs a statement that gives no rows; gives how many rows it changed, or found to change.
     ///
     /// # Contract
-    /// - **D-EXECUTE-1**: sees what the store and earlier statements changed in the same transaction.
-    /// - **D-EXECUTE-2**: gives the number of rows.
-    /// - **D-EXECUTE-3**: whatever statements run, such as `COMMIT`, the store acknowledges only what is stored, and says
-    ///   of nothing that is stored that it certainly is not.
-    /// - **D-EXECUTE-4**: a value that a rule of a table does not take, such as a key that is there already, is refused as
-    ///   [`Constraint`](crate::StorageErrorKind::Constraint).
-    /// - **D-EXECUTE-5**: nothing is stored of a transaction of which a statement was given up before its end.
+    /// - **D-EXECUTE-1**: The statement sees what the store and earlier statements changed in the same transaction.
+    /// - **D-EXECUTE-2**: The call returns the number of rows that the statement changed, or that it found and left as
+    ///   they were because they already had the new values.
+    /// - **D-EXECUTE-3**: Whatever statements run, even `COMMIT`, the store acknowledges only what is stored, and never
+    ///   reports as `NotStored` what is stored.
+    /// - **D-EXECUTE-4**: If a value violates a constraint of a table, such as a key that already exists, the statement
+    ///   is refused as [`Constraint`](crate::StorageErrorKind::Constraint).
+    /// - **D-EXECUTE-5**: If the future of a statement is dropped before it ends, nothing of its transaction is stored.
     ///
     /// # Errors
     /// What the database says. [`Extension`](crate::StorageErrorKind::Extension) if the statement would end the transaction
@@ -73,9 +74,10 @@ pub trait Session: Send {
     /// Runs a statement for its rows, all of which are held in memory.
     ///
     /// # Contract
-    /// - **D-SELECT-1**: integers, floats, texts, bytes and NULL come back as they were given, where the columns have such
-    ///   types; a text may come as the bytes of its UTF-8.
-    /// - **D-SELECT-2**: values belong to `$1`, `$2` and so on by their number, however often and in which order those stand.
+    /// - **D-SELECT-1**: Integers, floats, texts, bytes and NULL come back as they were given, if the columns have such
+    ///   types; a text may come back as its UTF-8 bytes.
+    /// - **D-SELECT-2**: Each value belongs to the placeholder with its number (`$1`, `$2` and so on), however often
+    ///   and in whatever order the placeholders occur.
     ///
     /// # Errors
     /// What the database says; also if a column has a type that no [`SqlValue`] is.
@@ -145,24 +147,24 @@ pub struct SqlRow {
     values: Vec<SqlValue>,
 }
 
-/// Why a row has no such value.
+/// The reason why a row has no such value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
     /// The statement gives no such column.
     #[error("the row has no column '{column}'")]
     NoSuchColumn {
-        /// What was asked for.
+        /// The name that was asked for.
         column: String,
     },
     /// The value is something else.
     #[error("the column '{column}' is {found}, not {expected}")]
     OtherType {
-        /// What was asked for.
+        /// The name that was asked for.
         column: String,
-        /// What it was to be.
+        /// The type that was asked for.
         expected: &'static str,
-        /// What it is.
+        /// The type of the value.
         found: &'static str,
     },
 }
@@ -203,7 +205,7 @@ impl SqlRow {
     }
 }
 
-/// Why code of the application refused a change; any error converts.
+/// The reason why code of the application refused a change; any error converts into it.
 pub type ExtensionError = Box<dyn Error + Send + Sync>;
 
 /// Fails to compile when [`Session`] is no longer object safe.

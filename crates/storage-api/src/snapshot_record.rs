@@ -2,15 +2,15 @@
 
 use crate::{Payload, PersistenceId, SequenceNr, Timestamp};
 
-/// Which snapshot.
+/// The identity of a snapshot, and its metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotMetadata {
-    /// Whose state it is.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// The number of the last event the state includes; 0 for a state before any event.
     pub sequence_nr: SequenceNr,
-    /// When it was taken, by the writer's clock.
+    /// The time at which the snapshot was taken, by the clock of the writer.
     pub timestamp: Timestamp,
     /// Data beside the snapshot, kept only by stores with the capability `metadata`.
     pub metadata: Option<Payload>,
@@ -43,7 +43,7 @@ impl SnapshotMetadata {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotRecord {
-    /// Which one.
+    /// The identity of the snapshot, and its metadata.
     pub metadata: SnapshotMetadata,
     /// The encoded state.
     pub payload: Payload,

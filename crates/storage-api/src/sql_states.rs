@@ -15,12 +15,14 @@ pub trait SqlStates: Send + Sync {
     /// Gives the states of an entity type for which a condition holds, in the order of the bytes of their ids.
     ///
     /// # Contract
-    /// - **D-FIND-1**: gives every state of the entity type for which the condition holds, and no tombstone.
-    /// - **D-FIND-2**: gives no more than the limit, behind the id that is given; fewer where they are large, but only an
-    ///   empty page says that there are no more, unless the limit is 0.
-    /// - **D-FIND-3**: the condition stands alone: an `OR` in it does not reach other states, nor does anything behind a
-    ///   parenthesis that it closes without having opened it, which is an error.
-    /// - **D-FIND-4**: a condition with a placeholder that has no value, or a value that has no placeholder, is an error.
+    /// - **D-FIND-1**: The call returns states of the entity type for which the condition holds, skips none of them,
+    ///   and returns no tombstone.
+    /// - **D-FIND-2**: The call returns at most `limit` states, with ids greater than `after`, and fewer where states
+    ///   are large. Only an empty page means that there are no more, unless `limit` is 0.
+    /// - **D-FIND-3**: The condition cannot select states that the query excludes: neither an `OR` in it does, nor text
+    ///   after a closing parenthesis that the condition did not open, which is an error.
+    /// - **D-FIND-4**: A condition with a placeholder that has no value, or with a value that has no placeholder, is an
+    ///   error.
     ///
     /// # Errors
     /// What the database says, of the condition, too; [`Extension`](crate::StorageErrorKind::Extension) for what is wrong with
@@ -34,8 +36,8 @@ pub trait SqlStates: Send + Sync {
     /// Runs code in a transaction of its own, which is committed if that succeeds.
     ///
     /// # Contract
-    /// - **D-TRANSACT-1**: what the code did is stored when it succeeds, and not at all otherwise.
-    /// - **D-TRANSACT-2**: after a statement that failed nothing is stored, also if the code goes on and succeeds.
+    /// - **D-TRANSACT-1**: What the code did is stored if the code succeeds, and not at all otherwise.
+    /// - **D-TRANSACT-2**: After a statement has failed nothing is stored, even if the code goes on and succeeds.
     ///
     /// # Errors
     /// [`Extension`](crate::StorageErrorKind::Extension) if the code says so, panics, or takes longer than a
@@ -86,16 +88,16 @@ impl fmt::Debug for SessionWork {
     }
 }
 
-/// What such code gives.
+/// The future of the code that runs in a session.
 pub type SessionFuture<'s> = Pin<Box<dyn Future<Output = Result<(), ExtensionError>> + Send + 's>>;
 
-/// Which states.
+/// A query for states by SQL.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FindStates {
     /// The entity type, by its text as it is.
     pub entity_type: Arc<str>,
-    /// What must hold: what could stand behind `WHERE`, over the columns of the table of that type.
+    /// The condition: anything that may follow `WHERE`, over the columns of the table of that entity type.
     pub condition: Sql,
     /// The values of the condition.
     pub values: Vec<SqlValue>,
@@ -134,7 +136,7 @@ impl FindStates {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoundState {
-    /// Whose.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// The state; never a tombstone.
     pub current: CurrentState,

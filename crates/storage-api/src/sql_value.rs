@@ -21,12 +21,12 @@ pub enum SqlValue {
     Float(f64),
     /// A text; also how JSON is given and read.
     Text(Arc<str>),
-    /// Bytes.
+    /// A sequence of bytes.
     Bytes(Bytes),
 }
 
 impl SqlValue {
-    /// What it is, for messages; never the value itself.
+    /// Returns the name of its type, for messages; never the value itself.
     pub fn type_name(&self) -> &'static str {
         match self {
             SqlValue::Null => "NULL",
@@ -75,9 +75,9 @@ impl<T: Into<SqlValue>> From<Option<T>> for SqlValue {
     }
 }
 
-/// What can be read from a row.
+/// A type that can be read from a row.
 pub trait FromSqlValue: Sized {
-    /// What a value must be, for messages.
+    /// The type of value that is expected, for messages.
     const EXPECTED: &'static str;
 
     /// Takes the value; none if it is something else.

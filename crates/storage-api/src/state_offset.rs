@@ -1,4 +1,4 @@
-//! How far a query of changed states has read.
+//! The place up to which a query of changed states has read.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -51,7 +51,7 @@ impl StateOffset {
         Self::default()
     }
 
-    /// How far one sequence was read; none from its start.
+    /// Returns the place up to which one sequence was read; `None` for its start.
     pub fn position(&self, sequence: u16) -> Option<&StatePosition> {
         self.positions.get(&sequence)
     }

@@ -8,7 +8,7 @@ use crate::{ChangeEvent, Payload, PersistenceId, Revision, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateUpdate {
-    /// Whose state.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// The revision it shall have: that of the state or tombstone it replaces plus one.
     pub revision: Revision,
@@ -17,7 +17,7 @@ pub struct StateUpdate {
     /// By what queries find it, in the place of those of the state before; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
     /// Their order means nothing. Whoever makes the update gives each once; a store need not look.
     pub tags: Vec<Arc<str>>,
-    /// What goes into the journal that the store tells of its changes.
+    /// The event that the store writes into the journal of its changes, if any.
     pub change_event: Option<ChangeEvent>,
 }
 
@@ -48,7 +48,7 @@ impl StateUpdate {
     }
 }
 
-/// What a store knows of one persistence id.
+/// The state and the revision that a store holds for one persistence id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CurrentState {
@@ -59,7 +59,7 @@ pub struct CurrentState {
 }
 
 impl CurrentState {
-    /// What is known of an id never seen.
+    /// The answer for an id never seen.
     pub const NEVER_SEEN: CurrentState = CurrentState {
         revision: 0,
         state: None,
@@ -86,7 +86,7 @@ pub struct StateRecord {
     pub payload: Payload,
     /// Its tags; no order, no duplicates.
     pub tags: Vec<Arc<str>>,
-    /// When it was stored, by the clock of the store; later than that of the revision before.
+    /// The time at which it was stored, by the clock of the store; later than that of the revision before.
     pub timestamp: Timestamp,
 }
 

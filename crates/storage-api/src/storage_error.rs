@@ -1,4 +1,4 @@
-//! What went wrong in a store, and what is certain about it.
+//! The error of a store, and whether the failed call took effect.
 
 use std::error::Error;
 use std::fmt;
@@ -40,7 +40,7 @@ pub enum StorageErrorKind {
     Timeout,
     /// An event, snapshot or group is larger than the store or its settings allow; make it smaller or raise the limit.
     TooLarge,
-    /// What is stored cannot be read or contradicts itself; somebody has to look.
+    /// The stored data cannot be read or contradicts itself; an operator has to look at it.
     Corrupt,
     /// The schema is missing, newer than this version, or not ours; migrate, or use another database.
     SchemaMismatch,
@@ -109,7 +109,7 @@ impl StorageErrorKind {
     }
 }
 
-/// What is certain about a failed call that would have changed something.
+/// The effect of a failed call that would have changed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Nothing of it is stored, nor ever will be.
@@ -118,7 +118,7 @@ pub enum Effect {
     Unknown,
 }
 
-/// Which method failed.
+/// The method that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs)] // each is the method of the same name
@@ -212,9 +212,9 @@ pub struct WriterPosition {
     refused.writer, refused.epoch, refused.sequence_nr, stored.sequence_nr, stored.writer, stored.epoch
 )]
 pub struct SequenceConflict {
-    /// Who lost, and the number it wanted.
+    /// The writer that lost, and the number that it wanted to write.
     pub refused: WriterPosition,
-    /// Who holds the id, and the highest number stored.
+    /// The writer that holds the id, and the highest stored number.
     pub stored: WriterPosition,
 }
 
@@ -337,12 +337,12 @@ impl StorageError {
         self
     }
 
-    /// What kind of trouble.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> StorageErrorKind {
         self.0.kind
     }
 
-    /// What is certain about a call that would have changed something; `None` for reads.
+    /// Returns the effect of a call that would have changed something; `None` for reads.
     pub fn effect(&self) -> Option<Effect> {
         self.0.effect
     }
@@ -352,12 +352,12 @@ impl StorageError {
         self.0.effect == Some(Effect::NotStored)
     }
 
-    /// Which method failed.
+    /// Returns the method that failed.
     pub fn operation(&self) -> Operation {
         self.0.operation
     }
 
-    /// Whose stream or snapshot, where it concerns one.
+    /// Returns the persistence id of the stream, snapshot or state, if the error concerns one.
     pub fn persistence_id(&self) -> Option<&PersistenceId> {
         self.0.persistence_id.as_ref()
     }

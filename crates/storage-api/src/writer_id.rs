@@ -1,4 +1,4 @@
-//! Who wrote an event.
+//! The identity of the writer of an event.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a reader gets while many write.
+//! The changes that a reader gets while many writers write.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ async fn give_the_last_change_of_each_id_while_many_write(
     expect_eq("last changes", reader.revisions(), expected)
 }
 
-/// What a reader misses is not made good by a later change: each id is stored once.
+/// Stores each id once, so that no later change makes up for one that the reader missed.
 async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> CaseResult {
     const NEW_IDS: usize = 40;
     // Elsewhere, so that the writers are in nobody's way but their own.

@@ -12,7 +12,7 @@ pub(super) fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
     format!("names the unknown {what} {name:?}; {alternatives}")
 }
 
-/// What it could have been.
+/// Returns the hint that names what exists.
 pub(super) fn known_names(what: &str, name: &str, known: &[&str]) -> String {
     let mut known = known.to_vec();
     known.sort_unstable();

@@ -1,4 +1,4 @@
-//! How large the substitutions of a HOCON text can make it.
+//! The size to which substitutions can expand a HOCON text.
 
 /// The most bytes that a text and its copies may have.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
