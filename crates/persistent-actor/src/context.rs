@@ -89,14 +89,14 @@ pub struct PersistentContext<A: PersistentActor> {
     stash: StashRef<A>,
     address: OwnAddress<A>,
     writer: WriterId,
-    /// What the next write carries.
+    /// The fence of the next write.
     pub(crate) fence: Fence,
     /// The highest event that was deleted when the recovery began.
     deleted_to: SequenceNr,
     /// The last number known to be used; the next event gets the one after it.
     used_sequence_nr: SequenceNr,
     event_manifest: Manifest,
-    /// What keeps the stores open: they must not close before they have done what they were asked.
+    /// Keeps the stores open until they have done what this actor asked of them.
     keep: Rc<dyn Any>,
 }
 
@@ -291,7 +291,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         UserStash::new(StashRef::clone(&self.stash), name)
     }
 
-    /// What the present turn belongs to; made when first asked for.
+    /// Returns the cause of the current turn; makes it when first asked.
     pub(crate) fn cause(&mut self) -> CauseRef {
         CauseRef::clone(self.cause.get_or_insert_default())
     }
@@ -357,7 +357,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         Ok(tags)
     }
 
-    /// Whose context this is.
+    /// Returns the persistence id of the actor.
     pub fn persistence_id(&self) -> &PersistenceId {
         &self.persistence_id
     }

@@ -1,4 +1,4 @@
-//! What nobody took care of, for whoever wants to know.
+//! Messages and failures that were dropped without an answer, for every reader that subscribes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::{StoreResponse, Subscription};
 pub struct DeadLetter {
     /// The actor.
     pub persistence_id: PersistenceId,
-    /// What it was.
+    /// The kind of the dead letter.
     pub cause: DeadLetterCause,
 }
 
-/// What nobody took care of.
+/// The kind of a dead letter.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum DeadLetterCause {
@@ -42,12 +42,12 @@ pub enum DeadLetterCause {
     StoreFailure(Arc<StoreResponse>),
 }
 
-/// Where the dead letters of all actors go that share it.
+/// The channel of the dead letters of all actors that share it.
 #[derive(Clone)]
 pub struct DeadLetters(Arc<Notifications>);
 
 impl DeadLetters {
-    /// How far a reader may fall behind unless something else is set.
+    /// The number of dead letters that are kept for a slow reader unless something else is set.
     pub const DEFAULT_CAPACITY: usize = 1_024;
     /// The largest capacity.
     pub const MAX_CAPACITY: usize = MAX_CAPACITY;

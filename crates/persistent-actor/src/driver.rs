@@ -37,7 +37,7 @@ pub(crate) struct Driver<A: PersistentActor, F> {
     registration: Registration,
     back_off: BackOffSettings,
     delays: BackOff,
-    /// How long the next incarnation waits while writers get into each other's way.
+    /// The delays of the next incarnations while writers compete for the id.
     contention: Contention,
     /// Whether the delay was cut short because everything stops.
     hurried: bool,
@@ -263,7 +263,7 @@ where
     }
 }
 
-/// Why there is no other incarnation.
+/// The reason why there is no further incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     /// The last one stopped as it wanted, or because nobody can reach it.

@@ -81,7 +81,7 @@ use crate::{
     note = "implement `PersistentActor` to persist events, or `DurableState` to persist the state as it is now; what is given to `start` is a closure that makes the actor: `start(|| MyActor::default())`"
 )]
 pub trait DurableState: Actor<Context = PersistentContext<Self>> {
-    /// What it stores.
+    /// The state that it stores.
     type State: State;
 
     /// Under which id its state is stored; the same for every actor that the factory makes.
@@ -101,13 +101,14 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
         None
     }
 
-    /// How many messages wait in the actor while it recovers or persists, and what happens to further ones; `None` for
-    /// the configured policy. Asked of every incarnation.
+    /// Returns the number of messages that wait in the actor while it recovers or persists, and the fate of further
+    /// ones; `None` for the configured policy. Called for every incarnation.
     fn stash_policy(&self) -> Option<StashPolicy> {
         None
     }
 
-    /// When the actor is rebuilt after a failure; `None` for the configured settings. Asked once, of the first one.
+    /// Returns the back-off with which the actor is rebuilt after a failure; `None` for the configured settings. Called
+    /// once, on the first incarnation.
     fn back_off(&self) -> Option<BackOffSettings> {
         None
     }

@@ -1,4 +1,4 @@
-//! Which persistence ids have an actor in this process.
+//! The persistence ids that have an actor in this process.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -168,7 +168,7 @@ impl LiveIds {
         self.lock().live.keys().cloned().collect()
     }
 
-    /// How many ids are live.
+    /// Returns the number of live ids.
     pub fn len(&self) -> usize {
         self.lock().live.len()
     }
@@ -189,7 +189,7 @@ impl Registration {
         &self.persistence_id
     }
 
-    /// How the actor learns that everything stops.
+    /// Returns the signal by which the actor learns that everything stops.
     pub(crate) fn signal(&self) -> &DrainSignal {
         &self.signal
     }

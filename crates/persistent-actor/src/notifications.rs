@@ -1,4 +1,4 @@
-//! What is told to whoever in this process wants to know it.
+//! Channels that notify any number of readers in this process.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -32,14 +32,14 @@ pub struct Subscription<T: Clone + Send + 'static> {
     notifications: Weak<Notifications>,
 }
 
-/// How many notifications a slow reader did not get.
+/// The number of notifications that a slow reader did not get.
 ///
 /// They stand between the one before and the one after this in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{count} notifications were missed, read the stream faster or raise its capacity")]
 #[non_exhaustive]
 pub struct Missed {
-    /// How many, at least 1.
+    /// The number of notifications, at least 1.
     pub count: u64,
 }
 
@@ -80,7 +80,7 @@ impl Notifications {
         }
     }
 
-    /// Where to send notifications of this type; `None` if nobody listens.
+    /// Returns the channel for notifications of this type; `None` if there is no listener.
     pub(crate) fn listeners<T: Clone + Send + Sync + 'static>(
         &self,
     ) -> Option<broadcast::Sender<T>> {
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// What can be read now.
+    /// Returns the notifications that can be read now.
     fn read<T: Clone + Send>(subscription: &mut Subscription<T>) -> Vec<Result<T, Missed>> {
         std::iter::from_fn(|| subscription.next().now_or_never().flatten()).collect()
     }

@@ -1,4 +1,4 @@
-//! How long an actor waits for its stores.
+//! The time that an actor waits for its stores.
 //!
 //! A store answers in time by itself. But its timers run where its calls do, and a plugin that blocks those threads stops
 //! them, too; so whoever waits has a clock of his own. It is somewhat slower, because the store knows more about why it

@@ -1,4 +1,4 @@
-//! What the persist family returns.
+//! The values that the persist family returns.
 
 use std::fmt;
 use std::future::IntoFuture;

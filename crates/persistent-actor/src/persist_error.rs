@@ -1,4 +1,4 @@
-//! Why something was not persisted, or is not known to be.
+//! The error of something that was not persisted, or may not be.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{RevisionConflict, StorageError};
 
 use crate::EncodeError;
 
-/// What became of a write that was not stored, or whose fate is not known: of events, or of a state or its delete.
+/// The fate of a write that was not stored, or may not be: of events, of a state, or of the delete of a state.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PersistError {
@@ -39,7 +39,7 @@ pub enum PersistError {
     PartlyStored(#[source] Arc<PersistError>),
 }
 
-/// Why a write was rejected.
+/// The reason why a write was rejected.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectionCause {

@@ -1,4 +1,4 @@
-//! Which stores an actor asks for.
+//! The stores that an actor asks for.
 
 use crate::PersistentActor;
 

@@ -35,7 +35,7 @@ pub struct PublishedEvent<E> {
 pub struct PublishedEvents(Arc<Notifications>);
 
 impl PublishedEvents {
-    /// How far a reader may fall behind unless something else is set.
+    /// The number of events that are kept for a slow reader unless something else is set.
     pub const DEFAULT_CAPACITY: usize = 1_024;
     /// The largest capacity.
     pub const MAX_CAPACITY: usize = MAX_CAPACITY;

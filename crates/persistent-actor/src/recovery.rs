@@ -1,4 +1,4 @@
-//! How much of its past an actor asks for.
+//! The part of its past that an actor asks for.
 
 mod current_state;
 pub(crate) mod event_pages;
@@ -8,13 +8,14 @@ mod snapshot_search;
 
 use actix_persistence_storage_api::{ReplayRange, SequenceNr, SnapshotCriteria};
 
-/// What is replayed when an actor starts; the default is the latest snapshot and every event after it.
+/// The part of the past that is replayed when an actor starts; the default is the latest snapshot and every event after
+/// it.
 ///
 /// Whatever is replayed, new events are numbered after the highest number in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// Which snapshots may be the start; [`SnapshotCriteria::NONE`] replays from the first event.
+    /// The snapshots that may be the start; [`SnapshotCriteria::NONE`] replays from the first event.
     pub from_snapshot: SnapshotCriteria,
     /// The last event to replay, inclusive; snapshots above it are passed over.
     ///
@@ -121,7 +122,7 @@ impl Recovery {
         !self.only_last_event && self.replay_max > 0
     }
 
-    /// Which snapshots may be the start, with both bounds.
+    /// Returns the criteria of the snapshots that may be the start, with both bounds.
     fn snapshot_criteria(&self) -> SnapshotCriteria {
         if self.from_snapshot == SnapshotCriteria::NONE || self.only_last_event {
             return SnapshotCriteria::NONE;
@@ -129,7 +130,7 @@ impl Recovery {
         self.from_snapshot.limited_to(self.to_sequence_nr)
     }
 
-    /// Which events follow a snapshot in a journal that ends at `highest`.
+    /// Returns the events that follow a snapshot in a journal that ends at `highest`.
     fn events_after(&self, snapshot_sequence_nr: SequenceNr, highest: SequenceNr) -> ReplayRange {
         let to = self.to_sequence_nr.min(highest);
         let from = if self.only_last_event {

@@ -1,4 +1,4 @@
-//! What the replay filter found.
+//! The contradictions that the replay filter finds.
 
 use std::fmt;
 
@@ -8,17 +8,17 @@ use actix_persistence_storage_api::{SequenceNr, WriterId};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayIssue {
-    /// What is wrong with it.
+    /// The kind of the contradiction.
     pub kind: ReplayIssueKind,
     /// The number of the event.
     pub sequence_nr: SequenceNr,
-    /// Who wrote the event.
+    /// The writer of the event.
     pub writer: WriterId,
-    /// Who wrote the event it contradicts; the same for an event out of order.
+    /// The writer of the event that it contradicts; the same for an event out of order.
     pub other_writer: WriterId,
 }
 
-/// How an event contradicts another one.
+/// The way in which an event contradicts another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayIssueKind {

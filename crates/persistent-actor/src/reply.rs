@@ -1,4 +1,4 @@
-//! What a command handler returns: an answer, now or later.
+//! The result of a command handler: an answer, now or later.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::PersistentActor;
 use crate::context::cause::FailureAnswer;
 use crate::persist_error::FromPersistError;
 
-/// Where an answer goes; `None` if nobody waits for it.
+/// The channel of an answer; `None` if there is no asker.
 pub(crate) type ReplySender<R> = Option<OneshotSender<R>>;
 
 /// The response of a command of type `M`: to be used as [`Handler::Result`](actix::Handler::Result).

@@ -7,7 +7,7 @@ use actix::Message;
 
 use crate::context::cause::CauseRef;
 
-/// Where the answer to the command goes that caused what runs now, as Akka's `sender()`.
+/// The address for the answer to the command that caused what runs now, as Akka's `sender()`.
 ///
 /// Given by [`PersistentContext::reply_to`](crate::PersistentContext::reply_to). The channel is there once the handler of
 /// the command has returned a [`Reply`](crate::Reply) that is answered later, and until somebody has answered: every

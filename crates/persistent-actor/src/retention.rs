@@ -1,4 +1,4 @@
-//! When an actor takes snapshots by itself, and what it deletes for them.
+//! The rule by which an actor takes snapshots, and deletes events and older snapshots for them.
 
 use std::fmt;
 
@@ -36,12 +36,12 @@ pub struct Retention<A: PersistentActor> {
     pub(crate) snapshot: TakeSnapshot<A>,
 }
 
-/// What makes the snapshot of a state.
+/// A function that makes the snapshot of a state.
 pub(crate) type TakeSnapshot<A> = Box<dyn Fn(&A) -> <A as PersistentActor>::Snapshot>;
 
 impl<A: PersistentActor> Retention<A> {
-    /// How many snapshots are kept unless told otherwise: with the second to last one recovery is possible should the
-    /// last one become unreadable, because the events after it are still there.
+    /// The number of snapshots that are kept unless told otherwise: if the last one becomes unreadable, recovery is
+    /// possible with the second to last one, because the events after it are still there.
     pub const DEFAULT_KEEP: usize = 2;
 
     /// Takes a snapshot after so many events, and deletes older ones than the last two.

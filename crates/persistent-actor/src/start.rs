@@ -17,7 +17,7 @@ use crate::stash::Stash;
 /// From how many messages in the channel on `try_send` is refused; actix's own default. It holds nobody else back.
 const MAILBOX_CAPACITY: usize = 16;
 
-/// Why an actor was not started.
+/// The reason why an actor was not started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -30,7 +30,7 @@ pub enum StartError {
     /// can be awaited, with [`LiveIds::stopped`](crate::LiveIds::stopped) or `Persistence::stopped` of the facade.
     #[error("an actor with the persistence id {0:?} is already running")]
     AlreadyRunning(PersistenceId),
-    /// What is stored of the id is being cleaned up; it can be started when that has ended.
+    /// The id is being cleaned up; an actor can be started after that has ended.
     #[error("the data of the persistence id {0:?} is being cleaned up, start it when that is done")]
     Reserved(PersistenceId),
     /// It takes snapshots by itself, but there is no snapshot store: name one in the config, or leave out its
@@ -44,7 +44,7 @@ pub enum StartError {
     InvalidPersistenceId {
         /// The id.
         persistence_id: PersistenceId,
-        /// Which rule it breaks.
+        /// The rule that the id breaks.
         source: InvalidPersistenceId,
     },
     /// No store is configured under this plugin id.
@@ -52,9 +52,9 @@ pub enum StartError {
     UnknownPlugin {
         /// `journal`, `snapshot store` or `state store`.
         store: &'static str,
-        /// What the actor asked for.
+        /// The plugin id that the actor asked for.
         plugin_id: String,
-        /// What there is.
+        /// The plugin ids that exist.
         known: Vec<String>,
     },
     /// The actor names no journal, and the config has no default one.

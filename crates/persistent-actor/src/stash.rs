@@ -28,11 +28,12 @@ pub(crate) struct Stash<A: PersistentActor> {
     dead_letters: DeadLetters,
     internal: VecDeque<Envelope<A>>,
     user: BTreeMap<&'static str, VecDeque<Envelope<A>>>,
-    /// How many at the front of the internal one were taken back since a command was last taken out.
+    /// The number of commands at the front of the internal stash that were taken back since a command was last taken
+    /// out.
     taken_back: usize,
     /// So many messages that do not fit are not looked at before those are searched for again whose askers have gone.
     search_in: usize,
-    /// How many messages were dropped since nothing waited.
+    /// The number of messages that were dropped since the stash was last empty.
     dropped: u64,
     /// Whether a message did not fit under a policy that makes the actor fail.
     overflowed: bool,
@@ -88,7 +89,7 @@ impl<A: PersistentActor> Stash<A> {
         self.is_full() && matches!(self.policy.overflow(), Some(Overflow::Wait))
     }
 
-    /// How many commands wait, put aside or not.
+    /// Returns the number of commands that wait, put aside or not.
     pub(crate) fn waiting(&self) -> usize {
         self.internal.len() + self.user.values().map(VecDeque::len).sum::<usize>()
     }
@@ -98,7 +99,7 @@ impl<A: PersistentActor> Stash<A> {
         self.internal.push_back(envelope);
     }
 
-    /// What to do with a message for which there is no room.
+    /// Returns the fate of a message for which there is no room.
     pub(crate) fn when_full(&self) -> Overflow {
         self.policy.when_full(&self.persistence_id)
     }

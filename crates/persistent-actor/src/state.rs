@@ -1,4 +1,4 @@
-//! What an actor stores that keeps no events: its current state.
+//! The trait of the state that an actor without events stores.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -49,7 +49,8 @@ pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;
-    /// How to encode; `None` leaves it to the state store's setting `serializer`. What was stored decides when reading.
+    /// The serializer that encodes it; `None` leaves it to the state store's setting `serializer`. For reading, the
+    /// stored state decides.
     const SERIALIZER: Option<Serializer> = None;
 
     /// By what queries find this state; they replace those of the state before. Their order means nothing, and one that is

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::serializer::{Manifest, decode_as};
 use crate::{DecodeError, State};
 
-/// What is stored of a state: bytes, and the version of the type they were encoded from.
+/// The stored form of a state: bytes, and the version of the type they were encoded from.
 pub struct StoredState<'a> {
     payload: &'a Payload,
     version: u32,

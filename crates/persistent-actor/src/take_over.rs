@@ -1,6 +1,6 @@
-//! When an actor becomes the writer of its id.
+//! The time at which an actor becomes the writer of its id.
 
-/// When an actor takes its persistence id over from whoever wrote it before.
+/// The time at which an actor takes its persistence id over from the writer before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TakeOver {
@@ -17,7 +17,7 @@ pub enum TakeOver {
     BeforeRecovery,
 }
 
-/// What an actor does when another writer was there first.
+/// The reaction of an actor to a conflict with another writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnConflict {

@@ -54,7 +54,7 @@ impl<A: PersistentActor> UserStash<A> {
         self.stash.borrow_mut().take_back_one(self.name)
     }
 
-    /// How many commands are put aside here.
+    /// Returns the number of commands that are put aside here.
     pub fn len(&self) -> usize {
         self.stash.borrow().put_aside_len(self.name)
     }

@@ -27,16 +27,16 @@ pub(crate) struct Cause {
     fates: RefCell<Fates>,
 }
 
-/// What became of the calls that a command led to, as far as it is known.
+/// The results of the calls that a command led to, as far as they are known.
 #[derive(Default)]
 struct Fates {
     /// Whether anything is stored.
     stored: bool,
     /// Whether that is all there is to tell, because nobody was left to answer.
     unanswered: bool,
-    /// Why something is certainly not stored.
+    /// The reason why something is certainly not stored.
     refused: Option<PersistError>,
-    /// Why it is not known of something.
+    /// The reason why it is unknown whether something is stored.
     unknown: Option<PersistError>,
 }
 
@@ -120,7 +120,7 @@ impl Fates {
         noted.get_or_insert_with(|| error.clone());
     }
 
-    /// What an asker is told who gets no other answer; `None` if nothing has failed.
+    /// Takes the error for an asker that gets no other answer; `None` if nothing has failed.
     fn take(&mut self) -> Option<PersistError> {
         let Fates {
             stored,

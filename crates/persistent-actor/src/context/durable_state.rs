@@ -1,4 +1,4 @@
-//! What an actor may do whose current state is stored.
+//! The methods of a context for an actor whose current state is stored.
 
 use actix_persistence_storage_api::{ChangeEvent, Operation, Revision, StorageError};
 

@@ -1,4 +1,4 @@
-//! What an actor has sent to its store and not heard of.
+//! The write that an actor has sent to its store and that is not answered yet.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

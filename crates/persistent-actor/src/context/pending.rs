@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 /// One call of the persist family; one that defers has no events. A state is the one event of its call.
 struct Invocation<A: PersistentActor> {
     events: PersistedEvents<A::Event>,
-    /// How they are stored; nothing once the fate is settled.
+    /// The encoded events; empty after their fate is settled.
     encoded: Encoded,
     attached: AttachedRef<A>,
     cause: CauseRef,
@@ -45,7 +45,7 @@ enum State {
     Settled(Fate),
 }
 
-/// What became of the events of one call.
+/// The fate of the events of one call.
 pub(crate) enum Fate {
     /// Stored, the first event with this number; with 0 it is the fate of a call that stores nothing.
     Stored {
@@ -69,7 +69,7 @@ pub(crate) struct Settled<A: PersistentActor> {
     pub(crate) fate: Fate,
 }
 
-/// How much one write may hold.
+/// The limits of one write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteLimit {
     pub(crate) events: usize,
@@ -94,7 +94,7 @@ const ROOM_KEPT: usize = 32;
 /// Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
 pub(crate) struct PendingQueue<A: PersistentActor> {
     invocations: VecDeque<Invocation<A>>,
-    /// How many calls have left the queue, so that the place of the head is known.
+    /// The number of calls that have left the queue, which gives the place of its head.
     left: u64,
     /// One past the place of the youngest call that holds back commands; it has left the queue when `left` is as high.
     held_back_until: u64,
@@ -162,7 +162,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.is_empty()
     }
 
-    /// How many calls are left to store or to handle.
+    /// Returns the number of calls that are left to store or to handle.
     pub(crate) fn len(&self) -> usize {
         self.invocations.len()
     }
@@ -294,7 +294,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         highest
     }
 
-    /// Where a place is in the queue; that of a call which has left it counts as the head's.
+    /// Returns the index of a place in the queue; a call that has left the queue counts as its head.
     fn index(&self, place: u64) -> usize {
         place.saturating_sub(self.left) as usize
     }
@@ -354,7 +354,7 @@ fn skipped_without_reason() -> StorageError {
         .with_message("the journal skipped a write although none before it was rejected or failed")
 }
 
-/// What became of a stored call that nobody will answer any more.
+/// Returns the error for a stored call that gets no other answer any more.
 pub(crate) fn unanswered(first: SequenceNr) -> PersistError {
     if first == 0 {
         PersistError::ActorFailed

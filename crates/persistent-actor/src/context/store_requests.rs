@@ -1,4 +1,4 @@
-//! What an actor asks of its stores beside persisting: snapshots, and deletes.
+//! The requests of an actor to its stores beside persisting: snapshots, and deletes.
 
 use std::sync::Arc;
 

@@ -29,7 +29,7 @@ impl StoreResponses {
         self.snapshot_store.push_back(response.boxed_local());
     }
 
-    /// How many answers are missing.
+    /// Returns the number of missing answers.
     pub(crate) fn len(&self) -> usize {
         self.journal.len() + self.snapshot_store.len()
     }

@@ -11,7 +11,7 @@ use crate::{PersistentActor, PersistentContext};
 
 type Task<A> = Pin<Box<dyn ActorFuture<A, Output = ()>>>;
 
-/// What was spawned and what is waited for, in the order it was given.
+/// The spawned futures and the awaited ones, in the order in which they were added.
 pub(crate) struct Tasks<A: PersistentActor> {
     spawned: Vec<(SpawnHandle, Task<A>)>,
     waits: VecDeque<Task<A>>,

@@ -1,4 +1,4 @@
-//! How an actor ends when everything stops.
+//! The end of an actor when everything stops.
 
 use std::task::Poll;
 

@@ -41,7 +41,7 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     actor: A,
     ctx: PersistentContext<A>,
     recovery: Option<RecoveryFuture<A>>,
-    /// What is left of the page that is being applied.
+    /// The rest of the page that is being applied.
     replaying: std::vec::IntoIter<NumberedEvent<A::Event>>,
     /// Whether others of the arbiter are to have their turn, because it has applied events for some time.
     shares: bool,
@@ -63,7 +63,7 @@ type Process<A> = RecoveryProcess<<A as PersistentActor>::Event, <A as Persisten
 type Step<A> = RecoveryStep<<A as PersistentActor>::Event, <A as PersistentActor>::Snapshot>;
 type RecoveryFuture<A> = LocalBoxFuture<'static, (Process<A>, Result<Step<A>, RecoveryError>)>;
 
-/// How an incarnation ended.
+/// The way in which an incarnation ended.
 pub(crate) enum Exit {
     /// As it wanted; the address closes.
     Stopped,
@@ -71,11 +71,11 @@ pub(crate) enum Exit {
     Failed(Failure),
 }
 
-/// What the next incarnation has to know about the failure of this one.
+/// The failure of an incarnation, as the next one has to know it.
 pub(crate) struct Failure {
     /// Whether another attempt will hardly fare better, so that nobody should wait for it.
     pub(crate) is_lasting: bool,
-    /// How long the actor had worked after its recovery.
+    /// The time that the actor had worked after its recovery.
     pub(crate) worked_for: Option<Duration>,
     /// Whether it was about to stop, so that nobody wants another one.
     pub(crate) was_stopping: bool,
@@ -167,7 +167,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.ctx.terminated |= urgency >= Urgency::End;
     }
 
-    /// What it has still to do.
+    /// Returns the work that it still has to do.
     pub(crate) fn unfinished_work(&self) -> UnfinishedWork {
         if self.recovery.is_some() {
             UnfinishedWork::Recovering
@@ -182,7 +182,7 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    /// How many snapshots, deletes and retention steps are not answered.
+    /// Returns the number of snapshots, deletes and retention steps that are not answered.
     fn stores_owe(&self) -> usize {
         self.ctx.store_responses.len() + usize::from(self.ctx.retention_step.is_some())
     }

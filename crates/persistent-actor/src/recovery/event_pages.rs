@@ -32,7 +32,7 @@ impl<E> NumberedEvent<E> {
     }
 }
 
-/// What is left of a replay from one number to another, both inclusive.
+/// The rest of a replay from one number to another, both inclusive.
 ///
 /// Events that are deleted while they are read are never passed over: the replay fails, and finds the snapshot that
 /// covers them when it starts over. Events are counted and missed as the journal gives them; then the replay filter sees them, and what it lets pass is
@@ -43,7 +43,8 @@ pub(crate) struct EventPages<E> {
     manifest: Manifest,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
-    /// What was deleted before anything was looked for; the snapshot that was found covers it, or nobody misses it.
+    /// The highest number that was deleted before the replay began; the snapshot that was found covers these events, or
+    /// they are not needed.
     deleted_before: SequenceNr,
     next: SequenceNr,
     to: SequenceNr,
@@ -83,7 +84,7 @@ impl<E: Event> EventPages<E> {
         })
     }
 
-    /// Where every event is needed, even those that may have been deleted, because a snapshot cannot be used.
+    /// Requires every event, even those that may have been deleted, because a snapshot cannot be used.
     pub(crate) fn instead_of_snapshot(mut self, why: Option<Box<RecoveryError>>) -> Self {
         self.instead_of = why;
         self

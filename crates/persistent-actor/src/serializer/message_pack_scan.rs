@@ -8,7 +8,7 @@ use crate::HARD_PAYLOAD_LIMIT;
 /// Deeper values are refused; about as by `serde_json`.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// What a value takes in memory, roughly and without the bytes of texts: an empty list is one byte on disk.
+/// The memory that a value takes, roughly and without the bytes of texts: an empty list is one byte on disk.
 const LIST_OR_MAP: usize = 64;
 const TEXT_OR_BYTES: usize = 32;
 const SCALAR: usize = 8;
