@@ -1,4 +1,4 @@
-//! What a task would do.
+//! The data that a task would delete.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
 use crate::stream_end::last_before;
 use crate::{Cleanup, CleanupError, Numbers, Task};
 
-/// What a [`Task`] would delete of one id, as of now.
+/// The data of one id that a [`Task`] would delete, as of now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preview {

@@ -1,4 +1,4 @@
-//! How to ask a journal.
+//! The handle through which actors ask a journal.
 
 use std::fmt;
 use std::future::Future;
@@ -262,12 +262,12 @@ impl JournalHandle {
         self.inner.permits.clone().acquire()
     }
 
-    /// How the journal is treated.
+    /// Returns the settings of the actor in front of the journal.
     pub fn settings(&self) -> &JournalSettings {
         &self.inner.settings
     }
 
-    /// What the journal can do.
+    /// Returns what the journal can do.
     pub fn capabilities(&self) -> &JournalCapabilities {
         &self.inner.capabilities
     }

@@ -26,7 +26,7 @@ use waiting::{Step, Waiting};
 /// With so many single requests failed and none that worked, it is the store that is guilty, and splitting stops.
 const GUILTY_ENOUGH: u32 = 8;
 
-/// Where requests of a lane go; the lane ends, after the last of them, when this is dropped.
+/// The sender of a lane; the lane ends, after the last request, when this is dropped.
 pub(crate) struct LaneSender {
     ordered: UnboundedSender<Ordered>,
     reads: UnboundedSender<Read>,
@@ -52,14 +52,14 @@ pub(crate) struct Lane {
     unsettled: HashSet<PersistenceId>,
 }
 
-/// How the parts of a group fared.
+/// The results of the parts of a group.
 #[derive(Default)]
 struct Tally {
     called: bool,
     worked: bool,
     failed: bool,
     late: bool,
-    /// What becomes of a call whose askers had less time than a call may take; the breaker waits for it.
+    /// The result of a call whose askers had less time than a call may take; the breaker waits for it.
     to_come: Option<oneshot::Receiver<Result<(), StorageError>>>,
     /// Requests that failed alone.
     guilty: u32,

@@ -22,7 +22,7 @@ pub struct MemoryJournal {
     streams: Arc<Streams>,
 }
 
-/// What is known of one persistence id; the default is an id never seen.
+/// The events and numbers of one persistence id; the default is an id never seen.
 #[derive(Default)]
 pub(crate) struct Stream {
     /// The events that are not deleted.
@@ -33,7 +33,7 @@ pub(crate) struct Stream {
     deleted_to: SequenceNr,
     /// Of whoever took the id over last; 0 for nobody.
     epoch: Epoch,
-    /// Who took it over last.
+    /// The writer that took it over last.
     writer: Option<WriterId>,
 }
 
@@ -225,7 +225,7 @@ impl Stream {
     }
 }
 
-/// Who holds the id, and how far it has come.
+/// Returns the writer that holds the id, and its highest number.
 fn position(stream: Option<&Stream>) -> WriterPosition {
     WriterPosition {
         writer: stream
@@ -236,7 +236,7 @@ fn position(stream: Option<&Stream>) -> WriterPosition {
     }
 }
 
-/// Why the write must not be stored, if so: its epoch is over, or it does not follow on the highest number.
+/// Returns the conflict if the write must not be stored: its epoch is over, or it does not follow the highest number.
 fn conflict_of(stream: Option<&Stream>, write: &AtomicWrite) -> Option<SequenceConflict> {
     let stored = position(stream);
     let refused = WriterPosition {

@@ -15,7 +15,7 @@ mod queries;
 /// Every state of a storage behind the one lock of its state stores.
 pub(crate) type States = Mutex<StoredStates>;
 
-/// What is stored, and in which order it changed.
+/// The stored states, and the order in which they changed.
 #[derive(Default)]
 pub(crate) struct StoredStates {
     by_id: BTreeMap<PersistenceId, Entry>,
@@ -31,7 +31,7 @@ pub struct MemoryStateStore {
     states: Arc<States>,
 }
 
-/// What is stored of one id.
+/// The stored state of one id.
 #[derive(Clone)]
 pub(crate) struct Entry {
     current: CurrentState,

@@ -1,4 +1,4 @@
-//! What stays in memory while stores come and go.
+//! The data that stays in memory while stores come and go.
 
 use std::fmt;
 use std::sync::Arc;

@@ -8,21 +8,21 @@ use actix_persistence_storage_api::SectionReader;
 
 use crate::schema::MORE_JOURNAL_TABLES;
 
-/// What URLs look like.
+/// The form of the URLs.
 pub(crate) const KIND: ServerKind = ServerKind {
     schemes: &["mysql", "mariadb"],
     port: 3306,
 };
 
-/// What [`MysqlJournal`](crate::MysqlJournal), [`MysqlSnapshotStore`](crate::MysqlSnapshotStore) and
-/// [`MysqlStateStore`](crate::MysqlStateStore) need to know.
+/// The options of [`MysqlJournal`](crate::MysqlJournal), [`MysqlSnapshotStore`](crate::MysqlSnapshotStore) and
+/// [`MysqlStateStore`](crate::MysqlStateStore).
 ///
 /// Every field is a key of the config section, spelt with `-`; those of [`ServerOptions`] and [`StoreOptions`] stand in
 /// the same section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MysqlOptions {
-    /// Where the server is, and for how long one waits.
+    /// The address of the server, and the time limits.
     pub server: ServerOptions,
     /// Tables and limits.
     pub store: StoreOptions,
@@ -33,7 +33,7 @@ pub struct MysqlOptions {
     pub payload_column: PayloadColumn,
 }
 
-/// What a commit must have reached when it is confirmed.
+/// The place that a commit must have reached before it is confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
@@ -56,7 +56,7 @@ impl Durability {
         [("disk", Durability::Disk), ("server", Durability::Server)];
 }
 
-/// How tables keep payloads.
+/// The type of the columns in which tables keep payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PayloadColumn {
@@ -76,7 +76,7 @@ impl PayloadColumn {
         ("json", PayloadColumn::Json),
     ];
 
-    /// Why there is no place for bytes, if so.
+    /// Returns the reason why bytes cannot be stored, if there is one.
     pub(crate) fn refuses(self, bytes: &[u8]) -> Option<String> {
         match self {
             PayloadColumn::Bytes => None,

@@ -29,8 +29,8 @@ pub(crate) const ROLLBACK: &str = "ROLLBACK";
 pub(crate) const BEFORE_NEXT: &str =
     "GREATEST(newest, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))";
 
-/// What a server is. Gives: version, largest packet, when the log is flushed, whether there is a binary log and when it
-/// is flushed, whether nothing can be written, and how rows are replicated.
+/// Selects the facts about a server. Rows: version, largest packet, when the log is flushed, whether there is a binary
+/// log and when it is flushed, whether nothing can be written, and how rows are replicated.
 ///
 /// Casts make numbers signed and texts no bytes, whatever the server has for types.
 pub(crate) const SERVER: &str = "\
@@ -38,7 +38,7 @@ SELECT CONVERT(VERSION() USING utf8mb4), CAST(@@max_allowed_packet AS SIGNED),
        CAST(@@innodb_flush_log_at_trx_commit AS SIGNED), CAST(@@log_bin AS SIGNED), CAST(@@sync_binlog AS SIGNED),
        CAST(@@read_only AS SIGNED), CONVERT(@@binlog_format USING utf8mb4)";
 
-/// What must not depend on the server or the user, with `{..}` for the time limits.
+/// Sets everything that must not depend on the server or the user, with `{..}` for the time limits.
 ///
 /// A transaction reads what others have committed, statement by statement, and never locks gaps. What is too long or too
 /// large is an error instead of being cut off. Time-outs are those of row locks, of tables that are being changed, and of a
@@ -50,14 +50,15 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autoc
     SESSION innodb_lock_wait_timeout = {lock_seconds}, SESSION lock_wait_timeout = {lock_seconds},
     SESSION wait_timeout = {idle_seconds}, SESSION sql_select_limit = 18446744073709551615, SESSION sql_safe_updates = 0,
     SESSION sql_big_selects = 1";
-/// How long a statement may take: on MariaDB any, and a transaction may not wait for its client for longer either.
+/// Limits the time of a statement: on MariaDB of any, and a transaction may not wait for its client for longer either.
 pub(crate) const LIMIT_MARIADB: &str = "\
 SET SESSION max_statement_time = {statement_seconds}, SESSION idle_transaction_timeout = {transaction_seconds}";
 /// On MySQL only one that reads.
 pub(crate) const LIMIT_MYSQL: &str = "SET SESSION max_execution_time = {statement_milliseconds}";
 
-/// What else functions may set that statements of the store depend on, and their locks. Each server takes the comment that
-/// is meant for it: <https://mariadb.com/docs/server/reference/sql-statements/comment-syntax>.
+/// Restores the other settings that functions may change and that statements of the store depend on, and releases their
+/// locks. Each server takes the comment that is meant for it:
+/// <https://mariadb.com/docs/server/reference/sql-statements/comment-syntax>.
 pub(crate) const RESTORE_SESSION: &str = "\
 SET SESSION foreign_key_checks = DEFAULT, SESSION unique_checks = DEFAULT, SESSION time_zone = DEFAULT
     /*M! , SESSION max_statement_time = {statement_seconds}, SESSION idle_transaction_timeout = {transaction_seconds} */
@@ -163,7 +164,7 @@ pub(crate) const RAISE_EVENT_COUNTER: &str =
 pub(crate) const RAISE_STATE_COUNTER: &str =
     "UPDATE {state_ordering_table} SET newest = GREATEST(newest, ?) WHERE partition_nr = ?";
 
-/// How many tables keep payloads in another way. `{table}` stands for a name in quotes.
+/// Counts the tables that keep payloads in another way. `{table}` stands for a name in quotes.
 pub(crate) const OTHER_PAYLOADS: &str = "\
 SELECT COUNT(*) FROM information_schema.columns
 WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{table}' AND column_name = 'payload'

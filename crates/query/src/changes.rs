@@ -14,7 +14,7 @@ use crate::page_size::PageSize;
 use crate::pages::Pages;
 use crate::{Changed, QueryError};
 
-/// How far changes were read.
+/// The place up to which changes were read.
 pub(crate) struct Changes<S> {
     pages: Arc<Pages>,
     query: StateChangesQuery,

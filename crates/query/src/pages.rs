@@ -16,7 +16,7 @@ use tokio::time::{Sleep, sleep, timeout};
 
 use crate::QuerySettings;
 
-/// What all streams of a store share.
+/// The parts that all streams of a store share.
 pub(crate) struct Pages {
     pub(crate) handle: StateHandle,
     pub(crate) settings: QuerySettings,

@@ -1,13 +1,13 @@
-//! How queries read.
+//! The settings of queries.
 
 use std::time::Duration;
 
-/// How often and how much a query reads.
+/// The interval and the page size with which a query reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QuerySettings {
-    /// How long a live query waits, when there is nothing more to read, until it looks again; as `refresh-interval` of
-    /// Akka's `query` section. A write of the same process is noticed at once.
+    /// The time that a live query waits, when there is nothing more to read, until it looks again; as
+    /// `refresh-interval` of Akka's `query` section. A live query notices a write of the same process at once.
     pub refresh_interval: Duration,
     /// The most changes or ids that are read at once and held in memory, from 1.
     pub page_size: usize,

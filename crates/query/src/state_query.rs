@@ -1,4 +1,4 @@
-//! What can be asked of a state store over all its ids.
+//! The queries over all ids of a state store.
 
 use std::any::Any;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! How to ask a snapshot store.
+//! The handle through which actors ask a snapshot store.
 
 use std::fmt;
 use std::future::Future;
@@ -167,12 +167,12 @@ impl SnapshotHandle {
         self.inner.front.first_attempt().await
     }
 
-    /// How the store is treated.
+    /// Returns the settings of the actor in front of the store.
     pub fn settings(&self) -> &SnapshotSettings {
         &self.inner.settings
     }
 
-    /// What the store can do.
+    /// Returns what the store can do.
     pub fn capabilities(&self) -> &SnapshotCapabilities {
         &self.inner.capabilities
     }

@@ -64,7 +64,7 @@ impl<C: Connector> Connections<C> {
         }
     }
 
-    /// How they are opened.
+    /// Returns the connector that opens them.
     pub fn connector(&self) -> &C {
         &self.connector
     }
@@ -356,7 +356,7 @@ impl<C: Connector> Connections<C> {
     }
 }
 
-/// What one call needs of the owner, in its own task.
+/// The parts of the owner that one call needs, in its own task.
 struct Call<C: Connector> {
     seats: Arc<Seats<C>>,
     all: [Arc<Seats<C>>; 3],
@@ -524,7 +524,7 @@ impl<I: Clone> Attempts<I> {
         }
     }
 
-    /// What the next attempt works on.
+    /// Returns the input of the next attempt.
     fn input(&mut self) -> I {
         self.left = self.left.saturating_sub(1);
         let input = if self.left > 0 {
@@ -587,10 +587,10 @@ async fn detached<T: Send + 'static>(
     })
 }
 
-/// How often initialising is tried again while others initialise.
+/// The number of attempts to initialise while others initialise.
 const SET_UP_ATTEMPTS: u32 = 10;
 
-/// How often it is tried again when something looks lasting that one error of a disk can look like.
+/// The number of further attempts when an error looks lasting that one error of a disk can look like.
 const MORE_LOOKS: u32 = 3;
 
 async fn set_up<C: Connector>(

@@ -1,11 +1,11 @@
-//! How a database is reached.
+//! The way to reach a database.
 
 use std::fmt;
 use std::time::Duration;
 
 use crate::{ConnectionOf, Dialect, Fault};
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Making tables; used once.
@@ -13,15 +13,15 @@ pub enum Role {
         /// Whether a database that is missing may be made.
         may_create: bool,
     },
-    /// Writing.
+    /// A connection that writes.
     Writer,
-    /// Reading.
+    /// A connection that reads.
     Reader,
 }
 
 /// Opens connections of one kind to one database, and knows when they are of no more use.
 pub trait Connector: fmt::Debug + Send + Sync + 'static {
-    /// Whose.
+    /// The dialect of the database.
     type Dialect: Dialect;
     /// A connection with what is known about it.
     type Open: fmt::Debug + Send + 'static;
@@ -66,11 +66,11 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         fault
     }
 
-    /// How many connections of a role there are at most.
+    /// Returns the highest number of connections of a role.
     fn seats(&self, role: Role) -> usize;
 
-    /// How many writers there are beside those, on which code of the application runs: then it is never in the way of what the
-    /// store itself writes. None where only one connection can write.
+    /// Returns the number of writing connections beside those, on which code of the application runs, so that it never
+    /// delays the writes of the store itself; 0 where only one connection can write.
     fn seats_of_application(&self) -> usize;
 
     /// Ends a transaction in which code of the application has run, as durable as any other.
@@ -89,13 +89,13 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// The key by which one sets how long a call waits for one of them.
     const PATIENCE_KEY: &'static str;
 
-    /// How long a call waits for one of them, and what to change if that was not enough.
+    /// Returns the time for which a call waits for a connection, and the setting to change if that was not enough.
     fn patience(&self) -> (Duration, &'static str);
 
-    /// How long an operation may take; for ever, if the database has its own limit.
+    /// Returns the longest time of an operation; `None` if the database has its own limit.
     fn time_limit(&self) -> Option<Duration>;
 
-    /// Which database it is, for messages and to tell one from another; no secrets.
+    /// Returns the name of the database, for messages and to tell one from another; without secrets.
     fn place(&self) -> String;
 
     /// The first key in which stores on one database must agree and these do not.

@@ -136,7 +136,7 @@ impl<D: Dialect> SqlJournal<D> {
             .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
-    /// Where the ids stand that lost.
+    /// Returns the heads of the ids that lost.
     ///
     /// Read afterwards, because the others are stored by then, whether or not this can be told: then nothing is known
     /// of the winners.
@@ -171,7 +171,7 @@ impl<D: Dialect> SqlJournal<D> {
     }
 }
 
-/// What statements of a journal have in the place of names.
+/// Returns the names that replace placeholders in the statements of a journal.
 ///
 /// # Errors
 /// If a setting cannot be used.

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
 use crate::{MOST_BYTES, MOST_TEXT_BYTES, TableName};
 
-/// What stands for `{keys}` in the texts of a plugin.
+/// The names that replace `{keys}` in the texts of a plugin.
 ///
 /// Safe because a [`TableName`] is a plain identifier, a [`Names::text`] is written in the plugin, and so is everything
 /// else of a text. The quotes let a table be called `order`.

@@ -14,9 +14,9 @@ const MEBIBYTE: usize = 1024 * 1024;
 pub(crate) const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
 const MAX_GROUP_BYTES: usize = 256 * MEBIBYTE;
 
-/// What a database's options must tell.
+/// The options of a database, as shared code sees them.
 pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
-    /// What sections may name beside plain values, like pools of the application.
+    /// The values that sections may name, like pools of the application.
     type Resources: Clone + Default + fmt::Debug + Send + Sync + 'static;
 
     /// Reads the keys of a section; mistakes stay with the reader.
@@ -60,7 +60,7 @@ pub struct InvalidOption {
     pub key: &'static str,
     /// The key within the section of that name where it stands, if it is one.
     pub entry: Option<String>,
-    /// What is wrong with its value; continues the key.
+    /// The mistake in its value; continues the key.
     pub message: String,
 }
 

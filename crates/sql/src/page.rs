@@ -82,7 +82,7 @@ pub async fn read_page_of_rows<D: Dialect>(
 /// A page that may still lack its tags.
 struct Draft {
     events: Vec<EventRecord>,
-    /// How many tags each event has.
+    /// The number of tags of each event.
     tags: Vec<usize>,
     checksums: Vec<Option<i64>>,
     bytes: usize,

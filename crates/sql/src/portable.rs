@@ -1,4 +1,4 @@
-//! What shared code asks of sqlx.
+//! The requirements of shared code on sqlx.
 
 use std::sync::Arc;
 

@@ -20,7 +20,7 @@ use own_columns::own_columns;
 /// Journal, snapshot store and state store have versions of their own, one for each set of names: a database may hold several.
 #[derive(Debug)]
 pub struct Component<D: Dialect> {
-    /// What it is, as the version table says.
+    /// Its name in the version table.
     name: &'static str,
     /// The first names the row of the version table.
     tables: Vec<TableName>,
@@ -131,7 +131,7 @@ impl<D: Dialect> Component<D> {
         Ok(texts.join("\n"))
     }
 
-    /// What comes before and what comes after the tables are made.
+    /// Returns the statements before and after those that make the tables.
     fn rights(&self, roles: &Roles) -> Result<(Vec<String>, Vec<String>), String> {
         let texts = D::ROLES.ok_or_else(|| format!("{} knows no roles", D::NAME))?;
         let role = |key: &str, name: &str| {

@@ -24,11 +24,11 @@ use crate::{InvalidOption, Role};
 
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(3_600);
-/// How much later than the server the client gives up, so that it is the server that ends a statement.
+/// The time by which the client gives up later than the server, so that it is the server that ends a statement.
 const GRACE: Duration = Duration::from_secs(1);
 const CONNECTIONS: RangeInclusive<u64> = 1..=64;
 
-/// Where a database server is, who asks, and for how long: keys that the plugins of database servers share.
+/// The address, the account and the time limits of a database server: keys that the plugins of database servers share.
 ///
 /// Every field is a key of the config section, spelt with `-`. The place is given as a `url` or as its parts, never
 /// both; a password may stand in either, but is better kept out of config files, by `password-env` or `password-file`.
@@ -214,7 +214,7 @@ impl ServerOptions {
         .contains(&true)
     }
 
-    /// Where the server is and how one logs in there.
+    /// Returns the address of the server and the account.
     ///
     /// # Errors
     /// If that is not told, or told twice.
@@ -222,7 +222,7 @@ impl ServerOptions {
         place::place(self, kind)
     }
 
-    /// How many connections of a role there are.
+    /// Returns the number of connections of a role.
     pub fn seats(&self, role: Role) -> usize {
         match role {
             Role::SetUp { .. } => 1,
@@ -231,12 +231,14 @@ impl ServerOptions {
         }
     }
 
-    /// How long the client waits for the end of a statement: a server that hangs does not look at its own limit.
+    /// Returns the time for which the client waits for the end of a statement: a server that hangs does not check its
+    /// own limit.
     pub fn client_timeout(&self) -> Duration {
         self.statement_timeout + GRACE
     }
 
-    /// What `handler-timeout` is if it is not set: others may wait for it, so it is less than the time that they have.
+    /// Returns the `handler-timeout` to use if none is set: others may wait for a handler, so it is less than the time
+    /// that they have.
     pub fn default_handler_timeout(&self) -> Duration {
         self.acquire_timeout * 3 / 4
     }

@@ -122,7 +122,7 @@ impl<D: Dialect> SqlStateStore<D> {
         Ok(scripts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
-    /// What becomes of the application's columns.
+    /// Returns the values of the application's columns.
     fn bind(
         &self,
         entity: &Entity<D>,
@@ -165,7 +165,7 @@ impl<D: Dialect> SqlStateStore<D> {
         })
     }
 
-    /// Which revisions a write may replace.
+    /// Returns the rule for the revisions that a write may replace.
     fn rule(&self) -> Rule {
         if self.options.store().assert_single_writer {
             Rule::TheOneBefore
@@ -253,7 +253,7 @@ impl<D: Dialect> SqlStateStore<D> {
         }
     }
 
-    /// Why there is no place for a revision that no database can count to.
+    /// Returns the error for a revision that no database can count to.
     async fn beyond(
         &self,
         operation: Operation,
@@ -452,7 +452,7 @@ fn check_handler_timeout<C: Connector>(
     Err(InvalidOption::new("handler-timeout", message))
 }
 
-/// What else happens in the transaction that changes a state.
+/// The further work in the transaction that changes a state.
 enum Company {
     None,
     /// An event is stored.

@@ -12,7 +12,7 @@ const LONGEST: usize = 48;
 /// Holds a row for each store of the database with its own tables.
 pub(crate) const VERSION_TABLE: &str = "actix_persistence_schema";
 
-/// How the names begin that databases, and these crates, keep for themselves.
+/// The prefixes of names that databases, and these crates, keep for themselves.
 const RESERVED: [&str; 3] = ["sqlite_", "pg_", "actix_persistence_"];
 
 impl TableName {

@@ -1,4 +1,4 @@
-//! Whose turn it is: calls about one id that must not overtake each other.
+//! Turns for calls about one id that must not overtake each other.
 
 use std::sync::Arc;
 

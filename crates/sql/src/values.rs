@@ -84,7 +84,7 @@ impl<D: Dialect> Values<D> {
         }
     }
 
-    /// What the driver takes.
+    /// Returns the arguments that the driver takes.
     pub fn into_arguments(self) -> <D::Database as Database>::Arguments {
         self.0
     }

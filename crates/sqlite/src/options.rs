@@ -20,8 +20,8 @@ const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(3_600);
 /// Below it the log would be begun anew all the time.
 const MAX_LOG_BYTES: RangeInclusive<usize> = 64 * 1024..=1024 * 1024 * 1024 * 1024;
 
-/// What [`SqliteJournal`](crate::SqliteJournal), [`SqliteSnapshotStore`](crate::SqliteSnapshotStore) and
-/// [`SqliteStateStore`](crate::SqliteStateStore) need to know.
+/// The options of [`SqliteJournal`](crate::SqliteJournal), [`SqliteSnapshotStore`](crate::SqliteSnapshotStore) and
+/// [`SqliteStateStore`](crate::SqliteStateStore).
 ///
 /// Every field has a default and is a key of the config section, spelt with `-`.
 /// A store uses its own tables only; naming the others does no harm.
@@ -53,7 +53,7 @@ pub struct SqliteOptions {
     pub store: StoreOptions,
 }
 
-/// What a commit waits for.
+/// The event that a commit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Synchronous {
@@ -71,7 +71,7 @@ pub enum Synchronous {
 }
 
 impl Synchronous {
-    /// What `PRAGMA synchronous` says, see <https://www.sqlite.org/pragma.html#pragma_synchronous>.
+    /// Returns the number for `PRAGMA synchronous`, see <https://www.sqlite.org/pragma.html#pragma_synchronous>.
     pub(crate) fn level(self) -> i64 {
         match self {
             Synchronous::Full => 2,

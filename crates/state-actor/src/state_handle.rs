@@ -1,4 +1,4 @@
-//! How to ask a state store.
+//! The handle through which actors ask a state store.
 
 use std::fmt;
 use std::future::Future;
@@ -195,12 +195,12 @@ impl StateHandle {
         self.inner.permits.clone().acquire()
     }
 
-    /// How the store is treated.
+    /// Returns the settings of the actor in front of the store.
     pub fn settings(&self) -> &StateSettings {
         &self.inner.settings
     }
 
-    /// What the store can do.
+    /// Returns what the store can do.
     pub fn capabilities(&self) -> &StateCapabilities {
         &self.inner.capabilities
     }

@@ -26,7 +26,7 @@ pub struct Call<T> {
     task: JoinHandle<Result<T, StorageError>>,
 }
 
-/// How waiting for a call ended.
+/// The way in which waiting for a call ended.
 pub enum CallEnd<T> {
     /// The call ended in time; a panic, or the end of the runtime, is an error of unknown effect.
     InTime(Result<T, StorageError>),
@@ -84,7 +84,7 @@ impl<T> Call<T> {
 }
 
 impl<T> LateCall<T> {
-    /// What the askers are told: no answer in time, and for a write that nobody knows its effect.
+    /// Returns the error for the askers: no answer in time, and for a write an unknown effect.
     pub fn error(&self) -> StorageError {
         StorageError::new(StorageErrorKind::Timeout, self.call.operation)
             .with_message(format!("no answer within {:?}", self.limit))

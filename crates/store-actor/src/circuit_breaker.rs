@@ -13,14 +13,14 @@ use crate::store_health::StoreHealth;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// When a breaker opens, and when it tries again; the settings and defaults of Akka's.
+/// The limits at which a breaker opens, and the time after which it tries again; names and defaults as in Akka.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakerSettings {
-    /// How many failures in a row open it; 0 counts as 1.
+    /// The number of failures in a row that opens it; 0 counts as 1.
     pub max_failures: u32,
-    /// How long one call may take; longer is a failure.
+    /// The longest time of one call; a longer call is a failure.
     pub call_timeout: Duration,
-    /// How long it stays open before one call is tried.
+    /// The time for which it stays open before one call is tried.
     pub reset_timeout: Duration,
     /// The longest it stays open.
     pub max_reset_timeout: Duration,
@@ -52,7 +52,7 @@ impl BreakerSettings {
         }
     }
 
-    /// How long the breaker stays open after this many failed trials in a row.
+    /// Returns the time for which the breaker stays open after this many failed trials in a row.
     fn open_for(&self, failed_trials: u32) -> Duration {
         let longest = self.max_reset_timeout.max(self.reset_timeout);
         let growth = self.exponential_backoff.max(1.0).powf(failed_trials.into());
@@ -95,7 +95,7 @@ enum State {
     HalfOpen,
 }
 
-/// What a call shows of the store.
+/// The fact about the store that the end of a call shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Success,
@@ -143,7 +143,7 @@ impl CircuitBreaker {
         breaker
     }
 
-    /// How long one call may take.
+    /// Returns the longest time of one call.
     pub fn call_timeout(&self) -> Duration {
         self.settings.call_timeout
     }
@@ -289,7 +289,7 @@ impl Entry {
         self.report(End::Unknown);
     }
 
-    /// What the call gave: an error counts as a failure if its kind is the store's fault.
+    /// Records the result of the call: an error counts as a failure if its kind is the store's fault.
     ///
     /// What never came to the store, because the process asked too much of it at once, counts as neither.
     pub fn ended<T>(self, result: &Result<T, StorageError>) {

@@ -12,7 +12,7 @@ use crate::refusal::{Refusal, Refuse};
 use crate::store_service::StoreService;
 use crate::store_thread::StoreThread;
 
-/// What actix understands by 0.
+/// The capacity that actix takes for unbounded.
 const UNBOUNDED: usize = 0;
 
 /// The supervised actor in front of a [`StoreService`]; ends when dropped.
@@ -37,7 +37,7 @@ impl<S: StoreService> Front<S> {
         }
     }
 
-    /// What the actor brings the requests to.
+    /// Returns the service that handles the requests.
     pub fn service(&self) -> &S {
         &self.service
     }

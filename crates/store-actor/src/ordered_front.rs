@@ -29,22 +29,23 @@ use dispatcher::Dispatcher;
 use request::{Asked, Request};
 use store_calls::StoreCalls;
 
-/// What an [`OrderedFront`] has to know of its store.
+/// The settings of an [`OrderedFront`].
 #[derive(Clone, Debug)]
 pub struct OrderedFrontSettings {
-    /// Which store this is, for errors and logs, such as `snapshot store "files"`.
+    /// The name of the store, for errors and logs, such as `snapshot store "files"`.
     pub store: String,
-    /// What its reads are called there, such as `loads`.
+    /// The name of its reads, such as `loads`.
     pub reads: &'static str,
-    /// What everything is called there that changes something, such as `saves`.
+    /// The name of its changing calls, such as `saves`.
     pub writes: &'static str,
-    /// When to stop calling the store, and how long one call may take; reads and writes have a breaker each.
+    /// The limits after which the store is not called any more, and the longest time of one call; reads and writes have
+    /// a breaker each.
     pub circuit_breaker: BreakerSettings,
-    /// How long requests are held while initialising keeps failing.
+    /// The time for which requests are held while initialising keeps failing.
     pub initialize_timeout: Duration,
-    /// How many requests are held until the store is initialised.
+    /// The number of requests that are held until the store is initialised.
     pub stash_capacity: usize,
-    /// How many calls run side by side, each for another id; 0 counts as 1.
+    /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     pub max_concurrent_calls: usize,
 }
 

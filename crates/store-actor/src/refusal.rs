@@ -4,7 +4,7 @@ use actix_persistence_storage_api::{
     InvalidPersistenceId, Operation, PersistenceId, StorageError, StorageErrorKind,
 };
 
-/// Why a request was never handed to the store; what it would have written is certainly not stored.
+/// The reason why a request was never handed to the store; its contents are certainly not stored.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     kind: StorageErrorKind,
@@ -12,7 +12,7 @@ pub struct Refusal {
     source: Option<StorageError>,
 }
 
-/// What can be answered with a [`Refusal`].
+/// A request that can be answered with a [`Refusal`].
 pub trait Refuse: Send + 'static {
     /// Answers the request.
     fn refuse(self, refusal: &Refusal);

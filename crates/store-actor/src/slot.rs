@@ -9,12 +9,12 @@ use crate::outstanding::{Outstanding, Ticket};
 use crate::refusal::{Refusal, Refuse};
 use crate::reply::Reply;
 
-/// What a slot must know of a request in order to answer it when nobody else does.
+/// The facts about a request that a slot needs in order to answer it when nothing else does.
 pub trait Question: Send + 'static {
-    /// What the asker gets.
+    /// The answer for the asker.
     type Answer: Send + 'static;
 
-    /// What was asked for.
+    /// Returns the operation that was asked for.
     fn operation(&self) -> Operation;
 
     /// Of which stream or state.
@@ -48,7 +48,7 @@ impl<Q: Question> Slot<Q> {
         (slot, Reply::new(receiver))
     }
 
-    /// What was asked.
+    /// Returns the question of the request.
     pub fn question(&self) -> &Q {
         &self.question
     }
@@ -63,7 +63,7 @@ impl<Q: Question> Slot<Q> {
         self.dispatched = true;
     }
 
-    /// Answers.
+    /// Answers the asker.
     pub fn answer(mut self, answer: Q::Answer) {
         self.send(answer);
     }

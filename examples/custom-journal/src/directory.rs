@@ -68,7 +68,7 @@ impl Directory {
         })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

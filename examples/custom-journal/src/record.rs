@@ -1,4 +1,4 @@
-//! What happens to a journal, in the form it has in the file.
+//! The records of a journal, in the form they have in the file.
 
 use actix_persistence_storage_api::{
     Epoch, EventRecord, PersistenceId, SequenceNr, Timestamp, WriterId,

@@ -20,10 +20,10 @@ use crate::failure::Failure;
 use crate::frame::{self, MAGIC};
 use crate::record::Record;
 
-/// How a log begins; the last byte is the version of its format.
+/// The first bytes of a log; the last of them is the version of its format.
 pub(crate) const HEADER: [u8; 8] = *b"CUSTJNL\x01";
 
-/// How much is searched at once for what follows damage.
+/// The number of bytes that one step searches for what follows damage.
 const CHUNK: u64 = 1024 * 1024;
 
 // ANCHOR: scan
@@ -77,7 +77,7 @@ fn check_header(reader: &mut impl Read, path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Where a whole frame stands that was appended after the broken one at `broken`.
+/// Returns the place of a whole frame that was appended after the broken one at `broken`.
 fn later_append(mut file: &File, broken: u64, length: u64) -> io::Result<Option<u64>> {
     let mut start = broken + 1;
     let mut chunk = Vec::new();
@@ -124,7 +124,7 @@ mod tests {
         bytes
     }
 
-    /// How many records are found, and where the last one ends.
+    /// Returns the number of records that are found, and the end of the last one.
     fn found(bytes: &[u8]) -> Result<(usize, usize), String> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();

@@ -30,12 +30,12 @@ pub(super) trait Member: Refuse + Sized {
     /// Whether nobody would use the answer any more.
     fn is_dead(&self, now: Instant) -> bool;
 
-    /// How many of the outcomes are this one's.
+    /// Returns the number of outcomes that belong to this request.
     fn outcomes(&self) -> usize;
 
     fn dispatched(&mut self);
 
-    /// How long a call for these requests is waited for.
+    /// Returns the time for which a call for these requests is waited for.
     fn limit(_part: &[Self], call_timeout: Duration) -> Duration {
         call_timeout
     }
@@ -77,7 +77,7 @@ fn may_be_one_request(error: &StorageError) -> bool {
     )
 }
 
-/// What is told of an id that was taken over.
+/// The answer about an id that was taken over.
 pub(super) trait Taken: From<Recovered> + Send + 'static {}
 
 impl Taken for Recovered {}

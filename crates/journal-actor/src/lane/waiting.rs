@@ -1,4 +1,4 @@
-//! What waits in a lane, and what of it goes next.
+//! The requests that wait in a lane, and the choice of the next ones.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -17,7 +17,7 @@ pub(super) struct Waiting {
     deleted_last: bool,
 }
 
-/// What to do next; a group has at most one request of an id.
+/// The next step of a lane; a group has at most one request of an id.
 pub(super) enum Step {
     Writes(Vec<WriteJob>),
     Recoveries(Vec<RecoverJob>),

@@ -10,7 +10,7 @@ use super::{BEFORE_NEXT, RowsStatement};
 pub struct JournalQueries {
     /// Takes over ids. Values: id, id again, writer.
     pub(crate) recover: RowsStatement,
-    /// What was taken over. Values: ids. Gives: id, highest, deleted_to, epoch.
+    /// Selects the ids that were taken over. Values: ids. Rows: id, highest, deleted_to, epoch.
     pub(crate) recovered: RowsStatement,
     /// Raises the highest numbers of ids whose epoch and highest number are as expected. Values: id, highest afterwards
     /// and before, epoch. Counts 2 for each that was raised, and 1 for each other.

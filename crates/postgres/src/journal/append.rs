@@ -65,7 +65,7 @@ impl Columns {
         self.add(heads.iter().map(|head| head.last));
     }
 
-    /// Who takes ids over, and the epochs afterwards.
+    /// Adds the writers that take ids over, and the epochs afterwards.
     fn add_writers(&mut self, group: &Group) {
         let writers = group.heads.iter().map(|head| head.taken_over_by);
         self.add(writers.map(|writer| writer.map(|writer| writer.as_bytes().to_vec())));

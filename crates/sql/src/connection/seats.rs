@@ -17,7 +17,7 @@ pub(super) struct Seats<C: Connector> {
     free: Arc<Semaphore>,
     idle: Mutex<Vec<Idle<C>>>,
     number: usize,
-    /// How many operations have ended to which the database gave its answers.
+    /// The number of operations that the database has answered.
     served: AtomicU64,
     role: Role,
     connector: Arc<C>,

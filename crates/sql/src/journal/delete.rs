@@ -89,7 +89,7 @@ pub(super) async fn reset<D: Dialect>(
     }
 }
 
-/// How much one transaction removes at most; a larger row is removed alone.
+/// The most that one transaction removes; a larger row is removed alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     pub(super) rows: u64,
@@ -108,10 +108,10 @@ impl Chunk {
     }
 }
 
-/// How many sizes are asked for at once.
+/// The number of sizes that are asked for at a time.
 const LOOK: u64 = 1_000;
 
-/// What there was to remove.
+/// The result of one step of removal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purged {
     Nothing,

@@ -1,4 +1,4 @@
-//! Where a password comes from.
+//! The sources of a password.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where the password of a connection comes from.
+/// The source of the password of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Password {
     /// The server asks for none.

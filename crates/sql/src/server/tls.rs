@@ -56,7 +56,7 @@ impl TlsMode {
     }
 }
 
-/// How connections are encrypted.
+/// The encryption of connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
     /// Whether, and what is checked.

@@ -61,7 +61,7 @@ pub(super) async fn read_changes<D: Dialect>(
     Ok(StateChangesPage::new(changes, offset, more))
 }
 
-/// What a page may give of one sequence.
+/// The changes of one sequence that a page may return.
 struct Sequence {
     number: u16,
     /// Whether some slice that is asked for is numbered by it.

@@ -15,7 +15,7 @@ const ABOVE_ALL: char = '\u{10ffff}';
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
     pub(super) lowest: String,
-    /// Exclusive.
+    /// The lower bound, exclusive.
     pub(super) behind: String,
     /// Whether only those without a type are meant, which are between all others.
     pub(super) without_type: bool,
@@ -40,7 +40,7 @@ impl Bounds {
     }
 }
 
-/// Which ids a statement is to find.
+/// The ids that a statement is to find.
 #[derive(Clone, Debug)]
 pub(super) struct IdRange {
     bounds: Bounds,

@@ -1,4 +1,4 @@
-//! What is looked at when a store is opened, beyond the versions of its tables.
+//! The checks when a store is opened, beyond the versions of its tables.
 
 use std::sync::Arc;
 

@@ -106,7 +106,8 @@ pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), 
     }
 }
 
-/// What a fault of opening a database is when the files themselves are looked at: what they give no reason for will pass.
+/// Returns the fault of opening a database after a look at the files themselves: a fault for which they give no reason
+/// will pass.
 pub(super) fn look_again(location: &Location, fault: Fault) -> Fault {
     let is_lasting = match error::doubt(&fault) {
         Some(Doubt::Access) => location.mode == Mode::ReadOnly || !may_be_written(location),

@@ -136,7 +136,7 @@ pub(super) async fn check_opened(
     Err(replaced())
 }
 
-/// What became of an attempt to empty the log.
+/// The result of an attempt to empty the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truncated {
     /// The database file holds everything, and the log is empty.

@@ -116,7 +116,7 @@ pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(
     Err(Fault::refused(StorageErrorKind::Unsupported, message))
 }
 
-/// How a pragma is switched on or off.
+/// Returns the word that switches a pragma on or off.
 fn switch(on: bool) -> &'static str {
     if on { "ON" } else { "OFF" }
 }

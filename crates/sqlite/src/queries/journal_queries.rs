@@ -26,7 +26,7 @@ pub struct JournalQueries {
     pub(crate) replay: SqlStr,
     /// The newest `ordering` ever given, and the newest that is accounted for. No row before the first event.
     pub(crate) newest: SqlStr,
-    /// What lets a person go on without rows that were lost.
+    /// Lets a person continue without rows that were lost.
     pub(crate) go_on: SqlStr,
     /// The payload and the payload of the metadata of one event. Values: id, number.
     pub(crate) large_payloads: SqlStr,
@@ -54,7 +54,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
 /// read in vain where a page ends.
 pub(crate) const LARGE_PAYLOAD_BYTES: usize = 16 * 1024;
 
-/// How many events a page reads at once.
+/// The number of events that a page reads at a time.
 pub(crate) const EVENTS_IN_A_ROW: usize = 64;
 
 const RECOVER: &str = "\

@@ -39,7 +39,7 @@ fn partition_of(row: &EventRow) -> usize {
     usize::from(row.slice) % PARTITIONS
 }
 
-/// What most transactions of a few ids need, in one trip to the server.
+/// Does the work that most transactions of a few ids need, in one trip to the server.
 async fn number_one(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
