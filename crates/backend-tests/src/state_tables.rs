@@ -1,4 +1,4 @@
-//! What the tests of state stores need of a database.
+//! The parts of a database that the tests of state stores need.
 
 use std::sync::Arc;
 

@@ -18,11 +18,11 @@ use actix_persistence::prelude::*;
 use crate::parcel::{Move, Parcel};
 use crate::place_counts::PlaceCounts;
 
-/// How many moves are under way at once; those of one parcel wait for each other.
+/// The number of moves that are under way at the same time; those of one parcel wait for each other.
 const MOVERS: usize = 16;
 /// One move in so many takes the parcel away.
 const DELETES: u32 = 10;
-/// How long the program waits in the end for what is under way.
+/// The time for which the program waits in the end for what is under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
 
 #[actix::main]

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Whereabouts {
     pub(crate) place: i64,
-    /// How often it was moved since it was last taken away: each state is made of the one before.
+    /// The number of moves since it was last taken away: each state is made of the one before.
     moves: u64,
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How often we look whether the killed are gone.
+/// The interval of looks whether the killed processes are gone.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// Kills them all and waits until they are gone; those of another user stay, and are not waited for.

@@ -15,9 +15,9 @@ struct LongTest {
     package: &'static str,
     /// The test program of the package.
     program: &'static str,
-    /// What the names of the tests contain.
+    /// A part of the names of the tests.
     filter: &'static str,
-    /// What makes them long.
+    /// The variable that makes them long.
     variable: (&'static str, &'static str),
 }
 

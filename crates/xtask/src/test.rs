@@ -16,7 +16,7 @@ use program::TestProgram;
 use report::{Report, Run};
 use tally::Tally;
 
-/// What to test.
+/// The packages and the tests to run.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Runs unit tests and the conformance kit only.

@@ -6,7 +6,7 @@ use actix_persistence::storage_api::SessionWork;
 use actix_persistence::{ExtensionError, Persistence, Session};
 use tokio::sync::oneshot;
 
-/// What code gives that uses a session.
+/// The result of code that uses a session.
 pub(crate) type InSession<'s, T> =
     Pin<Box<dyn Future<Output = Result<T, ExtensionError>> + Send + 's>>;
 

@@ -1,4 +1,4 @@
-//! What becomes of writes when the server ends connections.
+//! Writes while the server ends connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,13 +15,13 @@ use super::{id, revision_of, state};
 
 const STORES: usize = 2;
 const WRITERS: usize = 8;
-/// How often all connections are ended, each time after some more states were stored.
+/// The number of times that all connections are ended, each time after some more states were stored.
 const ROUNDS: usize = 15;
 const STATES_PER_ROUND: usize = 10;
-/// How long a round may take on a loaded machine.
+/// The longest time of a round on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the writers share.
+/// The state that the writers share.
 struct Course {
     is_over: AtomicBool,
     stored: watch::Sender<usize>,

@@ -21,7 +21,7 @@ const SEQUENCES: u16 = 8;
 /// Prime, so that pages begin and end anywhere.
 const PAGE: usize = 97;
 
-/// How many write and read, and for how long.
+/// The number of writers and readers, and the time for which they work.
 struct Load {
     writers: usize,
     readers: usize,

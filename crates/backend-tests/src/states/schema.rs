@@ -1,4 +1,4 @@
-//! What is found at the start of tables that are not whole, or not where states are.
+//! Checks at the start: tables that are not whole, or that are not where the states are.
 
 use actix_persistence_storage_api::{
     ChangedState, StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError,
@@ -132,7 +132,7 @@ pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn StateT
     mismatch(tables.initialize_all(&moved).await);
 }
 
-/// What the guide tells to do.
+/// The statements that the guide recommends.
 const MOVE: [&str; 2] = [
     "INSERT INTO test_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, \
          payload, checksum) \

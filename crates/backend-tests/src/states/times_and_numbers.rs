@@ -1,4 +1,4 @@
-//! What only goes forward.
+//! Timestamps and numbers only go forward.
 
 use actix_persistence_storage_api::Timestamp;
 

@@ -18,12 +18,12 @@ pub(super) struct Connection {
     flows: Arc<Flows>,
 }
 
-/// What becomes of a way whose end is gone.
+/// The fate of a direction whose end is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WhenGone {
     /// It ends.
     Ends,
-    /// What comes is thrown away, until there is no more: a server that cannot answer might leave its work undone.
+    /// Bytes are thrown away until there are no more: a server that cannot answer might leave its work undone.
     HearsOut,
 }
 

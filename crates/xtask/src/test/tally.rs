@@ -4,7 +4,7 @@ use std::process::ExitStatus;
 
 use super::report::Run;
 
-/// What one closing line says; libtest and libtest-mimic write the same form.
+/// The counts of one closing line; libtest and libtest-mimic write the same form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Tests that passed.

@@ -1,17 +1,17 @@
-//! What every crate's manifest says, and the README that is its documentation.
+//! The contents of every crate's manifest, and the README that is its documentation.
 
 use anyhow::Context;
 use toml::{Table, Value};
 
 use super::tree::{Tree, Violation};
 
-/// What package names begin with and folder names do not.
+/// The prefix that package names have and folder names do not.
 const PREFIX: &str = "actix-persistence-";
 /// The facade keeps its full name.
 const FACADE: &str = "actix-persistence";
 /// The crates that are programs.
 const PROGRAMS: [&str; 2] = ["crates/cli", "crates/xtask"];
-/// How a library takes its README as its documentation.
+/// The line by which a library takes its README as its documentation.
 const README_AS_DOCS: &str = "#![doc = include_str!(\"../README.md\")]";
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

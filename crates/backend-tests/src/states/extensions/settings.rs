@@ -1,4 +1,4 @@
-//! What code of the application sets for its session.
+//! Settings that code of the application makes for its session.
 
 use std::sync::{Arc, Mutex};
 
