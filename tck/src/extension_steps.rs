@@ -96,7 +96,7 @@ impl Site {
             .await
     }
 
-    /// A handler that counts what this gives for each change.
+    /// A handler that counts what this returns for each change.
     pub(crate) fn counting(&self, by: fn(&StateChange<'_>) -> i64) -> Counting {
         Counting {
             counts: self.counts.clone(),
@@ -193,7 +193,7 @@ pub(crate) async fn found(
         .collect())
 }
 
-/// Expects that code of the application was the reason, and that certainly nothing was stored; gives the error.
+/// Expects that code of the application was the reason, and that certainly nothing was stored; returns the error.
 pub(crate) fn expect_extension_refused(
     result: Result<(), StorageError>,
 ) -> Result<StorageError, Failure> {

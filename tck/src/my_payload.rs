@@ -14,7 +14,7 @@ pub(crate) struct MyPayload {
     n: u32,
 }
 
-/// A serializer's id and the manifest it gives.
+/// A serializer's id and the manifest it returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Format {
     serializer_id: u32,

@@ -255,7 +255,7 @@ impl Builder {
     /// handlers that the config names: what they need is made by whoever wrote them.
     ///
     /// # Errors
-    /// [`OpenError::Config`] with every mistake of the config; also if a database knows no roles.
+    /// [`OpenError::Config`] with every mistake of the config, or if a database knows no roles.
     pub fn schema(self, roles: Option<&Roles>) -> Result<Vec<StoreSchema>, OpenError> {
         let mut builder = self.complete()?;
         builder.code.may_lack_extensions = true;

@@ -132,10 +132,11 @@ impl Persistence {
     /// Waits until the actor that has this id now is gone, whichever store it is on; returns at once if there is none.
     /// Then the id can be started again.
     ///
-    /// It asks nobody to stop: send the actor a command that stops it, or drop its last address, and await this before
-    /// the next [`start`](Self::start), instead of trying until it is no longer
-    /// [`AlreadyRunning`](StartError::AlreadyRunning). The actor must be able to run meanwhile: on its own arbiter, await
-    /// this, do not block. An actor in back-off, or one that others hold an address of, goes on for as long as it likes.
+    /// It asks no actor to stop: send the actor a command that stops it, or drop its last address, and await this
+    /// before the next [`start`](Self::start), instead of trying until it is no longer
+    /// [`AlreadyRunning`](StartError::AlreadyRunning). The actor must be able to run meanwhile: on its own arbiter,
+    /// await this, do not block. An actor in back-off, or one that others hold an address of, goes on for as long as it
+    /// likes.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -241,7 +242,7 @@ impl Persistence {
         Some(&self.0.stores.state_stores.get(id)?.effective_config)
     }
 
-    /// The journal behind a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// The journal of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn journal<J: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<J>> {
         let entry = self
             .0
@@ -252,7 +253,7 @@ impl Persistence {
         journal.downcast().ok()
     }
 
-    /// The snapshot store behind a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// The snapshot store of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn snapshot_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         let id = short_id(plugin_id, SNAPSHOT_PREFIX);
         let store = self.0.stores.snapshot_stores.get(id)?.handle.store();
@@ -260,7 +261,7 @@ impl Persistence {
         store.downcast().ok()
     }
 
-    /// The state store behind a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// The state store of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn state_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         let id = short_id(plugin_id, STATE_PREFIX);
         let store = self.0.stores.state_stores.get(id)?.handle.store();
@@ -268,7 +269,7 @@ impl Persistence {
         store.downcast().ok()
     }
 
-    /// The state store behind a plugin id, or the default one for `None`: for queries over many states, and SQL.
+    /// The state store of a plugin id, or the default one for `None`: for queries over many states, and SQL.
     ///
     /// Its calls are not to be awaited on an arbiter, which they would hold up, and skip the care that is taken for actors;
     /// states of live actors are not to be changed through it.

@@ -19,7 +19,7 @@ pub enum StateQueriesError {
 }
 
 impl Persistence {
-    /// Queries over the states of the store behind a plugin id, or the default one for `None`: its ids, and what changed
+    /// Queries over the states of the store of a plugin id, or the default one for `None`: its ids, and what changed
     /// since an offset, as streams of typed states.
     ///
     /// Only reads. The stores stay open as long as the queries and their streams.

@@ -45,7 +45,7 @@ impl Persistence {
     /// [`TransactError`]; nothing is stored then, unless the effect is unknown.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn transact(
         &self,
         plugin_id: Option<&str>,

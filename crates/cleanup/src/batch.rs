@@ -125,7 +125,7 @@ impl Batch {
         let mut failure = None;
         while let Some((persistence_id, result)) = work.next().await {
             match result {
-                // What comes in order behind a failure is not counted: it will be done again.
+                // What comes after a failure is not counted: it will be done again.
                 _ if failure.is_some() => {}
                 Ok(()) => {
                     done += 1;

@@ -13,7 +13,7 @@ use crate::{Batch, CleanupError, Numbers, Task};
 
 /// Deletes what actors stored, through the actors in front of the stores; clones share them.
 ///
-/// Each method may be called again, also after one that failed or was dropped: it finishes what that one had begun, and
+/// Each method may be called again, even after one that failed or was dropped: it finishes what that one had begun, and
 /// changes nothing where there is nothing left to do. An id that was never seen is left without a trace.
 ///
 /// An id with an actor in this process is refused as [`CleanupError::Running`], and while its data is being deleted
@@ -101,7 +101,7 @@ impl Cleanup {
     /// Deletes the events of an id before the first one that was written at `moment` or later; the highest number is
     /// kept.
     ///
-    /// What counts are the timestamps that the writers' clocks gave. If one was set back, old events behind younger ones
+    /// The timestamps that the writers' clocks gave count. If one was set back, old events after younger ones
     /// stay: there is never a gap.
     ///
     /// # Errors

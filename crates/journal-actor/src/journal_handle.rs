@@ -25,7 +25,7 @@ use crate::write_request::{WriteQuestion, WriteReply, WriteRequest};
 
 /// The actor in front of a journal; clones share it, and it ends with the last one.
 ///
-/// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
+/// Every method that returns a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
 /// Requests of one id are served in the order in which they were sent, but for replays, which do not wait.
 /// A request with an invalid id is refused as [`StorageErrorKind::Unsupported`].
 #[derive(Clone)]

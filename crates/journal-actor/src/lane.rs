@@ -44,7 +44,7 @@ pub(crate) struct Lane {
     waiting: Waiting,
     /// The ids of the group under way, sorted.
     in_flight: Vec<PersistenceId>,
-    /// Calls that nobody waits for any more but that may still write; each gives back its ids.
+    /// Calls that nobody waits for any more but that may still write; each returns its ids.
     late: FuturesUnordered<BoxFuture<'static, Vec<PersistenceId>>>,
     /// The ids of the late calls.
     blocked: HashSet<PersistenceId>,
@@ -267,7 +267,7 @@ impl Lane {
     }
 
     /// Keeps the ids of a late call from being written to, until it has ended, or a call time-out after the time that a
-    /// call may take; gives how it ended within the `rest` of that time.
+    /// call may take; returns how it ended within the `rest` of that time.
     fn give_up_waiting<M: Member>(
         &mut self,
         part: &[M],
@@ -341,7 +341,7 @@ fn ids<M: Member>(group: &[M]) -> Vec<PersistenceId> {
     group.iter().map(|m| m.persistence_id().clone()).collect()
 }
 
-/// A journal that gives too many or too few outcomes tells nothing about any of them.
+/// A journal that returns too many or too few outcomes tells nothing about any of them.
 fn checked<M: Member>(
     part: &[M],
     result: Result<Vec<M::Outcome>, StorageError>,
@@ -380,7 +380,7 @@ fn refuse_all<M: Member>(group: impl IntoIterator<Item = M>, refusal: &Refusal) 
     }
 }
 
-/// Refuses those nobody waits for any more; gives the others, in order.
+/// Refuses those nobody waits for any more; returns the others, in order.
 fn without_dead<M: Member>(part: Vec<M>) -> Vec<M> {
     let now = Instant::now();
     let (dead, alive) = part.into_iter().partition(|member| member.is_dead(now));

@@ -20,7 +20,7 @@ impl Standing {
     /// After a look at the id.
     ///
     /// # Errors
-    /// If nobody may take the id over.
+    /// If no writer may take the id over.
     pub(crate) fn after_look(
         persistence_id: &PersistenceId,
         head: StreamHead,

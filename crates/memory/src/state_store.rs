@@ -57,7 +57,7 @@ impl MemoryStateStore {
             .expect("nothing panics while it holds the lock")
     }
 
-    /// Puts what `make` gives in the place of the revision before.
+    /// Puts what `make` returns in the place of the revision before.
     fn replace(
         &self,
         operation: Operation,

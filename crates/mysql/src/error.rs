@@ -81,7 +81,7 @@ fn breaks_rule_by(number: u16, state: &str) -> bool {
 /// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>.
 ///
 /// Nothing is certain about a commit that fails. What comes before it is not stored, whatever it says: the connection is
-/// closed, and nobody will ever commit on it.
+/// closed, and it will never commit.
 pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
     meaning_of_number(number(error)).unknown()
 }

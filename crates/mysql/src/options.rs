@@ -37,7 +37,7 @@ pub struct MysqlOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
-    /// `disk`: the disk of the server, also when its machine crashes. A server that is set up to confirm earlier is
+    /// `disk`: the disk of the server, even if its machine crashes. A server that is set up to confirm earlier is
     /// refused at the start: one whose
     /// [`innodb_flush_log_at_trx_commit`](https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html#sysvar_innodb_flush_log_at_trx_commit)
     /// is 0 or 2, or whose binary log is on with a

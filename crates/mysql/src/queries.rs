@@ -133,8 +133,8 @@ pub(crate) const TRY_STATE_STORE: &[&str] = &[
     "DELETE FROM {state_table} WHERE 1 = 0",
 ];
 
-/// The counters of events that are behind the rows: that of each partition, found by the index. Gives: partition, the number to
-/// be reached.
+/// The counters of events that are lower than the rows: that of each partition, found by the index. Gives: partition,
+/// the number to be reached.
 pub(crate) const EVENTS_AHEAD: &str = "\
 SELECT found.partition_nr, found.highest
 FROM (SELECT o.partition_nr, o.newest,

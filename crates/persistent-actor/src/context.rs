@@ -276,12 +276,13 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.user_stash("").stash(command)
     }
 
-    /// Processes everything put aside next, in order, before the commands that arrived since; gives how many there are.
+    /// Processes everything put aside next, in order, before the commands that arrived since; returns how many there
+    /// are.
     pub fn unstash_all(&mut self) -> usize {
         self.user_stash("").unstash_all()
     }
 
-    /// Processes the oldest command put aside, after those that wait already; gives whether there is one.
+    /// Processes the oldest command put aside, after those that wait already; returns whether there is one.
     pub fn unstash(&mut self) -> bool {
         self.user_stash("").unstash()
     }

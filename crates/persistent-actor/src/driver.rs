@@ -105,7 +105,7 @@ where
         }
     }
 
-    /// Backs off after a failure; gives whether there will be another incarnation.
+    /// Backs off after a failure; returns whether there will be another incarnation.
     fn back_off(&mut self, failure: Failure, cx: &mut Context<'_>) -> bool {
         if failure.was_stopping {
             return false;

@@ -18,7 +18,7 @@ use crate::{
 /// actor has the state before it and nothing else touches it.
 ///
 /// Each state and each delete has a [`revision`](PersistentContext::revision), one more than that before; of several
-/// that are persisted in one turn each is stored, in order. A revision is never used again, also after a delete.
+/// that are persisted in one turn each is stored, in order. A revision is never used again, even after a delete.
 /// It decides who may write: when another writer was there first, the write fails as a
 /// [conflict](PersistError::Conflict), and the actor is recovered onto what that one stored.
 ///

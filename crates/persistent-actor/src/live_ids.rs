@@ -106,7 +106,7 @@ impl LiveIds {
     /// Keeps an id from becoming live while its data is changed behind the back of actors; several may do so at once.
     ///
     /// # Errors
-    /// [`StartError::AlreadyRunning`] if it is live, also if it is stopping; [`StartError::Stopping`] if everything
+    /// [`StartError::AlreadyRunning`] if it is live, even if it is stopping; [`StartError::Stopping`] if everything
     /// stops.
     pub fn reserve(&self, persistence_id: &PersistenceId) -> Result<ReservedId, StartError> {
         let mut registry = self.lock();
@@ -125,7 +125,7 @@ impl LiveIds {
 
     /// Refuses further actors from now on, and lets the live ones stop when everything that has arrived is done.
     ///
-    /// Called again it gives the same actors again, whatever has become of them.
+    /// Called again it returns the same actors again, whatever has become of them.
     pub fn drain(&self) -> Drain {
         let registry = &mut *self.lock();
         let live = &registry.live;

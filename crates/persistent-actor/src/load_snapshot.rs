@@ -9,7 +9,7 @@ use crate::patience::{self, in_time};
 use crate::serializer::{Manifest, decode, shown};
 use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
 
-/// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) gives it.
+/// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadedSnapshot<S> {
@@ -56,7 +56,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Loads the youngest of the actor's snapshots that the criteria select; `None` if there is none.
     ///
     /// For looking at an earlier state: the actor does not change, and commands are not held back. The request is sent
-    /// at the call, behind the saves and deletes asked for before. What this returns does not borrow the context:
+    /// at the call, after the saves and deletes asked for before. What this returns does not borrow the context:
     /// spawn it there, or await it elsewhere. An actor whose snapshots are [`NoSnapshot`](crate::NoSnapshot) has none.
     ///
     /// # Errors

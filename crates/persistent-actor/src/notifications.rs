@@ -17,7 +17,7 @@ pub(crate) const MAX_CAPACITY: usize = 1 << 20;
 
 /// A stream of notifications, from the moment it was made.
 ///
-/// Whoever notifies does not wait for it: a reader that falls behind by more than the capacity loses the oldest, and
+/// Whoever notifies does not wait for it: a reader that is late by more than the capacity loses the oldest, and
 /// is told how many before it gets the next. Dropping the stream ends the subscription. It ends by itself when nobody
 /// is left who could notify.
 ///

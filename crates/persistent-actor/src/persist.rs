@@ -123,7 +123,7 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
     /// by [`Reply::by_handler`], or by another call's reply, its asker.
     pub fn detach(self) {}
 
-    /// Runs `completion` once, after the last event was handled; also when there were no events, in the same order.
+    /// Runs `completion` once, after the last event was handled, even if there were no events, in the same order.
     /// Not run when the events were rejected or have failed.
     ///
     /// What is attached to what it returns comes after it, so that has no [`then`](Persist::then) any more.
@@ -135,11 +135,11 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
         Persist::new(self.attached, self.cause)
     }
 
-    /// Answers the command with what `answer` gives, after the handlers; a failed persist answers with its
+    /// Answers the command with what `answer` returns, after the handlers; a failed persist answers with its
     /// [`PersistError`].
     ///
     /// Returned from the handler of the command. A handler of an event that has answered through
-    /// [`reply_to`](PersistentContext::reply_to) comes first: then `answer` runs, but nobody waits for what it gives.
+    /// [`reply_to`](PersistentContext::reply_to) comes first: then `answer` runs, but nobody waits for what it returns.
     pub fn reply<M>(self, answer: impl FnOnce(&mut A) -> M::Result + 'static) -> Reply<M>
     where
         M: Message,
@@ -163,7 +163,7 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
         self.reply_later(answer, |error| Some(M::Result::from_persist_error(error)))
     }
 
-    /// Answers the command with what `answer` gives, after the handlers; a failed persist closes the channel, so that
+    /// Answers the command with what `answer` returns, after the handlers; a failed persist closes the channel, so that
     /// the asker gets [`MailboxError::Closed`](actix::MailboxError::Closed).
     pub fn reply_or_close<M: Message>(
         self,

@@ -40,7 +40,7 @@ impl PublishedEvents {
     /// The largest capacity.
     pub const MAX_CAPACITY: usize = MAX_CAPACITY;
 
-    /// A reader may fall behind by `capacity` events: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY), rounded up
+    /// A reader may be late by `capacity` events: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY), rounded up
     /// to a power of two; what is beyond counts as the nearest of these.
     pub fn new(capacity: usize) -> Self {
         Self(Notifications::new(capacity))

@@ -17,7 +17,7 @@ use crate::{Event, PersistentActor, RecoveryError};
 /// Gives the actor and the number of the last event in its state, or its revision; 0 if nothing was ever stored.
 ///
 /// # Errors
-/// [`RecoveryError`] as for a real recovery, [`RecoveryError::Overtaken`] among them: start over then; also if the
+/// [`RecoveryError`] as for a real recovery, [`RecoveryError::Overtaken`] among them: start over then, as if the
 /// environment is one of actors of the other kind. [`RecoveryError::SnapshotNeeded`] also if the actor's retention deletes
 /// events, and no snapshot covers those that are deleted.
 ///
@@ -88,7 +88,7 @@ fn check_snapshot<A: PersistentActor>(
 ///
 /// # Errors
 /// [`RecoveryError`] if an event is missing or cannot be decoded; [`RecoveryError::Overtaken`] if events were deleted
-/// meanwhile that were to be given: starting over gives those that are left.
+/// meanwhile that were to be given: starting over returns those that are left.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.

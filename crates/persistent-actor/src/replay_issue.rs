@@ -22,7 +22,7 @@ pub struct ReplayIssue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayIssueKind {
-    /// Its number is below that of the event before it, though nobody took over between them.
+    /// Its number is below that of the event before it, though the id was not taken over in between.
     OutOfOrder,
     /// Another writer had already taken over from its writer.
     OldWriter,

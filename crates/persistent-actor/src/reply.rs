@@ -16,7 +16,7 @@ pub(crate) type ReplySender<R> = Option<OneshotSender<R>>;
 ///
 /// Made by [`now`](Self::now); by [`Persist::reply`](crate::Persist::reply) and
 /// [`Persist::reply_or_close`](crate::Persist::reply_or_close) for an answer that waits until its events are stored
-/// and handled; by [`by_handler`](Self::by_handler) for an answer that one of the handlers gives; and by
+/// and handled; by [`by_handler`](Self::by_handler) for an answer that one of the handlers returns; and by
 /// [`PersistentContext::stash`](crate::PersistentContext::stash) for a command that has to wait.
 /// Dropped without being returned, it answers nobody.
 #[must_use = "an answer has to be returned from the handler"]

@@ -25,9 +25,9 @@ use crate::{PersistentActor, Snapshot};
 /// * Nothing is deleted that a snapshot known to be stored does not cover. For more than two kept snapshots the older
 ///   ones are looked up once after each start, which loads them.
 /// * A recovery that left out events ([`Recovery`](crate::Recovery) with an upper bound or a maximum that cut something
-///   off) gives a state that is not the sum of the events: retention rests until the next start, and a warning says so.
-/// * All answers come to [`on_store_response`](PersistentActor::on_store_response), as if the actor had asked itself,
-///   and before the next step begins.
+///   off) returns a state that is not the sum of the events: retention rests until the next start, and a warning says
+///   so. * All answers come to [`on_store_response`](PersistentActor::on_store_response), as if the actor had asked
+///   itself, and before the next step begins.
 pub struct Retention<A: PersistentActor> {
     pub(crate) every: u64,
     pub(crate) keep: usize,

@@ -80,7 +80,7 @@ pub enum StartError {
     Stopping,
 }
 
-/// Starts an actor on the current arbiter; `choose` gives the stores for the plugin ids it names.
+/// Starts an actor on the current arbiter; `choose` returns the stores for the plugin ids it names.
 ///
 /// The factory is called at once, and again whenever the actor has to be rebuilt; messages may be sent right away and
 /// are handled after the recovery.

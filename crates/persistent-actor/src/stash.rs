@@ -157,7 +157,7 @@ impl<A: PersistentActor> Stash<A> {
         std::mem::take(&mut self.overflowed)
     }
 
-    /// Drops the messages whose askers have gone, in all stashes; gives whether there is room now.
+    /// Drops the messages whose askers have gone, in all stashes; returns whether there is room now.
     ///
     /// To be asked when there is none. A search that finds little is not made again for some time, because it looks at
     /// everything that waits.
@@ -203,7 +203,7 @@ impl<A: PersistentActor> Stash<A> {
     }
 
     /// Moves everything put aside under this name before the internal stash, in order, but after what was moved there
-    /// since a command was last taken out; gives how many there were.
+    /// since a command was last taken out; returns how many there were.
     pub(crate) fn take_back_all(&mut self, name: &'static str) -> usize {
         let stashed = self.user.remove(name).unwrap_or_default();
         let count = stashed.len();
@@ -214,7 +214,7 @@ impl<A: PersistentActor> Stash<A> {
         count
     }
 
-    /// Moves the oldest put aside under this name behind the internal stash; gives whether there was one.
+    /// Moves the oldest put aside under this name behind the internal stash; returns whether there was one.
     pub(crate) fn take_back_one(&mut self, name: &'static str) -> bool {
         let Some(stashed) = self.user.get_mut(name) else {
             return false;

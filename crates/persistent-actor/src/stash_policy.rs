@@ -164,7 +164,7 @@ impl OverflowReplies {
         Self::default()
     }
 
-    /// Answers messages of type `M` with what `answer` gives.
+    /// Answers messages of type `M` with what `answer` returns.
     #[must_use]
     pub fn with<M: Message + 'static>(
         mut self,

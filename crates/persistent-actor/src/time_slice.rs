@@ -24,7 +24,7 @@ impl TimeSlice {
         }
     }
 
-    /// Counts an event; gives whether it was the last one of this slice.
+    /// Counts an event; returns whether it was the last one of this slice.
     pub(crate) fn is_used_up(&mut self) -> bool {
         self.events += 1;
         self.events >= EVENTS || self.began.elapsed() >= LENGTH

@@ -27,8 +27,8 @@ impl<A: PersistentActor> UserStash<A> {
 
     /// Puts a command aside; to be returned from its handler, which takes the channel of its asker along.
     ///
-    /// What this gives may also be dropped: then the command is put aside as one that nobody asked, and its asker gets
-    /// what the handler returns. If the handler panics, the command is dropped, and goes to the dead letters.
+    /// What this returns may also be dropped: then the command is put aside as one that nobody asked, and its asker
+    /// gets what the handler returns. If the handler panics, the command is dropped, and goes to the dead letters.
     #[must_use = "return this from the handler, so that the asker is answered when the command is processed"]
     pub fn stash<M>(&self, command: M) -> Reply<M>
     where
@@ -49,7 +49,7 @@ impl<A: PersistentActor> UserStash<A> {
         self.stash.borrow_mut().take_back_all(self.name)
     }
 
-    /// Processes the oldest one after the commands that wait in the internal stash; gives whether there is one.
+    /// Processes the oldest one after the commands that wait in the internal stash; returns whether there is one.
     pub fn unstash(&self) -> bool {
         self.stash.borrow_mut().take_back_one(self.name)
     }

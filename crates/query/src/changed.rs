@@ -1,4 +1,4 @@
-//! A change as a query gives it.
+//! A change as a query returns it.
 
 use actix_persistence_persistent_actor::{State, decode_state};
 use actix_persistence_storage_api::{

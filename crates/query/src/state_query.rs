@@ -24,7 +24,7 @@ use crate::{Changed, NoQueries, QueryError, QuerySettings};
 pub type PersistenceIdsStream =
     Pin<Box<dyn Stream<Item = Result<PersistenceId, QueryError>> + Send>>;
 
-/// Changes; behind an error nothing comes any more.
+/// Changes; after an error nothing comes any more.
 pub type ChangesStream<S> = Pin<Box<dyn Stream<Item = Result<Changed<S>, QueryError>> + Send>>;
 
 /// Queries over the states of one store; clones share it.
@@ -38,7 +38,7 @@ pub struct StateQuery {
 }
 
 impl StateQuery {
-    /// Queries of the store behind this handle, on this runtime, which has a timer and lives as long as `keeper`.
+    /// Queries of the store of this handle, on this runtime, which has a timer and lives as long as `keeper`.
     ///
     /// # Errors
     /// If the store has no queries.

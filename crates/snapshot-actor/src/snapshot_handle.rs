@@ -17,7 +17,7 @@ use crate::snapshot_settings::SnapshotSettings;
 
 /// The actor in front of a snapshot store; clones share it, and it ends with the last one.
 ///
-/// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
+/// Every method that returns a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
 /// Requests of one id are served one after the other, in the order in which they were sent.
 /// A request with an invalid id is refused as [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
 #[derive(Clone)]

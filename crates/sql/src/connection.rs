@@ -1,7 +1,7 @@
 //! The owner of all connections to one database.
 //!
-//! Nothing else takes, begins, commits or gives back. An operation gets a connection for as long as it runs, in a task
-//! of its own that is never aborted: a caller that goes away leaves nothing half done behind.
+//! Nothing else takes, begins, commits or returns. An operation gets a connection for as long as it runs, in a task
+//! of its own that is never aborted: a caller that goes away leaves nothing half done.
 //! Only after a success that is certain does the connection go back; otherwise it is closed, which rolls back what
 //! was not committed, and the next operation opens a fresh one. So no error state of a database or its driver survives:
 //! with sqlx 0.9, one full disk makes SQLite refuse every further transaction on a connection, and a `BEGIN` that was
@@ -89,7 +89,7 @@ impl<C: Connector> Connections<C> {
     /// Of the kinds that waiting does not cure if the database or its tables are not what they must be.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn initialize(
         &self,
         component: Arc<Component<C::Dialect>>,
@@ -115,7 +115,7 @@ impl<C: Connector> Connections<C> {
     /// Closes every connection as soon as nobody uses it, the writers last; the next call opens others.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn close(&self) {
         let of_application = !Arc::ptr_eq(&self.visited, &self.writers);
         let visited = of_application.then(|| Arc::clone(&self.visited));
@@ -141,7 +141,7 @@ impl<C: Connector> Connections<C> {
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn read<T: Send + 'static>(
         &self,
         operation: Operation,
@@ -163,14 +163,14 @@ impl<C: Connector> Connections<C> {
 
     /// Runs statements in one transaction that writes.
     ///
-    /// Whatever fails before the commit is certainly not stored: nobody will ever commit on that connection.
+    /// Whatever fails before the commit is certainly not stored: that connection will never commit.
     /// When the commit itself fails, it is the database's answer that tells.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn transaction<I, T>(
         &self,
         operation: Operation,
@@ -195,7 +195,7 @@ impl<C: Connector> Connections<C> {
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub(crate) async fn transaction_with<I, T>(
         &self,
         operation: Operation,
@@ -246,7 +246,7 @@ impl<C: Connector> Connections<C> {
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub(crate) async fn transaction_once<T: Send + 'static>(
         &self,
         operation: Operation,
@@ -271,7 +271,7 @@ impl<C: Connector> Connections<C> {
     /// As for [`statement`](Self::statement) and [`transaction`](Self::transaction).
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn write<I, T>(
         &self,
         operation: Operation,
@@ -298,7 +298,7 @@ impl<C: Connector> Connections<C> {
     /// If the database does not answer, or refuses; then the answer tells whether it may be stored.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn statement<I, T>(
         &self,
         operation: Operation,

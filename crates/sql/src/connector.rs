@@ -39,8 +39,8 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         idle: Duration,
     ) -> impl Future<Output = Result<bool, Fault>> + Send;
 
-    /// Fails if what was just committed on the connection does not count. Nobody else writes on a connection of this
-    /// process meanwhile, where there is one writer.
+    /// Fails if what was just committed on the connection does not count. No other writer writes on a connection of
+    /// this process meanwhile, where there is one writer.
     fn check_committed(
         &self,
         open: &mut Self::Open,

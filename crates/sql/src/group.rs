@@ -25,7 +25,7 @@ pub struct Group {
 pub struct Head {
     /// The persistence id.
     pub id: PersistenceId,
-    /// Its epoch; 0 for one that nobody has taken over.
+    /// Its epoch; 0 for one that was never taken over.
     pub epoch: i64,
     /// Its epoch afterwards.
     pub epoch_afterwards: i64,

@@ -31,14 +31,14 @@ pub fn too_large(bytes: u64) -> Fault {
     ))
 }
 
-/// Reads a page with a statement that gives a row for each event, ascending by number, and with another one its tags.
+/// Reads a page with a statement that returns a row for each event, ascending by number, and with another one its tags.
 ///
-/// The first gives: deleted_to, number, timestamp, writer, adapter manifest, number of tags; serializer,
+/// The first returns: deleted_to, number, timestamp, writer, adapter manifest, number of tags; serializer,
 /// manifest and payload; serializer, manifest and payload of metadata; checksum or NULL; how many bytes the event has if that
 /// is more than it may have, and NULL otherwise. A number of NULL if there is no event.
-/// It gives at least one row for an id with metadata, and, if the database holds more events of the range than the limit
-/// allows, at least one of those beyond it.
-/// The second gives the tags of events of an id: values id, lowest and highest number; number and tag of each.
+/// It returns at least one row for an id with metadata, and, if the database holds more events of the range than the
+/// limit allows, at least one of those beyond it. The second returns the tags of events of an id: values id, lowest and
+/// highest number; number and tag of each.
 ///
 /// `values` is asked for those of the first statement each time the page is read: it is read again if events were
 /// removed in between.

@@ -43,7 +43,7 @@ use write::{Accompaniment, Handling, Rule, Written};
 pub struct SqlStateStore<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
     entities: Entities<D>,
-    /// The journal that is told of changes.
+    /// The journal that records changes.
     change_events: Option<Arc<ChangeEvents<D>>>,
     turns: Turns,
     options: D::Options,

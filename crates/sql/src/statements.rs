@@ -54,14 +54,14 @@ pub struct StateStatements {
     /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL,
     /// checksum; those of the application's columns.
     pub insert: SqlStr,
-    /// Replaces the row of an id that has a revision, at a timestamp behind that of the row.
+    /// Replaces the row of an id that has a revision, at a timestamp after that of the row.
     /// Values: as for `insert` from the revision on; id, the revision before.
     pub update: SqlStr,
     /// The same at any revision. Values: the same without the revision before.
     pub overwrite: SqlStr,
     /// Removes the row of an id. Values: id.
     pub remove: SqlStr,
-    /// Ids in the order of their bytes. Values: the lowest, the one behind, 1 for deleted ones, too, the most.
+    /// Ids in the order of their bytes. Values: the lowest, the one to begin after, 1 for deleted ones, too, the most.
     pub ids: SqlStr,
     /// The same of those without an entity type.
     pub ids_without_type: SqlStr,

@@ -40,8 +40,8 @@ pub(crate) async fn check_writable(
     Ok(())
 }
 
-/// Moves the counter of states on if it is behind the rows, as after tables were restored from different moments: what is new
-/// would have numbers that readers are behind of. SQLite itself looks after that of events.
+/// Moves the counter of states on if it is lower than the rows, as after tables were restored from different moments:
+/// what is new would have numbers that readers are behind of. SQLite itself looks after that of events.
 ///
 /// Without the index nobody reads by numbers.
 async fn raise_counter(connection: &mut SqliteConnection, names: &Names) -> Result<(), Fault> {

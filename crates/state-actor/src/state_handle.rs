@@ -19,7 +19,7 @@ use crate::state_settings::StateSettings;
 
 /// The actor in front of a state store; clones share it, and it ends with the last one.
 ///
-/// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
+/// Every method that returns a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
 /// Requests of one id are served one after the other, in the order in which they were sent.
 /// A request with an invalid id is refused as [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
 #[derive(Clone)]
@@ -134,7 +134,7 @@ impl StateHandle {
         })
     }
 
-    /// Removes every trace of an id, so that its revisions start again at 1: for tools, while nobody writes to it.
+    /// Removes every trace of an id, so that its revisions start again at 1: for tools, while no writer writes to it.
     /// Gives whether there was any.
     pub fn hard_delete(&self, persistence_id: PersistenceId) -> Reply<Result<bool, StorageError>> {
         let (store, id) = (self.store().clone(), persistence_id.clone());

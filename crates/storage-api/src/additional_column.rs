@@ -5,14 +5,14 @@ use crate::{ExtensionError, SqlValue, StateChange};
 /// A column that the application adds to the table of states and finds them by, as `AdditionalColumn` of Akka's R2DBC
 /// plugin.
 ///
-/// The application makes the column. It must allow NULL or have a default, if this ever gives
+/// The application makes the column. It must allow NULL or have a default, if this ever returns
 /// [`ColumnValue::Keep`] for a state that is not there yet.
 /// One value serves all entities of its type, side by side.
 pub trait AdditionalColumn: Send + Sync {
     /// The name of the column, an identifier.
     fn column_name(&self) -> &str;
 
-    /// The value that stands beside the state after this change.
+    /// Returns the value that stands beside the state after this change.
     ///
     /// # Contract
     /// - **D-COLUMN-1**: The store calls the method for every write, and stores the value together with the state;
@@ -24,7 +24,7 @@ pub trait AdditionalColumn: Send + Sync {
     /// - **D-COLUMN-4**: A store whose table lacks the column fails to initialise, and the error names the column.
     ///
     /// # Errors
-    /// Whatever it says: the change is not stored, and its actor learns why.
+    /// After any error the change is not stored, and the actor gets the error.
     fn bind(&self, change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError>;
 }
 

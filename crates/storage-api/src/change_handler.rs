@@ -13,7 +13,7 @@ use crate::{ExtensionError, Session, StateChange};
 /// [`Session`] says which statements it may run.
 #[async_trait]
 pub trait ChangeHandler: Send + Sync {
-    /// Takes note of a change whose revision was found right.
+    /// Runs for a change whose revision is right.
     ///
     /// # Contract
     /// - **D-HANDLER-1**: The store calls the method for every write and delete of the entity type, after it has
@@ -25,7 +25,7 @@ pub trait ChangeHandler: Send + Sync {
     /// - **D-HANDLER-4**: The store calls the method for one change of an id at a time.
     ///
     /// # Errors
-    /// Whatever it says: everything is rolled back, the change is not stored, and its actor learns why. A panic, and
+    /// After any error everything is rolled back, the change is not stored, and the actor gets the error. A panic, and
     /// taking longer than the store allows, count as errors.
     ///
     /// # Cancel safety

@@ -10,15 +10,15 @@ use crate::{
     StorageErrorKind, StreamHead, WriteOutcome, WriterId,
 };
 
-/// Stores events by persistence id, in order, and gives them back.
+/// Stores events by persistence id, in order, and returns them.
 ///
 /// The journal actor in front of it takes care of initialising, retrying, batching, time-outs and the order of
 /// calls for one id; a plugin takes care of storing.
 /// Calls come as tasks of a multi-threaded tokio runtime that runs nothing else, several at once.
 /// A panic in a method counts as a failure of unknown outcome.
 ///
-/// Where a clause says *durable* it means: survives the end of the process by `kill -9`, and of the machine if the
-/// plugin's documentation does not take that back.
+/// *Durable* in a clause means: survives the end of the process by `kill -9`, and a crash of the machine unless the
+/// plugin's documentation excludes that.
 #[async_trait]
 pub trait Journal: Any + Send + Sync {
     /// Makes the store ready: opens it, creates or checks its schema.
@@ -31,14 +31,14 @@ pub trait Journal: Any + Send + Sync {
     /// No other method is called before this one has returned `Ok`.
     ///
     /// # Errors
-    /// Kinds that [`is_curable_by_waiting`](crate::StorageErrorKind::is_curable_by_waiting) make the caller try again,
-    /// all others make the application's start fail.
+    /// After a kind that [`is_curable_by_waiting`](crate::StorageErrorKind::is_curable_by_waiting) the caller tries
+    /// again; any other kind makes the start of the application fail.
     ///
     /// # Cancel safety
     /// When dropped, the store is as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
-    /// Tells where an id stands: what a recovery begins with that takes the id over with its first write.
+    /// Returns the head of the stream of an id. A recovery begins with it if it takes the id over with its first write.
     ///
     /// # Contract
     /// - **J-HEAD-1**: The call returns the highest number ever stored, the highest deleted number and the current
@@ -55,8 +55,8 @@ pub trait Journal: Any + Send + Sync {
 
     /// Takes over `persistence_id` for `writer` before it writes.
     ///
-    /// The usual way to take an id over is its first write ([`Fence::TakesOver`](crate::Fence::TakesOver)). This one is
-    /// for whoever must be sure, before it replays, that nothing sent earlier can be stored any more.
+    /// The usual way to take an id over is its first write ([`Fence::TakesOver`](crate::Fence::TakesOver)). This call
+    /// is for a caller that must be sure, before it replays, that nothing sent earlier can be stored any more.
     ///
     /// # Contract
     /// - **J-RECOVER-1**: The call raises the epoch of the id by at least one and returns the new epoch; the first
@@ -107,7 +107,8 @@ pub trait Journal: Any + Send + Sync {
 
     /// Stores atomic writes of one or many ids, in order within each id.
     ///
-    /// A call is a batch for speed, not a transaction: each write stands or falls alone, as in Akka's `AsyncWriteJournal`.
+    /// A call is a batch for speed, not a transaction: each write succeeds or fails alone, as in Akka's
+    /// `AsyncWriteJournal`.
     ///
     /// # Contract
     /// - **J-WRITE-1**: The call returns one outcome for each write, in the order of the writes; without writes it
@@ -138,11 +139,12 @@ pub trait Journal: Any + Send + Sync {
     ///   or contains NUL; [`AtomicWrite::refusal`] is this check. No other tag or manifest makes the store reject an
     ///   event.
     ///
-    /// `Rejected` is decided before storing, from the events alone; trouble with the database is always `Failed` or `Err`.
+    /// The store decides `Rejected` before it stores, from the events alone; an error of the database is always
+    /// `Failed` or `Err`.
     ///
     /// # Errors
-    /// With effect `NotStored` nothing of the call is stored, nor ever will be; with `Unknown` any whole write may be,
-    /// now or later, as long as J-WRITE-5 allows.
+    /// With effect `NotStored`, nothing of the call is stored, and nothing of it will be. With `Unknown`, any whole
+    /// write of it may be stored, now or later, as long as J-WRITE-5 allows it.
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.
@@ -214,7 +216,7 @@ pub trait Journal: Any + Send + Sync {
     /// - **J-DELETE-7**: If the deletion names an epoch that is not the current epoch of the id, the call fails with a
     ///   [`SequenceConflict`](crate::SequenceConflict) and deletes nothing.
     ///
-    /// Rows may be removed later; what counts is what replays show.
+    /// The store may remove rows later, if no replay shows them.
     ///
     /// # Errors
     /// With effect `Unknown` the delete may have happened; repeating it is safe.
@@ -227,10 +229,11 @@ pub trait Journal: Any + Send + Sync {
         deletion: EventDeletion,
     ) -> Result<(), StorageError>;
 
-    /// Deletes every event of the id and lets its numbers start again at 1; for tools, while nobody writes to it.
+    /// Deletes every event of the id and lets its numbers start again at 1; for tools, while no writer writes to it.
     ///
     /// Does a bounded part of the work, so that other ids need not wait for a long stream; the caller calls again until
-    /// it gives [`ResetProgress::Done`]. What other methods promise about numbers *ever stored* begins anew with a reset.
+    /// it returns [`ResetProgress::Done`]. The promises of other methods about numbers *ever stored* begin anew with a
+    /// reset.
     ///
     /// # Contract
     /// - **J-RESET-1**: After the first call has returned, no replay returns an event that was stored before that call;
@@ -261,7 +264,7 @@ pub trait Journal: Any + Send + Sync {
         )
     }
 
-    /// Tells whether the journal works again: called now and then after calls have failed, until it gives `Ok`.
+    /// Checks whether the journal works again; called now and then after calls have failed, until it returns `Ok`.
     ///
     /// Waiting actors go on as soon as it does. The default looks at an id that nobody uses, so a plugin
     /// need not implement it; one that can ask its database for less may. It must really ask: an answer from memory sends

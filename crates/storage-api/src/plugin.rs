@@ -15,7 +15,7 @@ pub trait Plugin: Send + Sync {
     /// Makes the journal of one plugin id. The section no longer has the keys that all journals share.
     ///
     /// # Errors
-    /// All that is wrong with the section at once; also if the plugin has no journal.
+    /// Fails with all mistakes of the section at once, or because the plugin has no journal.
     fn journal(&self, section: &Section) -> Result<Arc<dyn Journal>, ConfigErrors> {
         Err(ConfigErrors::unsupported(section, self.name(), "journal"))
     }
@@ -23,7 +23,7 @@ pub trait Plugin: Send + Sync {
     /// Makes the snapshot store of one plugin id. The section no longer has the keys that all snapshot stores share.
     ///
     /// # Errors
-    /// All that is wrong with the section at once; also if the plugin has no snapshot store.
+    /// Fails with all mistakes of the section at once, or because the plugin has no snapshot store.
     fn snapshot_store(&self, section: &Section) -> Result<Arc<dyn SnapshotStore>, ConfigErrors> {
         Err(ConfigErrors::unsupported(
             section,
@@ -36,7 +36,8 @@ pub trait Plugin: Send + Sync {
     /// of them that name code of the application are resolved to the extensions.
     ///
     /// # Errors
-    /// All that is wrong with the section at once; also if the plugin has no state store, or none with such extensions.
+    /// Fails with all mistakes of the section at once, or because the plugin has no state store, or none with such
+    /// extensions.
     fn state_store(
         &self,
         section: &Section,

@@ -9,9 +9,9 @@ pub struct StreamHead {
     pub highest_sequence_nr: SequenceNr,
     /// The highest deleted number; 0 for none.
     pub deleted_to: SequenceNr,
-    /// The epoch of whoever took the id over last; 0 if nobody ever did.
+    /// The epoch of whoever took the id over last; 0 if it was never taken over.
     pub epoch: Epoch,
-    /// Whether its events tell of changes of a durable state: then nobody may take it over.
+    /// Whether its events tell of changes of a durable state: then no writer may take it over.
     pub holds_changes: bool,
 }
 
@@ -49,7 +49,7 @@ impl Fence {
         Fence::Holds(self.afterwards())
     }
 
-    /// Whether a write at this fence may be stored for an id with this epoch; nobody holds epoch 0.
+    /// Whether a write at this fence may be stored for an id with this epoch; epoch 0 is never held.
     pub fn allows(self, epoch: Epoch) -> bool {
         self.expected() == epoch && self != Fence::Holds(0)
     }
@@ -67,7 +67,7 @@ impl From<Epoch> for Fence {
 pub struct EventDeletion {
     /// The last event to delete, inclusive.
     pub to: SequenceNr,
-    /// Only while this is the epoch of the id; `None` for tools, which ask nobody.
+    /// Only while this is the epoch of the id; `None` for tools, which need none.
     pub epoch: Option<Epoch>,
 }
 
@@ -77,7 +77,7 @@ impl EventDeletion {
         Self { to, epoch: None }
     }
 
-    /// Only while the id has this epoch; 0 is that of an id nobody has taken over.
+    /// Only while the id has this epoch; 0 is that of an id that was never taken over.
     #[must_use]
     pub fn at_epoch(mut self, epoch: Epoch) -> Self {
         self.epoch = Some(epoch);

@@ -7,7 +7,7 @@ use crate::{EventRecord, SequenceNr};
 pub struct ReplayRange {
     /// The lowest number wanted; 0 means the same as 1.
     pub from: SequenceNr,
-    /// The highest number wanted; lower than `from` gives nothing.
+    /// The highest number wanted; lower than `from` returns nothing.
     pub to: SequenceNr,
 }
 
@@ -27,7 +27,7 @@ impl ReplayRange {
 /// The limits of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLimit {
-    /// The most events; 0 gives none.
+    /// The most events; 0 returns none.
     pub max_events: usize,
     /// The most bytes of payload and metadata; one larger event still comes, alone.
     pub max_bytes: usize,

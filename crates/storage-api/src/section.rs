@@ -233,7 +233,7 @@ impl Section {
     }
 
     /// Names keys that may stand in this section but were taken out of it before: a reader lists them beside its own
-    /// when it meets one that nobody knows.
+    /// when it meets an unknown one.
     pub fn also_known<'k>(&mut self, keys: impl IntoIterator<Item = &'k str>) {
         self.also_known.extend(keys.into_iter().map(str::to_owned));
     }
@@ -270,8 +270,8 @@ impl fmt::Debug for Section {
 
 /// Reads a section key by key, remembers which keys it was asked for, and collects every mistake.
 ///
-/// Each method gives the value, or the default if the key is missing or wrong; [`finish`](Self::finish) tells
-/// whether anything was, and reports every key nobody asked for together with those that exist.
+/// Each method returns the value, or the default if the key is missing or wrong; [`finish`](Self::finish) tells
+/// whether anything was, and reports every key that was not asked for together with those that exist.
 #[derive(Debug)]
 pub struct SectionReader<'a> {
     section: &'a Section,
@@ -559,7 +559,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// Every mistake in the config, at least one; `Display` gives a line for each.
+/// Every mistake in the config, at least one; `Display` returns a line for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors(Vec<ConfigError>);
 

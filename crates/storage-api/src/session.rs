@@ -10,7 +10,7 @@ use crate::{FromSqlValue, SqlValue, StorageError};
 
 /// The text of one statement, in the SQL of the database, with `$1`, `$2` and so on for its values.
 ///
-/// Those are the same on every database, also where the database itself writes `?`.
+/// Those are the same on every database, even where the database itself writes `?`.
 /// A text that a program makes at run time is said to be safe, so that nobody puts what a user typed into SQL unawares.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sql(Cow<'static, str>);
@@ -51,7 +51,7 @@ pub trait Session: Send {
     /// The database, by the name of its plugin: `sqlite`, `postgres` or `mysql`.
     fn database(&self) -> &'static str;
 
-    /// Runs a statement that gives no rows; gives how many rows it changed, or found to change.
+    /// Runs a statement without rows, and returns the number of rows that it changed, or found to change.
     ///
     /// # Contract
     /// - **D-EXECUTE-1**: The statement sees what the store and earlier statements changed in the same transaction.
@@ -64,8 +64,8 @@ pub trait Session: Send {
     /// - **D-EXECUTE-5**: If the future of a statement is dropped before it ends, nothing of its transaction is stored.
     ///
     /// # Errors
-    /// What the database says. [`Extension`](crate::StorageErrorKind::Extension) if the statement would end the transaction
-    /// or change the session, or has done so.
+    /// The errors of the database. [`Extension`](crate::StorageErrorKind::Extension) if the statement would end the
+    /// transaction or change the session, or has done so.
     ///
     /// # Cancel safety
     /// Dropped before its end, the transaction is not committed; no other statement of it runs.
@@ -80,7 +80,7 @@ pub trait Session: Send {
     ///   and in whatever order the placeholders occur.
     ///
     /// # Errors
-    /// What the database says; also if a column has a type that no [`SqlValue`] is.
+    /// The error of the database, or an error if a column has a type that no [`SqlValue`] is.
     ///
     /// # Cancel safety
     /// As for [`execute_sql`](Self::execute_sql).
@@ -92,7 +92,7 @@ pub trait Session: Send {
 }
 
 impl dyn Session + '_ {
-    /// Runs a statement that gives no rows; gives how many rows it changed, or found to change.
+    /// Runs a statement without rows, and returns the number of rows that it changed, or found to change.
     ///
     /// # Errors
     /// As [`execute_sql`](Session::execute_sql).
@@ -151,7 +151,7 @@ pub struct SqlRow {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// The statement gives no such column.
+    /// The statement returns no such column.
     #[error("the row has no column '{column}'")]
     NoSuchColumn {
         /// The name that was asked for.

@@ -70,7 +70,7 @@ pub struct SnapshotCriteria {
 }
 
 impl SnapshotCriteria {
-    /// Matches every snapshot, so that a load gives the latest.
+    /// Matches every snapshot, so that a load returns the latest.
     pub const LATEST: SnapshotCriteria = SnapshotCriteria {
         max_sequence_nr: SequenceNr::MAX,
         max_timestamp: Timestamp::MAX,

@@ -11,7 +11,7 @@ use crate::{
 
 /// Stores whole states by persistence id and sequence number, to shorten recovery.
 ///
-/// Calls come as for [`Journal`](crate::Journal); saves and deletes of one id come one after the other.
+/// Calls come as described at [`Journal`](crate::Journal); saves and deletes of one id come one after the other.
 #[async_trait]
 pub trait SnapshotStore: Any + Send + Sync {
     /// Makes the store ready: opens it, creates or checks its schema.
@@ -28,7 +28,7 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// When dropped, the store is as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
-    /// Gives the youngest snapshot that the criteria select.
+    /// Returns the youngest snapshot that the criteria select.
     ///
     /// # Contract
     /// - **S-LOAD-1**: The call returns, of the selected snapshots, the one with the highest sequence number; all
@@ -36,7 +36,8 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// - **S-LOAD-2**: The call returns `None` if the criteria select no snapshot, and for an id never seen.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if the selected snapshot exists but cannot be read; never `None` then.
+    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if the selected snapshot exists but cannot be read; the call does
+    /// not return `None` then.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -98,7 +99,7 @@ pub trait SnapshotStore: Any + Send + Sync {
         criteria: SnapshotCriteria,
     ) -> Result<(), StorageError>;
 
-    /// Tells whether the store works again: called now and then after calls have failed, until it gives `Ok`.
+    /// Checks whether the store works again; called now and then after calls have failed, until it returns `Ok`.
     ///
     /// Waiting actors go on as soon as it does. The default looks for a snapshot of an id that nobody uses, so a plugin
     /// need not implement it; one that can ask its database for less may. It must really ask: an answer from memory sends

@@ -8,11 +8,11 @@ use async_trait::async_trait;
 
 use crate::{CurrentState, ExtensionError, PersistenceId, Session, Sql, SqlValue, StorageError};
 
-/// SQL over the states of a store and what stands beside them; what a [`StateStore`](crate::StateStore) gives as its
+/// SQL over the states of a store and the columns beside them; a [`StateStore`](crate::StateStore) returns it as its
 /// [`sql`](crate::StateStore::sql).
 #[async_trait]
 pub trait SqlStates: Send + Sync {
-    /// Gives the states of an entity type for which a condition holds, in the order of the bytes of their ids.
+    /// Returns the states of an entity type for which a condition holds, in the order of the bytes of their ids.
     ///
     /// # Contract
     /// - **D-FIND-1**: The call returns states of the entity type for which the condition holds, skips none of them,
@@ -25,9 +25,8 @@ pub trait SqlStates: Send + Sync {
     ///   error.
     ///
     /// # Errors
-    /// What the database says, of the condition, too; [`Extension`](crate::StorageErrorKind::Extension) for what is wrong with
-    /// its values; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be
-    /// read.
+    /// The errors of the database, those of the condition among them; [`Extension`](crate::StorageErrorKind::Extension)
+    /// for a mistake in the values; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -40,13 +39,13 @@ pub trait SqlStates: Send + Sync {
     /// - **D-TRANSACT-2**: After a statement has failed nothing is stored, even if the code goes on and succeeds.
     ///
     /// # Errors
-    /// [`Extension`](crate::StorageErrorKind::Extension) if the code says so, panics, or takes longer than a
-    /// [`ChangeHandler`](crate::ChangeHandler) may; [`Busy`](crate::StorageErrorKind::Busy) if others like it take all the
-    /// connections that there are for them; or what the database says. Then nothing of it is stored, unless the effect is
-    /// unknown, as after statements that define tables on MySQL and MariaDB, which commit what came before.
+    /// [`Extension`](crate::StorageErrorKind::Extension) if the code fails, panics, or takes longer than a
+    /// [`ChangeHandler`](crate::ChangeHandler) may; [`Busy`](crate::StorageErrorKind::Busy) if other work takes all the
+    /// connections for such code; or the errors of the database. Then nothing of it is stored, unless the effect is
+    /// unknown, as after statements that define tables on MySQL and MariaDB, which commit everything before them.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     async fn transact(&self, work: SessionWork) -> Result<(), StorageError>;
 }
 
@@ -124,7 +123,7 @@ impl FindStates {
         }
     }
 
-    /// The page behind this id.
+    /// Continues with the page after this id.
     #[must_use]
     pub fn after(mut self, persistence_id: PersistenceId) -> Self {
         self.after = Some(persistence_id);

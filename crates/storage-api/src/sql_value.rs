@@ -107,7 +107,7 @@ read! {
     Vec<u8>, "bytes", SqlValue::Bytes(value) => value.into();
 }
 
-/// Bytes that are UTF-8 are a text, too: MySQL gives texts with a binary collation as bytes.
+/// Bytes that are UTF-8 are a text, too: MySQL returns texts with a binary collation as bytes.
 impl FromSqlValue for String {
     const EXPECTED: &'static str = "a text";
 

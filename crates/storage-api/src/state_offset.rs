@@ -62,7 +62,8 @@ impl StateOffset {
     }
 }
 
-/// `0.17.6:Post|a,1.3.0:`: the sequence, the number, and the id behind its length in bytes, which is 0 where there is none.
+/// `0.17.6:Post|a,1.3.0:`: the sequence, the number, and the id after its length in bytes, which is 0 where there is
+/// none.
 impl fmt::Display for StateOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (count, (sequence, position)) in self.positions.iter().enumerate() {
@@ -94,7 +95,7 @@ impl FromStr for StateOffset {
     }
 }
 
-/// Reads one position; gives what follows on it.
+/// Reads one position; returns what follows on it.
 fn parse_one<'t>(text: &'t str, offset: &mut StateOffset) -> Option<&'t str> {
     let (numbers, rest) = text.split_once(':')?;
     let mut numbers = numbers.splitn(3, '.');

@@ -7,13 +7,13 @@ use async_trait::async_trait;
 
 use crate::{CurrentState, PersistenceId, StateOffset, StorageError, Timestamp};
 
-/// Reads the states of many ids; what a [`StateStore`](crate::StateStore) gives as its
+/// Reads the states of many ids; a [`StateStore`](crate::StateStore) returns it as its
 /// [`queries`](crate::StateStore::queries).
 ///
-/// States are read as they are now: of an id that changed several times the latest state is given, once.
+/// The queries read states as they are now: of an id that changed several times they return the latest state, once.
 #[async_trait]
 pub trait StateQueries: Send + Sync {
-    /// Gives ids that have a state, in the order of their bytes.
+    /// Returns ids that have a state, in the order of their bytes.
     ///
     /// # Contract
     /// - **D-IDS-1**: The call returns each id once, in the order of the bytes of the ids, and `limit` ids as long as
@@ -25,7 +25,7 @@ pub trait StateQueries: Send + Sync {
     /// - **D-IDS-5**: The call never returns an id that was only read, or that was hard-deleted.
     ///
     /// # Errors
-    /// What the database says.
+    /// The errors of the database.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -34,10 +34,10 @@ pub trait StateQueries: Send + Sync {
         query: PersistenceIdsQuery,
     ) -> Result<Vec<PersistenceId>, StorageError>;
 
-    /// Gives the states that changed since an offset, deletes among them, for one entity type and a range of slices.
+    /// Returns the states that changed after an offset, deletes among them, for one entity type and a range of slices.
     ///
-    /// What several ids went through comes in an order that a store chooses, and a page may leave out what was stored
-    /// while others were still writing: it comes later.
+    /// The store chooses the order of changes of different ids. A page may leave out changes that were stored while
+    /// other calls were still writing; a later page returns them.
     ///
     /// # Contract
     /// - **D-CHANGES-1**: The call returns each id whose last change is after the offset once, with the revision, the
@@ -65,7 +65,7 @@ pub trait StateQueries: Send + Sync {
     ///   holds no changes. An offset is therefore valid only for the entity type and the slices of its query.
     ///
     /// # Errors
-    /// What the database says; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read.
+    /// The errors of the database; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -80,7 +80,7 @@ pub struct PersistenceIdsQuery {
     pub entity_type: Option<Arc<str>>,
     /// Only ids above this one, byte by byte: the last one of the page before.
     pub after: Option<PersistenceId>,
-    /// The most ids of a page; 0 gives none.
+    /// The most ids of a page; 0 returns none.
     pub limit: usize,
     /// Whether deleted ones are among them, of which a tombstone is left.
     pub tombstones: bool,
@@ -104,7 +104,7 @@ impl PersistenceIdsQuery {
         self
     }
 
-    /// The page behind this id.
+    /// Continues with the page after this id.
     #[must_use]
     pub fn after(mut self, persistence_id: PersistenceId) -> Self {
         self.after = Some(persistence_id);
@@ -129,7 +129,7 @@ pub struct StateChangesQuery {
     pub slices: RangeInclusive<u16>,
     /// The offset after which the page begins.
     pub after: StateOffset,
-    /// The most changes of a page; 0 gives none.
+    /// The most changes of a page; 0 returns none.
     pub limit: usize,
 }
 

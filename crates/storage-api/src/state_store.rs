@@ -11,7 +11,7 @@ use crate::{
 
 /// Stores the current state of actors by persistence id, each under a revision that only rises.
 ///
-/// The revision decides who may write: whoever knows the current one. So of two writers of an id the second one is
+/// The revision decides who may write: a writer that knows the current one. Of two writers of an id the second one is
 /// refused, as in Akka's `DurableStateUpdateStore` with `assert-single-writer`.
 /// Writes and deletes of one id come one after the other from one process; others may come at any time.
 #[async_trait]
@@ -30,7 +30,7 @@ pub trait StateStore: Any + Send + Sync {
     /// When dropped, the store is as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
-    /// Gives the current state and its revision.
+    /// Returns the current state and its revision.
     ///
     /// # Contract
     /// - **D-GET-1**: The call returns state, tags, timestamp and revision of the last write.
@@ -39,7 +39,8 @@ pub trait StateStore: Any + Send + Sync {
     /// - **D-GET-3**: The call changes nothing, and leaves no trace of the id.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if there is a state that cannot be read; never none then.
+    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if there is a state that cannot be read; the call never reports it
+    /// as absent.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -66,7 +67,7 @@ pub trait StateStore: Any + Send + Sync {
     ///   check. No other tag or manifest makes the store refuse a state.
     ///
     /// # Errors
-    /// With effect `Unknown` the state may be stored, whole; never half of it. [`get`](Self::get) tells.
+    /// With effect `Unknown` the state may be stored, whole; never half of it. [`get`](Self::get) shows which.
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.
@@ -82,7 +83,7 @@ pub trait StateStore: Any + Send + Sync {
     /// - **D-DELETE-4**: The delete is durable, and no revision is used twice, even after the store is reopened.
     ///
     /// # Errors
-    /// With effect `Unknown` the delete may have happened. [`get`](Self::get) tells.
+    /// With effect `Unknown` the delete may have happened. [`get`](Self::get) shows whether it did.
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.
@@ -92,15 +93,17 @@ pub trait StateStore: Any + Send + Sync {
         revision: Revision,
     ) -> Result<(), StorageError>;
 
-    /// As [`delete`](Self::delete), with an event that tells of it; [`upsert`](Self::upsert) takes one in its update.
+    /// Deletes as [`delete`](Self::delete) does, and stores an event of the delete; [`upsert`](Self::upsert) takes an
+    /// event in its update.
     ///
     /// # Contract
     /// - **D-EVENT-1**: A store without the capability `change_events` refuses every change that carries an event as
     ///   unsupported, and stores nothing of it.
     ///
-    /// Where it is declared, state and event are stored together or not at all, the event with the revision as its sequence
-    /// number and as the highest one of the id. An id whose events come from elsewhere, from an event-sourced actor, is
-    /// refused, also by [`get`](Self::get); and the journal refuses the recovery of an id with events of changes.
+    /// A store with the capability stores state and event together or not at all. The revision is the sequence number
+    /// of the event, and the highest number of the id. The store refuses an id that has events of an event-sourced
+    /// actor, even in [`get`](Self::get); the journal refuses to let a writer take over an id that has events of
+    /// changes.
     ///
     /// # Errors
     /// As for [`delete`](Self::delete).
@@ -120,7 +123,7 @@ pub trait StateStore: Any + Send + Sync {
         ))
     }
 
-    /// Removes every trace of an id; for tools, while nobody writes to it: its revisions start again at 1.
+    /// Removes every trace of an id; for tools, while no writer writes to it: its revisions start again at 1.
     ///
     /// # Contract
     /// - **D-HARD-1**: After the call has returned, the id is like one never seen, whatever its revision was.
@@ -135,7 +138,7 @@ pub trait StateStore: Any + Send + Sync {
     /// As for an error of unknown effect.
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError>;
 
-    /// Tells whether the store works again: called now and then after calls have failed, until it gives `Ok`.
+    /// Checks whether the store works again; called now and then after calls have failed, until it returns `Ok`.
     ///
     /// Waiting actors go on as soon as it does. The default gets the state of an id that nobody uses, so a plugin
     /// need not implement it; one that can ask its database for less may. It must really ask: an answer from memory sends

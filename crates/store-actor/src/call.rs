@@ -98,7 +98,7 @@ impl<T> LateCall<T> {
         self.call.within(longer).await
     }
 
-    /// Waits until the call has ended, at most for another `grace`; gives whether it has.
+    /// Waits until the call has ended, at most for another `grace`; returns whether it has.
     ///
     /// # Cancel safety
     /// The call goes on.

@@ -301,7 +301,8 @@ impl Entry {
         }
     }
 
-    /// Reports a call whose asker had less time than a call may take: what it gives in the `rest` of that, or a failure.
+    /// Reports a call whose asker had less time than a call may take: what it returns in the `rest` of that, or a
+    /// failure.
     ///
     /// # Cancel safety
     /// Dropping the future counts as a failure; the call goes on.

@@ -55,7 +55,7 @@ pub type InitializeCall =
 
 /// Brings requests to a store: those of one id one after the other in the order of asking, different ids side by side.
 ///
-/// A call over its time-out is answered, but goes on. Behind a write no other request of the id starts until that has
+/// A call over its time-out is answered, but goes on. After a write no other request of the id starts until that has
 /// ended, at most for another call time-out; nobody waits for a read, which changes nothing. Ends when dropped.
 pub struct OrderedFront {
     front: Front<Dispatcher>,
@@ -83,8 +83,9 @@ impl OrderedFront {
     /// Asks the store by `call`, which is polled when its turn has come, or dropped unpolled.
     ///
     /// A read may take `limit` in all, waiting included, and a call time-out at most; a write may wait so long for its
-    /// turn. What has run out of time behind another request of its id is answered when it would be its turn.
-    /// A request with an invalid id is refused as [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
+    /// turn. A request that has run out of time while it waited for another one of its id is answered when it would be
+    /// its turn. A request with an invalid id is refused as
+    /// [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
     pub fn ask<T: Send + 'static>(
         &self,
         operation: Operation,

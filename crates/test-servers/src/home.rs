@@ -107,7 +107,7 @@ impl Drop for Home {
 }
 
 impl Traces {
-    /// The lock file last: as long as there is something left, it is told of.
+    /// The lock file last: as long as there is something left, it is reported.
     fn remove(&self) -> io::Result<()> {
         residents::kill(&self.folder)?;
         match fs::remove_dir_all(&self.folder) {

@@ -77,7 +77,7 @@ pub(crate) fn run(mut command: Command) -> io::Result<ExitStatus> {
     finish(spawn(&mut command)?)
 }
 
-/// Runs a program and gives what it writes to standard output.
+/// Runs a program and returns what it writes to standard output.
 pub(crate) fn output(mut command: Command) -> io::Result<(ExitStatus, Vec<u8>)> {
     let mut child = spawn(command.stdout(Stdio::piped()))?;
     let mut stdout = child.stdout.take().expect("the pipe was asked for");
@@ -88,7 +88,7 @@ pub(crate) fn output(mut command: Command) -> io::Result<(ExitStatus, Vec<u8>)> 
 
 /// Runs a program and reports each line as it comes, standard output and error in the order they were written.
 ///
-/// Ends when the program has ended, also if a daemon it left behind keeps the pipe open.
+/// Ends when the program has ended, even if a daemon it left behind keeps the pipe open.
 pub(crate) fn lines(
     mut command: Command,
     mut report: impl FnMut(Report<'_>),

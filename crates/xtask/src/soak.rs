@@ -101,7 +101,7 @@ const LONG_TESTS: [LongTest; 11] = [
     },
 ];
 
-/// Runs them one after the other, also after one has failed.
+/// Runs them one after the other, even after one has failed.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let workspace = Workspace::load()?;
     let packages: Vec<_> = LONG_TESTS.iter().map(|test| test.package).collect();

@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Runs every test of the workspace and gives whether all passed.
+/// Runs every test of the workspace and returns whether all passed.
 pub(crate) fn everything_passes() -> anyhow::Result<bool> {
     let options = Options {
         quick: false,

@@ -13,7 +13,7 @@ const READ_AHEAD: usize = 1_024;
 /// Longer lines are malformed; nobody should have to hold one in memory.
 const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
-/// The lines of a file behind its header.
+/// The lines of a file after its header.
 ///
 /// A record never spans lines: an open quote spoils its own line and not the rest of the file.
 pub(crate) struct Lines<R> {

@@ -109,7 +109,7 @@ async fn import(
     file: &Path,
     receipts: Option<&Path>,
 ) -> anyhow::Result<ExitCode> {
-    // The input is looked at first: a misspelt name must not leave an empty database behind.
+    // The input is looked at first: a misspelt name must not leave an empty database.
     let (input, size): (Box<dyn io::Read + Send>, _) = if file == Path::new("-") {
         (Box::new(io::stdin()), None)
     } else {

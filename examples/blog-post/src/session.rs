@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 pub(crate) type InSession<'s, T> =
     Pin<Box<dyn Future<Output = Result<T, ExtensionError>> + Send + 's>>;
 
-/// Runs code in a transaction of its own, and gives what it gives once that is committed.
+/// Runs code in a transaction of its own, and returns what it returns once that is committed.
 pub(crate) async fn in_session<T, F>(persistence: &Persistence, code: F) -> anyhow::Result<T>
 where
     T: Send + 'static,

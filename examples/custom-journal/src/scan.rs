@@ -3,7 +3,7 @@
 //! One call makes one append, and an append is synced before the next one begins.
 //! So when a frame is not whole, one question decides: is there a later append?
 //!
-//! - None: this is what a crash left of the last append. Nobody was told that it is stored; it is cut off.
+//! - None: this is what a crash left of the last append. It was never reported that it is stored; it is cut off.
 //! - One: what is not whole here had been synced, and somebody may have been told. The log is refused as corrupt.
 //!
 //! Within the last append frames after the broken one may be whole, because disks write in any order; that is why

@@ -111,7 +111,7 @@ async fn go_on_raising_epochs_after_restart(subject: Subject<dyn Journal>) -> Ca
 async fn accept_the_writer_of_the_last_epoch_after_restart(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
-    // A database that comes back: the writer lived on, nobody recovered in between.
+    // A database that comes back: the writer lived on, the id was not recovered in between.
     let mut writer = subject.five_events().await?;
     let subject = subject.restart().await?;
     writer.store(subject.store(), 1).await?;

@@ -41,7 +41,7 @@ async fn give_the_last_change_of_each_id_while_many_write(
         yield_now().await;
     }
     let mut expected: Vec<_> = writers.await??.into_iter().flatten().collect();
-    // Stored behind all others, so that they are there to be read when it is.
+    // Stored after all others, so that they are there to be read when it is.
     let last = (tck_id(WRITERS * IDS), 1);
     subject.store().upsert(state(&last.0, last.1)).await?;
     reader.read_until(subject.store(), &last).await?;
@@ -74,7 +74,7 @@ async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> 
         yield_now().await;
     }
     writers.await??;
-    // Stored behind all others, so that they are there to be read when it is.
+    // Stored after all others, so that they are there to be read when it is.
     let last = (tck_id(WRITERS * NEW_IDS), 1);
     subject.store().upsert(state(&last.0, last.1)).await?;
     let mut expected: Vec<_> = (0..=WRITERS * NEW_IDS)
@@ -88,7 +88,7 @@ async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> 
     Ok(())
 }
 
-/// Changes the ids in turns, and gives the last revision of each.
+/// Changes the ids in turns, and returns the last revision of each.
 async fn write(
     store: Arc<dyn StateStore>,
     ids: Vec<PersistenceId>,

@@ -109,7 +109,7 @@ const MEANINGLESS: [(Place, &str, &str); 22] = [
     ),
 ];
 
-/// Takes the keys without meaning out of a section, and gives a warning for each that names what there is instead.
+/// Takes the keys without meaning out of a section, and returns a warning for each that names what there is instead.
 pub(super) fn take_meaningless(place: Place, section: &mut Section, warnings: &mut Vec<String>) {
     for (its_place, key, instead) in MEANINGLESS {
         if its_place == place {

@@ -1,4 +1,4 @@
-//! The sections `published-events` and `dead-letters`: how far their readers may fall behind.
+//! The sections `published-events` and `dead-letters`: the number of notifications kept for slow readers.
 
 use actix_persistence_persistent_actor::{DeadLetters, PublishedEvents};
 use actix_persistence_storage_api::SectionReader;

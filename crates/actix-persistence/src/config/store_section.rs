@@ -207,7 +207,7 @@ fn default_origin() -> Origin {
     }
 }
 
-/// The section with one more value that nobody wrote.
+/// The section with one more value that was not written.
 fn default(mut section: Section, key: &str, value: impl Into<Value>) -> Section {
     let item = Item {
         value: value.into(),

@@ -1,4 +1,4 @@
-//! The wording for a name that nobody knows.
+//! The wording for an unknown name.
 
 use actix_persistence_storage_api::nearest;
 

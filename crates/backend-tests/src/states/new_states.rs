@@ -127,7 +127,7 @@ impl Load {
     }
 }
 
-/// Stores a new state after the other, and gives their ids.
+/// Stores a new state after the other, and returns their ids.
 async fn insert(
     store: Arc<dyn StateStore>,
     ids: impl Iterator<Item = PersistenceId>,
@@ -168,7 +168,7 @@ impl Reader {
         }
     }
 
-    /// Reads until nobody writes and these are there; gives how many pages there were, and what was in them.
+    /// Reads until nobody writes and these are there; returns how many pages there were, and what was in them.
     async fn read_until(
         mut self,
         ended: Arc<AtomicBool>,

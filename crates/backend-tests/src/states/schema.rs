@@ -176,7 +176,7 @@ fn copy_of_kept(id: &str) -> String {
     )
 }
 
-/// Checks that the tables are not what the store works with, and gives what it says.
+/// Checks that the tables are not what the store works with, and returns what it says.
 fn mismatch(result: Result<(), StorageError>) -> String {
     let error = result.expect_err("the tables are not those of the store");
     assert_eq!(error.kind(), StorageErrorKind::SchemaMismatch, "{error:?}");

@@ -19,7 +19,7 @@ use crate::write_request::WriteReply;
 
 /// One request of a group: how to call the journal for several of them, and how to take the outcomes apart again.
 pub(super) trait Member: Refuse + Sized {
-    /// The journal gives a list of these.
+    /// The journal returns a list of these.
     type Outcome: Send + 'static;
     const OPERATION: Operation;
 
@@ -27,7 +27,7 @@ pub(super) trait Member: Refuse + Sized {
 
     fn persistence_id(&self) -> &PersistenceId;
 
-    /// Whether nobody would use the answer any more.
+    /// Whether the answer is not needed any more.
     fn is_dead(&self, now: Instant) -> bool;
 
     /// Returns the number of outcomes that belong to this request.

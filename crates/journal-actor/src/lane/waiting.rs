@@ -129,7 +129,7 @@ impl Waiting {
 }
 
 impl Group {
-    /// Takes the request if it is of the group's kind and there is room, or gives it back; the first one always fits.
+    /// Takes the request if it is of the group's kind and there is room, or returns it; the first one always fits.
     ///
     /// One that finds no room makes the group full, so that smaller ones do not overtake it again and again.
     fn add(&mut self, request: Ordered) -> Option<Ordered> {

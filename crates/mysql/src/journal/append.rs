@@ -12,7 +12,7 @@ use sqlx::{Executor, MySqlConnection};
 use crate::Mysql;
 use crate::queries::{BEGIN, JournalQueries, ROLLBACK, chunk_sizes};
 
-/// Stores the events of the ids that pass the fence, in the transaction of the caller, and gives those that do not.
+/// Stores the events of the ids that pass the fence, in the transaction of the caller, and returns those that do not.
 pub(crate) async fn append(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,

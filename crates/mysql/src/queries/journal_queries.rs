@@ -24,7 +24,7 @@ pub struct JournalQueries {
     pub(crate) take_over: RowsStatement,
     /// Locks ids. Values: ids. Gives: id, epoch, highest.
     pub(crate) lock: RowsStatement,
-    /// Numbers events of one partition. Values: how many, partition. What it gives as id of an insert is the newest
+    /// Numbers events of one partition. Values: how many, partition. What it returns as id of an insert is the newest
     /// number, and the last one of these events.
     pub(crate) number_one: SqlStr,
     /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and how many, then the

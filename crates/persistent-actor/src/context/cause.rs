@@ -64,7 +64,7 @@ impl Cause {
         }
     }
 
-    /// Answers the asker; gives the answer back if nobody waits for one of this type any more.
+    /// Answers the asker; returns the answer if no asker waits for one of this type any more.
     pub(crate) fn answer<R: 'static>(&self, answer: R) -> Result<(), R> {
         let mut asker = self.asker.borrow_mut();
         let waits = asker

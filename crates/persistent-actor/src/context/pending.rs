@@ -77,7 +77,7 @@ pub(crate) struct WriteLimit {
 }
 
 impl WriteLimit {
-    /// Takes these events off the limit; gives whether they fitted.
+    /// Takes these events off the limit; returns whether they fitted.
     fn takes(&mut self, payloads: &[Payload]) -> bool {
         let bytes: usize = payloads.iter().map(Payload::len).sum();
         let fits = payloads.len() <= self.events && bytes <= self.bytes;
@@ -236,10 +236,10 @@ impl<A: PersistentActor> PendingQueue<A> {
         invocation.encoded.as_change(persistence_id, next)
     }
 
-    /// Settles the calls of the write under way by its outcomes, and gives the highest number now stored, if any.
+    /// Settles the calls of the write under way by its outcomes, and returns the highest number now stored, if any.
     ///
     /// Tells `stored` about the events of each stored call, in order, with their first number and their time.
-    /// What was skipped behind a rejection is sent again with new numbers, so that numbers stay gap-free.
+    /// What was skipped after a rejection is sent again with new numbers, so that numbers stay gap-free.
     pub(crate) fn settle(
         &mut self,
         outcomes: Vec<WriteOutcome>,

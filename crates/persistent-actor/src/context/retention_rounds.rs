@@ -98,7 +98,7 @@ impl<A: PersistentActor> RetentionRounds<A> {
         self.left_out_events
     }
 
-    /// Begins with the snapshot the recovery started from, 0 for none; gives whether it may.
+    /// Begins with the snapshot the recovery started from, 0 for none; returns whether it may.
     pub(crate) fn begin(&mut self, retention: Retention<A>, snapshot: SequenceNr) -> bool {
         if self.left_out_events {
             return false;

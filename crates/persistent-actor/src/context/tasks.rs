@@ -93,7 +93,7 @@ impl<A: PersistentActor> Tasks<A> {
     }
 }
 
-/// Polls the oldest wait; gives whether it ended. Waits end in the order they were given.
+/// Polls the oldest wait; returns whether it ended. Waits end in the order they were given.
 pub(crate) fn poll_wait<A: PersistentActor>(
     actor: &mut A,
     ctx: &mut PersistentContext<A>,

@@ -62,7 +62,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         Some(InFlight::change(store, change))
     }
 
-    /// Takes the reply of the write under way, if it is there; gives whether it was.
+    /// Takes the reply of the write under way, if it is there; returns whether it was.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(in_flight) = &mut self.in_flight else {
             return false;

@@ -276,7 +276,7 @@ impl<A: PersistentActor> Incarnation<A> {
             && mailbox.is_abandoned(cx)
     }
 
-    /// Applies the next steps of the recovery; gives whether there was one.
+    /// Applies the next steps of the recovery; returns whether there was one.
     fn poll_recovery(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
         let Some(recovery) = &mut self.recovery else {
             return Ok(false);
@@ -359,7 +359,7 @@ impl<A: PersistentActor> Incarnation<A> {
         Ok(())
     }
 
-    /// Takes what the journal answered, and handles the next call whose fate is known; gives whether there was one.
+    /// Takes what the journal answered, and handles the next call whose fate is known; returns whether there was one.
     fn poll_stores(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
         if self.ctx.recovering {
             return Ok(false);
@@ -552,7 +552,7 @@ impl<A: PersistentActor> Incarnation<A> {
                     && mailbox.is_abandoned(cx)))
     }
 
-    /// Asks the actor whether it really stops; gives whether it has.
+    /// Asks the actor whether it really stops; returns whether it has.
     fn stop(&mut self, registration: &Registration) -> Result<bool, Failure> {
         if !self.stopping_called {
             self.stopping_called = true;

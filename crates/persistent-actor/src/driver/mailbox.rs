@@ -82,7 +82,7 @@ impl<A: PersistentActor> Mailbox<A> {
         yield_to_others(cx);
     }
 
-    /// Sees to it that a message waits, if one has arrived, and gives whether one does.
+    /// Sees to it that a message waits, if one has arrived, and returns whether one does.
     ///
     /// A stash may have no room at all: the policy decides about what arrives after the message that an actor is rebuilt for.
     pub(crate) fn take_in_one(&mut self, cx: &mut Context<'_>) -> bool {

@@ -35,8 +35,8 @@ impl<E> NumberedEvent<E> {
 /// The rest of a replay from one number to another, both inclusive.
 ///
 /// Events that are deleted while they are read are never passed over: the replay fails, and finds the snapshot that
-/// covers them when it starts over. Events are counted and missed as the journal gives them; then the replay filter sees them, and what it lets pass is
-/// decoded. No more than a page and the filter's window is in memory.
+/// covers them when it starts over. Events are counted and missed as the journal returns them; then the replay filter
+/// sees them, and what it lets pass is decoded. No more than a page and the filter's window is in memory.
 pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
@@ -104,7 +104,7 @@ impl<E: Event> EventPages<E> {
         self.decode_all(held_back).await
     }
 
-    /// Reads one page, and gives what the filter lets pass by now.
+    /// Reads one page, and returns what the filter lets pass by now.
     async fn read_page(&mut self) -> Result<Vec<EventRecord>, RecoveryError> {
         let range = ReplayRange::new(self.next, self.to);
         let mut limit = PageLimit::DEFAULT;

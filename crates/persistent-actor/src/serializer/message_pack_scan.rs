@@ -66,7 +66,7 @@ fn close_finished(open: &mut Vec<u64>) {
     }
 }
 
-/// Skips a value's marker and its own bytes; gives the number of values inside it and what follows.
+/// Skips a value's marker and its own bytes; returns the number of values inside it and what follows.
 /// See <https://github.com/msgpack/msgpack/blob/master/spec.md>.
 fn head(bytes: &[u8]) -> Result<(u64, &[u8]), &'static str> {
     let (&marker, rest) = bytes.split_first().ok_or("cut off")?;

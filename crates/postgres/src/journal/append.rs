@@ -8,7 +8,7 @@ use sqlx::{Arguments, Encode, PgConnection, Postgres as PgDatabase, Type};
 use crate::Postgres;
 use crate::queries::PostgresQueries;
 
-/// Stores the events of the ids that pass the fence, and gives those that do not.
+/// Stores the events of the ids that pass the fence, and returns those that do not.
 pub(crate) async fn append(
     connection: &mut PgConnection,
     queries: &PostgresQueries,

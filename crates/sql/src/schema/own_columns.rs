@@ -2,7 +2,7 @@
 
 use sqlx::SqlStr;
 
-/// The columns that the statement gives to a table which makes it, in order; `quoted` is the name as statements have it.
+/// The columns of a table that the statement makes, in order; `quoted` is the name as statements have it.
 ///
 /// It is read from the steps, so that nobody writes the columns down twice: within `CREATE TABLE` each column begins a line
 /// by its name in small letters, four spaces in, and what else is there begins with a capital one.

@@ -10,7 +10,7 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
 /// Above every id, which has at most 255 bytes.
 const ABOVE_ALL: char = '\u{10ffff}';
 
-/// The ids of one entity type, or of all of them, behind an id: one range in the order of bytes, so that the primary key
+/// The ids of one entity type, or of all of them, after an id: one range in the order of bytes, so that the primary key
 /// finds its beginning.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {

@@ -50,8 +50,8 @@ impl Log {
     }
 }
 
-/// Fails if the log of a connection that has just committed is not the one beside the database any more, and gives the
-/// length of the log otherwise.
+/// Fails if the log of a connection that has just committed is not the one beside the database any more, and returns
+/// the length of the log otherwise.
 pub(super) async fn check_committed(
     connection: &mut SqliteConnection,
     location: &Location,

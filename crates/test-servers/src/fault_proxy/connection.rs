@@ -85,7 +85,7 @@ async fn both(
     }
 }
 
-/// Carries bytes one way, and then the end; gives how to cut both ways if it comes to that.
+/// Carries bytes one way, and then the end; returns how to cut both ways if it comes to that.
 ///
 /// Reads at once whatever the flow is: what a client sent before it was reset would be lost with its socket.
 async fn one_way(

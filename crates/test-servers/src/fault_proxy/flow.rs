@@ -14,7 +14,7 @@ pub enum Flow {
     Pass,
     /// They go on this much later, in order.
     Delay(Duration),
-    /// They are kept until this changes; then they go on, also if who sent them is gone by then.
+    /// They are kept until this changes; then they go on, even if who sent them is gone by then.
     Hold,
     /// This many more go on, over all connections together; the others are kept as by `Hold`.
     HoldAfter(usize),

@@ -52,7 +52,7 @@ struct Scanner {
     expects_value: bool,
     links: usize,
     copies: Copies,
-    /// A brace or bracket was closed that nobody opened.
+    /// A brace or bracket was closed that was not opened.
     unbalanced: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::states::{revision_of, state};
 /// Counts the rows that the scripts have left.
 const LEFT: &str = "SELECT COUNT(*) FROM left_behind";
 
-/// Leaves a row behind, runs statements, and succeeds or fails.
+/// Leaves a row, runs statements, and succeeds or fails.
 #[derive(Clone, Debug)]
 struct Script {
     /// The name of the table of rows in statements.

@@ -24,7 +24,7 @@ pub(super) struct Packed<'a> {
 #[derive(Debug)]
 pub(super) struct Unpacked {
     pub(super) event: EventRecord,
-    /// The bytes of payload and metadata, also if they are still to be read.
+    /// The bytes of payload and metadata, even if they are still to be read.
     pub(super) size: usize,
     /// The payloads are still to be read.
     pub(super) is_large: bool,

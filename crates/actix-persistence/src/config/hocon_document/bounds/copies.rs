@@ -27,7 +27,7 @@ impl Copies {
         }
     }
 
-    /// Adds a substitution; `inner` begins behind its brace.
+    /// Adds a substitution; `inner` begins after its brace.
     pub(super) fn add(&mut self, inner: &str) {
         let mut added = Target {
             keys: keys(inner),
