@@ -20,8 +20,8 @@ pub struct StreamHead {
 pub enum Fence {
     /// The writer has taken the id over: its epoch is still this one, and stays.
     Holds(Epoch),
-    /// The writer takes the id over with this write: the epoch is still the one that was read, 0 for an id that nobody
-    /// has taken over, and the write raises it by one.
+    /// The writer takes the id over with this write: the epoch is still the one that was read, 0 for an id that was
+    /// never taken over, and the write raises it by one.
     TakesOver {
         /// The epoch that was read.
         from: Epoch,

@@ -6,6 +6,7 @@
 mod architecture;
 mod conformance;
 mod database_crates;
+mod english;
 mod guide;
 mod machine_paths;
 mod manifests;
@@ -25,7 +26,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 10] = [
+const RULES: [Rule; 11] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
@@ -33,6 +34,7 @@ const RULES: [Rule; 10] = [
     architecture::check,
     conformance::check,
     database_crates::check,
+    english::check,
     guide::check,
     named_tests::check,
     snippets::check,
