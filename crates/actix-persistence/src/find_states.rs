@@ -43,7 +43,7 @@ pub enum FindStatesError {
 }
 
 impl Persistence {
-    /// Gives a page of the states of an entity type for which a condition holds, in the order of the bytes of their
+    /// Returns a page of the states of an entity type for which a condition holds, in the order of the bytes of their
     /// ids; from the default state store for `None`. Large states come in smaller pages: only an empty one is the last.
     ///
     /// The condition may be over any column of the table, those of the

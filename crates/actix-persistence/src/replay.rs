@@ -63,7 +63,7 @@ impl Persistence {
         Ok(Replayed { actor, sequence_nr })
     }
 
-    /// Gives every event of an id in the default journal, in order, with its number.
+    /// Returns every event of an id in the default journal, in order, with its number.
     ///
     /// Only reads, page by page, so that a long stream takes no more memory than a short one.
     ///

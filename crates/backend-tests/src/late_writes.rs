@@ -83,7 +83,7 @@ pub fn late_writes_are_refused(url: &str, open: &OpenJournal) {
 }
 
 impl Scene {
-    /// Gives whether the late write was stored, and the recovery has seen that.
+    /// Returns whether the late write was stored, and the recovery has seen that.
     async fn play(self, url: &str, open: &OpenJournal, elsewhere: &Arc<dyn Journal>) -> bool {
         let id = PersistenceId::of("Late", &WriterId::random().to_string());
         let network = FaultProxy::start(port(url)).expect("a port is free");

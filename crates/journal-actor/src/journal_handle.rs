@@ -149,7 +149,7 @@ impl JournalHandle {
 
     /// Reads a page of events, without circuit breaker, and without waiting for writes under way.
     ///
-    /// Gives [`StorageErrorKind::Timeout`] if the page takes longer than `recovery_event_timeout`.
+    /// Returns [`StorageErrorKind::Timeout`] if the page takes longer than `recovery_event_timeout`.
     pub fn replay(
         &self,
         persistence_id: PersistenceId,

@@ -67,7 +67,7 @@ DO RELEASE_ALL_LOCKS()";
 
 pub(crate) const MAX_ALLOWED_PACKET: &str = "SELECT CAST(@@max_allowed_packet AS SIGNED)";
 
-/// Lets one session of a database make tables; ends with the session. Gives 1 if it got the lock.
+/// Lets one session of a database make tables; ends with the session. Returns 1 if it got the lock.
 ///
 /// A name may have 64 bytes, as many as that of a database. The time is in seconds.
 pub(crate) const LOCK_SCHEMA: &str = "\

@@ -153,7 +153,7 @@ where
         true
     }
 
-    /// Lets the other writer go on: nothing is broken, the actor was out of date. Gives whether there will be another
+    /// Lets the other writer go on: nothing is broken, the actor was out of date. Returns whether there will be another
     /// incarnation.
     fn give_way(&mut self, failure: &Failure) -> bool {
         if failure.is_conflict && self.back_off.on_conflict == OnConflict::Stop {

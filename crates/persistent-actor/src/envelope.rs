@@ -94,7 +94,7 @@ pub(crate) fn refuse<A: PersistentActor>(
     }
 }
 
-/// Gives the messages whose envelopes `dropping` drops, in that order.
+/// Returns the messages whose envelopes `dropping` drops, in that order.
 pub(crate) fn keep<A: PersistentActor>(
     whose: Keep,
     dropping: impl FnOnce(),

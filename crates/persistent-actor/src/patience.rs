@@ -13,7 +13,7 @@ use actix_persistence_storage_api::{Operation, PersistenceId, StorageError, Stor
 
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// Gives the answer of a store, or a time-out with an unknown outcome if there is none within `limit`.
+/// Returns the answer of a store, or a time-out with an unknown outcome if there is none within `limit`.
 pub(crate) async fn in_time<T>(
     operation: Operation,
     persistence_id: PersistenceId,

@@ -57,19 +57,19 @@ impl StateQuery {
         Ok(Self { pages })
     }
 
-    /// Gives every id that has a state, in the order of their bytes.
+    /// Returns every id that has a state, in the order of their bytes.
     ///
     /// An id that gets its first state meanwhile may be given or not.
     pub fn current_persistence_ids(&self) -> PersistenceIdsStream {
         self.persistence_ids(PersistenceIdsQuery::new(self.page_size()))
     }
 
-    /// Gives the ids of one entity type, by its text as it is; it is empty for ids without `|`.
+    /// Returns the ids of one entity type, by its text as it is; it is empty for ids without `|`.
     pub fn current_persistence_ids_of(&self, entity_type: &str) -> PersistenceIdsStream {
         self.persistence_ids(PersistenceIdsQuery::new(self.page_size()).of_entity_type(entity_type))
     }
 
-    /// Gives the ids that a query of the store asks for, with deleted ones perhaps, in pages of its `limit`, 0 counts as 1.
+    /// Returns the ids that a query of the store asks for, with deleted ones perhaps, in pages of its `limit`, 0 counts as 1.
     pub fn persistence_ids(&self, mut query: PersistenceIdsQuery) -> PersistenceIdsStream {
         query.limit = query.limit.max(1);
         let ids = Ids::new(Arc::clone(&self.pages), query);
@@ -79,7 +79,7 @@ impl StateQuery {
         Box::pin(ids.fuse())
     }
 
-    /// Gives each id of an entity type and of these slices, both ends included, that changed since the offset, once, with
+    /// Returns each id of an entity type and of these slices, both ends included, that changed since the offset, once, with
     /// the state it has now; and ends when there are no more.
     ///
     /// From [`StateOffset::start`] on these are all states, and what is left of deleted ones; on PostgreSQL, without those

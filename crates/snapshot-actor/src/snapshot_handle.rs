@@ -75,7 +75,7 @@ impl SnapshotHandle {
         }
     }
 
-    /// Gives the youngest snapshot that the criteria select, after all earlier saves of the id.
+    /// Returns the youngest snapshot that the criteria select, after all earlier saves of the id.
     ///
     /// [`SnapshotCriteria::NONE`] is answered without asking the store.
     pub fn load(

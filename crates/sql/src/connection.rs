@@ -535,7 +535,7 @@ impl<I: Clone> Attempts<I> {
         input.expect("there is no attempt after the last one")
     }
 
-    /// Gives what the caller gets; none, after a moment, if there is another attempt.
+    /// Returns what the caller gets; none, after a moment, if there is another attempt.
     async fn end<C: Connector, T>(
         &mut self,
         operation: Operation,

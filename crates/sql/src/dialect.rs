@@ -145,7 +145,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// Stores the events of all ids whose epoch and highest number are what the head says, and raises that number.
     ///
-    /// Gives the ids that lost: nothing of them is stored.
+    /// Returns the ids that lost: nothing of them is stored.
     fn append(
         connection: &mut ConnectionOf<Self>,
         queries: &Self::JournalQueries,

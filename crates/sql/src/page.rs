@@ -136,7 +136,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives an event whose tags are not there: they go with it, so it may have been removed in between.
+    /// Returns an event whose tags are not there: they go with it, so it may have been removed in between.
     async fn fill_in_tags<D: Dialect>(
         &mut self,
         connection: &mut ConnectionOf<D>,

@@ -86,7 +86,7 @@ impl StateHandle {
         }
     }
 
-    /// Gives the current state and its revision, after all earlier writes of the id.
+    /// Returns the current state and its revision, after all earlier writes of the id.
     ///
     /// An earlier write that hangs is waited for at most twice the call time-out; should it be stored after that, the
     /// next write of the id is a conflict.
@@ -135,7 +135,7 @@ impl StateHandle {
     }
 
     /// Removes every trace of an id, so that its revisions start again at 1: for tools, while no writer writes to it.
-    /// Gives whether there was any.
+    /// Returns whether there was any.
     pub fn hard_delete(&self, persistence_id: PersistenceId) -> Reply<Result<bool, StorageError>> {
         let (store, id) = (self.store().clone(), persistence_id.clone());
         self.change(Operation::HardDeleteState, persistence_id, async move {

@@ -55,7 +55,7 @@ impl<S: StoreService> Front<S> {
         }
     }
 
-    /// Gives the request back if the actor is gone.
+    /// Returns the request if the actor is gone.
     ///
     /// What is in the mailbox of an actor that panics is dropped with it: the slots answer.
     fn deliver(&self, request: S::Request) -> Result<(), S::Request> {

@@ -75,7 +75,7 @@ pub async fn errors_say_what_is_certain_when_connections_end<F: Future<Output = 
     assert!(course.errors.load(Ordering::Relaxed) > 0, "no write failed");
 }
 
-/// Gives the id, and the revisions that it may have: one, or two if the outcome of the last write is unknown.
+/// Returns the id, and the revisions that it may have: one, or two if the outcome of the last write is unknown.
 async fn write(
     store: Arc<dyn StateStore>,
     name: String,

@@ -58,7 +58,7 @@ impl InFlight {
         InFlight::Change(in_time(operation, id, limit, reply).boxed_local())
     }
 
-    /// Gives one outcome per call, in order.
+    /// Returns one outcome per call, in order.
     pub(crate) fn poll(
         &mut self,
         id: &PersistenceId,

@@ -13,7 +13,7 @@ use crate::{PersistentActor, PersistentContext, Stores};
 
 impl<A: PersistentActor> PersistentContext<A> {
     /// Sends everything persisted since the last write, up to what the store takes at once, unless one is under way.
-    /// Gives whether there was something to send: then its answer is to be [asked for](Self::poll_write).
+    /// Returns whether there was something to send: then its answer is to be [asked for](Self::poll_write).
     pub(crate) fn flush(&mut self) -> bool {
         if self.in_flight.is_some() || self.recovering || self.pending.is_empty() {
             return false;

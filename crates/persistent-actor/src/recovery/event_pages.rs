@@ -172,7 +172,7 @@ impl<E: Event> EventPages<E> {
         Ok(())
     }
 
-    /// Gives the event that may be applied now, if there is one.
+    /// Returns the event that may be applied now, if there is one.
     fn filter(&mut self, record: EventRecord) -> Result<Option<EventRecord>, RecoveryError> {
         let settings = &self.journal.settings().replay_filter;
         if settings.debug {

@@ -77,7 +77,7 @@ impl ReplayFilter {
         Offered { released, issues }
     }
 
-    /// Gives the next event that is still held back, once the journal has no more.
+    /// Returns the next event that is still held back, once the journal has no more.
     pub(crate) fn release(&mut self) -> Option<EventRecord> {
         self.window.pop_front()
     }

@@ -24,7 +24,7 @@ async fn check_epoch<D: Dialect>(
     if u64::try_from(stored).is_ok_and(|stored| stored == epoch) {
         return Ok(());
     }
-    let message = format!("epoch {epoch} of who deletes is over, the id has epoch {stored}");
+    let message = format!("the delete names epoch {epoch}, but the id has epoch {stored}");
     Err(Fault::refused(StorageErrorKind::SequenceConflict, message))
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn delete_to<D: Dialect>(
 
 /// Removes a chunk of the deleted rows of some id, in the transaction of the caller.
 ///
-/// Gives whether there may be more.
+/// Returns whether there may be more.
 pub(super) async fn purge_next<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,

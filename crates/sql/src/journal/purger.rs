@@ -116,7 +116,7 @@ impl<D: Dialect> Work<D> {
         Ok(())
     }
 
-    /// Gives whether there was something to remove; not when the journal is gone.
+    /// Returns whether there was something to remove; not when the journal is gone.
     async fn purge_chunk(&self) -> Result<bool, StorageError> {
         let Some(connections) = self.connections.upgrade() else {
             return Ok(false);

@@ -243,7 +243,7 @@ async fn find_revision<D: Dialect>(
     rows.first().map(|row| get_number::<D>(row, 0)).transpose()
 }
 
-/// Gives how many rows it found.
+/// Returns how many rows it found.
 async fn execute<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: SqlStr,

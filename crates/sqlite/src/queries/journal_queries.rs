@@ -11,7 +11,7 @@ pub struct JournalQueries {
     /// Takes over ids. Values: id, writer. Gives: id, highest, deleted_to, epoch.
     pub(crate) recover: RowsStatement,
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
-    /// Gives the id of each that differs.
+    /// Returns the id of each that differs.
     pub(crate) check_fence: RowsStatement,
     /// Notes who takes ids over. Values: id, highest number before, epoch afterwards, writer.
     pub(crate) take_over: RowsStatement,

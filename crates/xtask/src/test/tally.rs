@@ -60,7 +60,7 @@ impl Doctests {
         }
     }
 
-    /// Gives a run for each crate; a failed whole without a failed part is a failure of its own.
+    /// Returns a run for each crate; a failed whole without a failed part is a failure of its own.
     pub(crate) fn end(self, status: ExitStatus) -> Vec<Run> {
         let mut runs: Vec<Run> = self
             .crates
