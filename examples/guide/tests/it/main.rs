@@ -7,3 +7,4 @@ mod published_events;
 mod short_programs;
 mod snapshots;
 mod stopping;
+mod with_actix_web;
