@@ -42,7 +42,7 @@ fn state(name: &str) -> StateUpdate {
     StateUpdate::new(id(name), 1, Payload::new(1, "m", "1"))
 }
 
-/// What a reader would do that knows nothing of transactions under way: it shows that what others test can fail.
+/// Reads as a reader would that knows nothing of transactions under way: it shows that the other tests can fail.
 #[tokio::test]
 async fn a_reader_without_the_bound_would_miss_a_state_that_is_committed_late() {
     let place = Place::new().await;
@@ -135,7 +135,7 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
     }
 }
 
-/// What the plugin says to the planner of a session.
+/// Returns the planner settings that the plugin makes for a session.
 async fn planner_settings(store: &PostgresStateStore) -> String {
     let found = Arc::new(Mutex::new(String::new()));
     let settings = Arc::clone(&found);
