@@ -12,11 +12,11 @@ use crate::import::Import;
 use crate::rounds::{rounds, say};
 
 const ACCOUNTS: usize = 100;
-/// How many lines each of them gets at once.
+/// The number of lines that each of them gets at a time.
 const LINES: usize = ACCOUNTS;
-/// How often both get lines for all accounts.
+/// The number of times that both get lines for all accounts.
 const ATTACKS: usize = 30;
-/// How often one of them is paused while the other works.
+/// The number of times that one of them is paused while the other works.
 const PAUSES: usize = 6;
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::backend::StoredEvent;
 use crate::receipts::Receipt;
 
-/// How a writer is called that is not known.
+/// The name of a writer that is not known.
 const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
 
-/// What one of them was asked for and what it was told.
+/// The requests to one of them, and its answers.
 #[derive(Clone, Debug)]
 pub(crate) struct Fighter {
     /// Account and id of every line of its file; the ids are no other fighter's.
@@ -18,18 +18,18 @@ pub(crate) struct Fighter {
     pub(crate) receipts: Vec<Receipt>,
 }
 
-/// What a fight has left, with the events of each account in the order of the database.
+/// The traces of a fight, with the events of each account in the order of the database.
 pub(crate) struct Fight {
     pub(crate) fighters: Vec<Fighter>,
     pub(crate) events: Vec<StoredEvent>,
 }
 
-/// How hard it was.
+/// The measures of a fight.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// How many conflicts were reported.
+    /// The number of conflicts that were reported.
     pub(crate) conflicts: usize,
-    /// How often an event of one fighter follows on an event of another.
+    /// The number of events of one fighter that follow an event of another.
     pub(crate) changes_of_hands: usize,
 }
 
@@ -65,7 +65,7 @@ impl Fight {
         Ok(tally)
     }
 
-    /// Whose booking is whose.
+    /// Returns the fighter of each booking.
     fn owners(&self) -> Result<BTreeMap<(&str, &str), usize>, String> {
         let mut owners = BTreeMap::new();
         for (number, fighter) in self.fighters.iter().enumerate() {
@@ -119,7 +119,7 @@ fn check_decisions(account: &str, events: &Events) -> Result<(), String> {
     Ok(())
 }
 
-/// Who wrote when; a writer that lost the account never writes again.
+/// Returns the writers in their order; a writer that lost the account never writes again.
 fn reigns<'a>(
     account: &str,
     events: &[&'a StoredEvent],
@@ -240,7 +240,7 @@ impl Fighter {
     }
 }
 
-/// What the text of a conflict says.
+/// The contents of the text of a conflict.
 struct Refused<'a> {
     writer: &'a str,
     winner: &'a str,

@@ -6,7 +6,7 @@ use crate::backend::{Backend, Dies, OwnServer, SharedServer, Sqlite};
 use crate::rounds::{rounds, say};
 use crate::workload::Workload;
 
-/// How often something is killed in one import.
+/// The number of kills in one import.
 const KILLS: usize = 5;
 
 /// Kills the import at random moments in each part of the file, and starts it again as its user would.
