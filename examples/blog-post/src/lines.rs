@@ -30,7 +30,7 @@ impl Blog {
         }
     }
 
-    /// Gives the revision that the post has after it.
+    /// Returns the revision that the post has after it.
     pub(crate) async fn change(&mut self, name: &str, change: Change) -> anyhow::Result<Revision> {
         let post = match self.posts.get(name) {
             Some(post) => post.clone(),

@@ -27,7 +27,7 @@ pub(crate) const HEADER: [u8; 8] = *b"CUSTJNL\x01";
 const CHUNK: u64 = 1024 * 1024;
 
 // ANCHOR: scan
-/// Gives every record with its position, in order, and returns where the last whole one ends.
+/// Reads every record with its position, in order, and returns where the last whole one ends.
 pub(crate) fn scan(
     path: &Path,
     file: &File,

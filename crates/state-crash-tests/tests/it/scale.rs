@@ -1,10 +1,11 @@
-//! How much is done: a tenth of the full scale, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak` sets it.
+//! The size of the tests: a tenth of the full scale, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak`
+//! sets it.
 
-/// How many moves, and how often something is killed meanwhile.
+/// The number of moves, and of kills meanwhile.
 pub(crate) struct Scale {
-    /// How often the process is killed.
+    /// The number of times that the process is killed.
     pub(crate) kills: usize,
-    /// How many moves are acknowledged in the end, at least.
+    /// The least number of moves that are acknowledged in the end.
     pub(crate) moves: usize,
 }
 
