@@ -58,7 +58,7 @@ impl Backend {
         Self::Server(database, Box::new(server))
     }
 
-    /// Returns its section of the config: its kind, its address, and its time limits.
+    /// What a section of the config says about it: its kind, where it is, and how long it is waited for.
     pub(crate) fn section(&self) -> String {
         let url = self.url();
         match self {

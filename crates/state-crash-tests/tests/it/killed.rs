@@ -18,7 +18,7 @@ const PLACES: u32 = 8;
 /// A server is killed once per so many kills of the process.
 const PROCESSES_PER_SERVER: usize = 4;
 
-/// The time limits of the program: less patient than in production, so that nothing lasts.
+/// How the program waits for its database: less patient than in production, so that nothing lasts.
 const IMPATIENT: &str = "
 [persistence.back-off]
 min = \"5ms\"
@@ -29,14 +29,14 @@ call-timeout = \"2s\"
 reset-timeout = \"500ms\"
 ";
 
-/// The process or server to kill.
+/// Who is killed.
 #[derive(Clone, Copy)]
 enum Victim {
     Process,
     Server,
 }
 
-/// The state of a trial: what is to be proved, and the answers so far.
+/// What is to be proved, and what was told so far.
 struct Trial {
     backend: Backend,
     folder: TempDir,
@@ -72,7 +72,7 @@ fn killed_again_and_again(backend: Backend) {
     trial.say(victims.len());
 }
 
-/// Returns the victims, one after the other.
+/// Who is killed, one after the other.
 fn victims(backend: &Backend, processes: usize) -> Vec<Victim> {
     let mut victims = Vec::new();
     for number in 0..processes {

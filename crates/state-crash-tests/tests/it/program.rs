@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use crate::told::Told;
 
-/// The time for which the program may do nothing on a loaded machine; it is never expected to take so long.
+/// How long the program may do nothing on a loaded machine; it is never expected to take so long.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// The number of lines of its log that a failed test shows.
+/// How much of its log a failed test shows.
 const LAST_LINES: usize = 40;
 
 /// Its process; killed when dropped.
@@ -111,7 +111,7 @@ impl Drop for Program {
     }
 }
 
-/// Returns the output of a process, line by line until it ends; a line that it was killed in is left out.
+/// What a process says, line by line until it ends; a line that it was killed in is left out.
 fn whole_lines(output: ChildStdout) -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {

@@ -1,11 +1,10 @@
-//! The size of the tests: a tenth of the full scale, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak`
-//! sets it.
+//! How much is done: a tenth of the full scale, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak` sets it.
 
-/// The number of moves, and of kills meanwhile.
+/// How many moves, and how often something is killed meanwhile.
 pub(crate) struct Scale {
-    /// The number of times that the process is killed.
+    /// How often the process is killed.
     pub(crate) kills: usize,
-    /// The least number of moves that are acknowledged in the end.
+    /// How many moves are acknowledged in the end, at least.
     pub(crate) moves: usize,
 }
 

@@ -1,4 +1,4 @@
-//! The contents of the database, read by plain SQL: a second way to the data that shares nothing with the first.
+//! What lies in the database, read by plain SQL: a second way to the data that shares nothing with the first.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stored {
     pub(crate) states: Vec<StoredState>,
-    /// The moves that the change handler noted.
+    /// What the change handler noted.
     pub(crate) moves: Vec<StoredMove>,
-    /// The number of parcels at each place, as the change handler counts.
+    /// How many parcels are at each place, as the change handler counts.
     pub(crate) counts: BTreeMap<i64, i64>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) const STATES_BY_BYTES: &str =
 pub(crate) const MOVES: &str = "SELECT parcel, revision, place FROM moves";
 pub(crate) const COUNTS: &str = "SELECT place, parcels FROM place_counts";
 
-/// The tables of the change handler, with one row of `place_counts` per place besides.
+/// What the change handler needs, with one row of `place_counts` per place besides.
 ///
 /// No key keeps a revision from being noted twice: that is the store's to see to, and the checker's to find.
 pub(crate) const TABLES: &str = "

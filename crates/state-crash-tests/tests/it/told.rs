@@ -1,4 +1,4 @@
-//! The answers of the program, in all its lives.
+//! What the program told, in all its lives.
 
 /// A move of which it said that it is stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -12,7 +12,7 @@ pub(crate) struct Acknowledged {
 #[derive(Debug, Default)]
 pub(crate) struct Told {
     pub(crate) acknowledged: Vec<Acknowledged>,
-    /// The number of moves that failed: their fate may be unknown, and they were not made again.
+    /// How many moves failed: their fate may be unknown, and they were not made again.
     pub(crate) failed: usize,
 }
 

@@ -15,7 +15,7 @@ pub(crate) trait Backend {
     /// Its URL.
     fn address(&self) -> String;
 
-    /// Returns its section of the config: its kind, its address, and its time limits.
+    /// What a section of the config says about it: its kind, where it is, and how long it is waited for.
     fn section(&self) -> String;
 
     /// Every event by account and number, read by plain SQL: a second way to the data that shares nothing with the first.
@@ -51,7 +51,7 @@ pub(crate) struct StoredEvent {
 /// The columns of a row.
 type Row = (String, i64, Vec<u8>, Vec<u8>);
 
-/// The rows that `SELECTED` selects, with the tables' default names.
+/// What `SELECTED` gives, with the tables' default names.
 const SELECTED: &str = "SELECT persistence_id, sequence_nr, writer_uuid, payload FROM event_journal \
                         ORDER BY persistence_id, sequence_nr";
 

@@ -12,11 +12,11 @@ use crate::import::Import;
 use crate::rounds::{rounds, say};
 
 const ACCOUNTS: usize = 100;
-/// The number of lines that each of them gets at a time.
+/// How many lines each of them gets at once.
 const LINES: usize = ACCOUNTS;
-/// The number of times that both get lines for all accounts.
+/// How often both get lines for all accounts.
 const ATTACKS: usize = 30;
-/// The number of times that one of them is paused while the other works.
+/// How often one of them is paused while the other works.
 const PAUSES: usize = 6;
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 

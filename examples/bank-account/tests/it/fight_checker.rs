@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::backend::StoredEvent;
 use crate::receipts::Receipt;
 
-/// The name of a writer that is not known.
+/// How a writer is called that is not known.
 const NOBODY: &str = "00000000-0000-0000-0000-000000000000";
 
-/// The requests to one of them, and its answers.
+/// What one of them was asked for and what it was told.
 #[derive(Clone, Debug)]
 pub(crate) struct Fighter {
     /// Account and id of every line of its file; the ids are no other fighter's.
@@ -18,18 +18,18 @@ pub(crate) struct Fighter {
     pub(crate) receipts: Vec<Receipt>,
 }
 
-/// The traces of a fight, with the events of each account in the order of the database.
+/// What a fight has left, with the events of each account in the order of the database.
 pub(crate) struct Fight {
     pub(crate) fighters: Vec<Fighter>,
     pub(crate) events: Vec<StoredEvent>,
 }
 
-/// The measures of a fight.
+/// How hard it was.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// The number of conflicts that were reported.
+    /// How many conflicts were reported.
     pub(crate) conflicts: usize,
-    /// The number of events of one fighter that follow an event of another.
+    /// How often an event of one fighter follows on an event of another.
     pub(crate) changes_of_hands: usize,
 }
 
@@ -65,7 +65,7 @@ impl Fight {
         Ok(tally)
     }
 
-    /// Returns the fighter of each booking.
+    /// Whose booking is whose.
     fn owners(&self) -> Result<BTreeMap<(&str, &str), usize>, String> {
         let mut owners = BTreeMap::new();
         for (number, fighter) in self.fighters.iter().enumerate() {
@@ -119,7 +119,7 @@ fn check_decisions(account: &str, events: &Events) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the writers in their order; a writer that lost the account never writes again.
+/// Who wrote when; a writer that lost the account never writes again.
 fn reigns<'a>(
     account: &str,
     events: &[&'a StoredEvent],
@@ -240,7 +240,7 @@ impl Fighter {
     }
 }
 
-/// The contents of the text of a conflict.
+/// What the text of a conflict says.
 struct Refused<'a> {
     writer: &'a str,
     winner: &'a str,

@@ -10,12 +10,12 @@ use crate::bank::Bank;
 use crate::checker::{FileLine, HEADER};
 use crate::receipts::{Receipt, Receipts};
 
-/// The longest time of anything on a loaded machine; nothing is expected to take so long.
+/// How long anything may take on a loaded machine; nothing is expected to take so long.
 const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(1);
-/// The number of lines of a log that a failed test shows.
+/// How much of a log a failed test shows.
 const LAST_LINES: usize = 40;
-/// The log line of a database that is left alone for a while.
+/// What a log says when a database is left alone for a while.
 pub(crate) const OUTAGE: &str = "the store does not answer";
 
 /// The process of an import; killed when dropped.
@@ -56,7 +56,7 @@ impl Import {
         assert!(written.is_ok(), "it has ended:\n{}", end_of(&self.log));
     }
 
-    /// Returns the receipts so far.
+    /// What it has told so far.
     pub(crate) fn receipts(&mut self) -> &[Receipt] {
         self.receipts.so_far()
     }

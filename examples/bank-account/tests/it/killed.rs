@@ -6,7 +6,7 @@ use crate::backend::{Backend, Dies, OwnServer, SharedServer, Sqlite};
 use crate::rounds::{rounds, say};
 use crate::workload::Workload;
 
-/// The number of kills in one import.
+/// How often something is killed in one import.
 const KILLS: usize = 5;
 
 /// Kills the import at random moments in each part of the file, and starts it again as its user would.

@@ -1,9 +1,9 @@
-//! The length of the long tests.
+//! How long the long tests are.
 
 /// Set by `cargo xtask soak`.
 const VARIABLE: &str = "ACTIX_PERSISTENCE_TEST_ROUNDS";
 
-/// Returns the rounds of a test that kills or fights, each on an empty database; one unless a variable says more.
+/// How often a test that kills or fights does so, each time on an empty database; once unless a variable says more.
 pub(crate) fn rounds() -> std::ops::RangeInclusive<u32> {
     let count = match std::env::var(VARIABLE) {
         Ok(text) => text.parse().unwrap(),

@@ -7,7 +7,7 @@ use crate::import::OUTAGE;
 use crate::rounds::{rounds, say};
 use crate::workload::Workload;
 
-/// The number of times that the database is silent in one import.
+/// How often the database is silent in one import.
 const STALLS: usize = 2;
 
 /// `is_late` is how the log calls a call that the database did not serve.

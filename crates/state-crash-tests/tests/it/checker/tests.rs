@@ -5,7 +5,7 @@ use crate::stored::Whereabouts;
 
 const PLACES: i64 = 5;
 
-/// Returns the data of many random moves when nothing goes wrong, with all of them acknowledged.
+/// What many random moves leave when nothing goes wrong, with all of them acknowledged.
 fn some_moves() -> (Vec<Acknowledged>, Stored) {
     let mut stored = Stored {
         counts: (0..PLACES).map(|place| (place, 0)).collect(),
@@ -45,7 +45,7 @@ fn some_moves() -> (Vec<Acknowledged>, Stored) {
     (acknowledged.collect(), stored)
 }
 
-/// Returns the verdict of the checker after something was done to the data.
+/// What the checker says after something was done to the data.
 fn found(damage: impl FnOnce(&mut Vec<Acknowledged>, &mut Stored)) -> String {
     let (mut acknowledged, mut stored) = some_moves();
     damage(&mut acknowledged, &mut stored);

@@ -3,9 +3,9 @@
 use super::*;
 use crate::checker::Booking;
 
-/// The number of events of each account.
+/// How many events each account has.
 const EVENTS: u64 = 40;
-/// The number of events that one incarnation writes before it loses the account.
+/// How many of them one incarnation writes before it loses the account.
 const REIGN: u64 = 4;
 
 fn writer(account: &str, reign: u64) -> String {
@@ -87,7 +87,7 @@ fn fair_fight() -> Fight {
     fight
 }
 
-/// Returns the index at which an account's last events begin.
+/// Where an account's last events begin.
 fn end_of(fight: &Fight, account: &str) -> usize {
     let is_last = |event: &StoredEvent| event.account == account && event.sequence_nr == EVENTS;
     fight.events.iter().position(is_last).unwrap()
