@@ -9,7 +9,7 @@ use crate::{ExtensionError, SqlValue, StateChange};
 /// [`ColumnValue::Keep`] for a state that is not there yet.
 /// One value serves all entities of its type, side by side.
 pub trait AdditionalColumn: Send + Sync {
-    /// The name of the column, an identifier.
+    /// Returns the name of the column, an identifier.
     fn column_name(&self) -> &str;
 
     /// Returns the value that stands beside the state after this change.

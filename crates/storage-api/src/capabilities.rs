@@ -7,9 +7,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Nothing: it ends with the process, or before.
+    /// No failure: the data ends with the process, or before.
     None,
-    /// The end of the process, also by `kill -9`; a crash of the machine, or of the server, may take back the end.
+    /// The end of the process, even by `kill -9`; a crash of the machine, or of the server, may lose the last writes.
     ProcessCrash,
     /// A crash of the machine, such as by a loss of power.
     MachineCrash,
@@ -87,7 +87,7 @@ impl JournalCapabilities {
         self
     }
 
-    /// Sets how many writing calls may run side by side; 0 counts as 1.
+    /// Sets the number of writing calls that may run at the same time; 0 counts as 1.
     #[must_use]
     pub fn with_lanes(mut self, lanes: usize) -> Self {
         self.lanes = lanes.max(1);
@@ -109,7 +109,7 @@ impl JournalCapabilities {
         self
     }
 
-    /// Declares what is kept through which failure.
+    /// Declares the failure that confirmed data survives.
     #[must_use]
     pub fn with_durability(mut self, durability: Option<Durability>) -> Self {
         self.durability = durability;
@@ -144,7 +144,7 @@ impl SnapshotCapabilities {
         self
     }
 
-    /// Declares what is kept through which failure.
+    /// Declares the failure that confirmed data survives.
     #[must_use]
     pub fn with_durability(mut self, durability: Option<Durability>) -> Self {
         self.durability = durability;
@@ -161,7 +161,7 @@ pub struct StateCapabilities {
     /// Has [additional columns](crate::AdditionalColumn), [change handlers](crate::ChangeHandler), tables by entity type,
     /// and [finds states by SQL](crate::SqlStates).
     pub sql_session: bool,
-    /// Stores [events](crate::ChangeEvent) with changes of states: it was told of a journal in the same database.
+    /// Stores [events](crate::ChangeEvent) with changes of states: its config names a journal in the same database.
     pub change_events: bool,
     /// The largest state the store takes, in bytes of payload.
     pub max_state_bytes: Option<usize>,

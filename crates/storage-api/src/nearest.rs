@@ -1,6 +1,6 @@
 //! The name somebody probably meant.
 
-/// The known name that `name` is most likely a misspelling of, if one is near enough.
+/// Returns the known name that `name` is most likely a misspelling of, if one is near enough.
 ///
 /// Near means that at most a quarter of the letters of `name` (at least one) are wrong, missing, too many or swapped with
 /// their neighbour; upper and lower case, `-` and `_` count as the same. Of several equally near ones it is the first.

@@ -28,12 +28,12 @@ impl Payload {
         }
     }
 
-    /// The number of encoded bytes, without the manifest.
+    /// Returns the number of encoded bytes, without the manifest.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there are no encoded bytes.
+    /// Returns whether there are no encoded bytes.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -43,7 +43,7 @@ impl PersistenceId {
     /// Stands between entity type and entity id.
     pub const SEPARATOR: char = '|';
 
-    /// The id of the entity `entity_id` of type `entity_type`, kept as given.
+    /// Returns the id of the entity `entity_id` of type `entity_type`, kept as given.
     pub fn of(entity_type: &str, entity_id: &str) -> Self {
         let text: Arc<str> = format!("{entity_type}{}{entity_id}", Self::SEPARATOR).into();
         let defect = if entity_type.trim().is_empty() || entity_id.trim().is_empty() {
@@ -65,7 +65,7 @@ impl PersistenceId {
         id.validate().map(|()| id)
     }
 
-    /// A whole id that need not have two parts, kept as given; as Akka's `PersistenceId.ofUniqueId`.
+    /// Makes a whole id that need not have two parts, kept as given; as Akka's `PersistenceId.ofUniqueId`.
     pub fn of_unique(text: &str) -> Self {
         Self {
             text: text.into(),
@@ -82,7 +82,7 @@ impl PersistenceId {
         id.validate().map(|()| id)
     }
 
-    /// Whether stores take this id.
+    /// Returns whether stores take this id.
     ///
     /// # Errors
     /// [`InvalidPersistenceId`] says which rule the text breaks.
@@ -90,7 +90,7 @@ impl PersistenceId {
         self.defect.map_or(Ok(()), Err)
     }
 
-    /// The whole id.
+    /// Returns the whole id.
     pub fn as_str(&self) -> &str {
         &self.text
     }
@@ -105,7 +105,7 @@ impl PersistenceId {
         self.parts().map_or(&self.text, |(_, entity_id)| entity_id)
     }
 
-    /// The slice of this id, see [`slice_of`].
+    /// Returns the slice of this id, see [`slice_of`].
     pub fn slice(&self) -> u16 {
         slice_of(&self.text)
     }

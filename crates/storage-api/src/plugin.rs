@@ -50,8 +50,9 @@ pub trait Plugin: Send + Sync {
         ))
     }
 
-    /// The statements that make what the journal of a section needs, for a person who does it instead of
-    /// [`initialize`](Journal::initialize); with roles, also what those are allowed. `None` if there is nothing to make.
+    /// Returns the statements that make what the journal of a section needs, for a person who does it instead of
+    /// [`initialize`](Journal::initialize); with roles, also what those are allowed. `None` if there is nothing to
+    /// make.
     ///
     /// # Errors
     /// All that is wrong with the section or the roles.
@@ -63,7 +64,7 @@ pub trait Plugin: Send + Sync {
         Ok(None)
     }
 
-    /// The same for the snapshot store of a section.
+    /// Returns the same for the snapshot store of a section.
     ///
     /// # Errors
     /// As for [`journal_schema`](Self::journal_schema).
@@ -75,7 +76,7 @@ pub trait Plugin: Send + Sync {
         Ok(None)
     }
 
-    /// The same for the state store of a section, with all tables of its extensions.
+    /// Returns the same for the state store of a section, with all tables of its extensions.
     ///
     /// # Errors
     /// As for [`journal_schema`](Self::journal_schema).
@@ -88,7 +89,8 @@ pub trait Plugin: Send + Sync {
         Ok(None)
     }
 
-    /// The same section, changed so that its store uses what is there and makes nothing: no file, no database, no table.
+    /// Returns the same section, changed so that its store uses what is there and makes nothing: no file, no database,
+    /// no table.
     ///
     /// For tools that work on what an application stored: what is missing is an error to them. The default changes nothing,
     /// for plugins whose stores make nothing, or cannot tell.
@@ -96,7 +98,8 @@ pub trait Plugin: Send + Sync {
         section.clone()
     }
 
-    /// The keys whose values must not be shown, such as `password`; a `url` is always shown without its password.
+    /// Returns the keys whose values must not be shown, such as `password`; a `url` is always shown without its
+    /// password.
     fn secret_keys(&self) -> &'static [&'static str] {
         &["password"]
     }

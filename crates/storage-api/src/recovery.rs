@@ -9,9 +9,9 @@ pub struct StreamHead {
     pub highest_sequence_nr: SequenceNr,
     /// The highest deleted number; 0 for none.
     pub deleted_to: SequenceNr,
-    /// The epoch of whoever took the id over last; 0 if it was never taken over.
+    /// The epoch of the writer that took the id over last; 0 if it was never taken over.
     pub epoch: Epoch,
-    /// Whether its events tell of changes of a durable state: then no writer may take it over.
+    /// Whether its events describe changes of a durable state: then no writer may take it over.
     pub holds_changes: bool,
 }
 
@@ -29,14 +29,14 @@ pub enum Fence {
 }
 
 impl Fence {
-    /// The epoch that an id must have for the write.
+    /// Returns the epoch that an id must have for the write.
     pub fn expected(self) -> Epoch {
         match self {
             Fence::Holds(epoch) | Fence::TakesOver { from: epoch } => epoch,
         }
     }
 
-    /// The epoch that the id has after the write.
+    /// Returns the epoch that the id has after the write.
     pub fn afterwards(self) -> Epoch {
         match self {
             Fence::Holds(epoch) => epoch,
@@ -49,7 +49,7 @@ impl Fence {
         Fence::Holds(self.afterwards())
     }
 
-    /// Whether a write at this fence may be stored for an id with this epoch; epoch 0 is never held.
+    /// Returns whether a write at this fence may be stored for an id with this epoch; epoch 0 is never held.
     pub fn allows(self, epoch: Epoch) -> bool {
         self.expected() == epoch && self != Fence::Holds(0)
     }

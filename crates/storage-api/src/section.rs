@@ -57,7 +57,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value of the config, before anybody knows what type it should have.
+/// A value of the config whose type is not yet known.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
@@ -155,7 +155,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// An empty section; `path` is its dotted name, such as `persistence.journal.accounts`.
+    /// Makes an empty section; `path` is its dotted name, such as `persistence.journal.accounts`.
     pub fn new(path: impl Into<String>, origin: Origin) -> Self {
         Self {
             path: path.into(),
@@ -165,7 +165,7 @@ impl Section {
         }
     }
 
-    /// The section with one more value, set by the program.
+    /// Returns the section with one more value, set by the program.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.insert(
@@ -178,7 +178,7 @@ impl Section {
         self
     }
 
-    /// The dotted name.
+    /// Returns the dotted name.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -188,7 +188,7 @@ impl Section {
         &self.origin
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Item> {
         self.items.get(key)
     }
@@ -203,12 +203,12 @@ impl Section {
         self.items.remove(key)
     }
 
-    /// All keys and values, sorted by key.
+    /// Returns all keys and values, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Item)> {
         self.items.iter().map(|(key, item)| (key.as_str(), item))
     }
 
-    /// Whether there are no keys.
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -247,7 +247,7 @@ impl Section {
         }
     }
 
-    /// The dotted name of a key of this section.
+    /// Returns the dotted name of a key of this section.
     pub fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() {
             key.to_owned()
@@ -280,7 +280,7 @@ pub struct SectionReader<'a> {
 }
 
 impl<'a> SectionReader<'a> {
-    /// A text, if there is one.
+    /// Returns a text, if there is one.
     pub fn string(&mut self, key: &str) -> Option<String> {
         let item = self.take(key)?;
         match item.value.text() {
@@ -289,12 +289,12 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// A text, or the default.
+    /// Returns a text, or the default.
     pub fn string_or(&mut self, key: &str, default: &str) -> String {
         self.string(key).unwrap_or_else(|| default.to_owned())
     }
 
-    /// A text that must be there; empty if it is not, and then [`finish`](Self::finish) fails.
+    /// Returns a text that must be there; empty if it is not, and then [`finish`](Self::finish) fails.
     pub fn required_string(&mut self, key: &str) -> String {
         let missing = self.section.get(key).is_none();
         let text = self.string(key).unwrap_or_default();
@@ -321,7 +321,7 @@ impl<'a> SectionReader<'a> {
         })
     }
 
-    /// A whole number within a range, both ends inclusive, or the default.
+    /// Returns a whole number within a range, both ends inclusive, or the default.
     pub fn integer_or(&mut self, key: &str, default: u64, range: RangeInclusive<u64>) -> u64 {
         let Some(item) = self.take(key) else {
             return default;
@@ -345,7 +345,7 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// A number within a range, both ends inclusive, or the default.
+    /// Returns a number within a range, both ends inclusive, or the default.
     pub fn float_or(&mut self, key: &str, default: f64, range: RangeInclusive<f64>) -> f64 {
         let Some(item) = self.take(key) else {
             return default;
@@ -368,7 +368,7 @@ impl<'a> SectionReader<'a> {
         default
     }
 
-    /// A duration with its unit, such as `"10s"` or `"250ms"`, or the default.
+    /// Returns a duration with its unit, such as `"10s"` or `"250ms"`, or the default.
     pub fn duration_or(&mut self, key: &str, default: Duration) -> Duration {
         const EXPECTED: &str = "a duration with its unit, such as \"10s\" or \"250ms\"";
         let Some(item) = self.take(key) else {
@@ -385,7 +385,7 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// A size, such as `"4MiB"` or a number of bytes, or the default.
+    /// Returns a size, such as `"4MiB"` or a number of bytes, or the default.
     pub fn bytes_or(&mut self, key: &str, default: u64) -> u64 {
         const EXPECTED: &str = "a size, such as \"4MiB\" or a number of bytes";
         let Some(item) = self.take(key) else {
@@ -401,7 +401,7 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// One of several words, or the default.
+    /// Returns one of several words, or the default.
     pub fn choice_or<T: Clone>(&mut self, key: &str, choices: &[(&str, T)], default: T) -> T {
         let Some(item) = self.take(key) else {
             return default;
@@ -420,7 +420,7 @@ impl<'a> SectionReader<'a> {
         default
     }
 
-    /// A list of texts; empty if there is none.
+    /// Returns a list of texts; empty if there is none.
     pub fn strings(&mut self, key: &str) -> Vec<String> {
         let Some(item) = self.take(key) else {
             return Vec::new();
@@ -440,7 +440,7 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// A section within this one, if there is one.
+    /// Returns a section within this one, if there is one.
     pub fn section(&mut self, key: &str) -> Option<&'a Section> {
         let item = self.take(key)?;
         match &item.value {
@@ -564,7 +564,7 @@ impl fmt::Display for ConfigError {
 pub struct ConfigErrors(Vec<ConfigError>);
 
 impl ConfigErrors {
-    /// One mistake.
+    /// Makes a list of one mistake.
     pub fn one(error: ConfigError) -> Self {
         Self(vec![error])
     }
@@ -581,12 +581,12 @@ impl ConfigErrors {
         }
     }
 
-    /// The mistakes.
+    /// Returns the mistakes.
     pub fn errors(&self) -> &[ConfigError] {
         &self.0
     }
 
-    /// The mistakes.
+    /// Returns the mistakes.
     pub fn into_errors(self) -> Vec<ConfigError> {
         self.0
     }

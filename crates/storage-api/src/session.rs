@@ -11,17 +11,18 @@ use crate::{FromSqlValue, SqlValue, StorageError};
 /// The text of one statement, in the SQL of the database, with `$1`, `$2` and so on for its values.
 ///
 /// Those are the same on every database, even where the database itself writes `?`.
-/// A text that a program makes at run time is said to be safe, so that nobody puts what a user typed into SQL unawares.
+/// A program must declare that a text made at run time is safe, so that the input of a user never gets into SQL by
+/// accident.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sql(Cow<'static, str>);
 
 impl Sql {
-    /// A text made at run time, in which nothing comes from outside the program: values belong to `$1`.
+    /// Makes a text made at run time, in which nothing comes from outside the program: values belong to `$1`.
     pub fn assert_safe(text: String) -> Self {
         Self(Cow::Owned(text))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -48,7 +49,7 @@ impl From<&'static str> for Sql {
 /// names.
 #[async_trait]
 pub trait Session: Send {
-    /// The database, by the name of its plugin: `sqlite`, `postgres` or `mysql`.
+    /// Returns the database, by the name of its plugin: `sqlite`, `postgres` or `mysql`.
     fn database(&self) -> &'static str;
 
     /// Runs a statement without rows, and returns the number of rows that it changed, or found to change.
@@ -170,13 +171,13 @@ pub enum RowError {
 }
 
 impl SqlRow {
-    /// A row with as many values as columns, which all rows of a statement share.
+    /// Makes a row with as many values as columns, which all rows of a statement share.
     pub fn new(columns: Arc<[Box<str>]>, values: Vec<SqlValue>) -> Self {
         debug_assert_eq!(columns.len(), values.len());
         Self { columns, values }
     }
 
-    /// The value of a column, by its name in the result; of several with one name the first.
+    /// Returns the value of a column, by its name in the result; of several with one name the first.
     ///
     /// # Errors
     /// If there is no such column, or it is something else: `Option<T>` takes NULL, too.
@@ -194,12 +195,12 @@ impl SqlRow {
         })
     }
 
-    /// The names of the columns, in the order of the statement.
+    /// Returns the names of the columns, in the order of the statement.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|name| &**name)
     }
 
-    /// The values, in the order of the statement.
+    /// Returns the values, in the order of the statement.
     pub fn values(&self) -> &[SqlValue] {
         &self.values
     }

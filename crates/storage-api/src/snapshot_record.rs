@@ -31,7 +31,7 @@ impl SnapshotMetadata {
         }
     }
 
-    /// The same with data beside the snapshot.
+    /// Returns the same with data beside the snapshot.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Payload) -> Self {
         self.metadata = Some(metadata);
@@ -94,35 +94,35 @@ impl SnapshotCriteria {
         }
     }
 
-    /// The same with a latest timestamp.
+    /// Returns the same with a latest timestamp.
     #[must_use]
     pub fn with_max_timestamp(mut self, max_timestamp: Timestamp) -> Self {
         self.max_timestamp = max_timestamp;
         self
     }
 
-    /// The same with a lowest sequence number.
+    /// Returns the same with a lowest sequence number.
     #[must_use]
     pub fn with_min_sequence_nr(mut self, min_sequence_nr: SequenceNr) -> Self {
         self.min_sequence_nr = min_sequence_nr;
         self
     }
 
-    /// The same with an earliest timestamp.
+    /// Returns the same with an earliest timestamp.
     #[must_use]
     pub fn with_min_timestamp(mut self, min_timestamp: Timestamp) -> Self {
         self.min_timestamp = min_timestamp;
         self
     }
 
-    /// The same, matching nothing above `sequence_nr`.
+    /// Returns the same value, matching nothing above `sequence_nr`.
     #[must_use]
     pub fn limited_to(mut self, sequence_nr: SequenceNr) -> Self {
         self.max_sequence_nr = self.max_sequence_nr.min(sequence_nr);
         self
     }
 
-    /// Whether a snapshot with this number and timestamp is selected.
+    /// Returns whether a snapshot with this number and timestamp is selected.
     pub fn matches(&self, sequence_nr: SequenceNr, timestamp: Timestamp) -> bool {
         (self.min_sequence_nr..=self.max_sequence_nr).contains(&sequence_nr)
             && (self.min_timestamp..=self.max_timestamp).contains(&timestamp)

@@ -101,10 +101,10 @@ pub trait SnapshotStore: Any + Send + Sync {
 
     /// Checks whether the store works again; called now and then after calls have failed, until it returns `Ok`.
     ///
-    /// Waiting actors go on as soon as it does. The default looks for a snapshot of an id that nobody uses, so a plugin
-    /// need not implement it; one that can ask its database for less may. It must really ask: an answer from memory sends
-    /// waiting actors to a database that is away. It changes nothing, no circuit breaker counts it, and it may be called
-    /// beside calls that hang.
+    /// Waiting actors go on as soon as it does. The default looks for a snapshot of an id that is never used, so a
+    /// plugin need not implement it; one that can ask its database for less may. It must really ask: an answer from
+    /// memory sends waiting actors to a database that is away. It changes nothing, no circuit breaker counts it, and it
+    /// may be called beside calls that hang.
     ///
     /// # Errors
     /// Any kind that [counts as a failure of the store](crate::StorageErrorKind::counts_as_store_failure) means: not yet.

@@ -68,14 +68,14 @@ pub struct SessionWork(Box<Run>);
 type Run = dyn for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send;
 
 impl SessionWork {
-    /// This code. Given as a closure right here, it gets the types it needs.
+    /// Makes it from code. A closure that is written in the call gets the types it needs.
     pub fn new(
         work: impl for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send + 'static,
     ) -> Self {
         Self(Box::new(work))
     }
 
-    /// Begins to run it; for stores.
+    /// Starts the code; for stores.
     pub fn run<'s>(self, session: &'s mut dyn Session) -> SessionFuture<'s> {
         (self.0)(session)
     }
@@ -107,7 +107,7 @@ pub struct FindStates {
 }
 
 impl FindStates {
-    /// The first page of those for which the condition holds.
+    /// Makes the query for the first page of states for which the condition holds.
     pub fn new(
         entity_type: impl Into<Arc<str>>,
         condition: impl Into<Sql>,
@@ -123,7 +123,7 @@ impl FindStates {
         }
     }
 
-    /// Continues with the page after this id.
+    /// Returns the query for the page after this id.
     #[must_use]
     pub fn after(mut self, persistence_id: PersistenceId) -> Self {
         self.after = Some(persistence_id);
@@ -142,7 +142,7 @@ pub struct FoundState {
 }
 
 impl FoundState {
-    /// A state of this id.
+    /// Makes a state of this id.
     pub fn new(persistence_id: PersistenceId, current: CurrentState) -> Self {
         Self {
             persistence_id,

@@ -34,7 +34,7 @@ pub enum ChangeKind<'a> {
 }
 
 impl<'a> StateChange<'a> {
-    /// A change of this id to this revision.
+    /// Makes a change of this id to this revision.
     pub fn new(
         persistence_id: &'a PersistenceId,
         revision: Revision,
@@ -47,7 +47,7 @@ impl<'a> StateChange<'a> {
         }
     }
 
-    /// The encoded state; none if it is gone afterwards.
+    /// Returns the encoded state; none if it is gone afterwards.
     pub fn payload(&self) -> Option<&'a Payload> {
         match self.kind {
             ChangeKind::Updated { payload, .. } => Some(payload),

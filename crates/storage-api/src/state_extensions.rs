@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{AdditionalColumn, ChangeHandler, Section};
 
-/// Tables, columns and handlers of one state store, by entity type, and where it tells of its changes.
+/// Tables, columns and handlers of one state store, by entity type, and the journal of its changes.
 ///
 /// Bound when the store is made. The entity type of an id is its text before the first `|`, as it is: nothing in it is a
 /// pattern.
@@ -33,7 +33,7 @@ pub struct EntityExtensions {
 }
 
 impl StateExtensions {
-    /// Whether there is nothing that a store must know of.
+    /// Returns whether there is nothing that a store must know of.
     pub fn is_empty(&self) -> bool {
         let mut types = self.entity_types.values();
         self.change_event_journal.is_none() && types.all(EntityExtensions::is_empty)
@@ -46,7 +46,7 @@ impl StateExtensions {
 }
 
 impl EntityExtensions {
-    /// Whether there is nothing.
+    /// Returns whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.table.is_none() && self.columns.is_empty() && self.change_handler.is_none()
     }

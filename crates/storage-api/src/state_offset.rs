@@ -8,7 +8,7 @@ use crate::PersistenceId;
 
 /// A place in the changes of one store, to go on from; made by that store, kept by whoever reads.
 ///
-/// Nothing can be told of it but whether it is the same as another: what one store gave is of no use to another one.
+/// Two offsets can only be compared for equality. An offset of one store has no meaning for another one.
 /// [`Display`](fmt::Display) and [`FromStr`] are the form to be kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateOffset {
@@ -26,7 +26,7 @@ pub struct StatePosition {
 }
 
 impl StatePosition {
-    /// The place of this change.
+    /// Returns the place of this change.
     pub fn new(ordering: i64, persistence_id: PersistenceId) -> Self {
         Self {
             ordering,
@@ -34,7 +34,7 @@ impl StatePosition {
         }
     }
 
-    /// The place after every change with this number or a lower one, and before those with higher ones.
+    /// Returns the place after every change with this number or a lower one, and before those with higher ones.
     ///
     /// Nothing is above the highest number there is, so all changes with that are still to be read.
     pub fn after_all_of(ordering: i64) -> Self {

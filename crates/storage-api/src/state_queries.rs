@@ -80,14 +80,14 @@ pub struct PersistenceIdsQuery {
     pub entity_type: Option<Arc<str>>,
     /// Only ids above this one, byte by byte: the last one of the page before.
     pub after: Option<PersistenceId>,
-    /// The most ids of a page; 0 returns none.
+    /// The most ids of a page; 0 makes the page empty.
     pub limit: usize,
     /// Whether deleted ones are among them, of which a tombstone is left.
     pub tombstones: bool,
 }
 
 impl PersistenceIdsQuery {
-    /// The first page of all ids that have a state.
+    /// Makes the query for the first page of all ids that have a state.
     pub fn new(limit: usize) -> Self {
         Self {
             entity_type: None,
@@ -97,21 +97,21 @@ impl PersistenceIdsQuery {
         }
     }
 
-    /// The same for one entity type.
+    /// Returns the query restricted to one entity type.
     #[must_use]
     pub fn of_entity_type(mut self, entity_type: impl Into<Arc<str>>) -> Self {
         self.entity_type = Some(entity_type.into());
         self
     }
 
-    /// Continues with the page after this id.
+    /// Returns the query for the page after this id.
     #[must_use]
     pub fn after(mut self, persistence_id: PersistenceId) -> Self {
         self.after = Some(persistence_id);
         self
     }
 
-    /// The same with those that are deleted.
+    /// Returns the query with deleted ids included.
     #[must_use]
     pub fn with_tombstones(mut self) -> Self {
         self.tombstones = true;
@@ -129,12 +129,12 @@ pub struct StateChangesQuery {
     pub slices: RangeInclusive<u16>,
     /// The offset after which the page begins.
     pub after: StateOffset,
-    /// The most changes of a page; 0 returns none.
+    /// The most changes of a page; 0 makes the page empty.
     pub limit: usize,
 }
 
 impl StateChangesQuery {
-    /// The first page of an entity type, over all slices.
+    /// Makes the query for the first page of an entity type, over all slices.
     pub fn new(entity_type: impl Into<Arc<str>>, limit: usize) -> Self {
         Self {
             entity_type: entity_type.into(),
@@ -144,14 +144,14 @@ impl StateChangesQuery {
         }
     }
 
-    /// The same for these slices.
+    /// Returns the query restricted to these slices.
     #[must_use]
     pub fn of_slices(mut self, slices: RangeInclusive<u16>) -> Self {
         self.slices = slices;
         self
     }
 
-    /// The same from there on.
+    /// Returns the query that continues after this offset.
     #[must_use]
     pub fn after(mut self, offset: StateOffset) -> Self {
         self.after = offset;
@@ -198,7 +198,7 @@ pub struct ChangedState {
 }
 
 impl ChangedState {
-    /// A change.
+    /// Makes a change from its parts.
     pub fn new(
         persistence_id: PersistenceId,
         current: CurrentState,
