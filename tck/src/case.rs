@@ -23,7 +23,7 @@ pub struct CaseInfo {
     pub needs: Option<&'static str>,
 }
 
-/// Every case of every spec, in the order of the specs.
+/// Returns every case of every spec, in the order of the specs.
 pub fn cases() -> Vec<CaseInfo> {
     infos::<dyn Journal>()
         .chain(infos::<dyn SnapshotStore>())

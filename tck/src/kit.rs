@@ -29,7 +29,7 @@ pub struct Kit {
 }
 
 impl Kit {
-    /// A kit without fixtures.
+    /// Makes a kit without fixtures.
     pub fn new() -> Self {
         Self::default()
     }
