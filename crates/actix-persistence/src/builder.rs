@@ -171,7 +171,7 @@ impl Builder {
         self
     }
 
-    /// The answers for the setting `persistence.internal-stash.overflow = "reply"`.
+    /// Returns the answers for the setting `persistence.internal-stash.overflow = "reply"`.
     pub fn overflow_replies(mut self, replies: OverflowReplies) -> Self {
         self.code.overflow.replies = replies;
         self
@@ -250,9 +250,9 @@ impl Builder {
         Ok(persistence)
     }
 
-    /// The statements that make what the stores of the config need, for a person who does it instead of
-    /// `auto-initialize`; with roles, also what those are allowed. Opens nothing, and does without the columns and change
-    /// handlers that the config names: what they need is made by whoever wrote them.
+    /// Returns the statements that make what the stores of the config need, for a person who does it instead of
+    /// `auto-initialize`; with roles, also what those are allowed. Opens nothing, and does without the columns and
+    /// change handlers that the config names: what they need is made by whoever wrote them.
     ///
     /// # Errors
     /// [`OpenError::Config`] with every mistake of the config, or if a database knows no roles.

@@ -18,21 +18,21 @@ pub struct CleanupStores {
 }
 
 impl CleanupStores {
-    /// The same with this journal.
+    /// Returns the same with this journal.
     #[must_use]
     pub fn with_journal(mut self, plugin_id: impl Into<String>) -> Self {
         self.journal = Some(plugin_id.into());
         self
     }
 
-    /// The same with this snapshot store.
+    /// Returns the same with this snapshot store.
     #[must_use]
     pub fn with_snapshot_store(mut self, plugin_id: impl Into<String>) -> Self {
         self.snapshot_store = Some(plugin_id.into());
         self
     }
 
-    /// The same with this state store.
+    /// Returns the same with this state store.
     #[must_use]
     pub fn with_state_store(mut self, plugin_id: impl Into<String>) -> Self {
         self.state_store = Some(plugin_id.into());

@@ -60,7 +60,7 @@ pub struct Config {
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 impl Config {
-    /// A config without any keys, for those who say everything in code.
+    /// Makes a config without any keys, for programs that set everything in code.
     pub fn new() -> Self {
         Self {
             root: Section::new("", Origin::code()),
@@ -115,7 +115,7 @@ impl Config {
         Ok(Self::from_document(hocon_document::parse(text, &source)?))
     }
 
-    /// The config with one more value, which replaces what a file says.
+    /// Returns the config with one more value, which replaces that of a file.
     ///
     /// `path` is what stands in a file, such as `persistence.journal.accounts.url`: keys joined by dots.
     /// A [`Section`] as value sets each of its keys and keeps the others; an empty one declares a plugin id.
@@ -127,13 +127,14 @@ impl Config {
         self
     }
 
-    /// The config with what the environment variables of this process say; see [`with_env`](Self::with_env).
+    /// Returns the config with the values of the environment variables of this process; see
+    /// [`with_env`](Self::with_env).
     #[must_use]
     pub fn with_environment(self) -> Self {
         self.with_env(std::env::vars_os())
     }
 
-    /// The config with what environment variables say, which replaces what a file says.
+    /// Returns the config with the values of environment variables, which replace those of a file.
     ///
     /// `ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__BUSY_TIMEOUT` stands for `persistence.journal.accounts.busy-timeout`:
     /// `__` between the keys, `_` for `-`, capitals or not.

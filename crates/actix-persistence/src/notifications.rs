@@ -5,7 +5,7 @@ use actix_persistence_persistent_actor::{DeadLetter, Event, PublishedEvent, Subs
 use crate::Persistence;
 
 impl Persistence {
-    /// Every event of this type that any actor of this persistence stores from now on.
+    /// Returns every event of this type that any actor of this persistence stores from now on.
     ///
     /// An event is published when its actor learns that it is stored, before its handlers run; those of one actor in
     /// the order of their numbers. Replay publishes nothing. For notifications, not for exactly-once processing: a

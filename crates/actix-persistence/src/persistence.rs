@@ -101,7 +101,7 @@ impl Persistence {
         Builder::new()
     }
 
-    /// The persistence of the running actix system: the first that was opened in it and is not gone; one that
+    /// Returns the persistence of the running actix system: the first that was opened in it and is not gone; one that
     /// [stops](Self::stop) only if there is no other.
     pub fn current() -> Option<Self> {
         current::get()
@@ -148,8 +148,8 @@ impl Persistence {
         }
     }
 
-    /// The ids that have an actor in this process, on any store of this handle, in no particular order: those of actors
-    /// that recover, back off or stop too.
+    /// Returns the ids that have an actor in this process, on any store of this handle, in no particular order: those
+    /// of actors that recover, back off or stop too.
     pub fn live_ids(&self) -> Vec<PersistenceId> {
         let stores = self.0.stores.live_ids.iter();
         stores.flat_map(LiveIds::ids).collect()
@@ -181,7 +181,7 @@ impl Persistence {
         .await
     }
 
-    /// A factory that keeps the stores open as long as its actor lives.
+    /// Returns a factory that keeps the stores open as long as its actor lives.
     fn kept_by<A, F: FnMut() -> A>(&self, mut factory: F) -> impl FnMut() -> A + use<A, F> {
         let persistence = self.clone();
         move || {
@@ -220,7 +220,7 @@ impl Persistence {
         &self.0.stash_policy
     }
 
-    /// The settings of a journal as they are in force, with where each was written and without secrets: TOML.
+    /// Returns the settings of a journal as they are in force, with where each was written and without secrets: TOML.
     pub fn journal_config(&self, plugin_id: &str) -> Option<&str> {
         let entry = self
             .0
@@ -230,19 +230,19 @@ impl Persistence {
         Some(&entry.effective_config)
     }
 
-    /// The settings of a snapshot store, as [`journal_config`](Self::journal_config).
+    /// Returns the settings of a snapshot store, as [`journal_config`](Self::journal_config).
     pub fn snapshot_store_config(&self, plugin_id: &str) -> Option<&str> {
         let id = short_id(plugin_id, SNAPSHOT_PREFIX);
         Some(&self.0.stores.snapshot_stores.get(id)?.effective_config)
     }
 
-    /// The settings of a state store, as [`journal_config`](Self::journal_config).
+    /// Returns the settings of a state store, as [`journal_config`](Self::journal_config).
     pub fn state_store_config(&self, plugin_id: &str) -> Option<&str> {
         let id = short_id(plugin_id, STATE_PREFIX);
         Some(&self.0.stores.state_stores.get(id)?.effective_config)
     }
 
-    /// The journal of a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the journal of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn journal<J: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<J>> {
         let entry = self
             .0
@@ -253,7 +253,7 @@ impl Persistence {
         journal.downcast().ok()
     }
 
-    /// The snapshot store of a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the snapshot store of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn snapshot_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         let id = short_id(plugin_id, SNAPSHOT_PREFIX);
         let store = self.0.stores.snapshot_stores.get(id)?.handle.store();
@@ -261,7 +261,7 @@ impl Persistence {
         store.downcast().ok()
     }
 
-    /// The state store of a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the state store of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn state_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         let id = short_id(plugin_id, STATE_PREFIX);
         let store = self.0.stores.state_stores.get(id)?.handle.store();
@@ -269,7 +269,7 @@ impl Persistence {
         store.downcast().ok()
     }
 
-    /// The state store of a plugin id, or the default one for `None`: for queries over many states, and SQL.
+    /// Returns the state store of a plugin id, or the default one for `None`: for queries over many states, and SQL.
     ///
     /// Its calls are not to be awaited on an arbiter, which they would hold up, and skip the care that is taken for actors;
     /// states of live actors are not to be changed through it.

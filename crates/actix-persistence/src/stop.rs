@@ -62,7 +62,7 @@ impl Persistence {
         Ok(self.stop_until(given_up).await)
     }
 
-    /// Whether everything stops, or has stopped.
+    /// Returns whether everything stops, or has stopped.
     pub fn is_stopping(&self) -> bool {
         // All are told one right after the other; one is enough to know.
         self.0.stores.live_ids.iter().any(LiveIds::is_draining)
@@ -111,7 +111,7 @@ impl Persistence {
         report
     }
 
-    /// The stores that have not answered everything.
+    /// Returns the stores that have not answered everything.
     fn busy_stores(&self) -> Vec<String> {
         let stores = self.0.stores.all();
         let busy = stores.filter(|store| is_pending(store.drained()));

@@ -36,7 +36,7 @@ impl StopReport {
         }
     }
 
-    /// Whether everything was done.
+    /// Returns whether everything was done.
     pub fn is_complete(&self) -> bool {
         self.unfinished.is_empty() && self.busy_stores.is_empty()
     }

@@ -68,7 +68,7 @@ pub(super) trait StoreSettings: Sized {
     /// Returns a warning about settings that are valid but probably unintended.
     fn doubt(&self) -> Option<String>;
 
-    /// The values that hold, as the config would say them, for keys that are not written.
+    /// Returns the values that hold, as the config would say them, for keys that are not written.
     fn shown(&self, section: Section, all: &ForAllStores<'_>) -> Section;
 }
 
