@@ -255,8 +255,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         Persist::new(attached, cause)
     }
 
-    /// The channel of the command that caused what runs now, as Akka's `sender()`: the command itself, a handler of its
-    /// events, of theirs, or a deferred one.
+    /// Returns the channel of the command that caused what runs now, as Akka's `sender()`: the command itself, a
+    /// handler of its events, of theirs, or a deferred one.
     ///
     /// In a timer, a stream or a spawned future it leads nowhere: there keep what this gave before. See [`ReplyTo`].
     pub fn reply_to<M: Message>(&mut self) -> ReplyTo<M> {
@@ -287,7 +287,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.user_stash("").unstash()
     }
 
-    /// The stash of this name; an actor may have several. The one that [`stash`](Self::stash) fills has the name `""`.
+    /// Returns the stash of this name; an actor may have several. The one that [`stash`](Self::stash) fills has the
+    /// name `""`.
     pub fn user_stash(&mut self, name: &'static str) -> UserStash<A> {
         UserStash::new(StashRef::clone(&self.stash), name)
     }
@@ -343,7 +344,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         Ok(())
     }
 
-    /// The tags of a state, each once, unless its store keeps none.
+    /// Returns the tags of a state, each once, unless its store keeps none.
     fn tags(&self, tags: Vec<String>) -> Result<Vec<Arc<str>>, StorageError> {
         if !tags.is_empty() && !self.environment.stores.has_tags() {
             let error = StorageError::new(StorageErrorKind::Unsupported, Operation::UpsertState)
@@ -363,23 +364,24 @@ impl<A: PersistentActor> PersistentContext<A> {
         &self.persistence_id
     }
 
-    /// The number of the last event the actor has taken note of, replayed or persisted; 0 for none. Of a durable state,
-    /// its [`revision`](Self::revision).
+    /// Returns the number of the last event the actor has taken note of, replayed or persisted; 0 for none. Of a
+    /// durable state, its [`revision`](Self::revision).
     pub fn last_sequence_nr(&self) -> SequenceNr {
         self.last_sequence_nr
     }
 
-    /// The number of the snapshot the recovery started from; 0 for none.
+    /// Returns the number of the snapshot the recovery started from; 0 for none.
     pub fn snapshot_sequence_nr(&self) -> SequenceNr {
         self.snapshot_sequence_nr
     }
 
-    /// Whether events are still being replayed; false from [`on_recovery_completed`](PersistentActor::on_recovery_completed) on.
+    /// Returns whether events are still being replayed; false from
+    /// [`on_recovery_completed`](PersistentActor::on_recovery_completed) on.
     pub fn is_recovering(&self) -> bool {
         self.recovering
     }
 
-    /// Whether every event was replayed; the opposite of [`is_recovering`](Self::is_recovering).
+    /// Returns whether every event was replayed; the opposite of [`is_recovering`](Self::is_recovering).
     pub fn is_recovery_finished(&self) -> bool {
         !self.recovering
     }
@@ -469,8 +471,8 @@ impl<A: PersistentActor> ActorContext for PersistentContext<A> {
 }
 
 impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
-    /// The address of the actor; while everything stops it is closed, so that what is sent to it is refused, as it is to
-    /// everybody else. An actor that has more to do then tells itself with [`notify`](AsyncContext::notify).
+    /// Returns the address of the actor; while everything stops it is closed, so that what is sent to it is refused, as
+    /// it is to everybody else. An actor that has more to do then tells itself with [`notify`](AsyncContext::notify).
     fn address(&self) -> Addr<A> {
         (self.address)()
     }

@@ -58,7 +58,7 @@ impl DeadLetters {
         Self(Notifications::new(capacity))
     }
 
-    /// Every dead letter from now on, of all actors.
+    /// Returns every dead letter from now on, of all actors.
     pub fn subscribe(&self) -> Subscription<DeadLetter> {
         self.0.subscribe()
     }

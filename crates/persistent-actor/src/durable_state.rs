@@ -96,7 +96,7 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
     /// makes it fail.
     fn on_state(&mut self, state: Option<&Self::State>);
 
-    /// The plugin id of its state store; `None` for the configured default.
+    /// Returns the plugin id of its state store; `None` for the configured default.
     fn state_plugin_id(&self) -> Option<String> {
         None
     }

@@ -144,7 +144,7 @@ where
     M: Message + Send + 'static,
     M::Result: Send,
 {
-    /// Whether somebody asked, and has given up.
+    /// Returns whether somebody asked, and has given up.
     fn is_abandoned(&self) -> bool {
         self.sender
             .as_ref()

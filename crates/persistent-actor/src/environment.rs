@@ -88,49 +88,49 @@ impl Default for BackOffSettings {
 }
 
 impl BackOffSettings {
-    /// The same with this delay after the first failure; one above [`max`](Self::max) is the longest too.
+    /// Returns the same with this delay after the first failure; one above [`max`](Self::max) is the longest too.
     #[must_use]
     pub fn min(mut self, min: Duration) -> Self {
         self.min = min;
         self
     }
 
-    /// The same with no delay longer than this.
+    /// Returns the same with no delay longer than this.
     #[must_use]
     pub fn max(mut self, max: Duration) -> Self {
         self.max = max;
         self
     }
 
-    /// The same with delays lengthened by up to this share, 0 for none.
+    /// Returns the same with delays lengthened by up to this share, 0 for none.
     #[must_use]
     pub fn random_factor(mut self, random_factor: f64) -> Self {
         self.random_factor = random_factor;
         self
     }
 
-    /// The same with this limit to the failures in a row.
+    /// Returns the same with this limit to the failures in a row.
     #[must_use]
     pub fn max_restarts(mut self, max_restarts: u32) -> Self {
         self.max_restarts = Some(max_restarts);
         self
     }
 
-    /// The same, starting again from `min` once the actor has worked for so long.
+    /// Returns the same value, starting again from `min` once the actor has worked for so long.
     #[must_use]
     pub fn reset_after(mut self, reset_after: Duration) -> Self {
         self.reset_after = Some(reset_after);
         self
     }
 
-    /// The same, keeping the commands that wait or not.
+    /// Returns the same value, keeping the commands that wait or not.
     #[must_use]
     pub fn keep_stash(mut self, keep_stash: bool) -> Self {
         self.keep_stash = keep_stash;
         self
     }
 
-    /// The same, doing this when another writer was there first.
+    /// Returns the same value, doing this when another writer was there first.
     #[must_use]
     pub fn on_conflict(mut self, on_conflict: OnConflict) -> Self {
         self.on_conflict = on_conflict;

@@ -140,7 +140,7 @@ impl LiveIds {
         drain.clone()
     }
 
-    /// Whether further actors are refused because everything stops.
+    /// Returns whether further actors are refused because everything stops.
     pub fn is_draining(&self) -> bool {
         self.lock().drain.is_some()
     }
@@ -163,7 +163,7 @@ impl LiveIds {
         }
     }
 
-    /// The ids that are live, in no particular order; those of actors on their way out too.
+    /// Returns the ids that are live, in no particular order; those of actors on their way out too.
     pub fn ids(&self) -> Vec<PersistenceId> {
         self.lock().live.keys().cloned().collect()
     }
@@ -173,7 +173,7 @@ impl LiveIds {
         self.lock().live.len()
     }
 
-    /// Whether no id is live.
+    /// Returns whether no id is live.
     pub fn is_empty(&self) -> bool {
         self.lock().live.is_empty()
     }

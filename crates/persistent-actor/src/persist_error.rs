@@ -58,7 +58,7 @@ pub enum RejectionCause {
 }
 
 impl PersistError {
-    /// The revision on which a state or its delete was to follow, and the one that is stored, if that is why.
+    /// Returns the revision on which a state or its delete was to follow, and the one that is stored, if that is why.
     pub fn revision_conflict(&self) -> Option<&RevisionConflict> {
         match self {
             PersistError::Conflict(error) => error.revision_conflict(),
@@ -66,8 +66,8 @@ impl PersistError {
         }
     }
 
-    /// Whether it is certain that nothing is stored, nor ever will be: of the write, or, in the answer to a command, of
-    /// all the command led to so far. Then sending it again is safe.
+    /// Returns whether it is certain that nothing is stored, nor ever will be: of the write, or, in the answer to a
+    /// command, of all the command led to so far. Then sending it again is safe.
     pub fn is_certainly_not_stored(&self) -> bool {
         !matches!(
             self,

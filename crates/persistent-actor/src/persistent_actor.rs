@@ -59,12 +59,12 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         offer.unhandled();
     }
 
-    /// The plugin id of its journal; `None` for the configured default.
+    /// Returns the plugin id of its journal; `None` for the configured default.
     fn journal_plugin_id(&self) -> Option<String> {
         None
     }
 
-    /// The plugin id of its snapshot store; `None` for the configured default.
+    /// Returns the plugin id of its snapshot store; `None` for the configured default.
     fn snapshot_plugin_id(&self) -> Option<String> {
         None
     }

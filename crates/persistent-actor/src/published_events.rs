@@ -46,8 +46,8 @@ impl PublishedEvents {
         Self(Notifications::new(capacity))
     }
 
-    /// Every event of this type that is stored from now on, of all actors; those persisted after the call are among
-    /// them.
+    /// Returns every event of this type that is stored from now on, of all actors; those persisted after the call are
+    /// among them.
     pub fn subscribe<E: Event>(&self) -> Subscription<PublishedEvent<E>> {
         self.0.subscribe()
     }

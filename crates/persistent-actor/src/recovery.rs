@@ -73,44 +73,44 @@ impl Recovery {
         }
     }
 
-    /// The same from a snapshot that these criteria select.
+    /// Returns the same from a snapshot that these criteria select.
     #[must_use]
     pub fn from_snapshot(mut self, criteria: SnapshotCriteria) -> Self {
         self.from_snapshot = criteria;
         self
     }
 
-    /// The same up to this event, inclusive.
+    /// Returns the same up to this event, inclusive.
     #[must_use]
     pub fn to_sequence_nr(mut self, to: SequenceNr) -> Self {
         self.to_sequence_nr = to;
         self
     }
 
-    /// The same with at most so many events.
+    /// Returns the same with at most so many events.
     #[must_use]
     pub fn replay_max(mut self, max: u64) -> Self {
         self.replay_max = max;
         self
     }
 
-    /// The same, taking a snapshot that is above the journal's highest number.
+    /// Returns the same value, taking a snapshot that is above the journal's highest number.
     #[must_use]
     pub fn allow_snapshot_ahead(mut self) -> Self {
         self.allow_snapshot_ahead = true;
         self
     }
 
-    /// The same, with or without [optional snapshots](Self::snapshot_is_optional), whatever the snapshot store's
-    /// setting.
+    /// Returns the same value, with or without [optional snapshots](Self::snapshot_is_optional), whatever the snapshot
+    /// store's setting.
     #[must_use]
     pub fn snapshot_is_optional(mut self, is_optional: bool) -> Self {
         self.snapshot_is_optional = Some(is_optional);
         self
     }
 
-    /// Whether it was asked for something else than the state at the journal's end, with all events or from a snapshot
-    /// that was named.
+    /// Returns whether it was asked for something else than the state at the journal's end, with all events or from a
+    /// snapshot that was named.
     fn goes_back(&self) -> bool {
         let bounded = self.to_sequence_nr != SequenceNr::MAX
             || self.from_snapshot != SnapshotCriteria::LATEST;

@@ -108,7 +108,7 @@ pub enum DecodeError {
 }
 
 impl Serializer {
-    /// The id stored with every payload.
+    /// Returns the id stored with every payload.
     pub fn id(self) -> u32 {
         match self {
             Serializer::MessagePack => 1,
@@ -116,7 +116,7 @@ impl Serializer {
         }
     }
 
-    /// The serializer that a config names: `messagepack` or `json`.
+    /// Returns the serializer that a config names: `messagepack` or `json`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "messagepack" => Some(Serializer::MessagePack),

@@ -175,7 +175,7 @@ impl OverflowReplies {
         self
     }
 
-    /// Whether no type has an answer.
+    /// Returns whether no type has an answer.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

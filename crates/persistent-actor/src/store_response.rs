@@ -104,7 +104,7 @@ pub enum DeleteMessagesError {
 }
 
 impl StoreResponse {
-    /// The failure, if it is one.
+    /// Returns the failure, if it is one.
     pub fn error(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             StoreResponse::SaveSnapshotFailure { error, .. } => Some(error),

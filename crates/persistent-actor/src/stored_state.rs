@@ -32,7 +32,7 @@ impl<'a> StoredState<'a> {
         Ok(Self { payload, version })
     }
 
-    /// The version it was stored with: from 1 to the [`VERSION`](crate::State::VERSION) of the type.
+    /// Returns the version it was stored with: from 1 to the [`VERSION`](crate::State::VERSION) of the type.
     pub fn version(&self) -> u32 {
         self.version
     }

@@ -59,7 +59,7 @@ impl<A: PersistentActor> UserStash<A> {
         self.stash.borrow().put_aside_len(self.name)
     }
 
-    /// Whether no command is put aside here.
+    /// Returns whether no command is put aside here.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

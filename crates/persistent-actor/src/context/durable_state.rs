@@ -67,7 +67,8 @@ impl<A: DurableState> PersistentContext<A> {
         Ok(ChangeEvent::new(payload, self.writer))
     }
 
-    /// The revision of the state, or of the delete, that the actor has taken note of; 0 if nothing was ever stored.
+    /// Returns the revision of the state, or of the delete, that the actor has taken note of; 0 if nothing was ever
+    /// stored.
     pub fn revision(&self) -> Revision {
         self.last_sequence_nr()
     }

@@ -263,7 +263,7 @@ impl<A: PersistentActor> Incarnation<A> {
         Ok(Poll::Pending)
     }
 
-    /// Whether everything stops before its recovery has got its turn, and there is nothing to recover for.
+    /// Returns whether everything stops before its recovery has got its turn, and there is nothing to recover for.
     ///
     /// An actor that nobody can reach recovers all the same as long as it may live: it may begin something by itself.
     fn need_not_recover(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
@@ -542,8 +542,8 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    /// Whether everything it persisted is handled, and it was asked to stop, or nobody can reach it and it has nothing
-    /// left to do.
+    /// Returns whether everything it persisted is handled, and it was asked to stop, or nobody can reach it and it has
+    /// nothing left to do.
     fn wants_to_stop(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
         self.ctx.pending.is_empty()
             && (self.ctx.stop_requested

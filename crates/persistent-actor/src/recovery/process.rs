@@ -245,7 +245,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         }
     }
 
-    /// The events after a snapshot, 0 for none.
+    /// Returns the events after a snapshot, 0 for none.
     fn pages(
         &self,
         snapshot_sequence_nr: SequenceNr,
