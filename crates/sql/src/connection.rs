@@ -342,7 +342,7 @@ impl<C: Connector> Connections<C> {
         call
     }
 
-    /// The error with the place in its message: a plugin id alone does not tell a person where to look.
+    /// Returns the error with the place in its message: a plugin id alone does not tell a person where to look.
     fn named(&self, error: StorageError) -> StorageError {
         let place = self.connector.place();
         match error.message() {
@@ -371,7 +371,7 @@ impl<C: Connector> Call<C> {
         self.seats.take(self.seats.deadline()).await
     }
 
-    /// A writer, with the turn of code of the application.
+    /// Returns a writer, with the turn of code of the application.
     async fn writer(&self) -> Result<(Lease<C>, Option<OwnedSemaphorePermit>), Fault> {
         let deadline = self.seats.deadline();
         let turn = match &self.visit {

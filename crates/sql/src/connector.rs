@@ -32,7 +32,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// The driver's connection.
     fn connection(open: &mut Self::Open) -> &mut ConnectionOf<Self::Dialect>;
 
-    /// Whether a connection that waited for this long may be used.
+    /// Returns whether a connection that waited for this long may be used.
     fn is_usable(
         &self,
         open: &mut Self::Open,
@@ -55,13 +55,13 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         connection: &mut ConnectionOf<Self::Dialect>,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Whether what kept the database from being opened may be gone a moment later, although it looks lasting.
+    /// Returns whether what kept the database from being opened may be gone a moment later, although it looks lasting.
     fn may_pass(&self, _fault: &Fault) -> bool {
         false
     }
 
-    /// The same fault as a look at the database itself shows it, so that only what is lasting keeps an application from
-    /// starting.
+    /// Returns the same fault as a look at the database itself shows it, so that only what is lasting keeps an
+    /// application from starting.
     fn look_again(&self, fault: Fault) -> Fault {
         fault
     }
@@ -98,6 +98,6 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// Returns the name of the database, for messages and to tell one from another; without secrets.
     fn place(&self) -> String;
 
-    /// The first key in which stores on one database must agree and these do not.
+    /// Returns the first key in which stores on one database must agree and these do not.
     fn difference(&self, other: &Self) -> Option<&'static str>;
 }

@@ -52,7 +52,7 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    /// An error of a statement that had no effect, and would be the same if it were tried again.
+    /// Makes an error of a statement that had no effect, and would be the same if it were tried again.
     pub fn new(kind: StorageErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,

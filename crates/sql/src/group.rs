@@ -52,7 +52,7 @@ pub struct EventRow {
 }
 
 impl Group {
-    /// Whether one of the ids is taken over.
+    /// Returns whether one of the ids is taken over.
     pub fn takes_over(&self) -> bool {
         self.heads.iter().any(|head| head.taken_over_by.is_some())
     }

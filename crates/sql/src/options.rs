@@ -25,7 +25,7 @@ pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
     /// Everything that cannot be used.
     fn mistakes(&self) -> Vec<InvalidOption>;
 
-    /// The settings that all databases have.
+    /// Returns the settings that all databases have.
     fn store(&self) -> &StoreOptions;
 
     /// Reads a section, which must have no other keys.
@@ -74,7 +74,7 @@ impl InvalidOption {
         }
     }
 
-    /// The same of a key within the section of that name.
+    /// Returns the same of a key within the section of that name.
     #[must_use]
     pub fn at_entry(mut self, entry: &str) -> Self {
         self.entry = Some(entry.to_owned());
@@ -168,7 +168,7 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// The defaults for a database server.
+    /// Returns the defaults for a database server.
     pub fn for_server() -> Self {
         Self {
             auto_initialize: false,

@@ -23,7 +23,7 @@ pub const MOST_BYTES: usize = 2 * MAX_PAYLOAD_BYTES;
 /// The most bytes of the manifests of a row, and of what else is short in it: `{most_text_bytes}`.
 pub const MOST_TEXT_BYTES: usize = 64 * 1024;
 
-/// The error about a row that has more bytes than it may have, which were not read.
+/// Returns the error about a row that has more bytes than it may have, which were not read.
 pub fn too_large(bytes: u64) -> Fault {
     Fault::corrupt(format!(
         "it has {bytes} bytes, which is more than was ever stored: at most {MOST_BYTES} in payload and metadata, and \

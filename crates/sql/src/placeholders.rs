@@ -23,7 +23,7 @@ pub enum Piece<'s> {
     Other(&'s str),
 }
 
-/// The pieces of a statement, which together are all of it.
+/// Returns the pieces of a statement, which together are all of it.
 pub fn pieces(sql: &str, quoting: Quoting) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut at = 0;

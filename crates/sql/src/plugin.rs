@@ -55,12 +55,12 @@ impl<D: Dialect> Default for SqlPlugin<D> {
 }
 
 impl<D: Dialect> SqlPlugin<D> {
-    /// A plugin without any store.
+    /// Makes a plugin without any store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A plugin whose sections may name these.
+    /// Makes a plugin whose sections may name these.
     pub fn with_resources(resources: ResourcesOf<D>) -> Self {
         Self {
             owners: Arc::default(),

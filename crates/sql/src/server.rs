@@ -115,7 +115,7 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// The defaults, for one database.
+    /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: Some(url.into()),
@@ -194,7 +194,7 @@ impl ServerOptions {
         mistakes
     }
 
-    /// Whether anything is said about where the server is or how one logs in there.
+    /// Returns whether anything is said about where the server is or how one logs in there.
     pub fn names_a_place(&self) -> bool {
         [
             self.url.is_some(),
@@ -243,7 +243,7 @@ impl ServerOptions {
         self.acquire_timeout * 3 / 4
     }
 
-    /// The first of the numbers and times in which two stores on one database differ, if they do.
+    /// Returns the first of the numbers and times in which two stores on one database differ, if they do.
     ///
     /// See [`ServerPlace::difference`] for the rest.
     pub fn difference(&self, other: &Self) -> Option<&'static str> {

@@ -50,7 +50,7 @@ pub struct SqlStateStore<D: Dialect> {
 }
 
 impl<D: Dialect> SqlStateStore<D> {
-    /// A state store with connections of its own; opens nothing before [`initialize`](StateStore::initialize).
+    /// Makes a state store with connections of its own; opens nothing before [`initialize`](StateStore::initialize).
     ///
     /// The plugin makes stores that share connections where they share a database.
     ///
@@ -60,7 +60,7 @@ impl<D: Dialect> SqlStateStore<D> {
         Self::with_extensions(options, &StateExtensions::default())
     }
 
-    /// The same with what an application adds to it, but its journal of change events, which
+    /// Returns the same with what an application adds to it, but its journal of change events, which
     /// [`with_change_event_journal`](Self::with_change_event_journal) takes.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl<D: Dialect> SqlStateStore<D> {
         })
     }
 
-    /// The same, telling the journal with these settings of changes that come with an event.
+    /// Returns the same value, telling the journal with these settings of changes that come with an event.
     ///
     /// # Errors
     /// If one of them cannot be used, or the journal is in another database.
@@ -106,13 +106,13 @@ impl<D: Dialect> SqlStateStore<D> {
         Ok(self)
     }
 
-    /// The settings it was made with.
+    /// Returns the settings it was made with.
     pub fn options(&self) -> &D::Options {
         &self.options
     }
 
-    /// The SQL that makes its tables, for a person who does it instead of `auto-initialize`; with roles, also what those
-    /// are allowed.
+    /// Returns the SQL that makes its tables, for a person who does it instead of `auto-initialize`; with roles, also
+    /// what those are allowed.
     ///
     /// # Errors
     /// If the database knows no roles, or one of these cannot be used.

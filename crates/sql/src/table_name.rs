@@ -46,7 +46,7 @@ impl TableName {
         Self(VERSION_TABLE.to_owned())
     }
 
-    /// The name of an index of this table.
+    /// Returns the name of an index of this table.
     pub fn index(&self, columns: &str) -> Self {
         debug_assert!(
             columns
@@ -56,7 +56,7 @@ impl TableName {
         Self(format!("{}_{columns}", self.0))
     }
 
-    /// The name without quotes.
+    /// Returns the name without quotes.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -90,12 +90,12 @@ impl<D: Dialect> Values<D> {
     }
 }
 
-/// A number as databases store it; those above have no place there.
+/// Returns a number as databases store it; those above have no place there.
 pub fn to_integer(number: u64) -> Option<i64> {
     i64::try_from(number).ok()
 }
 
-/// The nearest number a database can compare with.
+/// Returns the nearest number a database can compare with.
 pub fn to_bound(number: u64) -> i64 {
     to_integer(number).unwrap_or(i64::MAX)
 }

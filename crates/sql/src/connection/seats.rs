@@ -103,7 +103,7 @@ impl<C: Connector> Seats<C> {
         drop(seats);
     }
 
-    /// The connection that waited for the shortest time, if it can still be used; one that cannot is closed.
+    /// Returns the connection that waited for the shortest time, if it can still be used; one that cannot is closed.
     async fn usable(&self) -> Result<Option<C::Open>, Fault> {
         let idle = self.idle().pop();
         let Some(Idle { mut open, since }) = idle else {

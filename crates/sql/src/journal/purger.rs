@@ -143,7 +143,7 @@ impl<D: Dialect> Work<D> {
         }
     }
 
-    /// Whether there was more to remove than the database could in time, so that it will be asked for less.
+    /// Returns whether there was more to remove than the database could in time, so that it will be asked for less.
     fn takes_less_after(&self, error: &StorageError, chunk: Chunk) -> bool {
         if error.kind() != StorageErrorKind::Timeout {
             return false;

@@ -17,7 +17,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text, for the driver.
+    /// Returns the text, for the driver.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -43,7 +43,7 @@ pub enum Password {
 }
 
 impl Password {
-    /// The password as it is now: it may be changed while connections are open, and counts for the next one.
+    /// Returns the password as it is now: it may be changed while connections are open, and counts for the next one.
     ///
     /// # Errors
     /// If it cannot be read.

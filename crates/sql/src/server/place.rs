@@ -28,7 +28,7 @@ pub struct ServerPlace {
 }
 
 impl ServerPlace {
-    /// The key of what differs in how one logs in at the same place, if something does.
+    /// Returns the key of what differs in how one logs in at the same place, if something does.
     pub fn difference(&self, other: &Self) -> Option<&'static str> {
         if self.password != other.password {
             Some("password")
