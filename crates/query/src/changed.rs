@@ -56,7 +56,7 @@ impl<S> Changed<S> {
         }
     }
 
-    /// The revision of the state or of its delete.
+    /// Returns the revision of the state or of its delete.
     pub fn revision(&self) -> Revision {
         match self {
             Changed::Updated(updated) => updated.revision,
@@ -72,7 +72,7 @@ impl<S> Changed<S> {
         }
     }
 
-    /// The state; none if it was deleted.
+    /// Returns the state; none if it was deleted.
     pub fn state(&self) -> Option<&S> {
         match self {
             Changed::Updated(updated) => Some(&updated.state),

@@ -27,21 +27,21 @@ impl Default for QuerySettings {
 }
 
 impl QuerySettings {
-    /// The same, looking again after this time.
+    /// Returns the same value, looking again after this time.
     #[must_use]
     pub fn refresh_interval(mut self, refresh_interval: Duration) -> Self {
         self.refresh_interval = refresh_interval;
         self
     }
 
-    /// The same with pages of so many; 0 counts as 1.
+    /// Returns the same with pages of so many; 0 counts as 1.
     #[must_use]
     pub fn page_size(mut self, page_size: usize) -> Self {
         self.page_size = page_size.max(1);
         self
     }
 
-    /// The same with no longer delay after trouble.
+    /// Returns the same with no longer delay after trouble.
     #[must_use]
     pub fn max_back_off(mut self, max_back_off: Duration) -> Self {
         self.max_back_off = max_back_off;

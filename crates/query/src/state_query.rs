@@ -110,7 +110,7 @@ impl StateQuery {
         stream_of(Changes::live(Arc::clone(&self.pages), query))
     }
 
-    /// The settings it was made with.
+    /// Returns the settings it was made with.
     pub fn settings(&self) -> &QuerySettings {
         &self.pages.settings
     }
