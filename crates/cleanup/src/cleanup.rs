@@ -35,21 +35,21 @@ impl Cleanup {
         Self::default()
     }
 
-    /// The same with this journal, and the ids that have a running actor on it.
+    /// Returns the same with this journal, and the ids that have a running actor on it.
     #[must_use]
     pub fn with_journal(mut self, journal: JournalHandle, live_ids: LiveIds) -> Self {
         self.journal = Some((journal, live_ids));
         self
     }
 
-    /// The same with this snapshot store, which holds snapshots of the journal's ids.
+    /// Returns the same with this snapshot store, which holds snapshots of the journal's ids.
     #[must_use]
     pub fn with_snapshot_store(mut self, snapshot_store: SnapshotHandle) -> Self {
         self.snapshot_store = Some(snapshot_store);
         self
     }
 
-    /// The same with this state store, and the ids that have a running actor on it.
+    /// Returns the same with this state store, and the ids that have a running actor on it.
     #[must_use]
     pub fn with_state_store(mut self, state_store: StateHandle, live_ids: LiveIds) -> Self {
         self.state_store = Some((state_store, live_ids));
@@ -75,7 +75,7 @@ impl Cleanup {
         }
     }
 
-    /// The task with each of many ids.
+    /// Returns the task with each of many ids.
     pub fn batch(&self, task: Task) -> Batch {
         Batch::new(self.clone(), task)
     }

@@ -24,7 +24,7 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// Whether there is nothing to do.
+    /// Returns whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -92,7 +92,7 @@ impl Cleanup {
         Ok(())
     }
 
-    /// The events up to a number, and the highest number.
+    /// Returns the events up to a number, and the highest number.
     async fn events_to(
         &self,
         id: &PersistenceId,

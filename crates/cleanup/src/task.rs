@@ -32,7 +32,7 @@ pub enum Numbers {
 }
 
 impl Task {
-    /// Whether an actor of the id may be running meanwhile.
+    /// Returns whether an actor of the id may be running meanwhile.
     pub fn allows_running_actors(&self) -> bool {
         matches!(self, Task::CleanupBeforeSnapshot)
     }
