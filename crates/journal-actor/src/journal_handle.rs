@@ -210,7 +210,7 @@ impl JournalHandle {
         })
     }
 
-    /// Whether the journal works.
+    /// Returns whether the journal works.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.inner.front.service().health()
     }
@@ -272,7 +272,7 @@ impl JournalHandle {
         &self.inner.capabilities
     }
 
-    /// The journal itself, for what only its own type offers; calling it directly skips all care taken here.
+    /// Returns the journal itself, for what only its own type offers; calling it directly skips all care taken here.
     pub fn journal(&self) -> &Arc<dyn Journal> {
         &self.inner.journal
     }

@@ -45,8 +45,8 @@ pub struct JournalSettings {
 }
 
 impl JournalSettings {
-    /// The defaults: [`BreakerSettings::journal`], 30 s for everything but the permit with 2 minutes, 50 recoveries at
-    /// once, 10,000 requests held, lanes as declared, a replay filter that fails.
+    /// Returns the defaults: [`BreakerSettings::journal`], 30 s for everything but the permit with 2 minutes, 50
+    /// recoveries at once, 10,000 requests held, lanes as declared, a replay filter that fails.
     pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
         Self {
             plugin_id: plugin_id.into(),

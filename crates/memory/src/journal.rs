@@ -38,7 +38,7 @@ pub(crate) struct Stream {
 }
 
 impl MemoryJournal {
-    /// A journal on a storage of its own; its data ends with it.
+    /// Makes a journal on a storage of its own; its data ends with it.
     pub fn new() -> Self {
         crate::MemoryStorage::new().journal()
     }

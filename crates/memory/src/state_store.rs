@@ -42,7 +42,7 @@ pub(crate) struct Entry {
 }
 
 impl MemoryStateStore {
-    /// A state store on a storage of its own; its data ends with it.
+    /// Makes a state store on a storage of its own; its data ends with it.
     pub fn new() -> Self {
         crate::MemoryStorage::new().state_store()
     }

@@ -100,7 +100,7 @@ impl PayloadColumn {
 }
 
 impl MysqlOptions {
-    /// The defaults, for one database.
+    /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
         Self::of(ServerOptions::new(url))
     }
@@ -152,7 +152,7 @@ impl MysqlOptions {
         Ok(self.event_table()?.index(MORE_JOURNAL_TABLES[0]))
     }
 
-    /// The first key whose table is the one that numbers events.
+    /// Returns the first key whose table is the one that numbers events.
     fn twin_of_ordering(&self) -> Option<InvalidOption> {
         let ordering = self.ordering_table().ok()?;
         let store = &self.store;

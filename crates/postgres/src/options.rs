@@ -148,12 +148,12 @@ impl PayloadColumn {
 }
 
 impl PostgresOptions {
-    /// The defaults, for one database.
+    /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
         Self::of(ServerOptions::new(url), None)
     }
 
-    /// The defaults, with how to connect taken from a pool of the application; see [`Pools`].
+    /// Returns the defaults, with how to connect taken from a pool of the application; see [`Pools`].
     pub fn with_pool(name: impl Into<String>, pool: sqlx::PgPool) -> Self {
         Self::of(ServerOptions::default(), Some(NamedPool::new(name, pool)))
     }

@@ -130,7 +130,7 @@ impl SnapshotHandle {
         )
     }
 
-    /// Whether the store works.
+    /// Returns whether the store works.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.inner.front.health()
     }
@@ -177,7 +177,7 @@ impl SnapshotHandle {
         &self.inner.capabilities
     }
 
-    /// The store itself, for what only its own type offers; calling it directly skips all care taken here.
+    /// Returns the store itself, for what only its own type offers; calling it directly skips all care taken here.
     pub fn store(&self) -> &Arc<dyn SnapshotStore> {
         &self.inner.store
     }

@@ -34,8 +34,8 @@ pub struct SnapshotSettings {
 }
 
 impl SnapshotSettings {
-    /// The defaults: [`BreakerSettings::snapshot_store`], 30 s to initialise and to load, 60 s to save, 10,000 requests
-    /// held, 16 calls at once, no snapshot optional.
+    /// Returns the defaults: [`BreakerSettings::snapshot_store`], 30 s to initialise and to load, 60 s to save, 10,000
+    /// requests held, 16 calls at once, no snapshot optional.
     pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
         Self {
             plugin_id: plugin_id.into(),

@@ -99,7 +99,7 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// The defaults, for one database.
+    /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -107,7 +107,7 @@ impl SqliteOptions {
         }
     }
 
-    /// The `url` of a file whose name is taken as it is; `None` if it is not UTF-8.
+    /// Returns the `url` of a file whose name is taken as it is; `None` if it is not UTF-8.
     ///
     /// In a `url` some characters have a meaning of their own: this escapes them.
     pub fn url_of(path: impl AsRef<Path>) -> Option<String> {

@@ -143,7 +143,7 @@ impl StateHandle {
         })
     }
 
-    /// Whether the store works.
+    /// Returns whether the store works.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.inner.front.health()
     }
@@ -205,8 +205,8 @@ impl StateHandle {
         &self.inner.capabilities
     }
 
-    /// The store itself, for queries, SQL and what only its own type offers; calling it directly skips all care taken
-    /// here.
+    /// Returns the store itself, for queries, SQL and what only its own type offers; calling it directly skips all care
+    /// taken here.
     pub fn store(&self) -> &Arc<dyn StateStore> {
         &self.inner.store
     }

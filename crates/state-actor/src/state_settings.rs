@@ -40,8 +40,8 @@ pub struct StateSettings {
 }
 
 impl StateSettings {
-    /// The defaults: [`BreakerSettings::journal`], 30 s for everything but the permit with 2 minutes, 50 recoveries at
-    /// once, 10,000 requests held, 16 calls at once.
+    /// Returns the defaults: [`BreakerSettings::journal`], 30 s for everything but the permit with 2 minutes, 50
+    /// recoveries at once, 10,000 requests held, 16 calls at once.
     pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
         Self {
             plugin_id: plugin_id.into(),

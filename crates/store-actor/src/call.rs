@@ -49,7 +49,7 @@ impl Caller {
         }
     }
 
-    /// The runtime of the calls.
+    /// Returns the runtime of the calls.
     pub fn runtime(&self) -> &Handle {
         &self.runtime
     }

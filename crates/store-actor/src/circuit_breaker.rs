@@ -122,7 +122,7 @@ pub struct BreakerOpen {
 }
 
 impl CircuitBreaker {
-    /// A closed breaker for calls of the store with this health; the name says in errors and logs for what it is.
+    /// Makes a closed breaker for calls of the store with this health; the name says in errors and logs for what it is.
     pub fn new(
         name: impl Into<String>,
         settings: BreakerSettings,
@@ -148,7 +148,7 @@ impl CircuitBreaker {
         self.settings.call_timeout
     }
 
-    /// Whether a call would be let through now, without making one.
+    /// Returns whether a call would be let through now, without making one.
     ///
     /// # Errors
     /// [`BreakerOpen`] says for how long not.

@@ -45,7 +45,7 @@ enum Readiness {
 }
 
 impl<R: Refuse> Gate<R> {
-    /// A gate that holds up to `capacity` requests; the name says in errors which store it is.
+    /// Makes a gate that holds up to `capacity` requests; the name says in errors which store it is.
     pub fn new(name: impl Into<String>, capacity: usize) -> Self {
         Self {
             name: name.into(),

@@ -105,7 +105,7 @@ impl OrderedFront {
         reply
     }
 
-    /// Whether the store works.
+    /// Returns whether the store works.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.front.service().health()
     }

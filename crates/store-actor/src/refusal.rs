@@ -19,7 +19,7 @@ pub trait Refuse: Send + 'static {
 }
 
 impl Refusal {
-    /// A refusal of this kind; the message says why: lower case, no full stop.
+    /// Makes a refusal of this kind; the message says why: lower case, no full stop.
     pub fn new(kind: StorageErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -34,14 +34,14 @@ impl Refusal {
         Self::new(StorageErrorKind::Timeout, message)
     }
 
-    /// The same with its cause.
+    /// Returns the same with its cause.
     #[must_use]
     pub fn with_source(mut self, source: StorageError) -> Self {
         self.source = Some(source);
         self
     }
 
-    /// The error a request for `operation` on `persistence_id` is answered with.
+    /// Returns the error a request for `operation` on `persistence_id` is answered with.
     pub fn error(&self, operation: Operation, persistence_id: &PersistenceId) -> StorageError {
         let mut error = StorageError::new(self.kind, operation)
             .with_persistence_id(persistence_id.clone())

@@ -20,7 +20,7 @@ pub trait Question: Send + 'static {
     /// Of which stream or state.
     fn persistence_id(&self) -> &PersistenceId;
 
-    /// The answer that tells this error. Runs while a slot is dropped, so it must not panic.
+    /// Returns the answer that tells this error. Runs while a slot is dropped, so it must not panic.
     fn failed(&self, error: StorageError) -> Self::Answer;
 }
 
@@ -53,7 +53,7 @@ impl<Q: Question> Slot<Q> {
         &self.question
     }
 
-    /// Whether the asker has left, so that nobody would learn the answer.
+    /// Returns whether the asker has left, so that nobody would learn the answer.
     pub fn is_abandoned(&self) -> bool {
         self.sender.as_ref().is_none_or(oneshot::Sender::is_closed)
     }

@@ -220,7 +220,7 @@ impl StoreHealth {
         }
     }
 
-    /// Whether an outage is why a call failed like this, so that nothing more need be said of it.
+    /// Returns whether an outage is why a call failed like this, so that nothing more need be said of it.
     pub fn accounts_for(&self, error: &StorageError) -> bool {
         Self::is_of_an_outage(error)
             && match *self.condition.borrow() {

@@ -27,7 +27,7 @@ pub(super) trait Member: Refuse + Sized {
 
     fn persistence_id(&self) -> &PersistenceId;
 
-    /// Whether the answer is not needed any more.
+    /// Returns whether the answer is not needed any more.
     fn is_dead(&self, now: Instant) -> bool;
 
     /// Returns the number of outcomes that belong to this request.

@@ -38,13 +38,13 @@ impl Log {
         Ok(Self { id, index })
     }
 
-    /// The length in bytes of the log that lies there, if it is still this one.
+    /// Returns the length in bytes of the log that lies there, if it is still this one.
     fn bytes(&self, location: &Location) -> Result<Option<u64>, Fault> {
         let (id, bytes) = look_at(location, "-wal")?;
         Ok((id == self.id).then_some(bytes))
     }
 
-    /// Whether whoever opens the database now takes the same locks, or nobody has opened it since.
+    /// Returns whether whoever opens the database now takes the same locks, or nobody has opened it since.
     fn shares_locks(&self, now: &Self) -> bool {
         now.index == self.index || *now == Log::NONE
     }

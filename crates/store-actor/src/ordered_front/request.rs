@@ -25,7 +25,7 @@ pub(super) trait Job: Send {
 
     fn persistence_id(&self) -> &PersistenceId;
 
-    /// Whether the asker has left.
+    /// Returns whether the asker has left.
     fn is_abandoned(&self) -> bool;
 
     fn refuse(self: Box<Self>, refusal: &Refusal);

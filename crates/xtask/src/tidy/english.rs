@@ -141,7 +141,7 @@ mod tests {
     fn doc_comments_begin_with_no_question() {
         for word in QUESTIONS {
             assert_bad(
-                &format!("//! A.\n\n/// {word} it is.\nfn a() {{}}\n"),
+                &format!("//! A page.\n\n/// {word} it is.\nfn a() {{}}\n"),
                 "crates/a/src/b.rs:3:",
             );
         }
