@@ -89,15 +89,16 @@ impl Builder {
         self
     }
 
-    /// Keeps events, snapshots and states in one SQLite file, as [`Persistence::sqlite`], under the plugin id `sqlite`. The
-    /// config may hold further settings in the sections of this id, and other stores; these are the defaults.
+    /// Stores events, snapshots and states in one SQLite file, as [`Persistence::sqlite`] does, under the plugin id
+    /// `sqlite`. The config may hold further settings in the sections of this id, and other stores; these are the
+    /// defaults.
     #[cfg(feature = "sqlite")]
     pub fn sqlite(mut self, path: impl AsRef<std::path::Path>) -> Self {
         self.sqlite = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Keeps events, snapshots and states in memory, as [`Persistence::memory`], under the plugin id `memory`.
+    /// Stores events, snapshots and states in memory, as [`Persistence::memory`] does, under the plugin id `memory`.
     pub fn memory(self) -> Self {
         let storage = actix_persistence_memory::MemoryStorage::new();
         self.journal("memory", Arc::new(storage.journal()))
@@ -204,8 +205,8 @@ impl Builder {
         self
     }
 
-    /// Uses the databases and tables that are there, and makes none, whatever `auto-initialize` says: what is missing, or of
-    /// an older version, is an error. For tools that work on what an application stored.
+    /// Uses the databases and tables that are there, and makes none, whatever `auto-initialize` says: a table that is
+    /// missing, or of an older version, is an error. For tools that work on the data of an application.
     ///
     /// Plugins of third parties may make something all the same, see [`Plugin::without_making`].
     pub fn without_making(mut self) -> Self {
@@ -213,20 +214,20 @@ impl Builder {
         self
     }
 
-    /// Opens no journal, even if the config has one: as if it had none. Its keys are looked at all the same.
+    /// Opens no journal, even if the config has one: as if it had none. Its keys are still checked.
     pub fn without_journals(mut self) -> Self {
         self.left_out.journals = true;
         self
     }
 
-    /// Opens no snapshot store, even if the config has one: as if it had none. Its keys are looked at all the same.
+    /// Opens no snapshot store, even if the config has one: as if it had none. Its keys are still checked.
     pub fn without_snapshot_stores(mut self) -> Self {
         self.left_out.snapshot_stores = true;
         self
     }
 
-    /// Opens no state store, even if the config has one: as if it had none. Its keys are looked at all the same, but the
-    /// columns and change handlers that it names need not be registered.
+    /// Opens no state store, even if the config has one: as if it had none. Its keys are still checked, but the columns
+    /// and change handlers that it names need not be registered.
     pub fn without_state_stores(mut self) -> Self {
         self.left_out.state_stores = true;
         self.code.may_lack_extensions = true;
@@ -239,7 +240,7 @@ impl Builder {
     /// As [`Persistence::from_config`].
     ///
     /// # Cancel safety
-    /// When dropped, what was opened is closed again.
+    /// If the future is dropped, the stores that were opened are closed.
     pub async fn open(self) -> Result<Persistence, OpenError> {
         let persistence = Persistence(Arc::new(self.start()?));
         for store in persistence.0.stores.all() {

@@ -41,13 +41,14 @@ impl CleanupStores {
 }
 
 impl Persistence {
-    /// Deletes what actors stored, in the default stores; refuses ids whose actor is running.
+    /// Returns the clean-up of the default stores, which deletes the data of actors; it refuses ids whose actor is
+    /// running.
     pub fn cleanup(&self) -> Cleanup {
         self.cleanup_of(&CleanupStores::default())
             .expect("the default stores are those of sections that there are")
     }
 
-    /// As [`cleanup`](Self::cleanup), in these stores.
+    /// Returns the clean-up of these stores, as [`cleanup`](Self::cleanup) does of the default ones.
     ///
     /// # Errors
     /// [`StartError::UnknownPlugin`].

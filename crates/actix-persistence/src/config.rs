@@ -43,8 +43,8 @@ use store_section::StoreSection;
 
 /// The journals, snapshot stores and state stores of an application, and the behaviour of stores and actors.
 ///
-/// A tree of keys, each with the place where it was written.
-/// What the keys mean is checked when persistence is opened, all of them at once.
+/// A tree of keys, each with the place where it was written. The meaning of the keys is checked when persistence is
+/// opened, and all mistakes are reported together.
 ///
 /// `Debug` shows the keys and where they stand but no values: any of them may be a secret.
 #[derive(Clone)]

@@ -48,47 +48,48 @@ pub(crate) struct Shared {
 }
 
 impl Persistence {
-    /// Opens what a TOML file and the environment describe, with the plugins that come with the library.
+    /// Opens the stores of a TOML file and the environment, with the plugins that come with the library.
     ///
-    /// The variables that begin with `ACTIX_PERSISTENCE__` replace what the file says; see [`Config::with_env`].
+    /// The variables that begin with `ACTIX_PERSISTENCE__` replace values of the file; see [`Config::with_env`].
     ///
     /// # Errors
-    /// [`OpenError`] for mistakes in the config, all at once, and for what waiting cannot cure: a file of another
-    /// kind, a newer schema, refused access. A store that is merely unreachable is tried again in the background.
+    /// [`OpenError`] for the mistakes in the config, all together, and for failures that waiting cannot cure: a file of
+    /// another kind, a newer schema, refused access. A store that is merely unreachable is tried again in the
+    /// background.
     ///
     /// # Cancel safety
-    /// When dropped, what was opened is closed again.
+    /// If the future is dropped, the stores that were opened are closed.
     pub async fn from_config(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::open(Config::from_file(path)?.with_environment()).await
     }
 
-    /// Opens what a [`Config`] describes, with the plugins that come with the library.
+    /// Opens the stores of a [`Config`], with the plugins that come with the library.
     ///
-    /// Looks at no environment variable; [`Config::with_environment`] does.
+    /// Reads no environment variable; [`Config::with_environment`] does.
     ///
     /// # Errors
     /// As [`from_config`](Self::from_config).
     ///
     /// # Cancel safety
-    /// When dropped, what was opened is closed again.
+    /// If the future is dropped, the stores that were opened are closed.
     pub async fn open(config: Config) -> Result<Self, OpenError> {
         Self::builder().config(config).open().await
     }
 
-    /// Keeps events, snapshots and states in one SQLite file, which is created if it does not exist; relative to the working
-    /// directory.
+    /// Stores events, snapshots and states in one SQLite file, which is created if it does not exist; relative to the
+    /// working directory.
     ///
     /// # Errors
     /// As [`from_config`](Self::from_config).
     ///
     /// # Cancel safety
-    /// When dropped, what was opened is closed again.
+    /// If the future is dropped, the stores that were opened are closed.
     #[cfg(feature = "sqlite")]
     pub async fn sqlite(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::builder().sqlite(path).open().await
     }
 
-    /// Keeps events, snapshots and states in memory, for tests: they end with the last clone.
+    /// Stores events, snapshots and states in memory, for tests: they end with the last clone.
     ///
     /// # Errors
     /// [`OpenError::Threads`] if the system has no more threads.
@@ -96,7 +97,7 @@ impl Persistence {
         Self::builder().memory().open().await
     }
 
-    /// To register other plugins, or stores that the program makes itself.
+    /// Returns a builder, to register other plugins, or stores that the program makes itself.
     pub fn builder() -> Builder {
         Builder::new()
     }
@@ -155,16 +156,16 @@ impl Persistence {
         stores.flat_map(LiveIds::ids).collect()
     }
 
-    /// As [`start`](Self::start) on another arbiter, where the factory runs too.
+    /// Starts a persistent actor on another arbiter, where the factory runs, too; otherwise as [`start`](Self::start).
     ///
     /// # Errors
     /// As [`start`](Self::start), and [`StartError::ArbiterStopped`].
     ///
     /// # Panics
-    /// Where the factory does, on that arbiter.
+    /// If the factory panics, on that arbiter.
     ///
     /// # Cancel safety
-    /// When dropped, the actor may have been started; it ends by itself, because nobody has its address.
+    /// If the future is dropped, the actor may have been started; it ends by itself, because its address is dropped.
     pub async fn start_in<A, F>(
         &self,
         arbiter: &ArbiterHandle,
@@ -193,7 +194,7 @@ impl Persistence {
     /// Waits until every store has been initialised.
     ///
     /// # Errors
-    /// The first store that turns out not to be usable however long one waits.
+    /// The error of the first store that waiting does not make usable.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -204,8 +205,8 @@ impl Persistence {
         Ok(())
     }
 
-    /// Waits until every store has answered everything it was asked, so that snapshots and deletes that nobody waits for
-    /// are done. [`stop`](Self::stop) does this too, for a program that ends.
+    /// Waits until every store has answered everything it was asked, so that snapshots and deletes are done that no
+    /// code waits for. [`stop`](Self::stop) does this too, for a program that ends.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId, ReplayR
 
 use crate::Persistence;
 
-/// An actor as its stream makes it.
+/// An actor with the state that its stored stream makes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Replayed<A> {

@@ -19,7 +19,7 @@ pub enum StateQueriesError {
 }
 
 impl Persistence {
-    /// Queries over the states of the store of a plugin id, or the default one for `None`: its ids, and what changed
+    /// Returns the queries over the states of one store, or of the default one for `None`: the ids, and the changes
     /// since an offset, as streams of typed states.
     ///
     /// Only reads. The stores stay open as long as the queries and their streams.
@@ -53,7 +53,8 @@ impl Persistence {
         self.queries_of(entry, entry.query_settings.clone())
     }
 
-    /// As [`state_queries`](Self::state_queries) with other settings than those of the section `query` of the store.
+    /// Returns the queries as [`state_queries`](Self::state_queries) does, with other settings than those of the
+    /// section `query` of the store.
     ///
     /// # Errors
     /// As [`state_queries`](Self::state_queries).
