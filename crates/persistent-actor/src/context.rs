@@ -192,16 +192,17 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.push_events(Kind::Stashing, events.into_iter().collect())
     }
 
-    /// As [`persist`](Self::persist), but commands, timers and futures do not wait for it.
+    /// Stores an event as [`persist`](Self::persist) does, but commands, timers and futures do not wait for it.
     ///
     /// They may run before its handler, and see the state without the event. Handlers run in the order of the calls,
-    /// those of [`persist`](Self::persist) among them. For commands that need not know what the ones before them
-    /// decided: many of them share a write.
+    /// those of [`persist`](Self::persist) among them. For commands that do not depend on the decisions of those before
+    /// them: many of them share a write.
     pub fn persist_async(&mut self, event: A::Event) -> Persist<A> {
         self.push_events(Kind::Async, vec![event])
     }
 
-    /// As [`persist_all`](Self::persist_all), but nothing waits for it, as for [`persist_async`](Self::persist_async).
+    /// Stores events as [`persist_all`](Self::persist_all) does, but nothing waits for it, as for
+    /// [`persist_async`](Self::persist_async).
     pub fn persist_all_async(
         &mut self,
         events: impl IntoIterator<Item = A::Event>,
@@ -228,7 +229,8 @@ impl<A: PersistentActor> PersistentContext<A> {
             .on_complete(handler)
     }
 
-    /// As [`defer`](Self::defer), but nothing waits for it, as for [`persist_async`](Self::persist_async).
+    /// Runs `handler` as [`defer`](Self::defer) does, but nothing waits for it, as for
+    /// [`persist_async`](Self::persist_async).
     pub fn defer_async(
         &mut self,
         handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,

@@ -8,7 +8,8 @@ use actix_persistence_storage_api::PersistenceId;
 use crate::notifications::{MAX_CAPACITY, Notifications};
 use crate::{StoreResponse, Subscription};
 
-/// Something that was meant for a persistent actor, and that nobody took care of; as Akka's dead letters.
+/// A message to a persistent actor that was dropped without an answer, or a failure that no code handled; as Akka's
+/// dead letters.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeadLetter {
@@ -52,8 +53,8 @@ impl DeadLetters {
     /// The largest capacity.
     pub const MAX_CAPACITY: usize = MAX_CAPACITY;
 
-    /// A reader may be late by `capacity` letters: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY), rounded up
-    /// to a power of two; what is beyond counts as the nearest of these.
+    /// Makes a channel that keeps `capacity` letters for a slow reader: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY),
+    /// rounded up to a power of two; a value outside counts as the nearest of these.
     pub fn new(capacity: usize) -> Self {
         Self(Notifications::new(capacity))
     }

@@ -103,7 +103,8 @@ impl LiveIds {
         })
     }
 
-    /// Keeps an id from becoming live while its data is changed behind the back of actors; several may do so at once.
+    /// Keeps an id from becoming live while its data is changed without its actor; several reservations of an id may
+    /// exist at the same time.
     ///
     /// # Errors
     /// [`StartError::AlreadyRunning`] if it is live, even if it is stopping; [`StartError::Stopping`] if everything

@@ -17,9 +17,9 @@ pub(crate) const MAX_CAPACITY: usize = 1 << 20;
 
 /// A stream of notifications, from the moment it was made.
 ///
-/// Whoever notifies does not wait for it: a reader that is late by more than the capacity loses the oldest, and
-/// is told how many before it gets the next. Dropping the stream ends the subscription. It ends by itself when nobody
-/// is left who could notify.
+/// The sender of a notification does not wait for it: a reader that is late by more than the capacity loses the oldest,
+/// and is told how many before it gets the next. Dropping the stream ends the subscription. It ends by itself when no
+/// sender is left.
 ///
 /// May be read on any thread; in an actor with `ctx.add_stream(subscription)`, that is as
 /// `StreamHandler<Result<T, Missed>>`.

@@ -114,11 +114,11 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
         }
     }
 
-    /// Says that nobody waits for it: it happens all the same, and the turn goes on at once.
+    /// Declares that no code waits for it: it happens all the same, and the turn goes on at once.
     ///
-    /// For events of timers, of other handlers and of commands that nobody asks, and before
-    /// [`Reply::by_handler`], where a handler answers. The name is that of a task that is detached from whoever spawned
-    /// it. A failure is told to [`on_persist_failure`](PersistentActor::on_persist_failure) or
+    /// For events of timers, of other handlers and of commands that were sent without asking, and before
+    /// [`Reply::by_handler`], where a handler answers. The name is that of a task that is detached from the code that
+    /// spawned it. A failure is told to [`on_persist_failure`](PersistentActor::on_persist_failure) or
     /// [`on_persist_rejected`](PersistentActor::on_persist_rejected), and to no caller; of a command that is answered
     /// by [`Reply::by_handler`], or by another call's reply, its asker.
     pub fn detach(self) {}
@@ -139,7 +139,7 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
     /// [`PersistError`].
     ///
     /// Returned from the handler of the command. A handler of an event that has answered through
-    /// [`reply_to`](PersistentContext::reply_to) comes first: then `answer` runs, but nobody waits for what it returns.
+    /// [`reply_to`](PersistentContext::reply_to) comes first: then `answer` runs, but its result is dropped.
     pub fn reply<M>(self, answer: impl FnOnce(&mut A) -> M::Result + 'static) -> Reply<M>
     where
         M: Message,
@@ -148,10 +148,10 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
         self.reply_with(move |actor, _| answer(actor))
     }
 
-    /// As [`reply`](Self::reply), and `answer` sees the context: right after the last event of this call was handled,
-    /// so that [`last_sequence_nr`](PersistentContext::last_sequence_nr), or
-    /// [`revision`](PersistentContext::revision), is the number of that event, also among calls of `persist_async`.
-    /// It may persist.
+    /// Answers the command as [`reply`](Self::reply) does, and `answer` sees the context: right after the last event of
+    /// this call was handled, so that [`last_sequence_nr`](PersistentContext::last_sequence_nr), or
+    /// [`revision`](PersistentContext::revision), is the number of that event, also among calls of `persist_async`. It
+    /// may persist.
     pub fn reply_with<M>(
         self,
         answer: impl FnOnce(&mut A, &mut PersistentContext<A>) -> M::Result + 'static,

@@ -40,8 +40,8 @@ impl PublishedEvents {
     /// The largest capacity.
     pub const MAX_CAPACITY: usize = MAX_CAPACITY;
 
-    /// A reader may be late by `capacity` events: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY), rounded up
-    /// to a power of two; what is beyond counts as the nearest of these.
+    /// Makes a channel that keeps `capacity` events for a slow reader: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY),
+    /// rounded up to a power of two; a value outside counts as the nearest of these.
     pub fn new(capacity: usize) -> Self {
         Self(Notifications::new(capacity))
     }

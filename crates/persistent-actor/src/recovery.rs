@@ -52,7 +52,7 @@ impl Default for Recovery {
 }
 
 impl Recovery {
-    /// No snapshot and no events; the highest sequence number is still read and used.
+    /// Replays no snapshot and no events; the highest sequence number is still read and used.
     pub fn none() -> Self {
         Self {
             from_snapshot: SnapshotCriteria::NONE,
@@ -61,7 +61,7 @@ impl Recovery {
         }
     }
 
-    /// No snapshot, and of the events only the last one, for actors whose every event holds the whole state; as Akka's
+    /// Replays no snapshot, and only the last event, for actors whose every event holds the whole state; as Akka's
     /// `Recovery.replayOnlyLast`.
     ///
     /// With [`to_sequence_nr`](Self::to_sequence_nr) it is the event with that number.

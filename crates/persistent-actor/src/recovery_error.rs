@@ -196,7 +196,7 @@ pub enum RecoveryError {
 }
 
 impl RecoveryError {
-    /// Returns whether a later attempt may succeed without anybody doing something.
+    /// Returns whether a later attempt may succeed without an operator.
     ///
     /// While an actor that failed otherwise waits for its next attempt, commands to it are closed at once.
     pub fn is_curable_by_waiting(&self) -> bool {

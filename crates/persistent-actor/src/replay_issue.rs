@@ -4,7 +4,7 @@ use std::fmt;
 
 use actix_persistence_storage_api::{SequenceNr, WriterId};
 
-/// An event that shows that two writers were at work side by side.
+/// An event that shows that two writers worked at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayIssue {

@@ -28,7 +28,7 @@ impl<M: Message> ReplyTo<M> {
     /// Answers the command.
     ///
     /// # Errors
-    /// Returns the answer if nobody waits for it: the command was answered, was sent without asking, its asker has
+    /// Returns the answer if no asker waits for it: the command was answered, was sent without asking, its asker has
     /// gone, it is of another type than `M`, or its handler has not returned yet.
     pub fn send(self, answer: M::Result) -> Result<(), M::Result> {
         self.cause.answer(answer)

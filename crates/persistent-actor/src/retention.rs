@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::{PersistentActor, Snapshot};
 
-/// Snapshots at every so many events, and what they make superfluous; as the `RetentionCriteria` of Akka's typed actors.
+/// The rule to take a snapshot after a number of events, and to delete what it makes superfluous; as the
+/// `RetentionCriteria` of Akka's typed actors.
 ///
 /// ```
 /// # use actix_persistence_persistent_actor::{PersistentActor, Retention};
@@ -44,7 +45,7 @@ impl<A: PersistentActor> Retention<A> {
     /// possible with the second to last one, because the events after it are still there.
     pub const DEFAULT_KEEP: usize = 2;
 
-    /// Takes a snapshot after so many events, and deletes older ones than the last two.
+    /// Takes a snapshot after each `events` events, and deletes all but the last two.
     ///
     /// Does not compile for an actor whose snapshots are [`NoSnapshot`](crate::NoSnapshot):
     ///
@@ -93,7 +94,7 @@ impl<A: PersistentActor> Retention<A> {
         }
     }
 
-    /// Keeps so many snapshots: the last one, and older ones to fall back on.
+    /// Keeps this number of snapshots: the last one, and older ones to fall back on.
     ///
     /// # Panics
     /// If `snapshots` is 0.
@@ -114,7 +115,7 @@ impl<A: PersistentActor> Retention<A> {
         self
     }
 
-    /// Of the events to delete, spares the last `batches` times as many as lie between two snapshots; 0 unless told.
+    /// Keeps, of the events to delete, `batches` times as many as lie between two snapshots; 0 unless set.
     ///
     /// They help to find out what happened, and to recover should the snapshots be lost again by a store that is less
     /// reliable than the journal.

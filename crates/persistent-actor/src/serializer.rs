@@ -17,7 +17,7 @@ pub(crate) use manifest::{Manifest, check_manifest, shown};
 use guarded::Rules;
 use limited_writer::LimitedWriter;
 
-/// No payload may be larger, whatever the settings say: 64 MiB. Up to this size everything that is stored is decoded.
+/// The largest payload, whatever the settings say: 64 MiB. Up to this size everything that is stored is decoded.
 pub const HARD_PAYLOAD_LIMIT: usize = 64 * 1024 * 1024;
 /// The largest event unless the journal says otherwise: 1 MiB.
 pub const DEFAULT_EVENT_LIMIT: usize = 1024 * 1024;

@@ -68,8 +68,8 @@ impl<S> SnapshotOffer<S> {
         }
     }
 
-    /// Says that the actor has no code for snapshots: the recovery fails, because the events the snapshot stands for
-    /// are not replayed.
+    /// Declares that the actor has no code for snapshots: the recovery fails, because the events the snapshot stands
+    /// for are not replayed.
     pub fn unhandled(self) {
         self.answer.set(OfferState::Unhandled);
     }

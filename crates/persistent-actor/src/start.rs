@@ -137,10 +137,10 @@ where
 /// As [`start`], and [`StartError::ArbiterStopped`].
 ///
 /// # Panics
-/// Where the factory does, on that arbiter.
+/// If the factory panics, on that arbiter.
 ///
 /// # Cancel safety
-/// When dropped the actor may have been started; it ends by itself, because nobody has its address.
+/// When dropped the actor may have been started; it ends by itself, because its address is dropped.
 pub async fn start_in<A, F>(
     arbiter: &ArbiterHandle,
     factory: F,

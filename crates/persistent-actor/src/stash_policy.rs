@@ -13,7 +13,7 @@ use crate::panics::caught;
 /// The number of messages that an actor holds while it recovers, persists or waits to be rebuilt, and the fate of
 /// further ones.
 ///
-/// Those that do not fit are decided about when they arrive, so that memory is bounded however many are sent;
+/// The policy decides on a message that does not fit when it arrives, so that memory is bounded however many are sent;
 /// [`Overflow::Wait`] is the exception. Before a message is refused, those make room whose askers have given up: they
 /// would not be processed anyway. A large stash is not searched for them at every message.
 ///
@@ -159,7 +159,7 @@ where
 }
 
 impl OverflowReplies {
-    /// No answers yet.
+    /// Makes a table without answers.
     pub fn new() -> Self {
         Self::default()
     }
