@@ -7,6 +7,11 @@ const QUESTIONS: [&str; 10] = [
     "What", "Which", "Whose", "Whom", "Where", "When", "How", "Who", "Why", "Whoever",
 ];
 
+/// Words that may stand before the question word and do not mend it: `By what queries find it.`
+const PREPOSITIONS: [&str; 13] = [
+    "After", "As", "At", "Before", "By", "For", "From", "In", "Into", "Of", "On", "To", "With",
+];
+
 /// Words that readers stumble over, in comments and in pages, with the plain ones.
 const WORST: [(&str, &str); 5] = [
     ("also when", "even if"),
@@ -63,12 +68,23 @@ fn message(comment: &DocComment) -> Option<String> {
             "a doc comment does not begin with `{bare}`, say what the item is or does"
         ));
     }
-    if words.next().is_none() {
+    let Some(second) = words.next() else {
         return Some(format!(
             "`{first}` is no sentence, say what the item is or does"
         ));
+    };
+    if PREPOSITIONS.contains(&first) && is_question(second) {
+        return Some(format!(
+            "a doc comment does not begin with `{first} {second}`, say what the item is or does"
+        ));
     }
     worst_words(&comment.text)
+}
+
+/// Whether a word in small letters is one of [`QUESTIONS`].
+fn is_question(word: &str) -> bool {
+    let mut questions = QUESTIONS.iter().map(|question| question.to_lowercase());
+    questions.any(|question| question == word)
 }
 
 fn worst_words(text: &str) -> Option<String> {
@@ -150,6 +166,14 @@ mod tests {
             "crates/a/src/b.rs:1:",
         );
         assert_bad("//! A b.\n/// Why.\n", "crates/a/src/b.rs:2:");
+        assert_bad(
+            "//! A b.\n/// By what it is found.\n",
+            "crates/a/src/b.rs:2:",
+        );
+        assert_bad(
+            "//! A b.\n/// After how many calls.\n",
+            "crates/a/src/b.rs:2:",
+        );
     }
 
     #[test]
