@@ -439,7 +439,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         });
     }
 
-    /// Spawns what nobody waits for when everything stops.
+    /// Spawns a future that a stop of everything does not wait for.
     fn in_background(&mut self, spawn: impl FnOnce(&mut Self) -> SpawnHandle) -> SpawnHandle {
         self.tasks.set_in_background(true);
         let handle = spawn(self);

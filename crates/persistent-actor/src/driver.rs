@@ -54,7 +54,7 @@ enum Stage<A: PersistentActor> {
         store_is_back: Option<BoxFuture<'static, ()>>,
         /// Whether messages that arrive meanwhile are refused instead of kept.
         refusing: bool,
-        /// Whether nobody needs another incarnation before a message is there.
+        /// Whether no incarnation is needed before a message is there.
         until_asked: bool,
     },
 }
@@ -266,7 +266,7 @@ where
 /// The reason why there is no further incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// The last one stopped as it wanted, or because nobody can reach it.
+    /// The last one stopped as it wanted, or because it has no address any more.
     Stopped,
     /// The last one failed.
     Failed,

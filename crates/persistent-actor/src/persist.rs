@@ -17,13 +17,12 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 ///
 /// The call has taken effect, but nothing is stored yet, and an answer that the handler returns by itself does not wait
 /// for it. So the compiler asks (`unused_must_use`) who waits: the asker, by [`reply`](Self::reply) and its like, to be
-/// returned from the handler; a future that awaits it; or, with [`detach`](Self::detach), nobody. Handlers are attached
-/// in the turn that made the call: what is attached after the events were handled does not run any more.
+/// returned from the handler; a future that awaits it; or, with [`detach`](Self::detach), no code. Handlers are
+/// attached in the turn that made the call: what is attached after the events were handled does not run any more.
 ///
 /// It can be awaited, in a future that was spawned on the context: `ctx.persist(event).await` ends when the events are
 /// stored and handled, or with the [`PersistError`] that says that they were rejected. A future of the context ends
-/// with an actor that fails, and whoever waits for its answer finds the channel closed; [`reply`](Self::reply) tells
-/// more.
+/// with an actor that fails, and the asker finds the channel closed; [`reply`](Self::reply) tells more.
 ///
 /// `N` is what it was made with, [`OneEvent`], [`ManyEvents`] or [`NoEvent`], and decides what [`then`](Self::then) takes.
 ///
@@ -38,7 +37,7 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 /// }
 /// ```
 ///
-/// With the word that nobody waits it compiles:
+/// It compiles with `detach`:
 ///
 /// ```
 /// #![deny(unused_must_use)]
@@ -118,7 +117,7 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
     ///
     /// For events of timers, of other handlers and of commands that were sent without asking, and before
     /// [`Reply::by_handler`], where a handler answers. The name is that of a task that is detached from the code that
-    /// spawned it. A failure is told to [`on_persist_failure`](PersistentActor::on_persist_failure) or
+    /// spawned it. A failure is reported to [`on_persist_failure`](PersistentActor::on_persist_failure) or
     /// [`on_persist_rejected`](PersistentActor::on_persist_rejected), and to no caller; of a command that is answered
     /// by [`Reply::by_handler`], or by another call's reply, its asker.
     pub fn detach(self) {}

@@ -1,4 +1,4 @@
-//! The events that are stored in this process, for whoever wants to know.
+//! The events that are stored in this process, for every reader that subscribes.
 
 use std::fmt;
 use std::sync::Arc;

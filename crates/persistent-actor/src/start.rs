@@ -14,7 +14,8 @@ use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
 use crate::stash::Stash;
 
-/// From how many messages in the channel on `try_send` is refused; actix's own default. It holds nobody else back.
+/// The number of messages in the channel from which `try_send` is refused; actix's own default. It limits no other way
+/// of sending.
 const MAILBOX_CAPACITY: usize = 16;
 
 /// The reason why an actor was not started.
@@ -24,8 +25,8 @@ pub enum StartError {
     /// An actor with this id is live on this journal or state store, as this process has opened it; two would overwrite
     /// each other's decisions.
     ///
-    /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed: there
-    /// the two take the id from each other, and each conflict is told to the asker. Open a database once in a process.
+    /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed:
+    /// there the two take the id from each other, and the asker gets each conflict. Open a database once in a process.
     /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too; its end
     /// can be awaited, with [`LiveIds::stopped`](crate::LiveIds::stopped) or `Persistence::stopped` of the facade.
     #[error("an actor with the persistence id {0:?} is already running")]

@@ -15,7 +15,7 @@ use crate::{
 /// The room that an actor keeps when nothing waits; what a burst took beyond that is given back.
 const ROOM_KEPT: usize = 32;
 
-/// A search for messages that nobody waits for is worth while if it finds more than one of so many.
+/// A search for messages whose askers have gone is worth while if it finds more than one in this number.
 const SEARCH_SHARE: usize = 16;
 
 /// Shared by the mailbox and the context.

@@ -53,8 +53,8 @@ pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// stored state decides.
     const SERIALIZER: Option<Serializer> = None;
 
-    /// By what queries find this state; they replace those of the state before. Their order means nothing, and one that is
-    /// there twice is stored once.
+    /// Returns the tags by which queries find this state; they replace those of the state before. Their order has no
+    /// meaning, and a repeated tag is stored once.
     ///
     /// Where the store keeps no tags, a state with tags is rejected.
     fn tags(&self) -> Vec<String> {

@@ -27,8 +27,8 @@ impl<A: PersistentActor> UserStash<A> {
 
     /// Puts a command aside; to be returned from its handler, which takes the channel of its asker along.
     ///
-    /// What this returns may also be dropped: then the command is put aside as one that nobody asked, and its asker
-    /// gets what the handler returns. If the handler panics, the command is dropped, and goes to the dead letters.
+    /// What this returns may also be dropped: then the command is put aside without an asker, and its asker gets what
+    /// the handler returns. If the handler panics, the command is dropped, and goes to the dead letters.
     #[must_use = "return this from the handler, so that the asker is answered when the command is processed"]
     pub fn stash<M>(&self, command: M) -> Reply<M>
     where
@@ -74,7 +74,7 @@ impl<A: PersistentActor> fmt::Debug for UserStash<A> {
     }
 }
 
-/// A command that waits for its channel; dropped without it, it is put aside as one that nobody asked.
+/// A command that waits for its channel; dropped without it, it is put aside without an asker.
 struct PutAside<A, M>
 where
     A: PersistentActor + Handler<M>,

@@ -56,7 +56,7 @@ impl<A: PersistentActor> Attached<A> {
         self.outcome.as_ref()
     }
 
-    /// Notes how the call ended, for whoever asks later.
+    /// Notes how the call ended, for later questions.
     pub(crate) fn end(&mut self, outcome: Result<(), PersistError>) {
         self.outcome = Some(outcome);
     }

@@ -14,10 +14,10 @@ use crate::reply::ReplySender;
 /// Makes the answer that stands for a failed persist; `None` to close the channel.
 pub(crate) type FailureAnswer<R> = fn(PersistError) -> Option<R>;
 
-/// Shared by everything that a command leads to: its events, theirs, and whoever asked for the channel.
+/// Shared by everything that a command leads to: its events, theirs, and the code that asked for the channel.
 pub(crate) type CauseRef = Rc<Cause>;
 
-/// Holds the channel of one command until it is answered: at most once, whoever does it first.
+/// Holds the channel of one command until it is answered, at most once.
 ///
 /// Dropped unanswered it tells its asker about the failure that prevented the answer, if there was one: what is certain
 /// of the command as a whole, not of one of the calls it led to.
@@ -32,7 +32,7 @@ pub(crate) struct Cause {
 struct Fates {
     /// Whether anything is stored.
     stored: bool,
-    /// Whether that is all there is to tell, because nobody was left to answer.
+    /// Whether the results are all known, because no code is left that could answer.
     unanswered: bool,
     /// The reason why something is certainly not stored.
     refused: Option<PersistError>,

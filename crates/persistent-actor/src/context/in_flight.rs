@@ -22,7 +22,7 @@ pub(crate) enum InFlight {
     Events {
         reply: Reply<WriteReply>,
         writes: usize,
-        /// After this nobody waits for the reply any more.
+        /// The time after which no asker waits for the reply any more.
         deadline: Pin<Box<Sleep>>,
     },
     /// A call that stores or deletes a state.

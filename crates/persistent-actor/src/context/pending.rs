@@ -98,8 +98,8 @@ pub(crate) struct PendingQueue<A: PersistentActor> {
     left: u64,
     /// One past the place of the youngest call that holds back commands; it has left the queue when `left` is as high.
     held_back_until: u64,
-    /// No call before this place is in the write under way, and none before the next is unsent, so that nobody has to
-    /// look there.
+    /// No call before this place is in the write under way, and none before the next is unsent, so that a search need
+    /// not look there.
     sent_from: u64,
     unsent_from: u64,
     /// The first failure of a write: nothing is sent after it.
@@ -363,7 +363,7 @@ pub(crate) fn unanswered(first: SequenceNr) -> PersistError {
     }
 }
 
-/// Tells whoever waits for the call that it failed.
+/// Answers the asker of a call that it failed.
 pub(crate) fn fail<A: PersistentActor>(
     attached: &AttachedRef<A>,
     cause: &CauseRef,

@@ -73,11 +73,11 @@ pub(crate) enum Exit {
 
 /// The failure of an incarnation, as the next one has to know it.
 pub(crate) struct Failure {
-    /// Whether another attempt will hardly fare better, so that nobody should wait for it.
+    /// Whether another attempt will probably fail, too, so that no asker should wait for it.
     pub(crate) is_lasting: bool,
     /// The time that the actor had worked after its recovery.
     pub(crate) worked_for: Option<Duration>,
-    /// Whether it was about to stop, so that nobody wants another one.
+    /// Whether it was about to stop, so that no other one is wanted.
     pub(crate) was_stopping: bool,
     /// Whether another writer was there first when it wrote.
     pub(crate) is_conflict: bool,
@@ -265,7 +265,7 @@ impl<A: PersistentActor> Incarnation<A> {
 
     /// Returns whether everything stops before its recovery has got its turn, and there is nothing to recover for.
     ///
-    /// An actor that nobody can reach recovers all the same as long as it may live: it may begin something by itself.
+    /// An actor without an address recovers all the same as long as it may live: it may begin something by itself.
     fn need_not_recover(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
         self.draining
             && self.ctx.recovering

@@ -213,7 +213,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         })
     }
 
-    /// Looks again, because a snapshot is younger than the last look: while nobody keeps others from writing, they may
+    /// Looks again, because a snapshot is younger than the last look: nothing keeps others from writing, so they may
     /// have gone on.
     async fn moved_on(
         &self,
