@@ -112,7 +112,7 @@ impl<C: Connector> Connections<C> {
         .map_err(|error| self.named(error))
     }
 
-    /// Closes every connection as soon as nobody uses it, the writers last; the next call opens others.
+    /// Closes every connection as soon as it is not used, the writers last; the next call opens others.
     ///
     /// # Cancel safety
     /// The work goes on to its end even if the future is dropped.
@@ -509,7 +509,7 @@ const LONGEST_DELAY: Duration = Duration::from_millis(100);
 
 /// Tries work again that certainly stored nothing, where the database says that this helps.
 struct Attempts<I> {
-    /// None when the last attempt has it: nobody else holds its parts then, so that they need not be copied.
+    /// None when the last attempt has it: its parts are not shared then, so that they need not be copied.
     input: Option<I>,
     left: u32,
     back_off: BackOff,

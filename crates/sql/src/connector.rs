@@ -46,7 +46,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         open: &mut Self::Open,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Closes a connection that nobody uses, and leaves the database as a copy of its files should find it.
+    /// Closes a connection that is not used, and leaves the database as a copy of its files should find it.
     fn close(&self, open: Self::Open, role: Role) -> impl Future<Output = ()> + Send;
 
     /// Prepares the database for writing, outside any transaction.

@@ -141,7 +141,7 @@ impl Fault {
         )
     }
 
-    /// Whether the database lets nobody in, or nobody write.
+    /// Whether the database refuses every login, or every write.
     pub(crate) fn is_refusal<D: Dialect>(&self) -> bool {
         let kind = match self {
             Fault::Refused { kind, .. } => Some(*kind),
@@ -150,7 +150,7 @@ impl Fault {
         kind == Some(StorageErrorKind::AccessDenied)
     }
 
-    /// Whether it is trouble with the database itself, whoever met it.
+    /// Whether it is trouble with the database itself, whichever call met it.
     pub(crate) fn is_of_the_store(&self) -> bool {
         match self {
             Fault::InSession {
@@ -318,7 +318,8 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
     }
 }
 
-/// The cause itself where the driver's text is the cause's with words before it: whoever prints all causes would read it twice.
+/// The cause itself where the driver's text is the cause's with words before it: a report of all causes would show it
+/// twice.
 fn without_wrapper(error: sqlx::Error) -> Box<dyn Error + Send + Sync> {
     match error {
         sqlx::Error::Io(error) => error.into(),

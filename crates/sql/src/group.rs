@@ -230,7 +230,7 @@ fn stored(write: &AtomicWrite, head: Option<usize>) -> Chain {
     }
 }
 
-/// None for what cannot be there: an epoch that nobody holds, a number that has no place in a database.
+/// `None` for values that cannot be stored: an epoch that is never held, a number that has no place in a database.
 fn head_of(write: &AtomicWrite) -> Option<Head> {
     let last = to_integer(write.highest_sequence_nr())?;
     let fence = write.fence();

@@ -38,7 +38,7 @@ const CONNECTIONS: RangeInclusive<u64> = 1..=64;
 pub struct ServerOptions {
     /// `url`: user, host, port and database, as `postgres://user@host:5432/database`.
     ///
-    /// `%40` and the like are decoded. What may follow `?` is told by an error about anything else.
+    /// `%40` and the like are decoded. An error about anything else names what may follow `?`.
     pub url: Option<String>,
     /// `host`: the name or the address of the server. Default `localhost`.
     pub host: Option<String>,

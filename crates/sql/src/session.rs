@@ -26,8 +26,8 @@ type ArgumentsOf<D> = <<D as Dialect>::Database as Database>::Arguments;
 
 /// A transaction that is under way, lent to code of the application.
 ///
-/// A savepoint whose name nobody can guess proves in the end that the transaction is still the one that was lent: it is gone
-/// with it, however that ended, and whatever was begun in its place.
+/// A savepoint whose name cannot be guessed proves in the end that the transaction is still the one that was lent: it
+/// is gone with it, however that ended, and whatever was begun in its place.
 pub(crate) struct SqlSession<'c, D: Dialect> {
     connection: &'c mut ConnectionOf<D>,
     visit: Visit,

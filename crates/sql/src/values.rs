@@ -53,7 +53,7 @@ impl<D: Dialect> Values<D> {
         D::Database::add_bytes(&mut self.0, Some(writer.as_bytes().to_vec()));
     }
 
-    /// Adds bytes; without copying them, if nobody else holds them and the driver takes them as they are.
+    /// Adds bytes; without copying them, if they are not shared and the driver takes them as they are.
     pub fn blob(&mut self, value: Bytes) {
         D::Database::add_bytes(&mut self.0, Some(value.into()));
     }

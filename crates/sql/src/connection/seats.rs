@@ -85,7 +85,7 @@ impl<C: Connector> Seats<C> {
         })
     }
 
-    /// Closes the connections that nobody uses now.
+    /// Closes the connections that are not used now.
     pub(super) fn close_idle(&self) {
         self.idle().clear();
     }

@@ -55,7 +55,7 @@ impl Visit {
         self.traces.may_have_committed.load(Ordering::Relaxed)
     }
 
-    /// Whether the connection may be another one than it was, so that nobody should use it again.
+    /// Whether the connection may be another one than it was, so that it must not be used again.
     pub(super) fn may_have_changed_session(&self) -> bool {
         self.traces.may_have_changed_session.load(Ordering::Relaxed)
     }

@@ -9,7 +9,8 @@ use crate::row::{get_integer, get_key, get_number};
 use crate::values::{Values, to_bound};
 use crate::{ConnectionOf, Dialect, Fault, JournalStatements, Portable, RowOf};
 
-/// Fails unless the id still has the epoch of whoever deletes; it keeps it until the transaction of the caller ends.
+/// Fails unless the id still has the epoch of the deleting writer; it keeps it until the transaction of the caller
+/// ends.
 async fn check_epoch<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,

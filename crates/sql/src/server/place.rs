@@ -21,7 +21,7 @@ pub struct ServerPlace {
     pub database: String,
     /// The user that logs in.
     pub user: String,
-    /// With what.
+    /// The password of the user.
     pub password: Password,
     /// The encryption of connections.
     pub tls: Tls,

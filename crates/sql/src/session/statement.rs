@@ -14,7 +14,7 @@ pub(super) enum Kind {
     OfSessions,
     /// Sends or takes data beside its answer, which no driver here expects.
     Streams,
-    /// Anything: whoever runs it looks afterwards whether the transaction is still there.
+    /// Any other statement: the caller looks afterwards whether the transaction is still there.
     Other,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Columns<D: Dialect> {
     types: OnceLock<Vec<Box<str>>>,
     /// The names of the table.
     names: Names,
-    /// By what is done with each column.
+    /// The statements, by the use of each column.
     statements: Mutex<HashMap<Vec<Part>, Arc<StateStatements>>>,
     dialect: std::marker::PhantomData<fn() -> D>,
 }

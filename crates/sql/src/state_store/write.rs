@@ -151,7 +151,7 @@ async fn write_row<D: Dialect>(
 
 /// Gives a row its place in the order of commits, where the database has no such order of its own.
 ///
-/// From here to the commit nobody else can number rows of the same partition, so this is the last thing that a
+/// From here to the commit no other transaction can number rows of the same partition, so this is the last thing that a
 /// transaction does.
 async fn number<D: Dialect>(
     connection: &mut ConnectionOf<D>,
