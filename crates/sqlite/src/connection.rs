@@ -73,7 +73,7 @@ impl SqliteConnector {
 
     /// Begins the log anew if it has become too long, for which readers have to let go of it for a moment.
     ///
-    /// SQLite does so by itself only when it finds nobody reading, which may be never.
+    /// SQLite does so by itself only while no connection reads, which may be never.
     async fn keep_log_short(&self, open: &mut OpenFile, bytes: u64) {
         if bytes < open.shorten_at {
             return;
@@ -209,7 +209,7 @@ impl Connector for SqliteConnector {
         0
     }
 
-    /// Longer than for a lock: whoever has the seat may have to wait for one, and others may stand before us.
+    /// Longer than for a lock: the call that has the seat may have to wait for one, and others may stand before us.
     fn patience(&self) -> (Duration, &'static str) {
         let patience = (2 * self.busy_timeout).max(LEAST_PATIENCE);
         (patience, "raise 'busy-timeout' or 'read-connections'")

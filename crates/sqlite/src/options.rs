@@ -14,7 +14,7 @@ use actix_persistence_storage_api::SectionReader;
 
 pub(crate) use location::{Location, Mode};
 
-/// SQLite counts the milliseconds of the busy time-out in 32 bits; nobody wants more than this.
+/// SQLite counts the milliseconds of the busy time-out in 32 bits; this is more than is ever needed.
 const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// Below it the log would be begun anew all the time.
@@ -45,9 +45,9 @@ pub struct SqliteOptions {
     pub read_connections: usize,
     /// `max-log-bytes`: how long the write-ahead log may become before it is begun anew; 64 KiB to 1 TiB.
     ///
-    /// SQLite begins it anew when nobody reads. Where somebody always does, the writer waits between two transactions
-    /// until readers have let go of it, at most a fifth of a second, and tries again when the log has grown by an eighth
-    /// of this. Default 64 MiB.
+    /// SQLite begins it anew when no connection reads. If one always does, the writer waits between two transactions
+    /// until readers have let go of it, at most a fifth of a second, and tries again when the log has grown by an
+    /// eighth of this. Default 64 MiB.
     pub max_log_bytes: usize,
     /// Tables and limits.
     pub store: StoreOptions,

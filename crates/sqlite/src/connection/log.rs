@@ -25,7 +25,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Of a database that has no log yet: whoever opens it so makes one.
+    /// Of a database that has no log yet: opening it makes one.
     const NONE: Self = Self {
         id: None,
         index: None,
@@ -44,7 +44,7 @@ impl Log {
         Ok((id == self.id).then_some(bytes))
     }
 
-    /// Returns whether whoever opens the database now takes the same locks, or nobody has opened it since.
+    /// Returns whether a process that opens the database now takes the same locks, or none has opened it since.
     fn shares_locks(&self, now: &Self) -> bool {
         now.index == self.index || *now == Log::NONE
     }
@@ -79,7 +79,7 @@ pub(super) async fn is_current(
     Ok(false)
 }
 
-/// Copies a log that was removed to the database, if nobody can be writing there.
+/// Copies a log that was removed to the database, if no other process can be writing there.
 ///
 /// Whoever opens the database does not find what is in such a log. As long as a connection to it is open, SQLite still
 /// can copy it to where others find it.

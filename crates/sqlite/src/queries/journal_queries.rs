@@ -196,12 +196,11 @@ WHERE persistence_id = ?1 AND purged_to = highest";
 
 /// One statement, so that the events and what is deleted are of one moment without a transaction around them.
 ///
-/// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is
-/// several times as fast as a row for each. What is in the value is told by `crate::journal`'s `Packed`; `concat`
-/// takes NULL for an empty text. Chunks follow on each other in order, from wherever the next event is, and the
-/// statement ends as soon as nobody reads on. For that `chunk` must be the outer table: as the inner one SQLite would
-/// find every chunk up to the end of the range before the first is read, and a replay would cost the square of its
-/// length.
+/// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is several
+/// times as fast as a row for each. What is in the value is told by `crate::journal`'s `Packed`; `concat` takes NULL
+/// for an empty text. Chunks follow on each other in order, from wherever the next event is, and the statement ends as
+/// soon as its rows are not read any more. For that `chunk` must be the outer table: as the inner one SQLite would find
+/// every chunk up to the end of the range before the first is read, and a replay would cost the square of its length.
 const REPLAY: &str = "\
 WITH RECURSIVE
 deleted (deleted_to) AS (
