@@ -94,7 +94,7 @@ pub(crate) const COLUMNS: &str = "\
 SELECT CAST(column_name AS CHAR), CAST(column_type AS CHAR) FROM information_schema.columns
 WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINARY)";
 
-/// Changes nothing, but fails where a user may not do what the journal does, or nobody may.
+/// Changes nothing, but fails if the user lacks a privilege of the journal, or if the server is read only.
 pub(crate) const TRY_JOURNAL: &[&str] = &[
     "INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
          event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
@@ -142,7 +142,7 @@ FROM (SELECT o.partition_nr, o.newest,
            ORDER BY e.ordering DESC LIMIT 1) AS highest
       FROM {ordering_table} AS o) AS found
 WHERE found.highest > found.newest";
-/// The same of states: the newest of each entity type, found by the index, without which nobody reads by numbers.
+/// The same of states: the newest of each entity type, found by the index, without which no query reads by numbers.
 pub(crate) const STATES_AHEAD: &str = "\
 SELECT found.partition_nr, MAX(found.highest)
 FROM (SELECT d.partition_nr,

@@ -15,7 +15,7 @@ use crate::options::Durability;
 use crate::queries::{LIMIT_MARIADB, LIMIT_MYSQL, RESTORE_SESSION, SERVER, SET_SESSION};
 use crate::{Mysql, MysqlOptions};
 
-/// After how long without a word the server takes the client for gone, and frees what it has locked.
+/// The time without a word from the client after which the server ends the connection, and frees its locks.
 pub(super) const IDLE: Duration = Duration::from_secs(120);
 
 /// Making tables larger or other takes as long as it takes.

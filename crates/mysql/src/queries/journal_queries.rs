@@ -17,7 +17,7 @@ pub struct JournalQueries {
     pub(crate) raise_highest: RowsStatement,
     /// Makes sure that ids have a row that knows their highest number, and locks it. Values: id, id again.
     pub(crate) know: RowsStatement,
-    /// Removes rows that nobody has, and that know no number. Values: ids.
+    /// Removes rows without a writer and without a number. Values: ids.
     pub(crate) forget: RowsStatement,
     /// Takes over ids whose epoch and highest number are as expected. Values: id, epoch before and
     /// afterwards, highest before and afterwards, writer. Counts those that were taken over.
@@ -45,7 +45,7 @@ pub struct JournalQueries {
     pub(crate) tags: SqlStr,
 }
 
-/// Into how many parts the slices are divided that are numbered each by itself.
+/// The number of parts of the slices, each of which is numbered by itself.
 pub(crate) const PARTITIONS: usize = 8;
 
 const RECOVER: &str = "\

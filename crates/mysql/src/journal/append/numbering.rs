@@ -9,7 +9,7 @@ use crate::queries::{JournalQueries, PARTITIONS};
 /// Numbers events, in the transaction of the caller: those of a partition follow on each other, above whatever was committed
 /// before.
 ///
-/// Until the commit nobody else can number events of these partitions, so this comes as late as it can.
+/// Until the commit no other transaction can number events of these partitions, so this comes as late as it can.
 pub(super) async fn number(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
