@@ -88,7 +88,7 @@ impl<S: ?Sized + 'static> Case<S> {
         self
     }
 
-    /// The case as [`cases`] tells of it.
+    /// Returns the case in the form that [`cases`] returns.
     pub(crate) fn info(&self, spec: &Spec<S>) -> CaseInfo {
         CaseInfo {
             name: format!("{}::{}", spec.name, self.name),

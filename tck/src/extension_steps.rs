@@ -16,7 +16,7 @@ use crate::subject::Subject;
 /// A table of states of its own for the entity type of a case, with a column, and a table of counts beside it.
 pub(crate) struct Site {
     subject: Subject<dyn StateStore>,
-    /// As a store is told it.
+    /// The form in which a store gets it.
     table: String,
     /// As statements name it.
     pub(crate) states: String,
@@ -26,7 +26,7 @@ pub(crate) struct Site {
     pub(crate) values: String,
 }
 
-/// With what SQL could take for its own.
+/// A text that SQL could take for its own.
 pub(crate) const ENTITY_TYPE: &str = "Po%t_'\"\\";
 
 /// The only row of the table of counts.

@@ -78,7 +78,7 @@ pub(crate) fn expect(holds: bool, expected: impl Display) -> CaseResult {
     Err(Failure::new(format!("expected {expected}")))
 }
 
-/// Thousands of numbers help nobody.
+/// Thousands of numbers are of no help.
 fn shown(value: &impl Debug) -> String {
     const LONGEST: usize = 600;
     let mut text = format!("{value:?}");

@@ -70,7 +70,7 @@ impl Writer {
         })
     }
 
-    /// Somebody who knows nothing of the id, or whom nobody knows.
+    /// A writer that knows nothing of the id, or that the id does not know.
     pub(crate) fn stranger(id: &PersistenceId, writer: WriterId, epoch: Epoch) -> Self {
         Self {
             id: id.clone(),

@@ -253,7 +253,7 @@ impl Builder {
 
     /// Returns the statements that make what the stores of the config need, for a person who does it instead of
     /// `auto-initialize`; with roles, also what those are allowed. Opens nothing, and does without the columns and
-    /// change handlers that the config names: what they need is made by whoever wrote them.
+    /// change handlers that the config names: the program that registers them makes their tables.
     ///
     /// # Errors
     /// [`OpenError::Config`] with every mistake of the config, or if a database knows no roles.
@@ -314,7 +314,7 @@ impl Builder {
         })
     }
 
-    /// With what the program made and said in the config, too.
+    /// Adds the stores and settings that the program made itself.
     fn complete(mut self) -> Result<Self, OpenError> {
         #[cfg(feature = "sqlite")]
         if let Some(path) = self.sqlite.take() {

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::OpenJournal;
 use crate::writer::{Writer, events};
 
-/// After how many tenths of its bytes a write is held back: one of several statements is held between them somewhere,
+/// The tenths of its bytes after which a write is held back: one of several statements is held between them somewhere,
 /// and in the end before the last byte.
 const HELD_AFTER: [usize; 5] = [0, 3, 6, 9, 10];
 /// The number of events before the late one.

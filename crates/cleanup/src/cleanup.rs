@@ -20,8 +20,8 @@ use crate::{Batch, CleanupError, Numbers, Task};
 /// none can be started. Actors in other processes are not known here: stop them first. One that runs nevertheless keeps
 /// a state in memory that is no longer stored, and after [`Numbers::Reset`] its next write is refused.
 ///
-/// Deleting is final. What has been deleted is also lost to whoever reads events to keep another view of them: let them
-/// see a last event that tells of the end, and delete what came before when they have.
+/// Deleting is final. Deleted data is lost to readers that build a view from the events, too: store a last event that
+/// marks the end, and delete the events before it after every reader has seen it.
 #[derive(Clone, Debug, Default)]
 pub struct Cleanup {
     pub(crate) journal: Option<(JournalHandle, LiveIds)>,

@@ -79,7 +79,7 @@ pub(crate) struct NumbersArgument {
     reset_numbers: bool,
 }
 
-/// With which ids, and how.
+/// The arguments of a run: the config, the ids, and the way of working.
 #[derive(clap::Args)]
 pub(crate) struct Run {
     /// The config of the application, in TOML or HOCON.
@@ -100,7 +100,7 @@ pub(crate) struct Run {
     /// Delete it, for good.
     #[arg(long)]
     yes: bool,
-    /// On how many ids to work at once.
+    /// The number of ids to work on at the same time.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     parallelism: NonZeroUsize,
     /// The number of ids at the head of the list to leave out, because they are done.
@@ -245,7 +245,7 @@ async fn preview(cleanup: &Cleanup, task: Task, ids: &[PersistenceId]) -> anyhow
     Ok(Outcome::Done)
 }
 
-/// Writes a line for whoever reads the output.
+/// Writes a line to the output.
 fn say(line: std::fmt::Arguments<'_>) -> anyhow::Result<()> {
     writeln!(io::stdout(), "{line}").context("could not write to the standard output")
 }

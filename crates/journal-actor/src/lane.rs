@@ -44,7 +44,7 @@ pub(crate) struct Lane {
     waiting: Waiting,
     /// The ids of the group under way, sorted.
     in_flight: Vec<PersistenceId>,
-    /// Calls that nobody waits for any more but that may still write; each returns its ids.
+    /// Calls that have no waiting asker any more but may still write; each returns its ids.
     late: FuturesUnordered<BoxFuture<'static, Vec<PersistenceId>>>,
     /// The ids of the late calls.
     blocked: HashSet<PersistenceId>,
@@ -380,7 +380,7 @@ fn refuse_all<M: Member>(group: impl IntoIterator<Item = M>, refusal: &Refusal) 
     }
 }
 
-/// Refuses those nobody waits for any more; returns the others, in order.
+/// Refuses the requests whose askers have gone; returns the others, in order.
 fn without_dead<M: Member>(part: Vec<M>) -> Vec<M> {
     let now = Instant::now();
     let (dead, alive) = part.into_iter().partition(|member| member.is_dead(now));
@@ -388,7 +388,7 @@ fn without_dead<M: Member>(part: Vec<M>) -> Vec<M> {
     alive
 }
 
-/// For what was part of a call that changed nothing, and is not tried again.
+/// The error for a part of a call that changed nothing, and that is not tried again.
 fn neighbour_failed(error: &StorageError) -> Refusal {
     let message = "the store failed while it was tried which request of a group is at fault";
     Refusal::new(StorageErrorKind::Unavailable, message).with_source(error.clone())

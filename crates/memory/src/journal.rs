@@ -31,7 +31,7 @@ pub(crate) struct Stream {
     highest: SequenceNr,
     /// The highest deleted number.
     deleted_to: SequenceNr,
-    /// Of whoever took the id over last; 0 if it was never taken over.
+    /// The epoch of the writer that took the id over last; 0 if it was never taken over.
     epoch: Epoch,
     /// The writer that took it over last.
     writer: Option<WriterId>,

@@ -36,8 +36,8 @@ impl Error for Reported {}
 
 /// The error without what may quote values.
 ///
-/// Errors of class 22 quote a value in the message itself; those of class 23 name a constraint, which is told without the
-/// message, whatever else that holds.
+/// Errors of class 22 quote a value in the message itself; those of class 23 name a constraint, which is reported
+/// without the message, whatever else that holds.
 pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> {
     let code = error.code().unwrap_or_default().into_owned();
     let is_quoting = matches!(class_of(&code), "22" | "23");

@@ -22,7 +22,7 @@ pub enum QueryError {
         revision: Revision,
         /// The serializer that encoded it.
         serializer_id: u32,
-        /// As what it was stored.
+        /// The manifest with which it was stored.
         manifest: String,
         /// The error of decoding it.
         source: DecodeError,

@@ -29,9 +29,9 @@ pub type ChangesStream<S> = Pin<Box<dyn Stream<Item = Result<Changed<S>, QueryEr
 
 /// Queries over the states of one store; clones share it.
 ///
-/// Its streams read the next page when they are pulled, on the runtime of the stores, and may be polled anywhere.
-/// They are `Unpin`. Dropping one ends it; a change that was not taken is given to whoever asks again from the offset
-/// before. Each keeps the stores open for as long as it lives.
+/// Its streams read the next page when they are pulled, on the runtime of the stores, and may be polled anywhere. They
+/// are `Unpin`. Dropping one ends it; a change that was not taken is returned to the next query from the offset before.
+/// Each keeps the stores open for as long as it lives.
 #[derive(Clone)]
 pub struct StateQuery {
     pages: Arc<Pages>,

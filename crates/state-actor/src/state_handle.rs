@@ -121,7 +121,7 @@ impl StateHandle {
         })
     }
 
-    /// As [`delete`](Self::delete), with an event that tells of it.
+    /// Deletes as [`delete`](Self::delete) does, and stores an event of the delete.
     pub fn delete_with_event(
         &self,
         persistence_id: PersistenceId,

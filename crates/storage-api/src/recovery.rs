@@ -72,7 +72,7 @@ pub struct EventDeletion {
 }
 
 impl EventDeletion {
-    /// Deletes up to this number, inclusive, whoever writes.
+    /// Deletes up to this number, inclusive, whatever the epoch of the id is.
     pub fn up_to(to: SequenceNr) -> Self {
         Self { to, epoch: None }
     }
@@ -85,7 +85,7 @@ impl EventDeletion {
     }
 }
 
-/// Up to this number, whoever writes.
+/// A delete up to this number, whatever the epoch of the id is.
 impl From<SequenceNr> for EventDeletion {
     fn from(to: SequenceNr) -> Self {
         Self::up_to(to)

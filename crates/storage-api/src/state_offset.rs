@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use crate::PersistenceId;
 
-/// A place in the changes of one store, to go on from; made by that store, kept by whoever reads.
+/// A place in the changes of one store, from which a reader continues; made by that store, kept by the reader.
 ///
 /// Two offsets can only be compared for equality. An offset of one store has no meaning for another one.
 /// [`Display`](fmt::Display) and [`FromStr`] are the form to be kept.

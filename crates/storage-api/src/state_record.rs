@@ -34,7 +34,7 @@ impl StateUpdate {
         }
     }
 
-    /// Returns the same update with an event that tells of it.
+    /// Returns the same update with an event of the change.
     #[must_use]
     pub fn with_change_event(mut self, event: ChangeEvent) -> Self {
         self.change_event = Some(event);

@@ -11,8 +11,8 @@ use crate::outstanding::Outstanding;
 
 /// Starts calls on the runtime that belongs to the stores.
 ///
-/// A database call that is dropped half-way can poison its connection, so nobody who waits for a call owns it:
-/// it runs to its end, however long that takes.
+/// A database call that is dropped half-way can poison its connection, so the caller that waits for a call does not own
+/// it: it runs to its end, however long that takes.
 #[derive(Clone, Debug)]
 pub struct Caller {
     runtime: Handle,

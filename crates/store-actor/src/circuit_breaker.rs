@@ -24,7 +24,7 @@ pub struct BreakerSettings {
     pub reset_timeout: Duration,
     /// The longest it stays open.
     pub max_reset_timeout: Duration,
-    /// By what the time it stays open is multiplied after each failed trial; 1.0 keeps it constant.
+    /// The factor by which the time it stays open is multiplied after each failed trial; 1.0 keeps it constant.
     pub exponential_backoff: f64,
     /// 0.2 lengthens the time it stays open by up to a fifth, at random.
     pub random_factor: f64,
@@ -117,7 +117,7 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakerOpen {
     name: String,
-    /// For how long at least; zero while the outcome of a trial is awaited.
+    /// The least time for which it stays open; zero while the outcome of a trial is awaited.
     pub remaining: Duration,
 }
 

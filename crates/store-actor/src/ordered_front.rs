@@ -56,7 +56,7 @@ pub type InitializeCall =
 /// Brings requests to a store: those of one id one after the other in the order of asking, different ids side by side.
 ///
 /// A call over its time-out is answered, but goes on. After a write no other request of the id starts until that has
-/// ended, at most for another call time-out; nobody waits for a read, which changes nothing. Ends when dropped.
+/// ended, at most for another call time-out; it does not wait for a read, which changes nothing. Ends when dropped.
 pub struct OrderedFront {
     front: Front<Dispatcher>,
     outstanding: Outstanding,

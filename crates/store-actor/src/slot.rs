@@ -17,7 +17,7 @@ pub trait Question: Send + 'static {
     /// Returns the operation that was asked for.
     fn operation(&self) -> Operation;
 
-    /// Of which stream or state.
+    /// Returns the persistence id of the stream or state.
     fn persistence_id(&self) -> &PersistenceId;
 
     /// Returns the answer that tells this error. Runs while a slot is dropped, so it must not panic.
@@ -26,7 +26,8 @@ pub trait Question: Send + 'static {
 
 /// The duty to answer one question, once: dropping the slot is an answer too.
 ///
-/// Dropped before [`dispatched`](Self::dispatched), the answer is that nothing was stored; afterwards, that nobody knows.
+/// Dropped before [`dispatched`](Self::dispatched), the answer is that nothing was stored; afterwards, that the effect
+/// is unknown.
 pub struct Slot<Q: Question> {
     question: Q,
     sender: Option<oneshot::Sender<Q::Answer>>,
@@ -53,7 +54,7 @@ impl<Q: Question> Slot<Q> {
         &self.question
     }
 
-    /// Returns whether the asker has left, so that nobody would learn the answer.
+    /// Returns whether the asker has left, so that the answer would be lost.
     pub fn is_abandoned(&self) -> bool {
         self.sender.as_ref().is_none_or(oneshot::Sender::is_closed)
     }

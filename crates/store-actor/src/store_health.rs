@@ -33,7 +33,7 @@ const RELAPSE: Duration = Duration::from_secs(10);
 const AFTERMATH: Duration = Duration::from_secs(5);
 /// Those who waited go on within this time, at random, and not all at once.
 const SPREAD: Duration = Duration::from_millis(500);
-/// So many relapses in a row are told of one by one.
+/// The number of relapses in a row that are logged one by one.
 const TOLD_RELAPSES: u32 = 2;
 /// Between two lines of log about one outage.
 const LOG_PERIOD: Duration = Duration::from_secs(60);
@@ -289,7 +289,7 @@ impl Drop for Waiting {
     }
 }
 
-/// Asks the store until it answers, or nobody needs to know any more.
+/// Asks the store until it answers, or until the answer is not needed any more.
 ///
 /// A probe that hangs is left to itself, as every call of a store, and another one is sent beside it.
 async fn probe(health: Weak<StoreHealth>, number: u64, first: Duration) {

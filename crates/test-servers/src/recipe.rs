@@ -38,7 +38,7 @@ pub(crate) struct Site {
     pub(crate) port: u16,
     /// Of the administrator, whose commands could run programs: other users of the machine reach the port too.
     pub(crate) password: String,
-    /// With which it lets clients encrypt, if it does.
+    /// The certificate with which it lets clients encrypt, if it does.
     pub(crate) certificate: Option<Certificate>,
 }
 

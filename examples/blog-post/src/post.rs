@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// A post as it is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
-    /// By which it is found.
+    /// The title by which it is found.
     pub title: String,
     /// The text of the post.
     pub text: String,

@@ -21,7 +21,7 @@ pub(crate) struct Stream {
     pub(crate) highest: SequenceNr,
     /// The highest deleted number.
     pub(crate) deleted_to: SequenceNr,
-    /// Of whoever took the id over last; 0 if it was never taken over.
+    /// The epoch of the writer that took the id over last; 0 if it was never taken over.
     pub(crate) epoch: Epoch,
     /// The writer that took it over last.
     pub(crate) writer: Option<WriterId>,

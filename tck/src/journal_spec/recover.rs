@@ -1,4 +1,4 @@
-//! Taking over an id: epochs, and what the new writer is told.
+//! Taking over an id: epochs, and the numbers for the new writer.
 
 use std::collections::BTreeSet;
 

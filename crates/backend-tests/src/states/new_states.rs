@@ -16,7 +16,7 @@ use crate::StateTables;
 
 use super::{id, state, store};
 
-/// Into how many sequences a store divides its changes at most: ids whose slices differ by as much are in the same one.
+/// The most sequences into which a store divides its changes: ids whose slices differ by as much are in the same one.
 const SEQUENCES: u16 = 8;
 /// Prime, so that pages begin and end anywhere.
 const PAGE: usize = 97;

@@ -40,7 +40,7 @@ pub(super) trait Member: Refuse + Sized {
         call_timeout
     }
 
-    /// The call for these requests. A single one gives away what it holds, because nobody will split it.
+    /// The call for these requests. A single one gives its contents away, because it is never split.
     fn call(
         journal: Arc<dyn Journal>,
         part: &mut [Self],
@@ -165,7 +165,7 @@ impl Member for WriteJob {
     }
 }
 
-/// A recovery, whatever is to be told of it.
+/// A recovery, whatever its answer is.
 impl<T: Taken> Member for Job<Ask<T>, WriterId> {
     type Outcome = Recovered;
     const OPERATION: Operation = Operation::Recover;

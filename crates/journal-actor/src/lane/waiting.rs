@@ -60,7 +60,7 @@ impl Waiting {
             .any(|request| request.persistence_id() == persistence_id)
     }
 
-    /// Takes the oldest request that may go, and all that may go with it; what nobody waits for any more is answered.
+    /// Takes the oldest request that may go, and all that may go with it; answers requests whose askers have gone.
     ///
     /// A request may go if its id is not blocked and no older request of its id waits.
     /// Deletes and resets go alone, so that after one of them whatever else may go is taken first: however many wait,
