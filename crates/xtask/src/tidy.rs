@@ -14,6 +14,7 @@ mod mutations;
 mod named_tests;
 mod source_files;
 mod tree;
+mod versions;
 
 pub(crate) use tree::{Tree, Violation};
 
@@ -26,7 +27,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 12] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
@@ -38,6 +39,7 @@ const RULES: [Rule; 11] = [
     guide::check,
     named_tests::check,
     snippets::check,
+    versions::check,
 ];
 
 /// Checks the rules and the dependencies, and says what breaks them.
