@@ -8,6 +8,7 @@ mod conformance;
 mod database_crates;
 mod english;
 mod guide;
+mod links;
 mod machine_paths;
 mod manifests;
 mod mutations;
@@ -27,7 +28,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
@@ -37,6 +38,7 @@ const RULES: [Rule; 12] = [
     database_crates::check,
     english::check,
     guide::check,
+    links::check,
     named_tests::check,
     snippets::check,
     versions::check,
