@@ -23,7 +23,7 @@ pub struct CaseInfo {
     pub needs: Option<&'static str>,
 }
 
-/// Every case of every spec, in the order of the specs.
+/// Returns every case of every spec, in the order of the specs.
 pub fn cases() -> Vec<CaseInfo> {
     infos::<dyn Journal>()
         .chain(infos::<dyn SnapshotStore>())
@@ -49,7 +49,7 @@ pub(crate) struct Case<S: ?Sized + 'static> {
     pub(crate) run: fn(Subject<S>) -> CaseFuture,
 }
 
-/// What only some stores can do.
+/// An ability that only some stores have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Capability {
     AtomicBatches,
@@ -88,7 +88,7 @@ impl<S: ?Sized + 'static> Case<S> {
         self
     }
 
-    /// The case as [`cases`] tells of it.
+    /// Returns the case in the form that [`cases`] returns.
     pub(crate) fn info(&self, spec: &Spec<S>) -> CaseInfo {
         CaseInfo {
             name: format!("{}::{}", spec.name, self.name),

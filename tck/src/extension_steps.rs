@@ -16,7 +16,7 @@ use crate::subject::Subject;
 /// A table of states of its own for the entity type of a case, with a column, and a table of counts beside it.
 pub(crate) struct Site {
     subject: Subject<dyn StateStore>,
-    /// As a store is told it.
+    /// The form in which a store gets it.
     table: String,
     /// As statements name it.
     pub(crate) states: String,
@@ -26,7 +26,7 @@ pub(crate) struct Site {
     pub(crate) values: String,
 }
 
-/// With what SQL could take for its own.
+/// A text that SQL could take for its own.
 pub(crate) const ENTITY_TYPE: &str = "Po%t_'\"\\";
 
 /// The only row of the table of counts.
@@ -96,7 +96,7 @@ impl Site {
             .await
     }
 
-    /// A handler that counts what this gives for each change.
+    /// A handler that counts what this returns for each change.
     pub(crate) fn counting(&self, by: fn(&StateChange<'_>) -> i64) -> Counting {
         Counting {
             counts: self.counts.clone(),
@@ -115,7 +115,7 @@ impl Site {
         expect_eq("count", self.count(store).await?, expected)
     }
 
-    /// What the row of an id has in its columns.
+    /// Expects these values in the columns of the row of an id.
     pub(crate) async fn expect_columns(
         &self,
         store: &dyn StateStore,
@@ -193,7 +193,7 @@ pub(crate) async fn found(
         .collect())
 }
 
-/// Expects that code of the application was the reason, and that certainly nothing was stored; gives the error.
+/// Expects that code of the application was the reason, and that certainly nothing was stored; returns the error.
 pub(crate) fn expect_extension_refused(
     result: Result<(), StorageError>,
 ) -> Result<StorageError, Failure> {
@@ -202,7 +202,7 @@ pub(crate) fn expect_extension_refused(
     Ok(error)
 }
 
-/// What ends transactions on every database.
+/// Statements that end transactions on every database.
 pub(crate) const ENDINGS: &[&[&str]] = &[
     &["COMMIT"],
     &["ROLLBACK"],

@@ -1,4 +1,4 @@
-//! Why a case failed, and how cases say what they expect.
+//! The failure of a case, and the checks that cases are written with.
 
 use std::error::Error;
 use std::fmt::{self, Debug, Display};
@@ -6,10 +6,10 @@ use std::panic::Location;
 
 use crate::BoxError;
 
-/// What a case ends with.
+/// The result of a case.
 pub(crate) type CaseResult = Result<(), Failure>;
 
-/// What was expected, what was found, and where in the kit.
+/// The expected value, the found one, and the place of the check in the kit.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     text: String,
@@ -78,7 +78,7 @@ pub(crate) fn expect(holds: bool, expected: impl Display) -> CaseResult {
     Err(Failure::new(format!("expected {expected}")))
 }
 
-/// Thousands of numbers help nobody.
+/// Thousands of numbers are of no help.
 fn shown(value: &impl Debug) -> String {
     const LONGEST: usize = 600;
     let mut text = format!("{value:?}");

@@ -1,4 +1,4 @@
-//! What a plugin gives the kit: places for stores, and stores opened there.
+//! The traits that a plugin implements for the kit: places for stores, and stores opened there.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
 use async_trait::async_trait;
 
-/// Why a fixture could not open a store.
+/// The reason why a fixture could not open a store.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Makes journals for the kit.
@@ -31,7 +31,8 @@ pub trait JournalFixture: Send + Sync + 'static {
     /// Any error makes the case fail.
     async fn open(&self, store: &Self::Store) -> Result<Arc<dyn Journal>, BoxError>;
 
-    /// The cases, by their names without prefix, that must show as ignored because of capabilities that are off.
+    /// Returns the cases, by their names without prefix, that must show as ignored because of capabilities that are
+    /// off.
     ///
     /// The run fails when others are ignored, or fewer: a capability lost by accident does not go unnoticed.
     fn expected_ignored(&self) -> Vec<String> {
@@ -54,7 +55,7 @@ pub trait SnapshotStoreFixture: Send + Sync + 'static {
     /// Any error makes the case fail.
     async fn open(&self, store: &Self::Store) -> Result<Arc<dyn SnapshotStore>, BoxError>;
 
-    /// The cases that must show as ignored because of capabilities that are off.
+    /// Returns the cases that must show as ignored because of capabilities that are off.
     fn expected_ignored(&self) -> Vec<String> {
         Vec::new()
     }
@@ -89,7 +90,7 @@ pub trait StateStoreFixture: Send + Sync + 'static {
         Err("the fixture opens no state store with extensions".into())
     }
 
-    /// The cases that must show as ignored because of capabilities that are off.
+    /// Returns the cases that must show as ignored because of capabilities that are off.
     fn expected_ignored(&self) -> Vec<String> {
         Vec::new()
     }

@@ -114,7 +114,7 @@ pub(crate) async fn expect_head(
     expect_eq("head", journal.read_head(id).await?, expected)
 }
 
-/// Writes one atomic write and gives its outcome.
+/// Writes one atomic write and returns its outcome.
 pub(crate) async fn outcome_of(
     journal: &dyn Journal,
     write: AtomicWrite,

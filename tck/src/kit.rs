@@ -29,7 +29,7 @@ pub struct Kit {
 }
 
 impl Kit {
-    /// A kit without fixtures.
+    /// Makes a kit without fixtures.
     pub fn new() -> Self {
         Self::default()
     }
@@ -94,7 +94,7 @@ impl Kit {
         self
     }
 
-    /// How long a case may take until it counts as failed; 60 seconds if not set.
+    /// Sets the time after which a running case counts as failed; 60 seconds if not set.
     #[must_use]
     pub fn with_case_timeout(mut self, case_timeout: Duration) -> Self {
         self.case_timeout = Some(case_timeout);

@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-/// What the serialization specs store.
+/// The value that the serialization specs store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MyPayload {
     data: String,
     n: u32,
 }
 
-/// A serializer's id and the manifest it gives.
+/// A serializer's id and the manifest it returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Format {
     serializer_id: u32,

@@ -1,4 +1,4 @@
-//! What the kit does not prove yet.
+//! The promises that the kit does not prove yet.
 
 /// A case of the Akka family's kits without a counterpart here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,7 +6,7 @@
 pub struct NotThereYet {
     /// The case or spec, as it is called there.
     pub spec_number: &'static str,
-    /// What has to exist first, or where it is proved instead.
+    /// The thing that has to exist first, or the place where the promise is proved instead.
     pub reason: &'static str,
 }
 

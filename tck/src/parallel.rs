@@ -6,7 +6,7 @@ use tokio::task::JoinSet;
 
 use crate::failure::Failure;
 
-/// Runs the futures as tasks of their own and gives their results in the order of the futures.
+/// Runs the futures as tasks of their own and returns their results in the order of the futures.
 ///
 /// The first failure ends all of them.
 pub(crate) async fn in_parallel<F, T>(

@@ -158,7 +158,7 @@ impl Reader {
     }
 }
 
-/// Reads all changes, and expects these ids at these revisions, each once; gives them as they came.
+/// Reads all changes, and expects these ids at these revisions, each once; returns them as they came.
 ///
 /// The last of them was stored last.
 pub(crate) async fn expect_changes(

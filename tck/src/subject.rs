@@ -21,7 +21,7 @@ pub(crate) trait UnderTest: Send + Sync + 'static {
 
     async fn make_ready(&self) -> Result<(), StorageError>;
 
-    /// Whether the store declares the capability.
+    /// Returns whether the store declares the capability.
     fn declares(&self, capability: Capability) -> bool;
 }
 

@@ -11,11 +11,12 @@ use actix_persistence_storage_api::{
 use crate::failure::{CaseResult, Failure};
 use crate::journal_steps::{expect_stored, replayed};
 
-/// What an incarnation knows, and events as it would write them.
+/// An incarnation with its fence, and events as it would write them.
 pub(crate) struct Writer {
     pub(crate) id: PersistenceId,
     pub(crate) writer: WriterId,
-    /// What its recovery returned, or what it saw; the epoch is the one that it has, or would take the id over from.
+    /// The result of its recovery or of its look at the head; the epoch is the one that it holds, or would take the id
+    /// over from.
     pub(crate) recovered: Recovered,
     /// The number of the next event.
     pub(crate) next: SequenceNr,
@@ -69,7 +70,7 @@ impl Writer {
         })
     }
 
-    /// Somebody who knows nothing of the id, or whom nobody knows.
+    /// A writer that knows nothing of the id, or that the id does not know.
     pub(crate) fn stranger(id: &PersistenceId, writer: WriterId, epoch: Epoch) -> Self {
         Self {
             id: id.clone(),

@@ -26,7 +26,7 @@ use rates::{from_environment, median, rate};
 
 const ACTORS: usize = 1_000;
 const PAYLOAD: usize = 200;
-/// What the ratios must reach.
+/// The ratio that the bench must reach.
 const AT_LEAST_TO_BARE: f64 = 0.6;
 const AT_LEAST_TO_BARE_WITH_HANDLER: f64 = 0.6;
 

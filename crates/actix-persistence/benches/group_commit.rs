@@ -23,7 +23,7 @@ use rates::{from_environment, median, rate};
 
 const ACTORS: usize = 1_000;
 const BATCH: usize = 100;
-/// What the ratios must reach.
+/// The ratio that the bench must reach.
 const AT_LEAST_TO_SINGLE: f64 = 2.0;
 const AT_LEAST_TO_BATCHES: f64 = 0.45;
 

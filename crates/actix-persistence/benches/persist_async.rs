@@ -16,9 +16,9 @@ use futures_util::future::join_all;
 use notebook::{Notebook, Noted, PAYLOAD};
 use rates::{from_environment, median, rate};
 
-/// How many times as long the long queue is.
+/// The factor by which the long queue is longer.
 const TIMES: usize = 10;
-/// What the ratios must reach.
+/// The ratio that the bench must reach.
 const AT_LEAST_TO_PERSIST: f64 = 3.0;
 const AT_LEAST_TO_SHORT: f64 = 0.5;
 

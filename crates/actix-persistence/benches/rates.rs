@@ -1,4 +1,4 @@
-//! What the benches share: they measure rates, in rounds, and compare medians.
+//! The measuring of rates that the benches share: in rounds, comparing medians.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How fast an actor recovers: against the bare driver on the same rows, and with a log ten times as long.
+//! The rate at which an actor recovers: against the bare driver on the same rows, and with a log ten times as long.
 //!
 //! Prints ratios, because absolute numbers say more about the machine than about the code.
 //! `EVENTS` sets the number of events of the long log, `ROUNDS` the number of rounds.
@@ -20,9 +20,9 @@ use notebook::{Notebook, Noted, PAYLOAD};
 use rates::{from_environment, median, rate};
 
 const BATCH: usize = 1_000;
-/// How many times as long the long log is.
+/// The factor by which the long log is longer.
 const TIMES: usize = 10;
-/// What the ratios must reach.
+/// The ratio that the bench must reach.
 const AT_LEAST_TO_BARE: f64 = 0.5;
 const AT_LEAST_TO_SHORT: f64 = 0.7;
 

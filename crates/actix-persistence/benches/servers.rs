@@ -27,7 +27,7 @@ use servers::mysql::MySql;
 use servers::postgres::Postgres;
 
 const ACTORS: usize = 1_000;
-/// What the ratios must reach.
+/// The ratio that the bench must reach.
 const AT_LEAST_TO_SINGLE: f64 = 2.0;
 const AT_LEAST_TO_BATCHES: f64 = 0.3;
 const AT_LEAST_RECOVERY: f64 = 0.2;

@@ -23,7 +23,7 @@ use crate::{Config, OpenError, Persistence, StoreSchema};
 /// The threads that do the stores' work; more would only make smaller groups.
 const WORKER_THREADS: usize = 2;
 
-/// What [`Persistence::builder`] gives: takes plugins and a config, and opens it all.
+/// Takes plugins and a config, and opens it all; made by [`Persistence::builder`].
 #[must_use = "nothing is opened before `open`"]
 pub struct Builder {
     config: Config,
@@ -32,7 +32,7 @@ pub struct Builder {
     made_ids: Vec<(&'static str, String)>,
     #[cfg(feature = "sqlite")]
     sqlite: Option<std::path::PathBuf>,
-    /// What the config may name.
+    /// The code that the config may name.
     code: NamedCode,
     back_off: Option<BackOffSettings>,
     stash_policy: Option<StashPolicy>,
@@ -76,7 +76,7 @@ impl Builder {
         }
     }
 
-    /// What to open.
+    /// Sets the config to open.
     pub fn config(mut self, config: Config) -> Self {
         self.config = config;
         self
@@ -89,15 +89,16 @@ impl Builder {
         self
     }
 
-    /// Keeps events, snapshots and states in one SQLite file, as [`Persistence::sqlite`], under the plugin id `sqlite`. The
-    /// config may hold further settings in the sections of this id, and other stores; these are the defaults.
+    /// Stores events, snapshots and states in one SQLite file, as [`Persistence::sqlite`] does, under the plugin id
+    /// `sqlite`. The config may hold further settings in the sections of this id, and other stores; these are the
+    /// defaults.
     #[cfg(feature = "sqlite")]
     pub fn sqlite(mut self, path: impl AsRef<std::path::Path>) -> Self {
         self.sqlite = Some(path.as_ref().to_owned());
         self
     }
 
-    /// Keeps events, snapshots and states in memory, as [`Persistence::memory`], under the plugin id `memory`.
+    /// Stores events, snapshots and states in memory, as [`Persistence::memory`] does, under the plugin id `memory`.
     pub fn memory(self) -> Self {
         let storage = actix_persistence_memory::MemoryStorage::new();
         self.journal("memory", Arc::new(storage.journal()))
@@ -149,29 +150,29 @@ impl Builder {
         self
     }
 
-    /// When a failed actor is built again, for actors that do not say otherwise: what the section
-    /// `persistence.back-off` says, which it replaces.
+    /// Sets the back-off of failed actors, for actors that set none themselves; replaces the section
+    /// `persistence.back-off`.
     pub fn back_off(mut self, settings: BackOffSettings) -> Self {
         self.back_off = Some(settings);
         self
     }
 
-    /// How many messages an actor holds while it recovers or persists, and what happens to further ones, for actors
-    /// that do not say otherwise: what the section `persistence.internal-stash` says, which it replaces.
+    /// Sets the number of messages that an actor holds while it recovers or persists, and the fate of further ones, for
+    /// actors that set neither themselves; replaces the section `persistence.internal-stash`.
     pub fn stash_policy(mut self, policy: StashPolicy) -> Self {
         self.stash_policy = Some(policy);
         self
     }
 
-    /// How many actors recover from one journal or state store at once, from 1, as the setting
-    /// `persistence.max-concurrent-recoveries`, which it replaces.
+    /// Sets the number of actors that may recover from one journal or state store at the same time, at least 1;
+    /// replaces the setting `persistence.max-concurrent-recoveries`.
     pub fn max_concurrent_recoveries(mut self, actors: u32) -> Self {
         let key = "persistence.max-concurrent-recoveries";
         self.numbers.push((key, actors));
         self
     }
 
-    /// The answers for the setting `persistence.internal-stash.overflow = "reply"`.
+    /// Returns the answers for the setting `persistence.internal-stash.overflow = "reply"`.
     pub fn overflow_replies(mut self, replies: OverflowReplies) -> Self {
         self.code.overflow.replies = replies;
         self
@@ -188,24 +189,24 @@ impl Builder {
         self
     }
 
-    /// How far a reader of [published events](Persistence::events) may fall behind, as the setting
-    /// `persistence.published-events.capacity`, which it replaces.
+    /// Sets the number of [published events](Persistence::events) that are kept for a slow reader; replaces the setting
+    /// `persistence.published-events.capacity`.
     pub fn published_events_capacity(mut self, capacity: u32) -> Self {
         let key = "persistence.published-events.capacity";
         self.numbers.push((key, capacity));
         self
     }
 
-    /// How far a reader of [dead letters](Persistence::dead_letters) may fall behind, as the setting
-    /// `persistence.dead-letters.capacity`, which it replaces.
+    /// Sets the number of [dead letters](Persistence::dead_letters) that are kept for a slow reader; replaces the
+    /// setting `persistence.dead-letters.capacity`.
     pub fn dead_letters_capacity(mut self, capacity: u32) -> Self {
         let key = "persistence.dead-letters.capacity";
         self.numbers.push((key, capacity));
         self
     }
 
-    /// Uses the databases and tables that are there, and makes none, whatever `auto-initialize` says: what is missing, or of
-    /// an older version, is an error. For tools that work on what an application stored.
+    /// Uses the databases and tables that are there, and makes none, whatever `auto-initialize` says: a table that is
+    /// missing, or of an older version, is an error. For tools that work on the data of an application.
     ///
     /// Plugins of third parties may make something all the same, see [`Plugin::without_making`].
     pub fn without_making(mut self) -> Self {
@@ -213,20 +214,20 @@ impl Builder {
         self
     }
 
-    /// Opens no journal, even if the config has one: as if it had none. Its keys are looked at all the same.
+    /// Opens no journal, even if the config has one: as if it had none. Its keys are still checked.
     pub fn without_journals(mut self) -> Self {
         self.left_out.journals = true;
         self
     }
 
-    /// Opens no snapshot store, even if the config has one: as if it had none. Its keys are looked at all the same.
+    /// Opens no snapshot store, even if the config has one: as if it had none. Its keys are still checked.
     pub fn without_snapshot_stores(mut self) -> Self {
         self.left_out.snapshot_stores = true;
         self
     }
 
-    /// Opens no state store, even if the config has one: as if it had none. Its keys are looked at all the same, but the
-    /// columns and change handlers that it names need not be registered.
+    /// Opens no state store, even if the config has one: as if it had none. Its keys are still checked, but the columns
+    /// and change handlers that it names need not be registered.
     pub fn without_state_stores(mut self) -> Self {
         self.left_out.state_stores = true;
         self.code.may_lack_extensions = true;
@@ -239,7 +240,7 @@ impl Builder {
     /// As [`Persistence::from_config`].
     ///
     /// # Cancel safety
-    /// When dropped, what was opened is closed again.
+    /// If the future is dropped, the stores that were opened are closed.
     pub async fn open(self) -> Result<Persistence, OpenError> {
         let persistence = Persistence(Arc::new(self.start()?));
         for store in persistence.0.stores.all() {
@@ -250,12 +251,12 @@ impl Builder {
         Ok(persistence)
     }
 
-    /// The statements that make what the stores of the config need, for a person who does it instead of
-    /// `auto-initialize`; with roles, also what those are allowed. Opens nothing, and does without the columns and change
-    /// handlers that the config names: what they need is made by whoever wrote them.
+    /// Returns the statements that make what the stores of the config need, for a person who does it instead of
+    /// `auto-initialize`; with roles, also what those are allowed. Opens nothing, and does without the columns and
+    /// change handlers that the config names: the program that registers them makes their tables.
     ///
     /// # Errors
-    /// [`OpenError::Config`] with every mistake of the config; also if a database knows no roles.
+    /// [`OpenError::Config`] with every mistake of the config, or if a database knows no roles.
     pub fn schema(self, roles: Option<&Roles>) -> Result<Vec<StoreSchema>, OpenError> {
         let mut builder = self.complete()?;
         builder.code.may_lack_extensions = true;
@@ -313,7 +314,7 @@ impl Builder {
         })
     }
 
-    /// With what the program made and said in the config, too.
+    /// Adds the stores and settings that the program made itself.
     fn complete(mut self) -> Result<Self, OpenError> {
         #[cfg(feature = "sqlite")]
         if let Some(path) = self.sqlite.take() {

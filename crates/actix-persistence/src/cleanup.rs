@@ -18,21 +18,21 @@ pub struct CleanupStores {
 }
 
 impl CleanupStores {
-    /// The same with this journal.
+    /// Returns the same with this journal.
     #[must_use]
     pub fn with_journal(mut self, plugin_id: impl Into<String>) -> Self {
         self.journal = Some(plugin_id.into());
         self
     }
 
-    /// The same with this snapshot store.
+    /// Returns the same with this snapshot store.
     #[must_use]
     pub fn with_snapshot_store(mut self, plugin_id: impl Into<String>) -> Self {
         self.snapshot_store = Some(plugin_id.into());
         self
     }
 
-    /// The same with this state store.
+    /// Returns the same with this state store.
     #[must_use]
     pub fn with_state_store(mut self, plugin_id: impl Into<String>) -> Self {
         self.state_store = Some(plugin_id.into());
@@ -41,13 +41,14 @@ impl CleanupStores {
 }
 
 impl Persistence {
-    /// Deletes what actors stored, in the default stores; refuses ids whose actor is running.
+    /// Returns the clean-up of the default stores, which deletes the data of actors; it refuses ids whose actor is
+    /// running.
     pub fn cleanup(&self) -> Cleanup {
         self.cleanup_of(&CleanupStores::default())
             .expect("the default stores are those of sections that there are")
     }
 
-    /// As [`cleanup`](Self::cleanup), in these stores.
+    /// Returns the clean-up of these stores, as [`cleanup`](Self::cleanup) does of the default ones.
     ///
     /// # Errors
     /// [`StartError::UnknownPlugin`].

@@ -1,4 +1,4 @@
-//! Which stores there are and how they behave: from a file, from text, or from code.
+//! The configuration: the stores and their behaviour, from a file, from text, or from code.
 
 mod akka;
 mod document;
@@ -41,18 +41,18 @@ use document::Document;
 use mistakes::Mistakes;
 use store_section::StoreSection;
 
-/// Which journals, snapshot stores and state stores there are, and how they and the actors behave.
+/// The journals, snapshot stores and state stores of an application, and the behaviour of stores and actors.
 ///
-/// A tree of keys, each with the place where it was written.
-/// What the keys mean is checked when persistence is opened, all of them at once.
+/// A tree of keys, each with the place where it was written. The meaning of the keys is checked when persistence is
+/// opened, and all mistakes are reported together.
 ///
 /// `Debug` shows the keys and where they stand but no values: any of them may be a secret.
 #[derive(Clone)]
 pub struct Config {
     root: Section,
-    /// What the file says that no key can mean, reported together with the rest.
+    /// Mistakes of the file that belong to no key, reported together with the rest.
     mistakes: Vec<ConfigError>,
-    /// What of the file is ignored, logged when persistence is opened.
+    /// Parts of the file that are ignored; they are logged when persistence is opened.
     warnings: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub struct Config {
 const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 impl Config {
-    /// A config without any keys, for those who say everything in code.
+    /// Makes a config without any keys, for programs that set everything in code.
     pub fn new() -> Self {
         Self {
             root: Section::new("", Origin::code()),
@@ -115,7 +115,7 @@ impl Config {
         Ok(Self::from_document(hocon_document::parse(text, &source)?))
     }
 
-    /// The config with one more value, which replaces what a file says.
+    /// Returns the config with one more value, which replaces that of a file.
     ///
     /// `path` is what stands in a file, such as `persistence.journal.accounts.url`: keys joined by dots.
     /// A [`Section`] as value sets each of its keys and keeps the others; an empty one declares a plugin id.
@@ -127,13 +127,14 @@ impl Config {
         self
     }
 
-    /// The config with what the environment variables of this process say; see [`with_env`](Self::with_env).
+    /// Returns the config with the values of the environment variables of this process; see
+    /// [`with_env`](Self::with_env).
     #[must_use]
     pub fn with_environment(self) -> Self {
         self.with_env(std::env::vars_os())
     }
 
-    /// The config with what environment variables say, which replaces what a file says.
+    /// Returns the config with the values of environment variables, which replace those of a file.
     ///
     /// `ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__BUSY_TIMEOUT` stands for `persistence.journal.accounts.busy-timeout`:
     /// `__` between the keys, `_` for `-`, capitals or not.

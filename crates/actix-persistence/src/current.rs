@@ -1,4 +1,4 @@
-//! Which persistence belongs to which actix system.
+//! The persistence of the current actix system.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};

@@ -1,4 +1,4 @@
-//! What actors are started with, by the plugin ids they name.
+//! The environments that actors are started with, by the plugin ids they name.
 
 use std::sync::{Arc, PoisonError};
 
@@ -86,7 +86,7 @@ impl Shared {
         }))
     }
 
-    /// Whether these were looked at when they were opened.
+    /// Returns whether these were looked at when they were opened.
     fn are_default(&self, journal_id: &str, snapshot_id: &str) -> bool {
         let is = |entry: Option<&str>, id| entry == Some(id);
         is(self.journal_entry(None).ok().map(|(id, _)| id), journal_id)
@@ -112,7 +112,7 @@ impl Shared {
         }))
     }
 
-    /// The one for this key, made at its first use.
+    /// Returns the one for this key, made at its first use.
     fn shared_environment(
         &self,
         key: PluginIds,

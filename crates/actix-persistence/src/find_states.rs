@@ -12,7 +12,7 @@ use crate::store_runtime::sql_of;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found<S> {
-    /// Whose.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// Its revision.
     pub revision: Revision,
@@ -20,7 +20,7 @@ pub struct Found<S> {
     pub state: S,
 }
 
-/// Why states could not be found.
+/// The reason why states could not be found.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindStatesError {
@@ -33,17 +33,17 @@ pub enum FindStatesError {
     /// A state that was found could not be decoded.
     #[error("could not decode the state of {persistence_id:?} at revision {revision}")]
     Decode {
-        /// Whose.
+        /// The persistence id of the state.
         persistence_id: PersistenceId,
         /// Its revision.
         revision: Revision,
-        /// What is wrong with it.
+        /// The error of decoding the state.
         source: DecodeError,
     },
 }
 
 impl Persistence {
-    /// Gives a page of the states of an entity type for which a condition holds, in the order of the bytes of their
+    /// Returns a page of the states of an entity type for which a condition holds, in the order of the bytes of their
     /// ids; from the default state store for `None`. Large states come in smaller pages: only an empty one is the last.
     ///
     /// The condition may be over any column of the table, those of the

@@ -1,4 +1,4 @@
-//! Why persistence could not be opened.
+//! The error of opening persistence.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{ConfigErrors, StorageError};
 
 use crate::ConfigLoadError;
 
-/// What keeps an application from starting; nothing that waiting would cure.
+/// The reason why an application cannot start; waiting would not help.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -21,7 +21,7 @@ pub enum OpenError {
     Journal {
         /// Its plugin id.
         plugin_id: String,
-        /// What it says.
+        /// The error of the store.
         source: StorageError,
     },
     /// A snapshot store cannot be used.
@@ -29,7 +29,7 @@ pub enum OpenError {
     SnapshotStore {
         /// Its plugin id.
         plugin_id: String,
-        /// What it says.
+        /// The error of the store.
         source: StorageError,
     },
     /// A state store cannot be used.
@@ -37,7 +37,7 @@ pub enum OpenError {
     StateStore {
         /// Its plugin id.
         plugin_id: String,
-        /// What it says.
+        /// The error of the store.
         source: StorageError,
     },
     /// The threads for the stores could not be started.

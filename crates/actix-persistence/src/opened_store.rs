@@ -1,4 +1,4 @@
-//! What all stores have in common once they are open.
+//! The parts that all stores have in common once they are open.
 
 use std::fmt;
 use std::pin::Pin;

@@ -41,54 +41,55 @@ pub(crate) struct Shared {
     pub(crate) dead_letters: DeadLetters,
     /// One environment for the plugin ids of each kind of actor in use, none of them left to a default.
     pub(crate) environments: Mutex<HashMap<PluginIds, Arc<Environment>>>,
-    /// Where the store actors live.
+    /// The thread on which the store actors live.
     pub(crate) _thread: StoreThread,
-    /// Where the stores do their work; `None` only while it is being dropped.
+    /// The runtime on which the stores work; `None` only while it is being dropped.
     pub(crate) runtime: Option<Runtime>,
 }
 
 impl Persistence {
-    /// Opens what a TOML file and the environment describe, with the plugins that come with the library.
+    /// Opens the stores of a TOML file and the environment, with the plugins that come with the library.
     ///
-    /// The variables that begin with `ACTIX_PERSISTENCE__` replace what the file says; see [`Config::with_env`].
+    /// The variables that begin with `ACTIX_PERSISTENCE__` replace values of the file; see [`Config::with_env`].
     ///
     /// # Errors
-    /// [`OpenError`] for mistakes in the config, all at once, and for what waiting cannot cure: a file of another
-    /// kind, a newer schema, refused access. A store that is merely unreachable is tried again in the background.
+    /// [`OpenError`] for the mistakes in the config, all together, and for failures that waiting cannot cure: a file of
+    /// another kind, a newer schema, refused access. A store that is merely unreachable is tried again in the
+    /// background.
     ///
     /// # Cancel safety
-    /// When dropped, what was opened is closed again.
+    /// If the future is dropped, the stores that were opened are closed.
     pub async fn from_config(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::open(Config::from_file(path)?.with_environment()).await
     }
 
-    /// Opens what a [`Config`] describes, with the plugins that come with the library.
+    /// Opens the stores of a [`Config`], with the plugins that come with the library.
     ///
-    /// Looks at no environment variable; [`Config::with_environment`] does.
+    /// Reads no environment variable; [`Config::with_environment`] does.
     ///
     /// # Errors
     /// As [`from_config`](Self::from_config).
     ///
     /// # Cancel safety
-    /// When dropped, what was opened is closed again.
+    /// If the future is dropped, the stores that were opened are closed.
     pub async fn open(config: Config) -> Result<Self, OpenError> {
         Self::builder().config(config).open().await
     }
 
-    /// Keeps events, snapshots and states in one SQLite file, which is created if it does not exist; relative to the working
-    /// directory.
+    /// Stores events, snapshots and states in one SQLite file, which is created if it does not exist; relative to the
+    /// working directory.
     ///
     /// # Errors
     /// As [`from_config`](Self::from_config).
     ///
     /// # Cancel safety
-    /// When dropped, what was opened is closed again.
+    /// If the future is dropped, the stores that were opened are closed.
     #[cfg(feature = "sqlite")]
     pub async fn sqlite(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         Self::builder().sqlite(path).open().await
     }
 
-    /// Keeps events, snapshots and states in memory, for tests: they end with the last clone.
+    /// Stores events, snapshots and states in memory, for tests: they end with the last clone.
     ///
     /// # Errors
     /// [`OpenError::Threads`] if the system has no more threads.
@@ -96,12 +97,12 @@ impl Persistence {
         Self::builder().memory().open().await
     }
 
-    /// To register other plugins, or stores that the program makes itself.
+    /// Returns a builder, to register other plugins, or stores that the program makes itself.
     pub fn builder() -> Builder {
         Builder::new()
     }
 
-    /// The persistence of the running actix system: the first that was opened in it and is not gone; one that
+    /// Returns the persistence of the running actix system: the first that was opened in it and is not gone; one that
     /// [stops](Self::stop) only if there is no other.
     pub fn current() -> Option<Self> {
         current::get()
@@ -204,16 +205,16 @@ impl Persistence {
         stores.flat_map(LiveIds::ids).collect()
     }
 
-    /// As [`start`](Self::start) on another arbiter, where the factory runs too.
+    /// Starts a persistent actor on another arbiter, where the factory runs, too; otherwise as [`start`](Self::start).
     ///
     /// # Errors
     /// As [`start`](Self::start), and [`StartError::ArbiterStopped`].
     ///
     /// # Panics
-    /// Where the factory does, on that arbiter.
+    /// If the factory panics, on that arbiter.
     ///
     /// # Cancel safety
-    /// When dropped, the actor may have been started; it ends by itself, because nobody has its address.
+    /// If the future is dropped, the actor may have been started; it ends by itself, because its address is dropped.
     pub async fn start_in<A, F>(
         &self,
         arbiter: &ArbiterHandle,
@@ -230,7 +231,7 @@ impl Persistence {
         .await
     }
 
-    /// A factory that keeps the stores open as long as its actor lives.
+    /// Returns a factory that keeps the stores open as long as its actor lives.
     fn kept_by<A, F: FnMut() -> A>(&self, mut factory: F) -> impl FnMut() -> A + use<A, F> {
         let persistence = self.clone();
         move || {
@@ -242,7 +243,7 @@ impl Persistence {
     /// Waits until every store has been initialised.
     ///
     /// # Errors
-    /// The first store that turns out not to be usable however long one waits.
+    /// The error of the first store that waiting does not make usable.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -253,8 +254,8 @@ impl Persistence {
         Ok(())
     }
 
-    /// Waits until every store has answered everything it was asked, so that snapshots and deletes that nobody waits for
-    /// are done. [`stop`](Self::stop) does this too, for a program that ends.
+    /// Waits until every store has answered everything it was asked, so that snapshots and deletes are done that no
+    /// code waits for. [`stop`](Self::stop) does this too, for a program that ends.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -264,13 +265,12 @@ impl Persistence {
         }
     }
 
-    /// How many messages an actor holds while it recovers or persists, and what happens to further ones, for actors
-    /// that do not [say otherwise](PersistentActor::stash_policy).
+    /// Returns the stash policy of actors that do not [set one themselves](PersistentActor::stash_policy).
     pub fn stash_policy(&self) -> &StashPolicy {
         &self.0.stash_policy
     }
 
-    /// The settings of a journal as they are in force, with where each was written and without secrets: TOML.
+    /// Returns the settings of a journal as they are in force, with where each was written and without secrets: TOML.
     pub fn journal_config(&self, plugin_id: &str) -> Option<&str> {
         let entry = self
             .0
@@ -280,19 +280,19 @@ impl Persistence {
         Some(&entry.effective_config)
     }
 
-    /// The settings of a snapshot store, as [`journal_config`](Self::journal_config).
+    /// Returns the settings of a snapshot store, as [`journal_config`](Self::journal_config).
     pub fn snapshot_store_config(&self, plugin_id: &str) -> Option<&str> {
         let id = short_id(plugin_id, SNAPSHOT_PREFIX);
         Some(&self.0.stores.snapshot_stores.get(id)?.effective_config)
     }
 
-    /// The settings of a state store, as [`journal_config`](Self::journal_config).
+    /// Returns the settings of a state store, as [`journal_config`](Self::journal_config).
     pub fn state_store_config(&self, plugin_id: &str) -> Option<&str> {
         let id = short_id(plugin_id, STATE_PREFIX);
         Some(&self.0.stores.state_stores.get(id)?.effective_config)
     }
 
-    /// The journal behind a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the journal of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn journal<J: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<J>> {
         let entry = self
             .0
@@ -303,7 +303,7 @@ impl Persistence {
         journal.downcast().ok()
     }
 
-    /// The snapshot store behind a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the snapshot store of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn snapshot_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         let id = short_id(plugin_id, SNAPSHOT_PREFIX);
         let store = self.0.stores.snapshot_stores.get(id)?.handle.store();
@@ -311,7 +311,7 @@ impl Persistence {
         store.downcast().ok()
     }
 
-    /// The state store behind a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the state store of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn state_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         let id = short_id(plugin_id, STATE_PREFIX);
         let store = self.0.stores.state_stores.get(id)?.handle.store();
@@ -319,7 +319,7 @@ impl Persistence {
         store.downcast().ok()
     }
 
-    /// The state store behind a plugin id, or the default one for `None`: for queries over many states, and SQL.
+    /// Returns the state store of a plugin id, or the default one for `None`: for queries over many states, and SQL.
     ///
     /// Its calls are not to be awaited on an arbiter, which they would hold up, and skip the care that is taken for actors;
     /// states of live actors are not to be changed through it.
@@ -332,7 +332,7 @@ impl Persistence {
     }
 }
 
-/// How long the last handle waits for the stores to close.
+/// The longest time that the last handle waits for the stores to close.
 const CLOSING_TIME: Duration = Duration::from_secs(1);
 
 impl Drop for Shared {

@@ -1,4 +1,4 @@
-//! What a file with persistent actors needs: `use actix_persistence::prelude::*;`.
+//! Everything that a file with persistent actors needs: `use actix_persistence::prelude::*;`.
 
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DurableState, Event, EventMeta, FromPersistError, ManyEvents, NoEvent,

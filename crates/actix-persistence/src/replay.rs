@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId, ReplayR
 
 use crate::Persistence;
 
-/// An actor as its stream makes it.
+/// An actor with the state that its stored stream makes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Replayed<A> {
@@ -19,7 +19,7 @@ pub struct Replayed<A> {
     pub sequence_nr: SequenceNr,
 }
 
-/// Why a stream could not be read.
+/// The reason why a stream could not be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
@@ -28,7 +28,7 @@ pub enum ReplayError {
     InvalidPersistenceId {
         /// The id.
         persistence_id: PersistenceId,
-        /// Which rule it breaks.
+        /// The rule that the id breaks.
         source: InvalidPersistenceId,
     },
     /// No such store.
@@ -63,7 +63,7 @@ impl Persistence {
         Ok(Replayed { actor, sequence_nr })
     }
 
-    /// Gives every event of an id in the default journal, in order, with its number.
+    /// Returns every event of an id in the default journal, in order, with its number.
     ///
     /// Only reads, page by page, so that a long stream takes no more memory than a short one.
     ///

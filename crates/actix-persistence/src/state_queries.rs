@@ -6,7 +6,7 @@ use actix_persistence_query::{NoQueries, QuerySettings, StateQuery};
 use crate::Persistence;
 use crate::store_entries::StateEntry;
 
-/// Why the states of a store cannot be queried.
+/// The reason why the states of a store cannot be queried.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateQueriesError {
@@ -19,7 +19,7 @@ pub enum StateQueriesError {
 }
 
 impl Persistence {
-    /// Queries over the states of the store behind a plugin id, or the default one for `None`: its ids, and what changed
+    /// Returns the queries over the states of one store, or of the default one for `None`: the ids, and the changes
     /// since an offset, as streams of typed states.
     ///
     /// Only reads. The stores stay open as long as the queries and their streams.
@@ -53,7 +53,8 @@ impl Persistence {
         self.queries_of(entry, entry.query_settings.clone())
     }
 
-    /// As [`state_queries`](Self::state_queries) with other settings than those of the section `query` of the store.
+    /// Returns the queries as [`state_queries`](Self::state_queries) does, with other settings than those of the
+    /// section `query` of the store.
     ///
     /// # Errors
     /// As [`state_queries`](Self::state_queries).

@@ -12,17 +12,17 @@ use crate::stop_signals::StopSignals;
 use crate::{Persistence, StopReport};
 
 impl Persistence {
-    /// Stops every persistent actor, and tells what could not be done before the deadline.
+    /// Stops every persistent actor, and reports which work was not done before the deadline.
     ///
-    /// From now on [`start`](Self::start) gives [`StartError::Stopping`](crate::StartError::Stopping), and who sends to
-    /// an actor gets [`MailboxError::Closed`](actix::MailboxError::Closed). What has arrived by now is done: actors that
-    /// recover go on, unless they still wait for their turn and have nothing to do. Then messages in mailboxes and stashes
-    /// are processed, what is persisted is stored and its handlers run, snapshots and deletes are answered, and spawned
-    /// futures end. Then the actor stops as by
-    /// [`ActorContext::stop`](actix::ActorContext::stop), with `stopping`, which cannot decline this time, and `stopped`.
-    /// Nobody waits for timers and streams that were started by a method of the context. An actor in back-off
-    /// is rebuilt at once if messages wait for it, and tried again until the deadline; otherwise it ends at once. An actor
-    /// that needs another one to do its work may find that closed. An actor that awaits this in a future
+    /// From now on [`start`](Self::start) returns [`StartError::Stopping`](crate::StartError::Stopping), and a message
+    /// to an actor is refused with [`MailboxError::Closed`](actix::MailboxError::Closed). The actors process what has
+    /// arrived by now: actors that recover go on, unless they still wait for their turn and have nothing to do. Then
+    /// messages in mailboxes and stashes are processed, what is persisted is stored and its handlers run, snapshots and
+    /// deletes are answered, and spawned futures end. Then the actor stops as by
+    /// [`ActorContext::stop`](actix::ActorContext::stop), with `stopping`, which cannot decline this time, and
+    /// `stopped`. Nobody waits for timers and streams that were started by a method of the context. An actor in
+    /// back-off is rebuilt at once if messages wait for it, and tried again until the deadline; otherwise it ends at
+    /// once. An actor that needs another one to do its work may find that closed. An actor that awaits this in a future
     /// of its own, spawned on its context, waits for itself until the deadline; with `actix::spawn` it does not.
     ///
     /// After the deadline every actor that is left ends with its present turn, without its waiting messages, and without
@@ -62,7 +62,7 @@ impl Persistence {
         Ok(self.stop_until(given_up).await)
     }
 
-    /// Whether everything stops, or has stopped.
+    /// Returns whether everything stops, or has stopped.
     pub fn is_stopping(&self) -> bool {
         // All are told one right after the other; one is enough to know.
         self.0.stores.live_ids.iter().any(LiveIds::is_draining)
@@ -111,7 +111,7 @@ impl Persistence {
         report
     }
 
-    /// The stores that have not answered everything.
+    /// Returns the stores that have not answered everything.
     fn busy_stores(&self) -> Vec<String> {
         let stores = self.0.stores.all();
         let busy = stores.filter(|store| is_pending(store.drained()));

@@ -1,19 +1,20 @@
-//! What became of a stop.
+//! The result of a stop.
 
 use std::fmt;
 
 use actix_persistence_persistent_actor::UnfinishedActor;
 
-/// How many actors are named when a report is printed.
+/// The number of actors that a printed report names.
 const NAMED: usize = 20;
 
-/// What could be done before the deadline of [`Persistence::stop`](crate::Persistence::stop), and what could not.
+/// The actors that ended before the deadline of [`Persistence::stop`](crate::Persistence::stop), and those that did
+/// not.
 ///
 /// Printed, it is one line if all is well, else a line more for each actor, up to twenty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StopReport {
-    /// How many actors were live.
+    /// The number of actors that were live.
     pub actors: usize,
     /// Those that could not do everything, in the order of their persistence ids.
     pub unfinished: Vec<UnfinishedActor>,
@@ -35,7 +36,7 @@ impl StopReport {
         }
     }
 
-    /// Whether everything was done.
+    /// Returns whether everything was done.
     pub fn is_complete(&self) -> bool {
         self.unfinished.is_empty() && self.busy_stores.is_empty()
     }

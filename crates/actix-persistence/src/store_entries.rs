@@ -47,7 +47,7 @@ pub(crate) struct StateEntry {
     pub(crate) effective_config: String,
 }
 
-/// What the plugins made, in the order of the sections.
+/// The stores that the plugins made, in the order of the sections.
 #[derive(Default)]
 pub(crate) struct NewStores {
     pub(crate) journals: Vec<Arc<dyn Journal>>,

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use crate::persistence::Shared;
 
 impl Shared {
-    /// Where the stores do their work.
+    /// Returns the runtime on which the stores work.
     pub(crate) fn store_runtime(&self) -> &Handle {
         let runtime = self.runtime.as_ref();
         let runtime = runtime.expect("there is one until the last handle is dropped");

@@ -1,6 +1,6 @@
-//! What a store needs in its database.
+//! The schema that a store needs in its database.
 
-/// The statements that make what one store needs, as [`Builder::schema`](crate::Builder::schema) gives them.
+/// The statements that make what one store needs, as [`Builder::schema`](crate::Builder::schema) returns them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreSchema {

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{Operation, SessionWork, StorageError};
 use crate::Persistence;
 use crate::store_runtime::sql_of;
 
-/// Why a transaction was not committed.
+/// The reason why a transaction was not committed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactError {
@@ -45,7 +45,7 @@ impl Persistence {
     /// [`TransactError`]; nothing is stored then, unless the effect is unknown.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn transact(
         &self,
         plugin_id: Option<&str>,

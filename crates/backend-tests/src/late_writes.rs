@@ -14,19 +14,19 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::OpenJournal;
 use crate::writer::{Writer, events};
 
-/// After how many tenths of its bytes a write is held back: one of several statements is held between them somewhere,
+/// The tenths of its bytes after which a write is held back: one of several statements is held between them somewhere,
 /// and in the end before the last byte.
 const HELD_AFTER: [usize; 5] = [0, 3, 6, 9, 10];
-/// How many events there are before the late one.
+/// The number of events before the late one.
 const EARLY: SequenceNr = 2;
-/// How long anything may take on a loaded machine.
+/// The longest time that anything may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A recovery that takes longer is kept out by what the late write has locked.
 const KEPT_OUT: Duration = Duration::from_millis(500);
-/// How often it is tried again, and everything looked after.
+/// The interval of attempts and looks.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// How a write becomes late.
+/// The way in which a write becomes late.
 #[derive(Clone, Copy, Debug)]
 struct Scene {
     /// Whether its client is gone when it arrives; one that is not goes on with it then.
@@ -36,7 +36,7 @@ struct Scene {
     tenths: usize,
 }
 
-/// When what was held back is delivered.
+/// The time at which the held-back bytes are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Delivered {
     /// Before the id is recovered elsewhere.
@@ -83,7 +83,7 @@ pub fn late_writes_are_refused(url: &str, open: &OpenJournal) {
 }
 
 impl Scene {
-    /// Gives whether the late write was stored, and the recovery has seen that.
+    /// Returns whether the late write was stored, and the recovery has seen that.
     async fn play(self, url: &str, open: &OpenJournal, elsewhere: &Arc<dyn Journal>) -> bool {
         let id = PersistenceId::of("Late", &WriterId::random().to_string());
         let network = FaultProxy::start(port(url)).expect("a port is free");
@@ -122,7 +122,7 @@ impl Scene {
     }
 }
 
-/// Whose connections go through a network.
+/// A client whose connections go through a network.
 struct Client {
     runtime: Runtime,
     journal: Arc<dyn Journal>,
@@ -134,7 +134,7 @@ struct Late {
     network: FaultProxy,
     client: Option<Client>,
     write: JoinHandle<Result<WriteOutcome, StorageError>>,
-    /// What became of it, if the client is still there to hear that.
+    /// The outcome of the write, if the client still exists to receive it.
     told: Option<Result<WriteOutcome, StorageError>>,
 }
 

@@ -1,4 +1,4 @@
-//! What the tests of state stores need of a database.
+//! The parts of a database that the tests of state stores need.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub trait StateTables: Send + Sync {
     /// A store and the journal that it tells of changes, of which another process may hold either; initialised.
     async fn open_with_change_events(&self) -> (Arc<dyn StateStore>, Arc<dyn Journal>);
 
-    /// Runs a statement around the stores; gives what the database says against it.
+    /// Runs a statement around the stores; returns what the database says against it.
     async fn try_run(&self, sql: &str) -> Result<(), String>;
 
     /// Reads a number around the stores.

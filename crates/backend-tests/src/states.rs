@@ -1,4 +1,4 @@
-//! What a state store proves on every SQL database.
+//! The tests of a state store on every SQL database.
 
 mod any_revision;
 mod change_events;

@@ -11,7 +11,7 @@ use futures_util::stream::{self, Stream, StreamExt};
 
 use crate::{BatchError, Cleanup, Task};
 
-/// How many ids are cleaned up between two reports of progress, unless said otherwise.
+/// The number of ids between two reports of progress, unless set.
 const REPORT_EVERY: u64 = 100;
 
 /// One task for each of many ids, one after the other unless said otherwise.
@@ -27,25 +27,25 @@ pub struct Batch {
     on_progress: Box<dyn FnMut(&Progress) + Send>,
 }
 
-/// How far a batch has come.
+/// The progress of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How many ids are done, from the first one on.
+    /// The number of ids that are done, counted from the first one.
     pub done: u64,
     /// The last of them.
     pub persistence_id: PersistenceId,
-    /// How long that took.
+    /// The time since the batch began.
     pub elapsed: Duration,
 }
 
-/// What a batch has done.
+/// The result of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchReport {
-    /// How many ids are done: all that were given.
+    /// The number of ids that are done: all that were given.
     pub done: u64,
-    /// How long that took.
+    /// The time that the batch took.
     pub elapsed: Duration,
 }
 
@@ -125,7 +125,7 @@ impl Batch {
         let mut failure = None;
         while let Some((persistence_id, result)) = work.next().await {
             match result {
-                // What comes in order behind a failure is not counted: it will be done again.
+                // What comes after a failure is not counted: it will be done again.
                 _ if failure.is_some() => {}
                 Ok(()) => {
                     done += 1;

@@ -1,4 +1,4 @@
-//! Where a list was left.
+//! The error of a batch, with the place at which it stopped.
 
 use actix_persistence_storage_api::PersistenceId;
 
@@ -11,10 +11,10 @@ use crate::CleanupError;
 )]
 #[non_exhaustive]
 pub struct BatchError {
-    /// Where it stands in the list, from 0: as many are done. To go on, skip them.
+    /// The index of the id in the list, from 0; all ids before it are done. To continue, skip them.
     pub index: u64,
-    /// Which one it is.
+    /// The persistence id that failed.
     pub persistence_id: PersistenceId,
-    /// Why.
+    /// The error of its clean-up.
     pub source: CleanupError,
 }

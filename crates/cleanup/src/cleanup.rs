@@ -13,15 +13,15 @@ use crate::{Batch, CleanupError, Numbers, Task};
 
 /// Deletes what actors stored, through the actors in front of the stores; clones share them.
 ///
-/// Each method may be called again, also after one that failed or was dropped: it finishes what that one had begun, and
+/// Each method may be called again, even after one that failed or was dropped: it finishes what that one had begun, and
 /// changes nothing where there is nothing left to do. An id that was never seen is left without a trace.
 ///
 /// An id with an actor in this process is refused as [`CleanupError::Running`], and while its data is being deleted
 /// none can be started. Actors in other processes are not known here: stop them first. One that runs nevertheless keeps
 /// a state in memory that is no longer stored, and after [`Numbers::Reset`] its next write is refused.
 ///
-/// Deleting is final. What has been deleted is also lost to whoever reads events to keep another view of them: let them
-/// see a last event that tells of the end, and delete what came before when they have.
+/// Deleting is final. Deleted data is lost to readers that build a view from the events, too: store a last event that
+/// marks the end, and delete the events before it after every reader has seen it.
 #[derive(Clone, Debug, Default)]
 pub struct Cleanup {
     pub(crate) journal: Option<(JournalHandle, LiveIds)>,
@@ -35,21 +35,21 @@ impl Cleanup {
         Self::default()
     }
 
-    /// The same with this journal, and the ids that have a running actor on it.
+    /// Returns the same with this journal, and the ids that have a running actor on it.
     #[must_use]
     pub fn with_journal(mut self, journal: JournalHandle, live_ids: LiveIds) -> Self {
         self.journal = Some((journal, live_ids));
         self
     }
 
-    /// The same with this snapshot store, which holds snapshots of the journal's ids.
+    /// Returns the same with this snapshot store, which holds snapshots of the journal's ids.
     #[must_use]
     pub fn with_snapshot_store(mut self, snapshot_store: SnapshotHandle) -> Self {
         self.snapshot_store = Some(snapshot_store);
         self
     }
 
-    /// The same with this state store, and the ids that have a running actor on it.
+    /// Returns the same with this state store, and the ids that have a running actor on it.
     #[must_use]
     pub fn with_state_store(mut self, state_store: StateHandle, live_ids: LiveIds) -> Self {
         self.state_store = Some((state_store, live_ids));
@@ -75,7 +75,7 @@ impl Cleanup {
         }
     }
 
-    /// The task with each of many ids.
+    /// Returns the task with each of many ids.
     pub fn batch(&self, task: Task) -> Batch {
         Batch::new(self.clone(), task)
     }
@@ -101,7 +101,7 @@ impl Cleanup {
     /// Deletes the events of an id before the first one that was written at `moment` or later; the highest number is
     /// kept.
     ///
-    /// What counts are the timestamps that the writers' clocks gave. If one was set back, old events behind younger ones
+    /// The timestamps that the writers' clocks gave count. If one was set back, old events after younger ones
     /// stay: there is never a gap.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
-//! Why an id was not cleaned up.
+//! The error of a clean-up.
 
 use actix_persistence_persistent_actor::StartError;
 use actix_persistence_storage_api::{PersistenceId, SequenceNr, StorageError};
 
-/// Why an id was not cleaned up, or not to the end.
+/// The reason why an id was not cleaned up, or not completely.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CleanupError {
@@ -26,7 +26,7 @@ pub enum CleanupError {
          both stores belong together"
     )]
     SnapshotAhead {
-        /// Whose it is.
+        /// The persistence id of the data.
         persistence_id: PersistenceId,
         /// The number of the snapshot.
         snapshot: SequenceNr,

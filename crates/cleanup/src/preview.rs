@@ -1,4 +1,4 @@
-//! What a task would do.
+//! The data that a task would delete.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
 use crate::stream_end::last_before;
 use crate::{Cleanup, CleanupError, Numbers, Task};
 
-/// What a [`Task`] would delete of one id, as of now.
+/// The data of one id that a [`Task`] would delete, as of now.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preview {
@@ -24,7 +24,7 @@ pub struct Preview {
 }
 
 impl Preview {
-    /// Whether there is nothing to do.
+    /// Returns whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -92,7 +92,7 @@ impl Cleanup {
         Ok(())
     }
 
-    /// The events up to a number, and the highest number.
+    /// Returns the events up to a number, and the highest number.
     async fn events_to(
         &self,
         id: &PersistenceId,

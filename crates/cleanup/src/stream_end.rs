@@ -1,4 +1,4 @@
-//! Where the events end that are older than a moment.
+//! The end of the events that are older than a given time.
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_storage_api::{

@@ -1,4 +1,4 @@
-//! What can be done with an id.
+//! The tasks of a clean-up.
 
 use actix_persistence_storage_api::{SequenceNr, SnapshotCriteria, Timestamp};
 
@@ -6,33 +6,33 @@ use actix_persistence_storage_api::{SequenceNr, SnapshotCriteria, Timestamp};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Task {
-    /// [`Cleanup::delete_events_to`](crate::Cleanup::delete_events_to).
+    /// Runs [`Cleanup::delete_events_to`](crate::Cleanup::delete_events_to).
     DeleteEventsTo(SequenceNr),
-    /// [`Cleanup::delete_events_before`](crate::Cleanup::delete_events_before).
+    /// Runs [`Cleanup::delete_events_before`](crate::Cleanup::delete_events_before).
     DeleteEventsBefore(Timestamp),
-    /// [`Cleanup::delete_all_events`](crate::Cleanup::delete_all_events).
+    /// Runs [`Cleanup::delete_all_events`](crate::Cleanup::delete_all_events).
     DeleteAllEvents(Numbers),
-    /// [`Cleanup::delete_snapshots`](crate::Cleanup::delete_snapshots).
+    /// Runs [`Cleanup::delete_snapshots`](crate::Cleanup::delete_snapshots).
     DeleteSnapshots(SnapshotCriteria),
-    /// [`Cleanup::cleanup_before_snapshot`](crate::Cleanup::cleanup_before_snapshot).
+    /// Runs [`Cleanup::cleanup_before_snapshot`](crate::Cleanup::cleanup_before_snapshot).
     CleanupBeforeSnapshot,
-    /// [`Cleanup::delete_all`](crate::Cleanup::delete_all).
+    /// Runs [`Cleanup::delete_all`](crate::Cleanup::delete_all).
     DeleteAll(Numbers),
-    /// [`Cleanup::delete_state`](crate::Cleanup::delete_state).
+    /// Runs [`Cleanup::delete_state`](crate::Cleanup::delete_state).
     DeleteState(Numbers),
 }
 
-/// What becomes of the sequence numbers, or revisions, of an id whose data is deleted.
+/// The fate of the sequence numbers, or revisions, of an id whose data is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// They go on where they were, so that whoever has seen the id before can tell old from new.
+    /// They continue, so that a reader that has seen the id before can distinguish old from new.
     Keep,
-    /// They start again at 1: for ids of which nobody outside remembers a number.
+    /// They start again at 1: for ids of which no reader remembers a number.
     Reset,
 }
 
 impl Task {
-    /// Whether an actor of the id may be running meanwhile.
+    /// Returns whether an actor of the id may be running meanwhile.
     pub fn allows_running_actors(&self) -> bool {
         matches!(self, Task::CleanupBeforeSnapshot)
     }

@@ -18,7 +18,7 @@ use anyhow::Context;
 use crate::outcome::Outcome;
 use moment::Moment;
 
-/// What `cleanup` can do with each id.
+/// The tasks that `cleanup` can do with each id.
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {
     /// Delete the events up to a sequence number, inclusive.
@@ -79,7 +79,7 @@ pub(crate) struct NumbersArgument {
     reset_numbers: bool,
 }
 
-/// With which ids, and how.
+/// The arguments of a run: the config, the ids, and the way of working.
 #[derive(clap::Args)]
 pub(crate) struct Run {
     /// The config of the application, in TOML or HOCON.
@@ -100,10 +100,10 @@ pub(crate) struct Run {
     /// Delete it, for good.
     #[arg(long)]
     yes: bool,
-    /// On how many ids to work at once.
+    /// The number of ids to work on at the same time.
     #[arg(long, value_name = "NUMBER", default_value = "1")]
     parallelism: NonZeroUsize,
-    /// How many ids of the list to leave out, because they are done.
+    /// The number of ids at the head of the list to leave out, because they are done.
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     skip: usize,
     /// A file with a persistence id in each line; `-` for the standard input.
@@ -114,7 +114,8 @@ pub(crate) struct Run {
     ids: Vec<String>,
 }
 
-/// Why stores that the application would make are not made: an empty database in the wrong place would hide the right one.
+/// The reason why the command does not make stores that the application would make: an empty database in the wrong
+/// place would hide the right one.
 const NOTHING_MADE: &str = "could not open the stores; this program makes no database and no table, so check the config, and \
     the directory from which its relative paths go";
 
@@ -244,7 +245,7 @@ async fn preview(cleanup: &Cleanup, task: Task, ids: &[PersistenceId]) -> anyhow
     Ok(Outcome::Done)
 }
 
-/// Writes a line for whoever reads the output.
+/// Writes a line to the output.
 fn say(line: std::fmt::Arguments<'_>) -> anyhow::Result<()> {
     writeln!(io::stdout(), "{line}").context("could not write to the standard output")
 }

@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 
 use crate::outcome::Outcome;
 
-/// What operators do with the databases of an application on actix-persistence.
+/// Commands for operators, on the databases of an application on actix-persistence.
 #[derive(Parser)]
 #[command(name = "actix-persistence", version)]
 struct Arguments {

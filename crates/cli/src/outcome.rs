@@ -1,8 +1,8 @@
-//! How a command ends when nothing has failed.
+//! The end of a command when nothing has failed.
 
 use std::process::ExitCode;
 
-/// What the exit code tells.
+/// The meaning of the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Everything is done.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use actix_persistence::{Builder, Config, Roles, StoreSchema};
 use anyhow::Context;
 
-/// What `schema` takes.
+/// The arguments of `schema`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The config of the application, in TOML or HOCON.

@@ -13,7 +13,7 @@ use crate::journal_settings::JournalSettings;
 use crate::lane::{Lane, LaneSender};
 use crate::plugin_calls::PluginCalls;
 
-/// What the journal actor does with requests.
+/// Hands the requests of the journal actor to the lanes and to the journal.
 pub(crate) struct Dispatcher {
     gate: Gate<Request>,
     calls: Arc<PluginCalls>,

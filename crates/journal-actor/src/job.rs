@@ -35,14 +35,14 @@ pub(crate) enum Request {
     Replay(ReplayJob),
 }
 
-/// What changes nothing, but has to see what earlier requests of its id did.
+/// A request that changes nothing, but has to see what earlier requests of its id did.
 pub(crate) enum Read {
     Highest(HighestJob),
     Head(HeadJob),
     Look(LookJob),
 }
 
-/// What waits for its turn among the requests of its id.
+/// A request that waits for its turn among the requests of its id.
 pub(crate) enum Ordered {
     Write(WriteJob),
     Recover(RecoverJob),
@@ -58,12 +58,12 @@ impl<Q: Question, P> Job<Q, P> {
         self.slot.question().persistence_id()
     }
 
-    /// Whether nobody would use the answer any more.
+    /// Whether the answer is not needed any more.
     pub(crate) fn is_dead(&self, now: Instant) -> bool {
         self.deadline <= now || self.slot.is_abandoned()
     }
 
-    /// How long anybody will care.
+    /// Returns the time that is left until the last asker stops waiting.
     pub(crate) fn time_left(&self, now: Instant) -> Duration {
         self.deadline.saturating_duration_since(now)
     }

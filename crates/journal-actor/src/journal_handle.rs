@@ -1,4 +1,4 @@
-//! How to ask a journal.
+//! The handle through which actors ask a journal.
 
 use std::fmt;
 use std::future::Future;
@@ -25,7 +25,7 @@ use crate::write_request::{WriteQuestion, WriteReply, WriteRequest};
 
 /// The actor in front of a journal; clones share it, and it ends with the last one.
 ///
-/// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
+/// Every method that returns a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
 /// Requests of one id are served in the order in which they were sent, but for replays, which do not wait.
 /// A request with an invalid id is refused as [`StorageErrorKind::Unsupported`].
 #[derive(Clone)]
@@ -150,7 +150,7 @@ impl JournalHandle {
 
     /// Reads a page of events, without circuit breaker, and without waiting for writes under way.
     ///
-    /// Gives [`StorageErrorKind::Timeout`] if the page takes longer than `recovery_event_timeout`.
+    /// Returns [`StorageErrorKind::Timeout`] if the page takes longer than `recovery_event_timeout`.
     pub fn replay(
         &self,
         persistence_id: PersistenceId,
@@ -211,7 +211,7 @@ impl JournalHandle {
         })
     }
 
-    /// Whether the journal works.
+    /// Returns whether the journal works.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.inner.front.service().health()
     }
@@ -263,17 +263,17 @@ impl JournalHandle {
         self.inner.permits.clone().acquire()
     }
 
-    /// How the journal is treated.
+    /// Returns the settings of the actor in front of the journal.
     pub fn settings(&self) -> &JournalSettings {
         &self.inner.settings
     }
 
-    /// What the journal can do.
+    /// Returns what the journal can do.
     pub fn capabilities(&self) -> &JournalCapabilities {
         &self.inner.capabilities
     }
 
-    /// The journal itself, for what only its own type offers; calling it directly skips all care taken here.
+    /// Returns the journal itself, for what only its own type offers; calling it directly skips all care taken here.
     pub fn journal(&self) -> &Arc<dyn Journal> {
         &self.inner.journal
     }

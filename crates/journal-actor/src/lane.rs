@@ -26,7 +26,7 @@ use waiting::{Step, Waiting};
 /// With so many single requests failed and none that worked, it is the store that is guilty, and splitting stops.
 const GUILTY_ENOUGH: u32 = 8;
 
-/// Where requests of a lane go; the lane ends, after the last of them, when this is dropped.
+/// The sender of a lane; the lane ends, after the last request, when this is dropped.
 pub(crate) struct LaneSender {
     ordered: UnboundedSender<Ordered>,
     reads: UnboundedSender<Read>,
@@ -44,7 +44,7 @@ pub(crate) struct Lane {
     waiting: Waiting,
     /// The ids of the group under way, sorted.
     in_flight: Vec<PersistenceId>,
-    /// Calls that nobody waits for any more but that may still write; each gives back its ids.
+    /// Calls that have no waiting asker any more but may still write; each returns its ids.
     late: FuturesUnordered<BoxFuture<'static, Vec<PersistenceId>>>,
     /// The ids of the late calls.
     blocked: HashSet<PersistenceId>,
@@ -52,14 +52,14 @@ pub(crate) struct Lane {
     unsettled: HashSet<PersistenceId>,
 }
 
-/// How the parts of a group fared.
+/// The results of the parts of a group.
 #[derive(Default)]
 struct Tally {
     called: bool,
     worked: bool,
     failed: bool,
     late: bool,
-    /// What becomes of a call whose askers had less time than a call may take; the breaker waits for it.
+    /// The result of a call whose askers had less time than a call may take; the breaker waits for it.
     to_come: Option<oneshot::Receiver<Result<(), StorageError>>>,
     /// Requests that failed alone.
     guilty: u32,
@@ -267,7 +267,7 @@ impl Lane {
     }
 
     /// Keeps the ids of a late call from being written to, until it has ended, or a call time-out after the time that a
-    /// call may take; gives how it ended within the `rest` of that time.
+    /// call may take; returns how it ended within the `rest` of that time.
     fn give_up_waiting<M: Member>(
         &mut self,
         part: &[M],
@@ -341,7 +341,7 @@ fn ids<M: Member>(group: &[M]) -> Vec<PersistenceId> {
     group.iter().map(|m| m.persistence_id().clone()).collect()
 }
 
-/// A journal that gives too many or too few outcomes tells nothing about any of them.
+/// A journal that returns too many or too few outcomes tells nothing about any of them.
 fn checked<M: Member>(
     part: &[M],
     result: Result<Vec<M::Outcome>, StorageError>,
@@ -380,7 +380,7 @@ fn refuse_all<M: Member>(group: impl IntoIterator<Item = M>, refusal: &Refusal) 
     }
 }
 
-/// Refuses those nobody waits for any more; gives the others, in order.
+/// Refuses the requests whose askers have gone; returns the others, in order.
 fn without_dead<M: Member>(part: Vec<M>) -> Vec<M> {
     let now = Instant::now();
     let (dead, alive) = part.into_iter().partition(|member| member.is_dead(now));
@@ -388,7 +388,7 @@ fn without_dead<M: Member>(part: Vec<M>) -> Vec<M> {
     alive
 }
 
-/// For what was part of a call that changed nothing, and is not tried again.
+/// The error for a part of a call that changed nothing, and that is not tried again.
 fn neighbour_failed(error: &StorageError) -> Refusal {
     let message = "the store failed while it was tried which request of a group is at fault";
     Refusal::new(StorageErrorKind::Unavailable, message).with_source(error.clone())

@@ -1,6 +1,6 @@
-//! What is done about events that two writers stored side by side.
+//! The settings for events that two writers stored side by side.
 
-/// How replays of a journal are checked for overlapping writers; as Akka's `replay-filter`.
+/// The check of replays of a journal for overlapping writers, as Akka's `replay-filter`.
 ///
 /// A journal with a unique key and epochs cannot hold such events; the filter is for stores that were filled by other
 /// programs, or damaged. A journal that has several events with one number must give them in one page, because the next
@@ -8,17 +8,17 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayFilterSettings {
-    /// What happens when writers overlap.
+    /// The reaction to overlapping writers.
     pub mode: ReplayFilterMode,
-    /// How many events are held back so that one can still be discarded; 0 counts as 1.
+    /// The number of events that are held back so that one can still be discarded; 0 counts as 1.
     pub window_size: usize,
-    /// How many replaced writers are remembered; 0 counts as 1.
+    /// The number of replaced writers that are remembered; 0 counts as 1.
     pub max_old_writers: usize,
     /// Whether each event is logged, at level debug, with its number and writer.
     pub debug: bool,
 }
 
-/// What happens when writers overlap.
+/// The reaction to overlapping writers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ReplayFilterMode {

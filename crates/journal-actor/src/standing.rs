@@ -1,11 +1,11 @@
-//! Where an actor stands when it begins to recover.
+//! The state of an id at the beginning of a recovery.
 
 use actix_persistence_storage_api::{
     Fence, Operation, PersistenceId, Recovered, SequenceNr, StorageError, StorageErrorKind,
     StreamHead,
 };
 
-/// What an incarnation knows of its id before it replays, and what its first write carries.
+/// The numbers that an incarnation knows of its id before it replays, and the fence of its first write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
     /// The highest number ever stored for the id, deleted events included; 0 for none.
@@ -20,7 +20,7 @@ impl Standing {
     /// After a look at the id.
     ///
     /// # Errors
-    /// If nobody may take the id over.
+    /// If no writer may take the id over.
     pub(crate) fn after_look(
         persistence_id: &PersistenceId,
         head: StreamHead,

@@ -9,26 +9,26 @@ use tokio::time::Instant;
 /// Atomic writes of one id, to be stored in order.
 #[derive(Debug)]
 pub struct WriteRequest {
-    /// Whose events these are.
+    /// The persistence id of the events.
     pub persistence_id: PersistenceId,
-    /// What to store; a write of another id fails the request.
+    /// The writes to store; a write of another id fails the request.
     pub writes: Vec<AtomicWrite>,
-    /// Who asks; comes back with the reply.
+    /// The incarnation that asks; it comes back with the reply.
     pub incarnation: WriterId,
-    /// When the asker stops waiting: afterwards the request is not sent any more.
+    /// The time at which the asker stops waiting; afterwards the request is not sent any more.
     pub deadline: Instant,
 }
 
 /// The one answer to a [`WriteRequest`].
 #[derive(Clone, Debug)]
 pub struct WriteReply {
-    /// Who asked.
+    /// The incarnation that asked.
     pub incarnation: WriterId,
     /// One per write, in order; when the call as a whole failed, each is [`WriteOutcome::Failed`].
     pub outcomes: Vec<WriteOutcome>,
 }
 
-/// What is known of a write request when nobody else answers it.
+/// The facts about a write request that are needed to answer it when nothing else does.
 pub(crate) struct WriteQuestion {
     pub(crate) persistence_id: PersistenceId,
     pub(crate) incarnation: WriterId,

@@ -22,7 +22,7 @@ pub struct MemoryJournal {
     streams: Arc<Streams>,
 }
 
-/// What is known of one persistence id; the default is an id never seen.
+/// The events and numbers of one persistence id; the default is an id never seen.
 #[derive(Default)]
 pub(crate) struct Stream {
     /// The events that are not deleted.
@@ -31,14 +31,14 @@ pub(crate) struct Stream {
     highest: SequenceNr,
     /// The highest deleted number.
     deleted_to: SequenceNr,
-    /// Of whoever took the id over last; 0 for nobody.
+    /// The epoch of the writer that took the id over last; 0 if it was never taken over.
     epoch: Epoch,
-    /// Who took it over last.
+    /// The writer that took it over last.
     writer: Option<WriterId>,
 }
 
 impl MemoryJournal {
-    /// A journal on a storage of its own; its data ends with it.
+    /// Makes a journal on a storage of its own; its data ends with it.
     pub fn new() -> Self {
         crate::MemoryStorage::new().journal()
     }
@@ -225,7 +225,7 @@ impl Stream {
     }
 }
 
-/// Who holds the id, and how far it has come.
+/// Returns the writer that holds the id, and its highest number.
 fn position(stream: Option<&Stream>) -> WriterPosition {
     WriterPosition {
         writer: stream
@@ -236,7 +236,7 @@ fn position(stream: Option<&Stream>) -> WriterPosition {
     }
 }
 
-/// Why the write must not be stored, if so: its epoch is over, or it does not follow on the highest number.
+/// Returns the conflict if the write must not be stored: its epoch is over, or it does not follow the highest number.
 fn conflict_of(stream: Option<&Stream>, write: &AtomicWrite) -> Option<SequenceConflict> {
     let stored = position(stream);
     let refused = WriterPosition {

@@ -1,4 +1,4 @@
-//! What an application registers.
+//! The plugin, which an application registers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -19,12 +19,12 @@ pub struct MemoryPlugin {
 }
 
 impl MemoryPlugin {
-    /// A plugin without any data.
+    /// Makes a plugin without any data.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The storage that sections reach as `name`; made empty at the first use.
+    /// Returns the storage that sections reach as `name`; made empty at the first use.
     pub fn storage(&self, name: &str) -> MemoryStorage {
         self.named
             .lock()

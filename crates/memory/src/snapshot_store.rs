@@ -23,7 +23,7 @@ pub struct MemorySnapshotStore {
 }
 
 impl MemorySnapshotStore {
-    /// A snapshot store on a storage of its own; its data ends with it.
+    /// Makes a snapshot store on a storage of its own; its data ends with it.
     pub fn new() -> Self {
         crate::MemoryStorage::new().snapshot_store()
     }

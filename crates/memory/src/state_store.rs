@@ -15,7 +15,7 @@ mod queries;
 /// Every state of a storage behind the one lock of its state stores.
 pub(crate) type States = Mutex<StoredStates>;
 
-/// What is stored, and in which order it changed.
+/// The stored states, and the order in which they changed.
 #[derive(Default)]
 pub(crate) struct StoredStates {
     by_id: BTreeMap<PersistenceId, Entry>,
@@ -31,7 +31,7 @@ pub struct MemoryStateStore {
     states: Arc<States>,
 }
 
-/// What is stored of one id.
+/// The stored state of one id.
 #[derive(Clone)]
 pub(crate) struct Entry {
     current: CurrentState,
@@ -42,7 +42,7 @@ pub(crate) struct Entry {
 }
 
 impl MemoryStateStore {
-    /// A state store on a storage of its own; its data ends with it.
+    /// Makes a state store on a storage of its own; its data ends with it.
     pub fn new() -> Self {
         crate::MemoryStorage::new().state_store()
     }
@@ -57,7 +57,7 @@ impl MemoryStateStore {
             .expect("nothing panics while it holds the lock")
     }
 
-    /// Puts what `make` gives in the place of the revision before.
+    /// Puts what `make` returns in the place of the revision before.
     fn replace(
         &self,
         operation: Operation,

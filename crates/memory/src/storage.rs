@@ -1,4 +1,4 @@
-//! What stays in memory while stores come and go.
+//! The data that stays in memory while stores come and go.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,22 +20,22 @@ pub struct MemoryStorage {
 }
 
 impl MemoryStorage {
-    /// An empty storage.
+    /// Makes an empty storage.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A journal on this storage.
+    /// Returns a journal on this storage.
     pub fn journal(&self) -> MemoryJournal {
         MemoryJournal::on(Arc::clone(&self.streams))
     }
 
-    /// A snapshot store on this storage.
+    /// Returns a snapshot store on this storage.
     pub fn snapshot_store(&self) -> MemorySnapshotStore {
         MemorySnapshotStore::on(Arc::clone(&self.snapshots))
     }
 
-    /// A state store on this storage.
+    /// Returns a state store on this storage.
     pub fn state_store(&self) -> MemoryStateStore {
         MemoryStateStore::on(Arc::clone(&self.states))
     }

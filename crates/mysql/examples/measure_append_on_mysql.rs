@@ -24,10 +24,10 @@ const PARTITIONS: usize = 8;
 const LARGEST: usize = 256;
 const MIGRATION: &str = include_str!("../migrations/0001_journal.sql");
 
-/// What a transaction does beside storing rows.
+/// The work of a transaction beside storing rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Variant {
-    /// Nothing.
+    /// No other work.
     Rows,
     /// Nothing, and there is no index for queries.
     RowsWithoutIndex,

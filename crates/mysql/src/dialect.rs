@@ -16,7 +16,7 @@ use crate::connection::MysqlConnector;
 use crate::queries::{self, JournalQueries};
 use crate::{MysqlOptions, error, journal, schema, session};
 
-/// MySQL 8 and MariaDB 10.11, and newer.
+/// The dialect of MySQL 8.0.16 and MariaDB 10.6, and of newer ones.
 #[derive(Debug)]
 pub enum Mysql {}
 

@@ -1,4 +1,4 @@
-//! What the error numbers of MySQL and MariaDB mean for the caller: the one place that decides.
+//! The meaning of the error numbers of MySQL and MariaDB for the caller; no other place decides it.
 
 use std::error::Error;
 use std::fmt;
@@ -8,7 +8,7 @@ use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::error::DatabaseError;
 use sqlx::mysql::MySqlDatabaseError;
 
-/// What is kept of an error: its text may quote a value, so only what is known not to is told.
+/// The part of an error that is kept: its text may quote a value, so only what is known not to is reported.
 #[derive(Debug)]
 struct Reported {
     number: u16,
@@ -37,7 +37,7 @@ const QUOTING: [u16; 16] = [
     1062, 1064, 1264, 1292, 1366, 1367, 1406, 1411, 1525, 1526, 1586, 1690, 1918, 3140, 3141, 4038,
 ];
 
-/// What comes before the name of the key, which ends the text, in the text about a row that is there already.
+/// The text before the name of the key in the message about a row that already exists; the name ends the message.
 const OF_KEY: &str = " for key ";
 
 /// The error without what may quote rows.
@@ -76,12 +76,12 @@ fn breaks_rule_by(number: u16, state: &str) -> bool {
         )
 }
 
-/// What an error means, by its number:
+/// Returns the meaning of an error, by its number:
 /// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
 /// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>.
 ///
 /// Nothing is certain about a commit that fails. What comes before it is not stored, whatever it says: the connection is
-/// closed, and nobody will ever commit on it.
+/// closed, and it will never commit.
 pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
     meaning_of_number(number(error)).unknown()
 }

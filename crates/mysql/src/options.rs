@@ -8,21 +8,21 @@ use actix_persistence_storage_api::SectionReader;
 
 use crate::schema::MORE_JOURNAL_TABLES;
 
-/// What URLs look like.
+/// The form of the URLs.
 pub(crate) const KIND: ServerKind = ServerKind {
     schemes: &["mysql", "mariadb"],
     port: 3306,
 };
 
-/// What [`MysqlJournal`](crate::MysqlJournal), [`MysqlSnapshotStore`](crate::MysqlSnapshotStore) and
-/// [`MysqlStateStore`](crate::MysqlStateStore) need to know.
+/// The options of [`MysqlJournal`](crate::MysqlJournal), [`MysqlSnapshotStore`](crate::MysqlSnapshotStore) and
+/// [`MysqlStateStore`](crate::MysqlStateStore).
 ///
 /// Every field is a key of the config section, spelt with `-`; those of [`ServerOptions`] and [`StoreOptions`] stand in
 /// the same section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MysqlOptions {
-    /// Where the server is, and for how long one waits.
+    /// The address of the server, and the time limits.
     pub server: ServerOptions,
     /// Tables and limits.
     pub store: StoreOptions,
@@ -33,11 +33,11 @@ pub struct MysqlOptions {
     pub payload_column: PayloadColumn,
 }
 
-/// What a commit must have reached when it is confirmed.
+/// The place that a commit must have reached before it is confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Durability {
-    /// `disk`: the disk of the server, also when its machine crashes. A server that is set up to confirm earlier is
+    /// `disk`: the disk of the server, even if its machine crashes. A server that is set up to confirm earlier is
     /// refused at the start: one whose
     /// [`innodb_flush_log_at_trx_commit`](https://dev.mysql.com/doc/refman/8.4/en/innodb-parameters.html#sysvar_innodb_flush_log_at_trx_commit)
     /// is 0 or 2, or whose binary log is on with a
@@ -56,7 +56,7 @@ impl Durability {
         [("disk", Durability::Disk), ("server", Durability::Server)];
 }
 
-/// How tables keep payloads.
+/// The type of the columns in which tables keep payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PayloadColumn {
@@ -76,7 +76,7 @@ impl PayloadColumn {
         ("json", PayloadColumn::Json),
     ];
 
-    /// Why there is no place for bytes, if so.
+    /// Returns the reason why bytes cannot be stored, if there is one.
     pub(crate) fn refuses(self, bytes: &[u8]) -> Option<String> {
         match self {
             PayloadColumn::Bytes => None,
@@ -100,7 +100,7 @@ impl PayloadColumn {
 }
 
 impl MysqlOptions {
-    /// The defaults, for one database.
+    /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
         Self::of(ServerOptions::new(url))
     }
@@ -152,7 +152,7 @@ impl MysqlOptions {
         Ok(self.event_table()?.index(MORE_JOURNAL_TABLES[0]))
     }
 
-    /// The first key whose table is the one that numbers events.
+    /// Returns the first key whose table is the one that numbers events.
     fn twin_of_ordering(&self) -> Option<InvalidOption> {
         let ordering = self.ordering_table().ok()?;
         let store = &self.store;

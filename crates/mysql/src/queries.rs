@@ -29,8 +29,8 @@ pub(crate) const ROLLBACK: &str = "ROLLBACK";
 pub(crate) const BEFORE_NEXT: &str =
     "GREATEST(newest, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))";
 
-/// What a server is. Gives: version, largest packet, when the log is flushed, whether there is a binary log and when it
-/// is flushed, whether nothing can be written, and how rows are replicated.
+/// Selects the facts about a server. Rows: version, largest packet, when the log is flushed, whether there is a binary
+/// log and when it is flushed, whether nothing can be written, and how rows are replicated.
 ///
 /// Casts make numbers signed and texts no bytes, whatever the server has for types.
 pub(crate) const SERVER: &str = "\
@@ -45,7 +45,7 @@ SELECT CAST(p.id AS SIGNED) FROM information_schema.processlist AS p WHERE p.id 
 /// Ends a session with all that it does and holds.
 pub(crate) const END_SESSION: &str = "KILL {session}";
 
-/// What must not depend on the server or the user, with `{..}` for the time limits.
+/// Sets everything that must not depend on the server or the user, with `{..}` for the time limits.
 ///
 /// A transaction reads what others have committed, statement by statement, and never locks gaps. What is too long or too
 /// large is an error instead of being cut off. A commit neither begins another transaction nor ends the session, and keys are
@@ -59,14 +59,15 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autoc
     SESSION innodb_lock_wait_timeout = {lock_seconds}, SESSION lock_wait_timeout = {lock_seconds},
     SESSION wait_timeout = {idle_seconds}, SESSION sql_select_limit = 18446744073709551615, SESSION sql_safe_updates = 0,
     SESSION sql_big_selects = 1";
-/// How long a statement may take: on MariaDB any, and a transaction may not wait for its client for longer either.
+/// Limits the time of a statement: on MariaDB of any, and a transaction may not wait for its client for longer either.
 pub(crate) const LIMIT_MARIADB: &str = "\
 SET SESSION max_statement_time = {statement_seconds}, SESSION idle_transaction_timeout = {transaction_seconds}";
 /// On MySQL only one that reads.
 pub(crate) const LIMIT_MYSQL: &str = "SET SESSION max_execution_time = {statement_milliseconds}";
 
-/// What else functions may set that statements of the store depend on, and their locks. Each server takes the comment that
-/// is meant for it: <https://mariadb.com/docs/server/reference/sql-statements/comment-syntax>.
+/// Restores the other settings that functions may change and that statements of the store depend on, and releases their
+/// locks. Each server takes the comment that is meant for it:
+/// <https://mariadb.com/docs/server/reference/sql-statements/comment-syntax>.
 pub(crate) const RESTORE_SESSION: &str = "\
 SET SESSION time_zone = DEFAULT
     /*M! , SESSION max_statement_time = {statement_seconds}, SESSION idle_transaction_timeout = {transaction_seconds} */
@@ -75,7 +76,7 @@ DO RELEASE_ALL_LOCKS()";
 
 pub(crate) const MAX_ALLOWED_PACKET: &str = "SELECT CAST(@@max_allowed_packet AS SIGNED)";
 
-/// Lets one session of a database make tables; ends with the session. Gives 1 if it got the lock.
+/// Lets one session of a database make tables; ends with the session. Returns 1 if it got the lock.
 ///
 /// A name may have 64 bytes, as many as that of a database. The time is in seconds.
 pub(crate) const LOCK_SCHEMA: &str = "\
@@ -102,7 +103,7 @@ pub(crate) const COLUMNS: &str = "\
 SELECT CAST(column_name AS CHAR), CAST(column_type AS CHAR) FROM information_schema.columns
 WHERE table_schema = DATABASE() AND CAST(table_name AS BINARY) = CAST(? AS BINARY)";
 
-/// Changes nothing, but fails where a user may not do what the journal does, or nobody may.
+/// Changes nothing, but fails if the user lacks a privilege of the journal, or if the server is read only.
 pub(crate) const TRY_JOURNAL: &[&str] = &[
     "INSERT INTO {event_table} (persistence_id, sequence_nr, ordering, slice, timestamp, writer_uuid, serializer_id,
          event_manifest, adapter_manifest, tag_count, bytes, checksum, payload)
@@ -141,8 +142,8 @@ pub(crate) const TRY_STATE_STORE: &[&str] = &[
     "DELETE FROM {state_table} WHERE 1 = 0",
 ];
 
-/// The counters of events that are behind the rows: that of each partition, found by the index. Gives: partition, the number to
-/// be reached.
+/// The counters of events that are lower than the rows: that of each partition, found by the index. Gives: partition,
+/// the number to be reached.
 pub(crate) const EVENTS_AHEAD: &str = "\
 SELECT found.partition_nr, found.highest
 FROM (SELECT o.partition_nr, o.newest,
@@ -150,7 +151,7 @@ FROM (SELECT o.partition_nr, o.newest,
            ORDER BY e.ordering DESC LIMIT 1) AS highest
       FROM {ordering_table} AS o) AS found
 WHERE found.highest > found.newest";
-/// The same of states: the newest of each entity type, found by the index, without which nobody reads by numbers.
+/// The same of states: the newest of each entity type, found by the index, without which no query reads by numbers.
 pub(crate) const STATES_AHEAD: &str = "\
 SELECT found.partition_nr, MAX(found.highest)
 FROM (SELECT d.partition_nr,
@@ -172,7 +173,7 @@ pub(crate) const RAISE_EVENT_COUNTER: &str =
 pub(crate) const RAISE_STATE_COUNTER: &str =
     "UPDATE {state_ordering_table} SET newest = GREATEST(newest, ?) WHERE partition_nr = ?";
 
-/// How many tables keep payloads in another way. `{table}` stands for a name in quotes.
+/// Counts the tables that keep payloads in another way. `{table}` stands for a name in quotes.
 pub(crate) const OTHER_PAYLOADS: &str = "\
 SELECT COUNT(*) FROM information_schema.columns
 WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{table}' AND column_name = 'payload'

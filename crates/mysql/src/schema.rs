@@ -23,7 +23,7 @@ pub(crate) const MORE_STATE_TABLES: &[&str] = &["ordering"];
 /// Numbers events.
 pub(crate) const MORE_JOURNAL_TABLES: &[&str] = &["ordering"];
 
-/// On MySQL and MariaDB nobody owns a table, so what the owner may is said by the rights on the database.
+/// On MySQL and MariaDB a table has no owner, so the owner's rights are those on the database.
 ///
 /// Both are accounts that may log in from anywhere, or roles.
 pub(crate) const ROLES: RoleTexts = RoleTexts {
@@ -45,7 +45,7 @@ pub(crate) const VERSIONS: VersionTexts = VersionTexts {
     columns: COLUMNS,
 };
 
-/// Waits until nobody else makes tables in this database; the lock ends with the connection.
+/// Waits until no other process makes tables in this database; the lock ends with the connection.
 pub(crate) async fn lock(connection: &mut MySqlConnection) -> Result<(), Fault> {
     let locked: Option<i64> = sqlx::query_scalar(LOCK_SCHEMA)
         .fetch_one(connection)
@@ -84,8 +84,8 @@ pub(crate) async fn check_writable(
     raise_counters(connection, names).await
 }
 
-/// Moves counters on that are behind the rows, as after tables were restored from different moments: what is new would have
-/// numbers that readers are behind of.
+/// Moves counters on that are lower than the rows, as after tables were restored from different moments: what is new
+/// would have numbers that readers are behind of.
 async fn raise_counters(connection: &mut MySqlConnection, names: &Names) -> Result<(), Fault> {
     let (find, raise) = if names.has("event_table") {
         (EVENTS_AHEAD, RAISE_EVENT_COUNTER)

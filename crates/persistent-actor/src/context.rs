@@ -89,14 +89,14 @@ pub struct PersistentContext<A: PersistentActor> {
     stash: StashRef<A>,
     address: OwnAddress<A>,
     writer: WriterId,
-    /// What the next write carries.
+    /// The fence of the next write.
     pub(crate) fence: Fence,
     /// The highest event that was deleted when the recovery began.
     deleted_to: SequenceNr,
     /// The last number known to be used; the next event gets the one after it.
     used_sequence_nr: SequenceNr,
     event_manifest: Manifest,
-    /// What keeps the stores open: they must not close before they have done what they were asked.
+    /// Keeps the stores open until they have done what this actor asked of them.
     keep: Rc<dyn Any>,
 }
 
@@ -192,16 +192,17 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.push_events(Kind::Stashing, events.into_iter().collect())
     }
 
-    /// As [`persist`](Self::persist), but commands, timers and futures do not wait for it.
+    /// Stores an event as [`persist`](Self::persist) does, but commands, timers and futures do not wait for it.
     ///
     /// They may run before its handler, and see the state without the event. Handlers run in the order of the calls,
-    /// those of [`persist`](Self::persist) among them. For commands that need not know what the ones before them
-    /// decided: many of them share a write.
+    /// those of [`persist`](Self::persist) among them. For commands that do not depend on the decisions of those before
+    /// them: many of them share a write.
     pub fn persist_async(&mut self, event: A::Event) -> Persist<A> {
         self.push_events(Kind::Async, vec![event])
     }
 
-    /// As [`persist_all`](Self::persist_all), but nothing waits for it, as for [`persist_async`](Self::persist_async).
+    /// Stores events as [`persist_all`](Self::persist_all) does, but nothing waits for it, as for
+    /// [`persist_async`](Self::persist_async).
     pub fn persist_all_async(
         &mut self,
         events: impl IntoIterator<Item = A::Event>,
@@ -228,7 +229,8 @@ impl<A: PersistentActor> PersistentContext<A> {
             .on_complete(handler)
     }
 
-    /// As [`defer`](Self::defer), but nothing waits for it, as for [`persist_async`](Self::persist_async).
+    /// Runs `handler` as [`defer`](Self::defer) does, but nothing waits for it, as for
+    /// [`persist_async`](Self::persist_async).
     pub fn defer_async(
         &mut self,
         handler: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,
@@ -255,8 +257,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         Persist::new(attached, cause)
     }
 
-    /// The channel of the command that caused what runs now, as Akka's `sender()`: the command itself, a handler of its
-    /// events, of theirs, or a deferred one.
+    /// Returns the channel of the command that caused what runs now, as Akka's `sender()`: the command itself, a
+    /// handler of its events, of theirs, or a deferred one.
     ///
     /// In a timer, a stream or a spawned future it leads nowhere: there keep what this gave before. See [`ReplyTo`].
     pub fn reply_to<M: Message>(&mut self) -> ReplyTo<M> {
@@ -276,22 +278,24 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.user_stash("").stash(command)
     }
 
-    /// Processes everything put aside next, in order, before the commands that arrived since; gives how many there are.
+    /// Processes everything put aside next, in order, before the commands that arrived since; returns how many there
+    /// are.
     pub fn unstash_all(&mut self) -> usize {
         self.user_stash("").unstash_all()
     }
 
-    /// Processes the oldest command put aside, after those that wait already; gives whether there is one.
+    /// Processes the oldest command put aside, after those that wait already; returns whether there is one.
     pub fn unstash(&mut self) -> bool {
         self.user_stash("").unstash()
     }
 
-    /// The stash of this name; an actor may have several. The one that [`stash`](Self::stash) fills has the name `""`.
+    /// Returns the stash of this name; an actor may have several. The one that [`stash`](Self::stash) fills has the
+    /// name `""`.
     pub fn user_stash(&mut self, name: &'static str) -> UserStash<A> {
         UserStash::new(StashRef::clone(&self.stash), name, self.cause())
     }
 
-    /// What the present turn belongs to; made when first asked for.
+    /// Returns the cause of the current turn; makes it when first asked.
     pub(crate) fn cause(&mut self) -> CauseRef {
         CauseRef::clone(self.cause.get_or_insert_default())
     }
@@ -342,7 +346,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         Ok(())
     }
 
-    /// The tags of a state, each once, unless its store keeps none.
+    /// Returns the tags of a state, each once, unless its store keeps none.
     fn tags(&self, tags: Vec<String>) -> Result<Vec<Arc<str>>, StorageError> {
         if !tags.is_empty() && !self.environment.stores.has_tags() {
             let error = StorageError::new(StorageErrorKind::Unsupported, Operation::UpsertState)
@@ -357,28 +361,29 @@ impl<A: PersistentActor> PersistentContext<A> {
         Ok(tags)
     }
 
-    /// Whose context this is.
+    /// Returns the persistence id of the actor.
     pub fn persistence_id(&self) -> &PersistenceId {
         &self.persistence_id
     }
 
-    /// The number of the last event the actor has taken note of, replayed or persisted; 0 for none. Of a durable state,
-    /// its [`revision`](Self::revision).
+    /// Returns the number of the last event the actor has taken note of, replayed or persisted; 0 for none. Of a
+    /// durable state, its [`revision`](Self::revision).
     pub fn last_sequence_nr(&self) -> SequenceNr {
         self.last_sequence_nr
     }
 
-    /// The number of the snapshot the recovery started from; 0 for none.
+    /// Returns the number of the snapshot the recovery started from; 0 for none.
     pub fn snapshot_sequence_nr(&self) -> SequenceNr {
         self.snapshot_sequence_nr
     }
 
-    /// Whether events are still being replayed; false from [`on_recovery_completed`](PersistentActor::on_recovery_completed) on.
+    /// Returns whether events are still being replayed; false from
+    /// [`on_recovery_completed`](PersistentActor::on_recovery_completed) on.
     pub fn is_recovering(&self) -> bool {
         self.recovering
     }
 
-    /// Whether every event was replayed; the opposite of [`is_recovering`](Self::is_recovering).
+    /// Returns whether every event was replayed; the opposite of [`is_recovering`](Self::is_recovering).
     pub fn is_recovery_finished(&self) -> bool {
         !self.recovering
     }
@@ -434,7 +439,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         });
     }
 
-    /// Spawns what nobody waits for when everything stops.
+    /// Spawns a future that a stop of everything does not wait for.
     fn in_background(&mut self, spawn: impl FnOnce(&mut Self) -> SpawnHandle) -> SpawnHandle {
         self.tasks.set_in_background(true);
         let handle = spawn(self);
@@ -468,8 +473,8 @@ impl<A: PersistentActor> ActorContext for PersistentContext<A> {
 }
 
 impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
-    /// The address of the actor; while everything stops it is closed, so that what is sent to it is refused, as it is to
-    /// everybody else. An actor that has more to do then tells itself with [`notify`](AsyncContext::notify).
+    /// Returns the address of the actor; while everything stops it is closed, so that what is sent to it is refused, as
+    /// it is to everybody else. An actor that has more to do then tells itself with [`notify`](AsyncContext::notify).
     fn address(&self) -> Addr<A> {
         (self.address)()
     }

@@ -1,4 +1,4 @@
-//! What nobody took care of, for whoever wants to know.
+//! Messages and failures that were dropped without an answer, for every reader that subscribes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,17 +8,18 @@ use actix_persistence_storage_api::PersistenceId;
 use crate::notifications::{MAX_CAPACITY, Notifications};
 use crate::{StoreResponse, Subscription};
 
-/// Something that was meant for a persistent actor, and that nobody took care of; as Akka's dead letters.
+/// A message to a persistent actor that was dropped without an answer, or a failure that no code handled; as Akka's
+/// dead letters.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeadLetter {
     /// The actor.
     pub persistence_id: PersistenceId,
-    /// What it was.
+    /// The kind of the dead letter.
     pub cause: DeadLetterCause,
 }
 
-/// What nobody took care of.
+/// The kind of a dead letter.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum DeadLetterCause {
@@ -42,23 +43,23 @@ pub enum DeadLetterCause {
     StoreFailure(Arc<StoreResponse>),
 }
 
-/// Where the dead letters of all actors go that share it.
+/// The channel of the dead letters of all actors that share it.
 #[derive(Clone)]
 pub struct DeadLetters(Arc<Notifications>);
 
 impl DeadLetters {
-    /// How far a reader may fall behind unless something else is set.
+    /// The number of dead letters that are kept for a slow reader unless something else is set.
     pub const DEFAULT_CAPACITY: usize = 1_024;
     /// The largest capacity.
     pub const MAX_CAPACITY: usize = MAX_CAPACITY;
 
-    /// A reader may fall behind by `capacity` letters: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY), rounded up
-    /// to a power of two; what is beyond counts as the nearest of these.
+    /// Makes a channel that keeps `capacity` letters for a slow reader: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY),
+    /// rounded up to a power of two; a value outside counts as the nearest of these.
     pub fn new(capacity: usize) -> Self {
         Self(Notifications::new(capacity))
     }
 
-    /// Every dead letter from now on, of all actors.
+    /// Returns every dead letter from now on, of all actors.
     pub fn subscribe(&self) -> Subscription<DeadLetter> {
         self.0.subscribe()
     }

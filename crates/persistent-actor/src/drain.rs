@@ -29,7 +29,7 @@ impl Drain {
         Self(actors.into())
     }
 
-    /// How many actors had to stop.
+    /// Returns the number of actors that had to stop.
     pub fn actors(&self) -> usize {
         self.0.len()
     }
@@ -44,7 +44,7 @@ impl Drain {
         }
     }
 
-    /// What the actors could not do, or not yet, in no particular order.
+    /// Returns the work that the actors have not done, in no particular order.
     pub fn unfinished(&self) -> Vec<UnfinishedActor> {
         self.0
             .iter()

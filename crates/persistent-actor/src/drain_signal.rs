@@ -1,4 +1,4 @@
-//! What the one who stops everything and a live actor tell each other.
+//! The signals between the stop of everything and a live actor.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use futures_util::task::AtomicWaker;
 
 use crate::UnfinishedWork;
 
-/// Shared by an actor and whoever stops it.
+/// Shared by an actor and the code that stops it.
 #[derive(Debug)]
 pub(crate) struct DrainSignal {
     urgency: AtomicU8,
@@ -17,7 +17,7 @@ pub(crate) struct DrainSignal {
     left: Mutex<Option<Left>>,
 }
 
-/// How soon an actor has to end; it only grows.
+/// The urgency with which an actor has to end; it only grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Urgency {
@@ -29,11 +29,11 @@ pub(crate) enum Urgency {
     End,
 }
 
-/// What an actor has still to do.
+/// The work that an actor still has to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Left {
     pub(crate) work: UnfinishedWork,
-    /// How many messages wait for it.
+    /// The number of messages that wait for it.
     pub(crate) waiting: usize,
 }
 
@@ -56,7 +56,7 @@ impl DrainSignal {
         self.waker.wake();
     }
 
-    /// How soon the actor has to end; wakes its task when that changes.
+    /// Returns the urgency with which the actor has to end; wakes its task when that changes.
     pub(crate) fn urgency(&self, cx: &Context<'_>) -> Urgency {
         // Listens before looking, so that no signal slips through in between.
         self.waker.register(cx.waker());
@@ -67,7 +67,7 @@ impl DrainSignal {
         }
     }
 
-    /// What the actor has still to do, as it said last; nothing if it has ended as it should.
+    /// Returns the work that the actor still has to do, as it last reported; `None` if it has ended as it should.
     pub(crate) fn left(&self) -> Option<Left> {
         *self.lock()
     }

@@ -37,7 +37,7 @@ pub(crate) struct Driver<A: PersistentActor, F> {
     registration: Registration,
     back_off: BackOffSettings,
     delays: BackOff,
-    /// How long the next incarnation waits while writers get into each other's way.
+    /// The delays of the next incarnations while writers compete for the id.
     contention: Contention,
     /// Whether the delay was cut short because everything stops.
     hurried: bool,
@@ -54,7 +54,7 @@ enum Stage<A: PersistentActor> {
         store_is_back: Option<BoxFuture<'static, ()>>,
         /// Whether messages that arrive meanwhile are refused instead of kept.
         refusing: bool,
-        /// Whether nobody needs another incarnation before a message is there.
+        /// Whether no incarnation is needed before a message is there.
         until_asked: bool,
     },
 }
@@ -105,7 +105,7 @@ where
         }
     }
 
-    /// Backs off after a failure; gives whether there will be another incarnation.
+    /// Backs off after a failure; returns whether there will be another incarnation.
     fn back_off(&mut self, failure: Failure, cx: &mut Context<'_>) -> bool {
         if failure.was_stopping {
             return false;
@@ -153,7 +153,7 @@ where
         true
     }
 
-    /// Lets the other writer go on: nothing is broken, the actor was out of date. Gives whether there will be another
+    /// Lets the other writer go on: nothing is broken, the actor was out of date. Returns whether there will be another
     /// incarnation.
     fn give_way(&mut self, failure: &Failure) -> bool {
         if failure.is_conflict && self.back_off.on_conflict == OnConflict::Stop {
@@ -264,10 +264,10 @@ where
     }
 }
 
-/// Why there is no other incarnation.
+/// The reason why there is no further incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// The last one stopped as it wanted, or because nobody can reach it.
+    /// The last one stopped as it wanted, or because it has no address any more.
     Stopped,
     /// The last one failed.
     Failed,

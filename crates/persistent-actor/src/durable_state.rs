@@ -18,7 +18,7 @@ use crate::{
 /// actor has the state before it and nothing else touches it.
 ///
 /// Each state and each delete has a [`revision`](PersistentContext::revision), one more than that before; of several
-/// that are persisted in one turn each is stored, in order. A revision is never used again, also after a delete.
+/// that are persisted in one turn each is stored, in order. A revision is never used again, even after a delete.
 /// It decides who may write: when another writer was there first, the write fails as a
 /// [conflict](PersistError::Conflict), and the actor is recovered onto what that one stored.
 ///
@@ -81,7 +81,7 @@ use crate::{
     note = "implement `PersistentActor` to persist events, or `DurableState` to persist the state as it is now; what is given to `start` is a closure that makes the actor: `start(|| MyActor::default())`"
 )]
 pub trait DurableState: Actor<Context = PersistentContext<Self>> {
-    /// What it stores.
+    /// The state that it stores.
     type State: State;
 
     /// Under which id its state is stored; the same for every actor that the factory makes.
@@ -96,13 +96,13 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
     /// makes it fail.
     fn on_state(&mut self, state: Option<&Self::State>);
 
-    /// The plugin id of its state store; `None` for the configured default.
+    /// Returns the plugin id of its state store; `None` for the configured default.
     fn state_plugin_id(&self) -> Option<String> {
         None
     }
 
-    /// How many messages wait in the actor while it recovers or persists, and what happens to further ones; `None` for
-    /// the configured policy. Asked of every incarnation.
+    /// Returns the number of messages that wait in the actor while it recovers or persists, and the fate of further
+    /// ones; `None` for the configured policy. Called for every incarnation.
     fn stash_policy(&self) -> Option<StashPolicy> {
         None
     }

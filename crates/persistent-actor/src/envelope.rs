@@ -24,7 +24,7 @@ where
     actor: PhantomData<fn() -> A>,
 }
 
-/// What became of a refused message.
+/// The fate of a refused message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Refused {
     /// The type of the message, as the compiler names it.
@@ -32,7 +32,7 @@ pub(crate) struct Refused {
     pub(crate) answered: bool,
 }
 
-/// What becomes of the messages that are dropped now.
+/// The fate of the messages that are dropped now.
 ///
 /// An envelope does not show what is in it, and the channel of actix drops what it holds when it closes; so whoever
 /// drops them says here what he wants, and each message does it.
@@ -52,7 +52,7 @@ struct Keeping {
     kept: Box<dyn Any>,
 }
 
-/// Which messages are kept although their envelope is dropped.
+/// The messages that are kept although their envelope is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
     All,
@@ -94,7 +94,7 @@ pub(crate) fn refuse<A: PersistentActor>(
     }
 }
 
-/// Gives the messages whose envelopes `dropping` drops, in that order.
+/// Returns the messages whose envelopes `dropping` drops, in that order.
 pub(crate) fn keep<A: PersistentActor>(
     whose: Keep,
     dropping: impl FnOnce(),
@@ -144,7 +144,7 @@ where
     M: Message + Send + 'static,
     M::Result: Send,
 {
-    /// Whether somebody asked, and has given up.
+    /// Returns whether somebody asked, and has given up.
     fn is_abandoned(&self) -> bool {
         self.sender
             .as_ref()

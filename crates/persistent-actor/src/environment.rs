@@ -1,4 +1,4 @@
-//! What actors of the same stores share.
+//! The parts that actors of the same stores share.
 
 use std::fmt;
 use std::sync::Arc;
@@ -21,28 +21,28 @@ use crate::{
 /// The stores and settings an actor is started with.
 #[non_exhaustive]
 pub struct Environment {
-    /// Where they are stored.
+    /// The stores of the actors.
     pub stores: Stores,
-    /// How events, or states, are encoded whose type does not say.
+    /// The serializer of events, or of states, whose type names none.
     pub event_serializer: Serializer,
-    /// How snapshots are encoded whose type does not say.
+    /// The serializer of snapshots whose type names none.
     pub snapshot_serializer: Serializer,
-    /// When a failed actor is rebuilt.
+    /// The back-off of failed actors.
     pub back_off: BackOffSettings,
-    /// How many messages an actor holds while it recovers or persists, and what happens to further ones.
+    /// The number of messages that an actor holds while it recovers or persists, and the fate of further ones.
     pub stash_policy: StashPolicy,
     /// The ids that are live in this process, shared by all environments of one journal or state store; and of both,
     /// where an id must not belong to an event-sourced actor and to a durable state.
     pub live_ids: LiveIds,
-    /// Who hears of stored events.
+    /// The readers of stored events.
     pub published_events: PublishedEvents,
-    /// Who hears of what nobody took care of.
+    /// The readers of dead letters.
     pub dead_letters: DeadLetters,
-    /// Where conflicts with other writers are told of.
+    /// The log of conflicts with other writers.
     pub(crate) conflicts: ConflictLog,
 }
 
-/// When a failed actor is rebuilt from its factory; as Akka's `BackoffSupervisor`.
+/// The back-off with which a failed actor is rebuilt from its factory, as Akka's `BackoffSupervisor`.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -62,13 +62,14 @@ pub struct BackOffSettings {
     pub max: Duration,
     /// 0.2 lengthens each delay by up to a fifth, at random.
     pub random_factor: f64,
-    /// How many failures in a row end the actor for good; `None` for never.
+    /// The number of failures in a row that ends the actor for good; `None` for no limit.
     pub max_restarts: Option<u32>,
     /// An actor that worked for so long starts again from `min`; `None` for half-way between `min` and `max`, as in Akka.
     pub reset_after: Option<Duration>,
     /// Whether commands that wait survive a failure that waiting may cure; otherwise their channels close.
     pub keep_stash: bool,
-    /// What to do when another writer was there first, which is no failure: neither the delays nor the limit count it.
+    /// The reaction to a conflict with another writer. A conflict is no failure: neither the delays nor the limit count
+    /// it.
     pub on_conflict: OnConflict,
 }
 
@@ -87,56 +88,56 @@ impl Default for BackOffSettings {
 }
 
 impl BackOffSettings {
-    /// The same with this delay after the first failure; one above [`max`](Self::max) is the longest too.
+    /// Returns the same with this delay after the first failure; one above [`max`](Self::max) is the longest too.
     #[must_use]
     pub fn min(mut self, min: Duration) -> Self {
         self.min = min;
         self
     }
 
-    /// The same with no delay longer than this.
+    /// Returns the same with no delay longer than this.
     #[must_use]
     pub fn max(mut self, max: Duration) -> Self {
         self.max = max;
         self
     }
 
-    /// The same with delays lengthened by up to this share, 0 for none.
+    /// Returns the same with delays lengthened by up to this share, 0 for none.
     #[must_use]
     pub fn random_factor(mut self, random_factor: f64) -> Self {
         self.random_factor = random_factor;
         self
     }
 
-    /// The same with this limit to the failures in a row.
+    /// Returns the same with this limit to the failures in a row.
     #[must_use]
     pub fn max_restarts(mut self, max_restarts: u32) -> Self {
         self.max_restarts = Some(max_restarts);
         self
     }
 
-    /// The same, starting again from `min` once the actor has worked for so long.
+    /// Returns the same value, starting again from `min` once the actor has worked for so long.
     #[must_use]
     pub fn reset_after(mut self, reset_after: Duration) -> Self {
         self.reset_after = Some(reset_after);
         self
     }
 
-    /// The same, keeping the commands that wait or not.
+    /// Returns the same value, keeping the commands that wait or not.
     #[must_use]
     pub fn keep_stash(mut self, keep_stash: bool) -> Self {
         self.keep_stash = keep_stash;
         self
     }
 
-    /// The same, doing this when another writer was there first.
+    /// Returns the same value, doing this when another writer was there first.
     #[must_use]
     pub fn on_conflict(mut self, on_conflict: OnConflict) -> Self {
         self.on_conflict = on_conflict;
         self
     }
 
-    /// How long an actor has to work until it starts again from `min`.
+    /// Returns the time that an actor has to work until its delays start again from `min`.
     pub(crate) fn resets_after(&self) -> Duration {
         let half_way = || self.min / 2 + self.max.max(self.min) / 2;
         self.reset_after.unwrap_or_else(half_way)

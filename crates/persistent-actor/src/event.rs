@@ -1,4 +1,4 @@
-//! What an actor persists.
+//! The trait of the events that an actor persists.
 
 use actix_persistence_storage_api::{SequenceNr, Timestamp};
 use serde::Serialize;
@@ -46,18 +46,18 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;
-    /// How to encode; `None` leaves it to the journal's setting `serializer`. What was stored decides when reading.
+    /// The serializer that encodes it; `None` leaves it to the journal's setting `serializer`. For reading, the stored
+    /// event decides.
     const SERIALIZER: Option<Serializer> = None;
 }
 
-/// What is known of an event besides itself; given to
-/// [`on_event_at`](crate::PersistentActor::on_event_at).
+/// The metadata of an event, for [`on_event_at`](crate::PersistentActor::on_event_at).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventMeta {
     /// Its number, from 1.
     pub sequence_nr: SequenceNr,
-    /// When it was sent to its journal, by the clock of the process that did.
+    /// The time at which it was sent to its journal, by the clock of the process that sent it.
     pub timestamp: Timestamp,
     /// Whether it comes from the store, at a recovery or a replay, and was not just persisted.
     pub replayed: bool,

@@ -1,4 +1,4 @@
-//! Which persistence ids have an actor in this process.
+//! The persistence ids that have an actor in this process.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -106,10 +106,11 @@ impl LiveIds {
         })
     }
 
-    /// Keeps an id from becoming live while its data is changed behind the back of actors; several may do so at once.
+    /// Keeps an id from becoming live while its data is changed without its actor; several reservations of an id may
+    /// exist at the same time.
     ///
     /// # Errors
-    /// [`StartError::AlreadyRunning`] if it is live, also if it is stopping; [`StartError::Stopping`] if everything
+    /// [`StartError::AlreadyRunning`] if it is live, even if it is stopping; [`StartError::Stopping`] if everything
     /// stops.
     pub fn reserve(&self, persistence_id: &PersistenceId) -> Result<ReservedId, StartError> {
         let mut registry = self.lock();
@@ -128,7 +129,7 @@ impl LiveIds {
 
     /// Refuses further actors from now on, and lets the live ones stop when everything that has arrived is done.
     ///
-    /// Called again it gives the same actors again, whatever has become of them.
+    /// Called again it returns the same actors again, whatever has become of them.
     pub fn drain(&self) -> Drain {
         let registry = &mut *self.lock();
         let live = &registry.live;
@@ -143,7 +144,7 @@ impl LiveIds {
         drain.clone()
     }
 
-    /// Whether further actors are refused because everything stops.
+    /// Returns whether further actors are refused because everything stops.
     pub fn is_draining(&self) -> bool {
         self.lock().drain.is_some()
     }
@@ -173,17 +174,17 @@ impl LiveIds {
         live.live.get(persistence_id)?.gone.borrow().clone()
     }
 
-    /// The ids that are live, in no particular order; those of actors on their way out too.
+    /// Returns the ids that are live, in no particular order; those of actors on their way out too.
     pub fn ids(&self) -> Vec<PersistenceId> {
         self.lock().live.keys().cloned().collect()
     }
 
-    /// How many ids are live.
+    /// Returns the number of live ids.
     pub fn len(&self) -> usize {
         self.lock().live.len()
     }
 
-    /// Whether no id is live.
+    /// Returns whether no id is live.
     pub fn is_empty(&self) -> bool {
         self.lock().live.is_empty()
     }
@@ -205,7 +206,7 @@ impl Registration {
         &self.persistence_id
     }
 
-    /// How the actor learns that everything stops.
+    /// Returns the signal by which the actor learns that everything stops.
     pub(crate) fn signal(&self) -> &DrainSignal {
         &self.signal
     }

@@ -9,17 +9,17 @@ use crate::patience::{self, in_time};
 use crate::serializer::{Manifest, decode, shown};
 use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
 
-/// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) gives it.
+/// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadedSnapshot<S> {
-    /// Which snapshot it is.
+    /// The metadata of the snapshot.
     pub metadata: SnapshotMetadata,
     /// The state.
     pub snapshot: S,
 }
 
-/// Why a snapshot was not loaded.
+/// The reason why a snapshot was not loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadSnapshotError {
@@ -29,9 +29,9 @@ pub enum LoadSnapshotError {
     /// The store failed.
     #[error("could not load a snapshot of {persistence_id:?}")]
     Storage {
-        /// Whose snapshot.
+        /// The persistence id of the snapshot.
         persistence_id: PersistenceId,
-        /// What the store says.
+        /// The error of the store.
         source: StorageError,
     },
     /// The snapshot could not be decoded.
@@ -39,15 +39,15 @@ pub enum LoadSnapshotError {
         "could not decode the snapshot of {persistence_id:?} at {sequence_nr}, stored by serializer {serializer_id} as {manifest:?}"
     )]
     Decode {
-        /// Whose snapshot.
+        /// The persistence id of the snapshot.
         persistence_id: PersistenceId,
-        /// Which snapshot.
+        /// The sequence number of the snapshot.
         sequence_nr: SequenceNr,
         /// The serializer that wrote it.
         serializer_id: u32,
         /// The manifest stored with it.
         manifest: String,
-        /// What is wrong with it.
+        /// The error of decoding it.
         source: DecodeError,
     },
 }
@@ -56,7 +56,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Loads the youngest of the actor's snapshots that the criteria select; `None` if there is none.
     ///
     /// For looking at an earlier state: the actor does not change, and commands are not held back. The request is sent
-    /// at the call, behind the saves and deletes asked for before. What this returns does not borrow the context:
+    /// at the call, after the saves and deletes asked for before. What this returns does not borrow the context:
     /// spawn it there, or await it elsewhere. An actor whose snapshots are [`NoSnapshot`](crate::NoSnapshot) has none.
     ///
     /// # Errors

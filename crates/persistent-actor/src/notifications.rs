@@ -1,4 +1,4 @@
-//! What is told to whoever in this process wants to know it.
+//! Channels that notify any number of readers in this process.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -17,9 +17,9 @@ pub(crate) const MAX_CAPACITY: usize = 1 << 20;
 
 /// A stream of notifications, from the moment it was made.
 ///
-/// Whoever notifies does not wait for it: a reader that falls behind by more than the capacity loses the oldest, and
-/// is told how many before it gets the next. Dropping the stream ends the subscription. It ends by itself when nobody
-/// is left who could notify.
+/// The sender of a notification does not wait for it: a reader that is late by more than the capacity loses the oldest,
+/// and is told how many before it gets the next. Dropping the stream ends the subscription. It ends by itself when no
+/// sender is left.
 ///
 /// May be read on any thread; in an actor with `ctx.add_stream(subscription)`, that is as
 /// `StreamHandler<Result<T, Missed>>`.
@@ -32,21 +32,21 @@ pub struct Subscription<T: Clone + Send + 'static> {
     notifications: Weak<Notifications>,
 }
 
-/// How many notifications a slow reader did not get.
+/// The number of notifications that a slow reader did not get.
 ///
 /// They stand between the one before and the one after this in the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{count} notifications were missed, read the stream faster or raise its capacity")]
 #[non_exhaustive]
 pub struct Missed {
-    /// How many, at least 1.
+    /// The number of notifications, at least 1.
     pub count: u64,
 }
 
 /// One channel per type that somebody listens to, and nothing for the others.
 pub(crate) struct Notifications {
     capacity: usize,
-    /// Whether there is any channel, so that notifying nobody costs next to nothing.
+    /// Whether there is any channel, so that a notification without readers costs next to nothing.
     listened_to: AtomicBool,
     /// A `broadcast::Sender<T>` by the type `T`.
     channels: RwLock<HashMap<TypeId, Box<dyn Any + Send + Sync>>>,
@@ -80,7 +80,7 @@ impl Notifications {
         }
     }
 
-    /// Where to send notifications of this type; `None` if nobody listens.
+    /// Returns the channel for notifications of this type; `None` if there is no listener.
     pub(crate) fn listeners<T: Clone + Send + Sync + 'static>(
         &self,
     ) -> Option<broadcast::Sender<T>> {
@@ -158,7 +158,7 @@ mod tests {
 
     use super::*;
 
-    /// What can be read now.
+    /// Returns the notifications that can be read now.
     fn read<T: Clone + Send>(subscription: &mut Subscription<T>) -> Vec<Result<T, Missed>> {
         std::iter::from_fn(|| subscription.next().now_or_never().flatten()).collect()
     }

@@ -1,8 +1,8 @@
-//! How long an actor waits for its stores.
+//! The time that an actor waits for its stores.
 //!
-//! A store answers in time by itself. But its timers run where its calls do, and a plugin that blocks those threads stops
-//! them, too; so whoever waits has a clock of his own. It is somewhat slower, because the store knows more about why it
-//! took so long.
+//! A store answers in time by itself. But its timers run where its calls do, and a plugin that blocks those threads
+//! stops them, too; so the actor that waits has a clock of its own. It is somewhat slower, because the store knows more
+//! about why it took so long.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use actix_persistence_storage_api::{Operation, PersistenceId, StorageError, Stor
 
 const MARGIN: Duration = Duration::from_secs(1);
 
-/// Gives the answer of a store, or a time-out with an unknown outcome if there is none within `limit`.
+/// Returns the answer of a store, or a time-out with an unknown outcome if there is none within `limit`.
 pub(crate) async fn in_time<T>(
     operation: Operation,
     persistence_id: PersistenceId,
@@ -31,7 +31,7 @@ pub(crate) async fn in_time<T>(
     }
 }
 
-/// For what a recovery asks of a journal.
+/// The time for a request of a recovery to a journal.
 pub(crate) fn for_reading(journal: &JournalHandle) -> Duration {
     journal
         .settings()

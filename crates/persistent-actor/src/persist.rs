@@ -1,4 +1,4 @@
-//! What the persist family returns.
+//! The values that the persist family returns.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -17,13 +17,12 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 ///
 /// The call has taken effect, but nothing is stored yet, and an answer that the handler returns by itself does not wait
 /// for it. So the compiler asks (`unused_must_use`) who waits: the asker, by [`reply`](Self::reply) and its like, to be
-/// returned from the handler; a future that awaits it; or, with [`detach`](Self::detach), nobody. Handlers are attached
-/// in the turn that made the call: what is attached after the events were handled does not run any more.
+/// returned from the handler; a future that awaits it; or, with [`detach`](Self::detach), no code. Handlers are
+/// attached in the turn that made the call: what is attached after the events were handled does not run any more.
 ///
 /// It can be awaited, in a future that was spawned on the context: `ctx.persist(event).await` ends when the events are
 /// stored and handled, or with the [`PersistError`] that says that they were rejected. A future of the context ends
-/// with an actor that fails, and whoever waits for its answer finds the channel closed; [`reply`](Self::reply) tells
-/// more.
+/// with an actor that fails, and the asker finds the channel closed; [`reply`](Self::reply) tells more.
 ///
 /// `N` is what it was made with, [`OneEvent`], [`ManyEvents`] or [`NoEvent`], and decides what [`then`](Self::then) takes.
 ///
@@ -38,7 +37,7 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 /// }
 /// ```
 ///
-/// With the word that nobody waits it compiles:
+/// It compiles with `detach`:
 ///
 /// ```
 /// #![deny(unused_must_use)]
@@ -114,16 +113,16 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
         }
     }
 
-    /// Says that nobody waits for it: it happens all the same, and the turn goes on at once.
+    /// Declares that no code waits for it: it happens all the same, and the turn goes on at once.
     ///
-    /// For events of timers, of other handlers and of commands that nobody asks, and before
-    /// [`Reply::by_handler`], where a handler answers. The name is that of a task that is detached from whoever spawned
-    /// it. A failure is told to [`on_persist_failure`](PersistentActor::on_persist_failure) or
+    /// For events of timers, of other handlers and of commands that were sent without asking, and before
+    /// [`Reply::by_handler`], where a handler answers. The name is that of a task that is detached from the code that
+    /// spawned it. A failure is reported to [`on_persist_failure`](PersistentActor::on_persist_failure) or
     /// [`on_persist_rejected`](PersistentActor::on_persist_rejected), and to no caller; of a command that is answered
     /// by [`Reply::by_handler`], or by another call's reply, its asker.
     pub fn detach(self) {}
 
-    /// Runs `completion` once, after the last event was handled; also when there were no events, in the same order.
+    /// Runs `completion` once, after the last event was handled, even if there were no events, in the same order.
     /// Not run when the events were rejected or have failed.
     ///
     /// What is attached to what it returns comes after it, so that has no [`then`](Persist::then) any more.
@@ -135,11 +134,11 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
         Persist::new(self.attached, self.cause)
     }
 
-    /// Answers the command with what `answer` gives, after the handlers; a failed persist answers with its
+    /// Answers the command with what `answer` returns, after the handlers; a failed persist answers with its
     /// [`PersistError`].
     ///
     /// Returned from the handler of the command. A handler of an event that has answered through
-    /// [`reply_to`](PersistentContext::reply_to) comes first: then `answer` runs, but nobody waits for what it gives.
+    /// [`reply_to`](PersistentContext::reply_to) comes first: then `answer` runs, but its result is dropped.
     pub fn reply<M>(self, answer: impl FnOnce(&mut A) -> M::Result + 'static) -> Reply<M>
     where
         M: Message,
@@ -148,10 +147,10 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
         self.reply_with(move |actor, _| answer(actor))
     }
 
-    /// As [`reply`](Self::reply), and `answer` sees the context: right after the last event of this call was handled,
-    /// so that [`last_sequence_nr`](PersistentContext::last_sequence_nr), or
-    /// [`revision`](PersistentContext::revision), is the number of that event, also among calls of `persist_async`.
-    /// It may persist.
+    /// Answers the command as [`reply`](Self::reply) does, and `answer` sees the context: right after the last event of
+    /// this call was handled, so that [`last_sequence_nr`](PersistentContext::last_sequence_nr), or
+    /// [`revision`](PersistentContext::revision), is the number of that event, also among calls of `persist_async`. It
+    /// may persist.
     pub fn reply_with<M>(
         self,
         answer: impl FnOnce(&mut A, &mut PersistentContext<A>) -> M::Result + 'static,
@@ -163,7 +162,7 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
         self.reply_later(answer, |error| Some(M::Result::from_persist_error(error)))
     }
 
-    /// Answers the command with what `answer` gives, after the handlers; a failed persist closes the channel, so that
+    /// Answers the command with what `answer` returns, after the handlers; a failed persist closes the channel, so that
     /// the asker gets [`MailboxError::Closed`](actix::MailboxError::Closed).
     pub fn reply_or_close<M: Message>(
         self,

@@ -1,4 +1,4 @@
-//! Why something was not persisted, or is not known to be.
+//! The error of something that was not persisted, or may not be.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{RevisionConflict, StorageError};
 
 use crate::{EncodeError, RecoveryError};
 
-/// What became of a write that was not stored, or whose fate is not known: of events, or of a state or its delete.
+/// The fate of a write that was not stored, or may not be: of events, of a state, or of the delete of a state.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PersistError {
@@ -45,7 +45,7 @@ pub enum PersistError {
     PartlyStored(#[source] Arc<PersistError>),
 }
 
-/// Why a write was rejected.
+/// The reason why a write was rejected.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectionCause {
@@ -64,7 +64,7 @@ pub enum RejectionCause {
 }
 
 impl PersistError {
-    /// The revision on which a state or its delete was to follow, and the one that is stored, if that is why.
+    /// Returns the revision on which a state or its delete was to follow, and the one that is stored, if that is why.
     pub fn revision_conflict(&self) -> Option<&RevisionConflict> {
         match self {
             PersistError::Conflict(error) => error.revision_conflict(),
@@ -72,8 +72,8 @@ impl PersistError {
         }
     }
 
-    /// Whether it is certain that nothing is stored, nor ever will be: of the write, or, in the answer to a command, of
-    /// all the command led to so far. Then sending it again is safe.
+    /// Returns whether it is certain that nothing is stored, nor ever will be: of the write, or, in the answer to a
+    /// command, of all the command led to so far. Then sending it again is safe.
     pub fn is_certainly_not_stored(&self) -> bool {
         !matches!(
             self,

@@ -24,12 +24,13 @@ use crate::{
     note = "implement `PersistentActor` to persist events, or `DurableState` to persist the state as it is now; what is given to `start` is a closure that makes the actor: `start(|| MyActor::default())`"
 )]
 pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
-    /// What it persists.
+    /// The events that it persists.
     type Event: Event;
     /// Its snapshots; [`NoSnapshot`](crate::NoSnapshot) for none.
     type Snapshot: Snapshot;
 
-    /// How it is stored, for this crate alone: a [`DurableState`](crate::DurableState) is stored in another way.
+    /// The way in which it is stored, for this crate alone: a [`DurableState`](crate::DurableState) is stored in
+    /// another way.
     #[doc(hidden)]
     const STORED_AS: StoredAs<Self> = StoredAs::EVENTS;
 
@@ -59,35 +60,37 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         offer.unhandled();
     }
 
-    /// The plugin id of its journal; `None` for the configured default.
+    /// Returns the plugin id of its journal; `None` for the configured default.
     fn journal_plugin_id(&self) -> Option<String> {
         None
     }
 
-    /// The plugin id of its snapshot store; `None` for the configured default.
+    /// Returns the plugin id of its snapshot store; `None` for the configured default.
     fn snapshot_plugin_id(&self) -> Option<String> {
         None
     }
 
-    /// How much of the past to replay.
+    /// Returns the part of the past to replay.
     fn recovery(&self) -> Recovery {
         Recovery::default()
     }
 
-    /// When it takes snapshots by itself, and what it deletes for them; `None` for never.
+    /// Returns the rule by which it takes snapshots, and deletes events and older snapshots for them; `None` for no
+    /// rule.
     ///
     /// Asked once per start, when the state is recovered.
     fn retention(&self) -> Option<Retention<Self>> {
         None
     }
 
-    /// How many messages wait in the actor while it recovers or persists, and what happens to further ones; `None` for
-    /// the configured policy. Asked of every incarnation.
+    /// Returns the number of messages that wait in the actor while it recovers or persists, and the fate of further
+    /// ones; `None` for the configured policy. Called for every incarnation.
     fn stash_policy(&self) -> Option<StashPolicy> {
         None
     }
 
-    /// When it becomes the writer of its id; with its first write unless told otherwise. Asked of every incarnation.
+    /// Returns the time at which it becomes the writer of its id; its first write unless told otherwise. Called for
+    /// every incarnation.
     fn take_over(&self) -> TakeOver {
         TakeOver::default()
     }

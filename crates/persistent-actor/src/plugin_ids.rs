@@ -1,4 +1,4 @@
-//! Which stores an actor asks for.
+//! The stores that an actor asks for.
 
 use crate::PersistentActor;
 
@@ -20,7 +20,7 @@ pub enum PluginIds {
 }
 
 impl PluginIds {
-    /// Those of this actor.
+    /// Returns the plugin ids of this actor.
     pub fn of<A: PersistentActor>(actor: &A) -> Self {
         match A::STORED_AS.hooks() {
             None => PluginIds::Events {

@@ -1,4 +1,4 @@
-//! The events that are stored in this process, for whoever wants to know.
+//! The events that are stored in this process, for every reader that subscribes.
 
 use std::fmt;
 use std::sync::Arc;
@@ -35,19 +35,19 @@ pub struct PublishedEvent<E> {
 pub struct PublishedEvents(Arc<Notifications>);
 
 impl PublishedEvents {
-    /// How far a reader may fall behind unless something else is set.
+    /// The number of events that are kept for a slow reader unless something else is set.
     pub const DEFAULT_CAPACITY: usize = 1_024;
     /// The largest capacity.
     pub const MAX_CAPACITY: usize = MAX_CAPACITY;
 
-    /// A reader may fall behind by `capacity` events: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY), rounded up
-    /// to a power of two; what is beyond counts as the nearest of these.
+    /// Makes a channel that keeps `capacity` events for a slow reader: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY),
+    /// rounded up to a power of two; a value outside counts as the nearest of these.
     pub fn new(capacity: usize) -> Self {
         Self(Notifications::new(capacity))
     }
 
-    /// Every event of this type that is stored from now on, of all actors; those persisted after the call are among
-    /// them.
+    /// Returns every event of this type that is stored from now on, of all actors; those persisted after the call are
+    /// among them.
     pub fn subscribe<E: Event>(&self) -> Subscription<PublishedEvent<E>> {
         self.0.subscribe()
     }

@@ -14,11 +14,11 @@ use crate::{Event, PersistentActor, RecoveryError};
 /// Brings an actor's state back without starting it: nothing is written, no epoch is raised, and an actor of the same
 /// id that is live anywhere goes on undisturbed.
 ///
-/// Gives the actor and the number of the last event in its state, or its revision; 0 if nothing was ever stored.
+/// Returns the actor and the number of the last event in its state, or its revision; 0 if nothing was ever stored.
 ///
 /// # Errors
-/// [`RecoveryError`] as for a real recovery, [`RecoveryError::Overtaken`] among them: start over then; also if the
-/// environment is one of actors of the other kind. [`RecoveryError::SnapshotNeeded`] also if the actor's retention deletes
+/// [`RecoveryError`] as for a real recovery, [`RecoveryError::Overtaken`] among them: start over then, as if the
+/// environment is one of actors of the other kind. [`RecoveryError::SnapshotNeeded`] if the actor's retention deletes
 /// events, and no snapshot covers those that are deleted.
 ///
 /// # Cancel safety
@@ -88,7 +88,7 @@ fn check_snapshot<A: PersistentActor>(
 ///
 /// # Errors
 /// [`RecoveryError`] if an event is missing or cannot be decoded; [`RecoveryError::Overtaken`] if events were deleted
-/// meanwhile that were to be given: starting over gives those that are left.
+/// meanwhile that were to be given: starting over returns those that are left.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.

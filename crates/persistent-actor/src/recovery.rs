@@ -1,4 +1,4 @@
-//! How much of its past an actor asks for.
+//! The part of its past that an actor asks for.
 
 mod current_state;
 pub(crate) mod event_pages;
@@ -8,13 +8,14 @@ mod snapshot_search;
 
 use actix_persistence_storage_api::{ReplayRange, SequenceNr, SnapshotCriteria};
 
-/// What is replayed when an actor starts; the default is the latest snapshot and every event after it.
+/// The part of the past that is replayed when an actor starts; the default is the latest snapshot and every event after
+/// it.
 ///
 /// Whatever is replayed, new events are numbered after the highest number in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// Which snapshots may be the start; [`SnapshotCriteria::NONE`] replays from the first event.
+    /// The snapshots that may be the start; [`SnapshotCriteria::NONE`] replays from the first event.
     pub from_snapshot: SnapshotCriteria,
     /// The last event to replay, inclusive; snapshots above it are passed over.
     ///
@@ -51,7 +52,7 @@ impl Default for Recovery {
 }
 
 impl Recovery {
-    /// No snapshot and no events; the highest sequence number is still read and used.
+    /// Replays no snapshot and no events; the highest sequence number is still read and used.
     pub fn none() -> Self {
         Self {
             from_snapshot: SnapshotCriteria::NONE,
@@ -60,7 +61,7 @@ impl Recovery {
         }
     }
 
-    /// No snapshot, and of the events only the last one, for actors whose every event holds the whole state; as Akka's
+    /// Replays no snapshot, and only the last event, for actors whose every event holds the whole state; as Akka's
     /// `Recovery.replayOnlyLast`.
     ///
     /// With [`to_sequence_nr`](Self::to_sequence_nr) it is the event with that number.
@@ -72,44 +73,44 @@ impl Recovery {
         }
     }
 
-    /// The same from a snapshot that these criteria select.
+    /// Returns the same from a snapshot that these criteria select.
     #[must_use]
     pub fn from_snapshot(mut self, criteria: SnapshotCriteria) -> Self {
         self.from_snapshot = criteria;
         self
     }
 
-    /// The same up to this event, inclusive.
+    /// Returns the same up to this event, inclusive.
     #[must_use]
     pub fn to_sequence_nr(mut self, to: SequenceNr) -> Self {
         self.to_sequence_nr = to;
         self
     }
 
-    /// The same with at most so many events.
+    /// Returns the same with at most so many events.
     #[must_use]
     pub fn replay_max(mut self, max: u64) -> Self {
         self.replay_max = max;
         self
     }
 
-    /// The same, taking a snapshot that is above the journal's highest number.
+    /// Returns the same value, taking a snapshot that is above the journal's highest number.
     #[must_use]
     pub fn allow_snapshot_ahead(mut self) -> Self {
         self.allow_snapshot_ahead = true;
         self
     }
 
-    /// The same, with or without [optional snapshots](Self::snapshot_is_optional), whatever the snapshot store's
-    /// setting.
+    /// Returns the same value, with or without [optional snapshots](Self::snapshot_is_optional), whatever the snapshot
+    /// store's setting.
     #[must_use]
     pub fn snapshot_is_optional(mut self, is_optional: bool) -> Self {
         self.snapshot_is_optional = Some(is_optional);
         self
     }
 
-    /// Whether it was asked for something else than the state at the journal's end, with all events or from a snapshot
-    /// that was named.
+    /// Returns whether it was asked for something else than the state at the journal's end, with all events or from a
+    /// snapshot that was named.
     fn goes_back(&self) -> bool {
         let bounded = self.to_sequence_nr != SequenceNr::MAX
             || self.from_snapshot != SnapshotCriteria::LATEST;
@@ -121,7 +122,7 @@ impl Recovery {
         !self.only_last_event && self.replay_max > 0
     }
 
-    /// Which snapshots may be the start, with both bounds.
+    /// Returns the criteria of the snapshots that may be the start, with both bounds.
     fn snapshot_criteria(&self) -> SnapshotCriteria {
         if self.from_snapshot == SnapshotCriteria::NONE || self.only_last_event {
             return SnapshotCriteria::NONE;
@@ -129,7 +130,7 @@ impl Recovery {
         self.from_snapshot.limited_to(self.to_sequence_nr)
     }
 
-    /// Which events follow a snapshot in a journal that ends at `highest`.
+    /// Returns the events that follow a snapshot in a journal that ends at `highest`.
     fn events_after(&self, snapshot_sequence_nr: SequenceNr, highest: SequenceNr) -> ReplayRange {
         let to = self.to_sequence_nr.min(highest);
         let from = if self.only_last_event {

@@ -1,4 +1,4 @@
-//! Why a recovery, or a read-only replay, failed.
+//! The error of a recovery, or of a read-only replay.
 
 use actix_persistence_storage_api::{PersistenceId, Revision, SequenceNr, StorageError};
 
@@ -11,25 +11,25 @@ pub enum RecoveryError {
     /// The journal failed.
     #[error("could not recover {persistence_id:?} from its journal")]
     Journal {
-        /// Whose recovery.
+        /// The persistence id of the actor.
         persistence_id: PersistenceId,
-        /// What the journal says.
+        /// The error of the journal.
         source: StorageError,
     },
     /// The snapshot store failed.
     #[error("could not recover {persistence_id:?} from its snapshot")]
     SnapshotStore {
-        /// Whose recovery.
+        /// The persistence id of the actor.
         persistence_id: PersistenceId,
-        /// What the snapshot store says.
+        /// The error of the snapshot store.
         source: StorageError,
     },
     /// The state store failed.
     #[error("could not recover {persistence_id:?} from its state")]
     StateStore {
-        /// Whose recovery.
+        /// The persistence id of the actor.
         persistence_id: PersistenceId,
-        /// What the state store says.
+        /// The error of the state store.
         source: StorageError,
     },
     /// A stored state could not be decoded.
@@ -37,7 +37,7 @@ pub enum RecoveryError {
         "could not decode the state of {persistence_id:?} at revision {revision}, stored by serializer {serializer_id} as {manifest:?}"
     )]
     State {
-        /// Whose state.
+        /// The persistence id of the state.
         persistence_id: PersistenceId,
         /// Its revision.
         revision: Revision,
@@ -45,7 +45,7 @@ pub enum RecoveryError {
         serializer_id: u32,
         /// The manifest stored with it.
         manifest: String,
-        /// What is wrong with it.
+        /// The error of decoding it.
         source: DecodeError,
     },
     /// A stored event could not be decoded.
@@ -53,15 +53,15 @@ pub enum RecoveryError {
         "could not decode event {sequence_nr} of {persistence_id:?}, stored by serializer {serializer_id} as {manifest:?}"
     )]
     Event {
-        /// Whose event.
+        /// The persistence id of the event.
         persistence_id: PersistenceId,
-        /// Which event.
+        /// The sequence number of the event.
         sequence_nr: SequenceNr,
         /// The serializer that wrote it.
         serializer_id: u32,
         /// The manifest stored with it.
         manifest: String,
-        /// What is wrong with it.
+        /// The error of decoding it.
         source: DecodeError,
     },
     /// A stored snapshot could not be decoded.
@@ -69,15 +69,15 @@ pub enum RecoveryError {
         "could not decode the snapshot of {persistence_id:?} at {sequence_nr}, stored by serializer {serializer_id} as {manifest:?}"
     )]
     Snapshot {
-        /// Whose snapshot.
+        /// The persistence id of the snapshot.
         persistence_id: PersistenceId,
-        /// Which snapshot.
+        /// The sequence number of the snapshot.
         sequence_nr: SequenceNr,
         /// The serializer that wrote it.
         serializer_id: u32,
         /// The manifest stored with it.
         manifest: String,
-        /// What is wrong with it.
+        /// The error of decoding it.
         source: DecodeError,
     },
     /// The actor did not take the snapshot; without it the events before it would be missing.
@@ -85,19 +85,19 @@ pub enum RecoveryError {
         "the actor of {persistence_id:?} did not handle its snapshot at {sequence_nr}: implement on_snapshot"
     )]
     SnapshotUnhandled {
-        /// Whose snapshot.
+        /// The persistence id of the snapshot.
         persistence_id: PersistenceId,
-        /// Which snapshot.
+        /// The sequence number of the snapshot.
         sequence_nr: SequenceNr,
     },
     /// The actor refused the snapshot; see [`SnapshotOffer::refuse`](crate::SnapshotOffer::refuse).
     #[error("the actor of {persistence_id:?} refused its snapshot at {sequence_nr}: {reason}")]
     SnapshotRefused {
-        /// Whose snapshot.
+        /// The persistence id of the snapshot.
         persistence_id: PersistenceId,
-        /// Which snapshot.
+        /// The sequence number of the snapshot.
         sequence_nr: SequenceNr,
-        /// What the actor says.
+        /// The reason that the actor gave.
         reason: String,
     },
     /// There is no usable snapshot that covers the events that were deleted, and they are needed: the actor's
@@ -110,11 +110,11 @@ pub enum RecoveryError {
         "could not recover {persistence_id:?} without its snapshot, because its events up to {deleted_to} were deleted"
     )]
     SnapshotNeeded {
-        /// Whose snapshot.
+        /// The persistence id of the snapshot.
         persistence_id: PersistenceId,
         /// The highest deleted event.
         deleted_to: SequenceNr,
-        /// Why the snapshot cannot be used; `None` if there is none.
+        /// The reason why the snapshot cannot be used; `None` if there is no snapshot.
         source: Option<Box<RecoveryError>>,
     },
     /// Events were deleted while they were to be read: another writer, or a clean-up, has saved a snapshot and removed
@@ -123,7 +123,7 @@ pub enum RecoveryError {
         "the events of {persistence_id:?} up to {deleted_to} were deleted while they were replayed; start over"
     )]
     Overtaken {
-        /// Whose events.
+        /// The persistence id of the events.
         persistence_id: PersistenceId,
         /// The highest deleted event.
         deleted_to: SequenceNr,
@@ -133,19 +133,19 @@ pub enum RecoveryError {
         "the snapshot of {persistence_id:?} at {sequence_nr} is above {highest_sequence_nr}, the highest number its journal ever stored"
     )]
     SnapshotAhead {
-        /// Whose snapshot.
+        /// The persistence id of the snapshot.
         persistence_id: PersistenceId,
-        /// Which snapshot.
+        /// The sequence number of the snapshot.
         sequence_nr: SequenceNr,
-        /// Where the journal ends.
+        /// The highest sequence number of the journal.
         highest_sequence_nr: SequenceNr,
     },
     /// Events are missing that were never deleted.
     #[error("the journal of {persistence_id:?} is corrupt: event {expected} is missing")]
     EventMissing {
-        /// Whose event.
+        /// The persistence id of the event.
         persistence_id: PersistenceId,
-        /// Which event.
+        /// The sequence number of the missing event.
         expected: SequenceNr,
     },
     /// Two writers stored events side by side, and the replay filter of the journal is to fail then.
@@ -155,9 +155,9 @@ pub enum RecoveryError {
         "two writers overlap in the journal of {persistence_id:?}: {issue}; compare their events, then repair the journal or set its replay-filter.mode"
     )]
     WritersOverlap {
-        /// Whose events.
+        /// The persistence id of the events.
         persistence_id: PersistenceId,
-        /// Which event, and by whom.
+        /// The event, its writer, and the contradiction.
         issue: ReplayIssue,
     },
     /// An event came after one with its number or a higher one, which the replay filter did not see as one of another
@@ -166,9 +166,9 @@ pub enum RecoveryError {
         "the journal of {persistence_id:?} gave event {sequence_nr} after event {given}; repair it, or raise its replay-filter.window-size if several writers overlap"
     )]
     EventRepeated {
-        /// Whose event.
+        /// The persistence id of the event.
         persistence_id: PersistenceId,
-        /// Which event.
+        /// The sequence number of the event.
         sequence_nr: SequenceNr,
         /// The event before it.
         given: SequenceNr,
@@ -178,7 +178,7 @@ pub enum RecoveryError {
         "the actor of {persistence_id:?} panicked in recovery after event {sequence_nr}: {message}"
     )]
     Panicked {
-        /// Whose actor.
+        /// The persistence id of the actor.
         persistence_id: PersistenceId,
         /// The last event it had taken.
         sequence_nr: SequenceNr,
@@ -196,7 +196,7 @@ pub enum RecoveryError {
 }
 
 impl RecoveryError {
-    /// Whether a later attempt may succeed without anybody doing something.
+    /// Returns whether a later attempt may succeed without an operator.
     ///
     /// While an actor that failed otherwise waits for its next attempt, commands to it are closed at once.
     pub fn is_curable_by_waiting(&self) -> bool {

@@ -1,28 +1,28 @@
-//! What the replay filter found.
+//! The contradictions that the replay filter finds.
 
 use std::fmt;
 
 use actix_persistence_storage_api::{SequenceNr, WriterId};
 
-/// An event that shows that two writers were at work side by side.
+/// An event that shows that two writers worked at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayIssue {
-    /// What is wrong with it.
+    /// The kind of the contradiction.
     pub kind: ReplayIssueKind,
     /// The number of the event.
     pub sequence_nr: SequenceNr,
-    /// Who wrote the event.
+    /// The writer of the event.
     pub writer: WriterId,
-    /// Who wrote the event it contradicts; the same for an event out of order.
+    /// The writer of the event that it contradicts; the same for an event out of order.
     pub other_writer: WriterId,
 }
 
-/// How an event contradicts another one.
+/// The way in which an event contradicts another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayIssueKind {
-    /// Its number is below that of the event before it, though nobody took over between them.
+    /// Its number is below that of the event before it, though the id was not taken over in between.
     OutOfOrder,
     /// Another writer had already taken over from its writer.
     OldWriter,

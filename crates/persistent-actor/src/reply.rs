@@ -1,4 +1,4 @@
-//! What a command handler returns: an answer, now or later.
+//! The result of a command handler: an answer, now or later.
 
 use std::fmt;
 
@@ -9,16 +9,16 @@ use crate::PersistentActor;
 use crate::context::cause::FailureAnswer;
 use crate::persist_error::FromPersistError;
 
-/// Where an answer goes; `None` if nobody waits for it.
+/// The channel of an answer; `None` if there is no asker.
 pub(crate) type ReplySender<R> = Option<OneshotSender<R>>;
 
 /// The response of a command of type `M`: to be used as [`Handler::Result`](actix::Handler::Result).
 ///
 /// Made by [`now`](Self::now); by [`Persist::reply`](crate::Persist::reply) and
-/// [`Persist::reply_or_close`](crate::Persist::reply_or_close) for an answer that waits until its events are stored
-/// and handled; by [`by_handler`](Self::by_handler) for an answer that one of the handlers gives; and by
-/// [`PersistentContext::stash`](crate::PersistentContext::stash) for a command that has to wait.
-/// Dropped without being returned, it answers nobody.
+/// [`Persist::reply_or_close`](crate::Persist::reply_or_close) for an answer that waits until its events are stored and
+/// handled; by [`by_handler`](Self::by_handler) for an answer that one of the handlers returns; and by
+/// [`PersistentContext::stash`](crate::PersistentContext::stash) for a command that has to wait. If it is dropped
+/// without being returned, the asker gets no answer.
 #[must_use = "an answer has to be returned from the handler"]
 pub struct Reply<M: Message>(Kind<M::Result>);
 
@@ -42,7 +42,7 @@ impl<M: Message> Reply<M> {
     /// Leaves the answer to whatever the command leads to: a handler of its events, of theirs, a deferred one, or a
     /// spawned future, through [`PersistentContext::reply_to`](crate::PersistentContext::reply_to).
     ///
-    /// When nobody has answered and nobody can any more, the asker learns of the failed or rejected persist that
+    /// If no code has answered and none can any more, the asker gets the error of the failed or rejected persist that
     /// prevented it, or finds its channel closed if there was none.
     pub fn by_handler() -> Self
     where
@@ -53,7 +53,8 @@ impl<M: Message> Reply<M> {
         }))
     }
 
-    /// As [`by_handler`](Self::by_handler), for results that cannot tell a failed persist: it closes the channel.
+    /// Leaves the answer as [`by_handler`](Self::by_handler) does, for results that cannot hold the error of a failed
+    /// persist: it closes the channel.
     pub fn by_handler_or_close() -> Self {
         Self(Kind::ByHandler(|_| None))
     }

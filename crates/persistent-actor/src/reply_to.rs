@@ -7,7 +7,7 @@ use actix::Message;
 
 use crate::context::cause::CauseRef;
 
-/// Where the answer to the command goes that caused what runs now, as Akka's `sender()`.
+/// The address for the answer to the command that caused what runs now, as Akka's `sender()`.
 ///
 /// Given by [`PersistentContext::reply_to`](crate::PersistentContext::reply_to). The channel is there once the handler of
 /// the command has returned a [`Reply`](crate::Reply) that is answered later, and until somebody has answered: every
@@ -28,7 +28,7 @@ impl<M: Message> ReplyTo<M> {
     /// Answers the command.
     ///
     /// # Errors
-    /// Gives the answer back if nobody waits for it: the command was answered, was sent without asking, its asker has
+    /// Returns the answer if no asker waits for it: the command was answered, was sent without asking, its asker has
     /// gone, it is of another type than `M`, or its handler has not returned yet.
     pub fn send(self, answer: M::Result) -> Result<(), M::Result> {
         self.cause.answer(answer)

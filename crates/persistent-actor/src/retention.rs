@@ -1,10 +1,11 @@
-//! When an actor takes snapshots by itself, and what it deletes for them.
+//! The rule by which an actor takes snapshots, and deletes events and older snapshots for them.
 
 use std::fmt;
 
 use crate::{PersistentActor, Snapshot};
 
-/// Snapshots at every so many events, and what they make superfluous; as the `RetentionCriteria` of Akka's typed actors.
+/// The rule to take a snapshot after a number of events, and to delete what it makes superfluous; as the
+/// `RetentionCriteria` of Akka's typed actors.
 ///
 /// ```
 /// # use actix_persistence_persistent_actor::{PersistentActor, Retention};
@@ -25,9 +26,9 @@ use crate::{PersistentActor, Snapshot};
 /// * Nothing is deleted that a snapshot known to be stored does not cover. For more than two kept snapshots the older
 ///   ones are looked up once after each start, which loads them.
 /// * A recovery that left out events ([`Recovery`](crate::Recovery) with an upper bound or a maximum that cut something
-///   off) gives a state that is not the sum of the events: retention rests until the next start, and a warning says so.
-/// * All answers come to [`on_store_response`](PersistentActor::on_store_response), as if the actor had asked itself,
-///   and before the next step begins.
+///   off) returns a state that is not the sum of the events: retention rests until the next start, and a warning says
+///   so. * All answers come to [`on_store_response`](PersistentActor::on_store_response), as if the actor had asked
+///   itself, and before the next step begins.
 pub struct Retention<A: PersistentActor> {
     pub(crate) every: u64,
     pub(crate) keep: usize,
@@ -36,15 +37,15 @@ pub struct Retention<A: PersistentActor> {
     pub(crate) snapshot: TakeSnapshot<A>,
 }
 
-/// What makes the snapshot of a state.
+/// A function that makes the snapshot of a state.
 pub(crate) type TakeSnapshot<A> = Box<dyn Fn(&A) -> <A as PersistentActor>::Snapshot>;
 
 impl<A: PersistentActor> Retention<A> {
-    /// How many snapshots are kept unless told otherwise: with the second to last one recovery is possible should the
-    /// last one become unreadable, because the events after it are still there.
+    /// The number of snapshots that are kept unless told otherwise: if the last one becomes unreadable, recovery is
+    /// possible with the second to last one, because the events after it are still there.
     pub const DEFAULT_KEEP: usize = 2;
 
-    /// Takes a snapshot after so many events, and deletes older ones than the last two.
+    /// Takes a snapshot after each `events` events, and deletes all but the last two.
     ///
     /// Does not compile for an actor whose snapshots are [`NoSnapshot`](crate::NoSnapshot):
     ///
@@ -93,7 +94,7 @@ impl<A: PersistentActor> Retention<A> {
         }
     }
 
-    /// Keeps so many snapshots: the last one, and older ones to fall back on.
+    /// Keeps this number of snapshots: the last one, and older ones to fall back on.
     ///
     /// # Panics
     /// If `snapshots` is 0.
@@ -114,7 +115,7 @@ impl<A: PersistentActor> Retention<A> {
         self
     }
 
-    /// Of the events to delete, spares the last `batches` times as many as lie between two snapshots; 0 unless told.
+    /// Keeps, of the events to delete, `batches` times as many as lie between two snapshots; 0 unless set.
     ///
     /// They help to find out what happened, and to recover should the snapshots be lost again by a store that is less
     /// reliable than the journal.

@@ -1,4 +1,4 @@
-//! How events and snapshots become bytes, and bytes become them again.
+//! Encodes events and snapshots as bytes, and decodes them.
 
 mod guarded;
 mod limited_writer;
@@ -17,7 +17,7 @@ pub(crate) use manifest::{Manifest, check_manifest, shown};
 use guarded::Rules;
 use limited_writer::LimitedWriter;
 
-/// No payload may be larger, whatever the settings say: 64 MiB. Up to this size everything that is stored is decoded.
+/// The largest payload, whatever the settings say: 64 MiB. Up to this size everything that is stored is decoded.
 pub const HARD_PAYLOAD_LIMIT: usize = 64 * 1024 * 1024;
 /// The largest event unless the journal says otherwise: 1 MiB.
 pub const DEFAULT_EVENT_LIMIT: usize = 1024 * 1024;
@@ -37,14 +37,14 @@ pub enum Serializer {
     Json,
 }
 
-/// Why a value could not be encoded: it is rejected, and nothing was sent to the store.
+/// The reason why a value could not be encoded: it is rejected, and nothing was sent to the store.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
     /// More bytes than the limit; make the event smaller or raise the store's limit.
     #[error("encoded as {manifest} it takes more than {limit} bytes, the limit of its store")]
     TooLarge {
-        /// What it would have been stored as.
+        /// The manifest with which it would have been stored.
         manifest: String,
         /// The limit in bytes.
         limit: usize,
@@ -54,25 +54,25 @@ pub enum EncodeError {
     /// infinite or not a number.
     #[error("{serializer:?} could not encode {manifest}")]
     Serializer {
-        /// Which serializer.
+        /// The serializer that failed.
         serializer: Serializer,
-        /// What it would have been stored as.
+        /// The manifest with which it would have been stored.
         manifest: String,
-        /// What it says.
+        /// The error of the serializer.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
-/// Why stored bytes could not be decoded.
+/// The reason why stored bytes could not be decoded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
     /// Another type, or a newer version of this one.
     #[error("unknown manifest {found:?}, this program reads {expected:?} and older versions of it")]
     UnknownManifest {
-        /// What is stored.
+        /// The manifest that is stored.
         found: String,
-        /// What this program writes.
+        /// The manifest that this program writes.
         expected: String,
     },
     /// The type does not take it, see [`StoredState::refuse`](crate::StoredState::refuse).
@@ -92,23 +92,23 @@ pub enum DecodeError {
     /// The bytes are no well-formed value, too deep, or have something after them.
     #[error("malformed {serializer:?}: {reason}")]
     Malformed {
-        /// Which serializer.
+        /// The serializer that failed.
         serializer: Serializer,
-        /// What is wrong.
+        /// The mistake in the bytes.
         reason: &'static str,
     },
     /// The bytes are well-formed but not of this type.
     #[error("{serializer:?} could not decode the bytes")]
     Serializer {
-        /// Which serializer.
+        /// The serializer that failed.
         serializer: Serializer,
-        /// What it says.
+        /// The error of the serializer.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
 impl Serializer {
-    /// The id stored with every payload.
+    /// Returns the id stored with every payload.
     pub fn id(self) -> u32 {
         match self {
             Serializer::MessagePack => 1,
@@ -116,7 +116,7 @@ impl Serializer {
         }
     }
 
-    /// The serializer that a config names: `messagepack` or `json`.
+    /// Returns the serializer that a config names: `messagepack` or `json`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "messagepack" => Some(Serializer::MessagePack),
@@ -133,7 +133,7 @@ impl Serializer {
         }
     }
 
-    /// What a value may hold, so that this serializer can read it again.
+    /// Returns the values that this serializer can write and read again.
     fn rules(self) -> Rules {
         match self {
             // It has every float.

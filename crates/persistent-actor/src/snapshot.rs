@@ -24,7 +24,7 @@ pub trait Snapshot: Serialize + DeserializeOwned + 'static {
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;
-    /// How to encode; `None` leaves it to the snapshot store's setting `serializer`.
+    /// The serializer that encodes it; `None` leaves it to the snapshot store's setting `serializer`.
     const SERIALIZER: Option<Serializer> = None;
     /// Whether the type says that its actor has no snapshots; only [`NoSnapshot`] does.
     const NEVER: bool = false;
@@ -42,14 +42,14 @@ impl Snapshot for NoSnapshot {
 
 /// A stored snapshot, offered to the actor at the start of its recovery.
 pub struct SnapshotOffer<S> {
-    /// Which snapshot it is.
+    /// The metadata of the snapshot.
     pub metadata: SnapshotMetadata,
     /// The state.
     pub snapshot: S,
     answer: OfferAnswer,
 }
 
-/// What the actor makes of an offer, for those who made it; `Send`, so that a replay may run on any thread.
+/// The answer of the actor to an offer, for the code that made it; `Send`, so that a replay may run on any thread.
 #[derive(Clone, Default)]
 pub(crate) struct OfferAnswer(Arc<Mutex<OfferState>>);
 
@@ -73,8 +73,8 @@ impl<S> SnapshotOffer<S> {
         }
     }
 
-    /// Says that the actor has no code for snapshots: the recovery fails, because the events the snapshot stands for
-    /// are not replayed.
+    /// Declares that the actor has no code for snapshots: the recovery fails, because the events the snapshot stands
+    /// for are not replayed.
     pub fn unhandled(self) {
         self.answer.set(OfferState::Unhandled);
     }

@@ -15,18 +15,19 @@ use crate::environment::Environment;
 use crate::live_ids::Registration;
 use crate::stash::Stash;
 
-/// From how many messages in the channel on `try_send` is refused; actix's own default. It holds nobody else back.
+/// The number of messages in the channel from which `try_send` is refused; actix's own default. It limits no other way
+/// of sending.
 const MAILBOX_CAPACITY: usize = 16;
 
-/// Why an actor was not started.
+/// The reason why an actor was not started.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
     /// An actor with this id is live on this journal or state store, as this process has opened it; two would overwrite
     /// each other's decisions.
     ///
-    /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed: there
-    /// the two take the id from each other, and each conflict is told to the asker. Open a database once in a process.
+    /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed:
+    /// there the two take the id from each other, and the asker gets each conflict. Open a database once in a process.
     /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too; its end
     /// can be awaited, with [`LiveIds::stopped`](crate::LiveIds::stopped) or `Persistence::stopped` of the facade, or
     /// together with the start, by [`start_when_stopped`].
@@ -34,7 +35,7 @@ pub enum StartError {
         "an actor with the persistence id {0:?} is already running; await its end with `stopped`, or start with `start_when_stopped`"
     )]
     AlreadyRunning(PersistenceId),
-    /// What is stored of the id is being cleaned up; it can be started when that has ended.
+    /// The id is being cleaned up; an actor can be started after that has ended.
     #[error("the data of the persistence id {0:?} is being cleaned up, start it when that is done")]
     Reserved(PersistenceId),
     /// It takes snapshots by itself, but there is no snapshot store: name one in the config, or leave out its
@@ -48,7 +49,7 @@ pub enum StartError {
     InvalidPersistenceId {
         /// The id.
         persistence_id: PersistenceId,
-        /// Which rule it breaks.
+        /// The rule that the id breaks.
         source: InvalidPersistenceId,
     },
     /// No store is configured under this plugin id.
@@ -56,9 +57,9 @@ pub enum StartError {
     UnknownPlugin {
         /// `journal`, `snapshot store` or `state store`.
         store: &'static str,
-        /// What the actor asked for.
+        /// The plugin id that the actor asked for.
         plugin_id: String,
-        /// What there is.
+        /// The plugin ids that exist.
         known: Vec<String>,
     },
     /// The actor names no journal, and the config has no default one.
@@ -84,7 +85,7 @@ pub enum StartError {
     Stopping,
 }
 
-/// Starts an actor on the current arbiter; `choose` gives the stores for the plugin ids it names.
+/// Starts an actor on the current arbiter; `choose` returns the stores for the plugin ids it names.
 ///
 /// The factory is called at once, and again whenever the actor has to be rebuilt; messages may be sent right away and
 /// are handled after the recovery.
@@ -193,10 +194,10 @@ where
 /// As [`start`], and [`StartError::ArbiterStopped`].
 ///
 /// # Panics
-/// Where the factory does, on that arbiter.
+/// If the factory panics, on that arbiter.
 ///
 /// # Cancel safety
-/// When dropped the actor may have been started; it ends by itself, because nobody has its address.
+/// When dropped the actor may have been started; it ends by itself, because its address is dropped.
 pub async fn start_in<A, F>(
     arbiter: &ArbiterHandle,
     factory: F,

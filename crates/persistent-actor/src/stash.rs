@@ -18,7 +18,7 @@ use crate::{
 /// The room that an actor keeps when nothing waits; what a burst took beyond that is given back.
 const ROOM_KEPT: usize = 32;
 
-/// A search for messages that nobody waits for is worth while if it finds more than one of so many.
+/// A search for messages whose askers have gone is worth while if it finds more than one in this number.
 const SEARCH_SHARE: usize = 16;
 
 /// A command that waits.
@@ -52,7 +52,7 @@ pub(crate) struct Stash<A: PersistentActor> {
     taken_back: usize,
     /// So many messages that do not fit are not looked at before those are searched for again whose askers have gone.
     search_in: usize,
-    /// How many messages were dropped since nothing waited.
+    /// The number of messages that were dropped since the stash was last empty.
     dropped: u64,
     /// Whether a message did not fit under a policy that makes the actor fail.
     overflowed: bool,
@@ -119,7 +119,7 @@ impl<A: PersistentActor> Stash<A> {
         self.is_full() && matches!(self.policy.overflow(), Some(Overflow::Wait))
     }
 
-    /// How many commands wait, put aside or not.
+    /// Returns the number of commands that wait, put aside or not.
     pub(crate) fn waiting(&self) -> usize {
         self.internal.len() + self.user.values().map(VecDeque::len).sum::<usize>()
     }
@@ -129,7 +129,7 @@ impl<A: PersistentActor> Stash<A> {
         self.internal.push_back(envelope.into());
     }
 
-    /// What to do with a message for which there is no room.
+    /// Returns the fate of a message for which there is no room.
     pub(crate) fn when_full(&self) -> Overflow {
         self.policy.when_full(&self.persistence_id)
     }
@@ -196,7 +196,7 @@ impl<A: PersistentActor> Stash<A> {
         std::mem::take(&mut self.overflowed)
     }
 
-    /// Drops the messages whose askers have gone, in all stashes; gives whether there is room now.
+    /// Drops the messages whose askers have gone, in all stashes; returns whether there is room now.
     ///
     /// To be asked when there is none. A search that finds little is not made again for some time, because it looks at
     /// everything that waits.
@@ -246,7 +246,7 @@ impl<A: PersistentActor> Stash<A> {
     }
 
     /// Moves everything put aside under this name before the internal stash, in order, but after what was moved there
-    /// since a command was last taken out; gives how many there were.
+    /// since a command was last taken out; returns how many there were.
     pub(crate) fn take_back_all(&mut self, name: &'static str) -> usize {
         let stashed = self.user.remove(name).unwrap_or_default();
         let count = stashed.len();
@@ -257,7 +257,7 @@ impl<A: PersistentActor> Stash<A> {
         count
     }
 
-    /// Moves the oldest put aside under this name behind the internal stash; gives whether there was one.
+    /// Moves the oldest put aside under this name behind the internal stash; returns whether there was one.
     pub(crate) fn take_back_one(&mut self, name: &'static str) -> bool {
         let Some(stashed) = self.user.get_mut(name) else {
             return false;

@@ -1,4 +1,4 @@
-//! What happens when more messages wait for an actor than it may hold.
+//! The policy for messages beyond the number that an actor may hold.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -10,9 +10,10 @@ use actix_persistence_storage_api::PersistenceId;
 
 use crate::panics::caught;
 
-/// How many messages an actor holds while it recovers, persists or waits to be rebuilt, and what happens to further ones.
+/// The number of messages that an actor holds while it recovers, persists or waits to be rebuilt, and the fate of
+/// further ones.
 ///
-/// Those that do not fit are decided about when they arrive, so that memory is bounded however many are sent;
+/// The policy decides on a message that does not fit when it arrives, so that memory is bounded however many are sent;
 /// [`Overflow::Wait`] is the exception. Before a message is refused, those make room whose askers have given up: they
 /// would not be processed anyway. A large stash is not searched for them at every message.
 ///
@@ -30,7 +31,7 @@ enum Strategy {
     Custom(Arc<dyn OverflowStrategy>),
 }
 
-/// What happens to the messages that arrive while the internal stash is full.
+/// The fate of the messages that arrive while the internal stash is full.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Overflow {
@@ -53,7 +54,7 @@ pub enum Overflow {
 
 /// Decides case by case, for [`StashPolicy::custom`].
 pub trait OverflowStrategy: Send + Sync {
-    /// What to do with a message that does not fit. One that waits is asked about again when there may be room.
+    /// Returns the fate of a message that does not fit. A waiting message is asked about again when there may be room.
     fn overflow(&self, stash: &FullStash<'_>) -> Overflow;
 }
 
@@ -61,9 +62,9 @@ pub trait OverflowStrategy: Send + Sync {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct FullStash<'a> {
-    /// Whose stash it is.
+    /// The persistence id of the actor.
     pub persistence_id: &'a PersistenceId,
-    /// How many messages it holds.
+    /// The number of messages that the stash holds.
     pub capacity: usize,
 }
 
@@ -74,7 +75,7 @@ pub struct OverflowReplies(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 type MakeAnswer<M> = Box<dyn Fn() -> <M as Message>::Result + Send + Sync>;
 
 impl StashPolicy {
-    /// How many messages an actor holds unless told otherwise, as Akka's `stash-capacity`.
+    /// The number of messages that an actor holds unless told otherwise, as Akka's `stash-capacity`.
     pub const DEFAULT_CAPACITY: usize = 4_096;
 
     /// Treats all messages beyond `capacity` alike.
@@ -93,12 +94,12 @@ impl StashPolicy {
         }
     }
 
-    /// How many messages are held.
+    /// Returns the number of messages that are held.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// What happens to further ones; `None` if a strategy of the application decides.
+    /// Returns the fate of further messages; `None` if a strategy of the application decides.
     pub fn overflow(&self) -> Option<&Overflow> {
         match &self.strategy {
             Strategy::Always(overflow) => Some(overflow),
@@ -158,12 +159,12 @@ where
 }
 
 impl OverflowReplies {
-    /// No answers yet.
+    /// Makes a table without answers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Answers messages of type `M` with what `answer` gives.
+    /// Answers messages of type `M` with what `answer` returns.
     #[must_use]
     pub fn with<M: Message + 'static>(
         mut self,
@@ -174,7 +175,7 @@ impl OverflowReplies {
         self
     }
 
-    /// Whether no type has an answer.
+    /// Returns whether no type has an answer.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What an actor stores that keeps no events: its current state.
+//! The trait of the state that an actor without events stores.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -55,11 +55,12 @@ pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
     const MANIFEST: &'static str;
     /// The version of the encoded form, from 1.
     const VERSION: u32;
-    /// How to encode; `None` leaves it to the state store's setting `serializer`. What was stored decides when reading.
+    /// The serializer that encodes it; `None` leaves it to the state store's setting `serializer`. For reading, the
+    /// stored state decides.
     const SERIALIZER: Option<Serializer> = None;
 
-    /// By what queries find this state; they replace those of the state before. Their order means nothing, and one that is
-    /// there twice is stored once.
+    /// Returns the tags by which queries find this state; they replace those of the state before. Their order has no
+    /// meaning, and a repeated tag is stored once.
     ///
     /// Where the store keeps no tags, a state with tags is rejected.
     fn tags(&self) -> Vec<String> {

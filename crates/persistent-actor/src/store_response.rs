@@ -1,4 +1,4 @@
-//! What the stores answer to snapshots and deletes.
+//! The answers of the stores to snapshots and deletes.
 
 use actix_persistence_storage_api::{SequenceNr, SnapshotCriteria, SnapshotMetadata, StorageError};
 
@@ -17,26 +17,26 @@ use crate::EncodeError;
 pub enum StoreResponse {
     /// The snapshot is durable.
     SaveSnapshotSuccess {
-        /// Which snapshot.
+        /// The metadata of the snapshot.
         metadata: SnapshotMetadata,
     },
     /// The snapshot is not stored, or not known to be.
     SaveSnapshotFailure {
-        /// Which snapshot.
+        /// The metadata of the snapshot.
         metadata: SnapshotMetadata,
-        /// Why.
+        /// The reason of the failure.
         error: SaveSnapshotError,
     },
     /// The snapshot is gone, or never was.
     DeleteSnapshotSuccess {
-        /// Which snapshot; its timestamp is [`UNSET`](actix_persistence_storage_api::Timestamp::UNSET).
+        /// The metadata of the snapshot; the timestamp is [`UNSET`](actix_persistence_storage_api::Timestamp::UNSET).
         metadata: SnapshotMetadata,
     },
     /// The snapshot may still be there.
     DeleteSnapshotFailure {
-        /// Which snapshot.
+        /// The metadata of the snapshot.
         metadata: SnapshotMetadata,
-        /// Why.
+        /// The reason of the failure.
         error: StorageError,
     },
     /// No snapshot that the criteria select is left.
@@ -48,7 +48,7 @@ pub enum StoreResponse {
     DeleteSnapshotsFailure {
         /// The criteria asked for.
         criteria: SnapshotCriteria,
-        /// Why.
+        /// The reason of the failure.
         error: StorageError,
     },
     /// Events up to the number are not replayed any more.
@@ -60,12 +60,12 @@ pub enum StoreResponse {
     DeleteMessagesFailure {
         /// The bound asked for, inclusive.
         to_sequence_nr: SequenceNr,
-        /// Why.
+        /// The reason of the failure.
         error: DeleteMessagesError,
     },
 }
 
-/// Why a snapshot was not saved.
+/// The reason why a snapshot was not saved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveSnapshotError {
@@ -86,7 +86,7 @@ pub enum SaveSnapshotError {
     EventsLeftOut,
 }
 
-/// Why events were not deleted.
+/// The reason why events were not deleted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeleteMessagesError {
@@ -104,7 +104,7 @@ pub enum DeleteMessagesError {
 }
 
 impl StoreResponse {
-    /// The failure, if it is one.
+    /// Returns the failure, if it is one.
     pub fn error(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             StoreResponse::SaveSnapshotFailure { error, .. } => Some(error),

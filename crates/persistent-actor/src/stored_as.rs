@@ -1,4 +1,4 @@
-//! How an actor is stored: by its events, or by its current state.
+//! The way in which an actor is stored: by its events, or by its current state.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use crate::{
     DecodeError, PersistError, PersistentActor, PersistentContext, RejectionCause, StoredState,
 };
 
-/// Which of the two; part of [`PersistentActor`] and made by this crate only.
+/// The way in which an actor is stored; part of [`PersistentActor`] and made by this crate only.
 pub struct StoredAs<A: PersistentActor>(Option<&'static StateHooks<A>>);
 
-/// What the run loop asks of an actor whose state is stored, beyond what it asks of every persistent actor.
+/// The functions that the run loop needs for an actor whose state is stored, beyond those of every persistent actor.
 pub(crate) struct StateHooks<A: PersistentActor> {
     pub(crate) plugin_id: fn(&A) -> Option<String>,
     pub(crate) tags: fn(&A::Event) -> Vec<String>,
@@ -36,7 +36,7 @@ impl<A: PersistentActor> StoredAs<A> {
         self.0.is_none()
     }
 
-    /// What to ask of an actor whose state is stored; `None` for one that is stored by its events.
+    /// Returns the functions for an actor whose state is stored; `None` for one that is stored by its events.
     pub(crate) const fn hooks(&self) -> Option<&'static StateHooks<A>> {
         self.0
     }

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use crate::serializer::{Manifest, decode_as};
 use crate::{DecodeError, State};
 
-/// What is stored of a state: bytes, and the version of the type they were encoded from.
+/// The stored form of a state: bytes, and the version of the type they were encoded from.
 pub struct StoredState<'a> {
     payload: &'a Payload,
     version: u32,
@@ -32,7 +32,7 @@ impl<'a> StoredState<'a> {
         Ok(Self { payload, version })
     }
 
-    /// The version it was stored with: from 1 to the [`VERSION`](crate::State::VERSION) of the type.
+    /// Returns the version it was stored with: from 1 to the [`VERSION`](crate::State::VERSION) of the type.
     pub fn version(&self) -> u32 {
         self.version
     }

@@ -1,4 +1,4 @@
-//! Where actors are stored.
+//! The stores of an actor.
 
 use std::fmt;
 
@@ -15,9 +15,9 @@ use crate::{PersistentActor, RecoveryError};
 pub enum Stores {
     /// Of actors that are stored by their events.
     Events {
-        /// Where events go.
+        /// The journal of the events.
         journal: JournalHandle,
-        /// Where snapshots go; without one, saving a snapshot fails and recovery replays every event.
+        /// The store of the snapshots; without one, saving a snapshot fails and recovery replays every event.
         snapshot_store: Option<SnapshotHandle>,
     },
     /// Of actors whose [current state](crate::DurableState) is stored.
@@ -30,7 +30,7 @@ impl Stores {
         matches!(self, Stores::Events { .. }) == A::STORED_AS.is_events()
     }
 
-    /// Where events go.
+    /// Returns the journal of the events.
     ///
     /// # Errors
     /// [`Unsupported`](StorageErrorKind::Unsupported) of actors whose state is stored.
@@ -44,7 +44,7 @@ impl Stores {
         }
     }
 
-    /// Where snapshots go, if anywhere.
+    /// Returns the store of the snapshots, if there is one.
     pub fn snapshot_store(&self) -> Option<&SnapshotHandle> {
         match self {
             Stores::Events { snapshot_store, .. } => snapshot_store.as_ref(),
@@ -52,7 +52,7 @@ impl Stores {
         }
     }
 
-    /// Where states go.
+    /// Returns the store of the states.
     ///
     /// # Errors
     /// [`Unsupported`](StorageErrorKind::Unsupported) of actors that are stored by their events.
@@ -115,7 +115,7 @@ impl Stores {
         }
     }
 
-    /// What a write is for them.
+    /// Returns the operation that a write is for the store.
     pub(crate) fn write_operation(&self) -> Operation {
         match self {
             Stores::Events { .. } => Operation::WriteMessages,

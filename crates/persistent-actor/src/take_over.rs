@@ -1,23 +1,23 @@
-//! When an actor becomes the writer of its id.
+//! The time at which an actor becomes the writer of its id.
 
-/// When an actor takes its persistence id over from whoever wrote it before.
+/// The time at which an actor takes its persistence id over from the writer before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TakeOver {
-    /// With its first write: the recovery only reads, and disturbs nobody.
+    /// With its first write: the recovery only reads, and takes nothing over.
     ///
     /// A write is refused as a [`Conflict`](crate::PersistError::Conflict) if anybody has written since the recovery, in
     /// this process or another; then the actor is recovered onto what is there.
     #[default]
     WithFirstWrite,
-    /// Before its recovery: from then on nobody else can write, until somebody else takes the id over.
+    /// Before its recovery: from then on no other writer can write, until one takes the id over.
     ///
     /// For an actor that must be the only writer before it does anything outside. It costs a write for each start, and
     /// makes the next write of a healthy actor of the same id elsewhere a conflict.
     BeforeRecovery,
 }
 
-/// What an actor does when another writer was there first.
+/// The reaction of an actor to a conflict with another writer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnConflict {
@@ -25,6 +25,6 @@ pub enum OnConflict {
     /// commands wait or it has timers, streams or futures of its own. The first times without a delay.
     #[default]
     Recover,
-    /// It ends, and its address closes: for whoever finds the right actor by other means, and starts it again.
+    /// It ends, and its address closes: for programs that find the right actor by other means, and start it again.
     Stop,
 }

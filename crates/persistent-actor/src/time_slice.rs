@@ -1,4 +1,4 @@
-//! How long a task works before others of its thread have their turn, and how it lets them.
+//! The time that a task works before it lets the other tasks of its thread run.
 
 use std::pin::pin;
 use std::task::Context;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// Longer than what one event usually takes, and too short for a timer to be noticeably late.
 const LENGTH: Duration = Duration::from_millis(1);
 
-/// Where events take next to nothing, and the clock is not to be looked at for ever.
+/// The number of events between two looks at the clock, because an event takes next to no time.
 const EVENTS: usize = 64;
 
 /// A share of the thread's time, for work on one event after the other.
@@ -24,7 +24,7 @@ impl TimeSlice {
         }
     }
 
-    /// Counts an event; gives whether it was the last one of this slice.
+    /// Counts an event; returns whether it was the last one of this slice.
     pub(crate) fn is_used_up(&mut self) -> bool {
         self.events += 1;
         self.events >= EVENTS || self.began.elapsed() >= LENGTH

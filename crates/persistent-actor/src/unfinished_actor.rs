@@ -1,4 +1,4 @@
-//! What an actor could not do before everything stopped.
+//! The work that an actor had not done when everything stopped.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use actix_persistence_storage_api::PersistenceId;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnfinishedActor {
-    /// Which one.
+    /// The persistence id of the actor.
     pub persistence_id: PersistenceId,
-    /// What kept it.
+    /// The work that kept it from ending.
     pub work: UnfinishedWork,
-    /// How many messages had arrived that it did not process; those who asked get
+    /// The number of messages that had arrived and were not processed; their senders get
     /// [`MailboxError::Closed`](actix::MailboxError::Closed).
     pub waiting: usize,
 }
 
-/// What kept an actor from draining.
+/// The work that kept an actor from draining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnfinishedWork {
@@ -25,12 +25,12 @@ pub enum UnfinishedWork {
     Recovering,
     /// Its store had not answered; what it persisted may be stored or not.
     Persisting {
-        /// How many calls of the persist family were not handled.
+        /// The number of calls of the persist family that were not handled.
         calls: usize,
     },
     /// It had everything handled, but waited for the answers to snapshots or deletes.
     AwaitingStores {
-        /// How many.
+        /// The number of requests.
         requests: usize,
     },
     /// It had messages to process, or futures that had not ended.

@@ -30,8 +30,8 @@ impl<A: PersistentActor> UserStash<A> {
 
     /// Puts a command aside; to be returned from its handler, which takes the channel of its asker along.
     ///
-    /// What this gives may also be dropped: then the command is put aside as one that nobody asked, and its asker gets
-    /// what the handler returns. If the handler panics, the command is dropped, and goes to the dead letters.
+    /// What this returns may also be dropped: then the command is put aside without an asker, and its asker gets what
+    /// the handler returns. If the handler panics, the command is dropped, and goes to the dead letters.
     #[must_use = "return this from the handler, so that the asker is answered when the command is processed"]
     pub fn stash<M>(&self, command: M) -> Reply<M>
     where
@@ -48,22 +48,22 @@ impl<A: PersistentActor> UserStash<A> {
     }
 
     /// Processes all of them next, in the order they were put aside: before the commands that arrived since and wait.
-    /// Gives how many there are.
+    /// Returns how many there are.
     pub fn unstash_all(&self) -> usize {
         self.stash.borrow_mut().take_back_all(self.name)
     }
 
-    /// Processes the oldest one after the commands that wait in the internal stash; gives whether there is one.
+    /// Processes the oldest one after the commands that wait in the internal stash; returns whether there is one.
     pub fn unstash(&self) -> bool {
         self.stash.borrow_mut().take_back_one(self.name)
     }
 
-    /// How many commands are put aside here.
+    /// Returns the number of commands that are put aside here.
     pub fn len(&self) -> usize {
         self.stash.borrow().put_aside_len(self.name)
     }
 
-    /// Whether no command is put aside here.
+    /// Returns whether no command is put aside here.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -78,7 +78,7 @@ impl<A: PersistentActor> fmt::Debug for UserStash<A> {
     }
 }
 
-/// A command that waits for its channel; dropped without it, it is put aside as one that nobody asked.
+/// A command that waits for its channel; dropped without it, it is put aside without an asker.
 struct PutAside<A, M>
 where
     A: PersistentActor + Handler<M>,

@@ -1,4 +1,4 @@
-//! How connections are opened, and which of them may be used again.
+//! Opens connections, and decides which of them may be used again.
 
 mod opening;
 

@@ -1,4 +1,4 @@
-//! What PostgreSQL's errors mean for the caller: the one place that decides.
+//! The meaning of PostgreSQL's errors for the caller; no other place decides it.
 
 use std::error::Error;
 use std::fmt;
@@ -8,13 +8,13 @@ use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
-/// What is kept of an error: its detail, its hint and its context may quote rows.
+/// The part of an error that is kept: its detail, its hint and its context may quote rows.
 #[derive(Debug)]
 struct Reported {
     code: String,
     /// Left out where the server quotes values.
     message: Option<String>,
-    /// What the rule that was broken is called, and of what.
+    /// The name of the constraint that was violated, and of its table.
     rule: String,
 }
 
@@ -36,8 +36,8 @@ impl Error for Reported {}
 
 /// The error without what may quote values.
 ///
-/// Errors of class 22 quote a value in the message itself; those of class 23 name a constraint, which is told without the
-/// message, whatever else that holds.
+/// Errors of class 22 quote a value in the message itself; those of class 23 name a constraint, which is reported
+/// without the message, whatever else that holds.
 pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> {
     let code = error.code().unwrap_or_default().into_owned();
     let is_quoting = matches!(class_of(&code), "22" | "23");
@@ -84,7 +84,7 @@ fn class_of(code: &str) -> &str {
     code.get(..2).unwrap_or_default()
 }
 
-/// What an error means, by its SQLSTATE: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+/// Returns the meaning of an error, by its SQLSTATE: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
 ///
 /// A statement that fails has no effect; only what ends the session may come after its commit.
 pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {

@@ -1,4 +1,4 @@
-//! What the journal does in its own way: taking over, storing, reading a page.
+//! The part of the journal that is special to PostgreSQL: taking over, storing, reading a page.
 
 mod append;
 mod recover;

@@ -11,21 +11,21 @@ use actix_persistence_storage_api::SectionReader;
 pub(crate) use pools::NamedPool;
 pub use pools::Pools;
 
-/// What URLs look like.
+/// The form of the URLs.
 pub(crate) const KIND: ServerKind = ServerKind {
     schemes: &["postgres", "postgresql"],
     port: 5432,
 };
 
-/// What [`PostgresJournal`](crate::PostgresJournal), [`PostgresSnapshotStore`](crate::PostgresSnapshotStore) and
-/// [`PostgresStateStore`](crate::PostgresStateStore) need to know.
+/// The options of [`PostgresJournal`](crate::PostgresJournal), [`PostgresSnapshotStore`](crate::PostgresSnapshotStore)
+/// and [`PostgresStateStore`](crate::PostgresStateStore).
 ///
 /// Every field is a key of the config section, spelt with `-`; those of [`ServerOptions`] and [`StoreOptions`] stand in
 /// the same section.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PostgresOptions {
-    /// Where the server is, and for how long one waits.
+    /// The address of the server, and the time limits.
     pub server: ServerOptions,
     /// Tables and limits.
     pub store: StoreOptions,
@@ -40,7 +40,7 @@ pub struct PostgresOptions {
     pool: Option<NamedPool>,
 }
 
-/// What a commit waits for, see
+/// The event that a commit waits for, see
 /// [`synchronous_commit`](https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-SYNCHRONOUS-COMMIT).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -71,7 +71,7 @@ impl SynchronousCommit {
         ("remote-apply", SynchronousCommit::RemoteApply),
     ];
 
-    /// What the server calls it, unless it is left to the server.
+    /// Returns the server's name for it, unless it is left to the server.
     pub(crate) fn setting(self) -> Option<&'static str> {
         match self {
             SynchronousCommit::Server => None,
@@ -100,7 +100,7 @@ impl SynchronousCommit {
     }
 }
 
-/// How tables keep payloads.
+/// The type of the columns in which tables keep payloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum PayloadColumn {
@@ -120,7 +120,7 @@ impl PayloadColumn {
         ("json", PayloadColumn::Json),
     ];
 
-    /// Why there is no place for bytes, if so.
+    /// Returns the reason why bytes cannot be stored, if there is one.
     pub(crate) fn refuses(self, bytes: &[u8]) -> Option<String> {
         match self {
             PayloadColumn::Bytes => None,
@@ -148,12 +148,12 @@ impl PayloadColumn {
 }
 
 impl PostgresOptions {
-    /// The defaults, for one database.
+    /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
         Self::of(ServerOptions::new(url), None)
     }
 
-    /// The defaults, with how to connect taken from a pool of the application; see [`Pools`].
+    /// Returns the defaults, with how to connect taken from a pool of the application; see [`Pools`].
     pub fn with_pool(name: impl Into<String>, pool: sqlx::PgPool) -> Self {
         Self::of(ServerOptions::default(), Some(NamedPool::new(name, pool)))
     }

@@ -29,7 +29,7 @@ pub(crate) const AFTER_APPLICATION: &str = "\
 pub(crate) const COMMIT: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
-/// What a session must be. Gives: version, encoding of the server, that of the client, whether nothing can be
+/// Selects the facts about a session. Rows: version, encoding of the server, that of the client, whether nothing can be
 /// written, whether commits reach the disk.
 pub(crate) const SESSION: &str = "\
 SELECT current_setting('server_version_num')::bigint, current_setting('server_encoding'),
@@ -124,7 +124,7 @@ FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_class AS c ON c.oid = a.att
     JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = {schema_text} AND c.relname = $1::text AND a.attnum > 0 AND NOT a.attisdropped";
 
-/// What a person runs who may make schemas and act for the owner.
+/// Statements for a person who may make schemas and act for the owner.
 pub(crate) const OWNER_BEFORE: &str = "\
 CREATE SCHEMA IF NOT EXISTS {schema};
 GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner};
@@ -136,8 +136,8 @@ pub(crate) const READ_VERSIONS: &str = "\
 GRANT SELECT ON {version_table} TO {application};
 RESET ROLE";
 
-/// What hinders the journal. Gives: privileges that are missing, type of payloads, the newest `ordering`, also of rows that were
-/// removed, the number that transactions have reached.
+/// Selects what hinders the journal. Rows: privileges that are missing, type of payloads, the newest `ordering`, also
+/// of rows that were removed, the number that transactions have reached.
 pub(crate) const CHECK_JOURNAL: &str = "\
 SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
         FROM (VALUES ('{event_table}', 'SELECT'), ('{event_table}', 'INSERT'), ('{event_table}', 'DELETE'),
@@ -185,7 +185,8 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
            SELECT GREATEST(max(ordering), (SELECT max(ordering) FROM {state_removed_table})) FROM newest) END,
        pg_snapshot_xmax(pg_current_snapshot())::text::bigint";
 
-/// What makes `ordering` fit after a dump was restored where transactions have lower numbers; `{lower_by}` is theirs.
+/// Makes `ordering` fit after a dump was restored where transactions have lower numbers; `{lower_by}` is the
+/// difference.
 pub(crate) const LOWER_ORDERING: &str = "\
 UPDATE {event_table} SET ordering = ordering - {lower_by}; UPDATE {tag_table} SET ordering = ordering - {lower_by}; \
 UPDATE {removed_table} SET ordering = ordering - {lower_by}";

@@ -88,7 +88,7 @@ pub(crate) fn read_value(row: &RowOf<Postgres>, column: usize) -> Result<SqlValu
         }
         "BYTEA" => SqlValue::from(row.try_get::<Vec<u8>, _>(column)?),
         "JSON" => text(bytes()?)?,
-        // Behind the version of its format, which is 1.
+        // After the version of its format, which is 1.
         "JSONB" => text(bytes()?.get(1..).unwrap_or_default())?,
         "NUMERIC" => match numeric::integer(bytes()?) {
             Some(integer) => SqlValue::Integer(integer),

@@ -1,4 +1,4 @@
-//! A change as a query gives it.
+//! A change as a query returns it.
 
 use actix_persistence_persistent_actor::{State, decode_state};
 use actix_persistence_storage_api::{
@@ -21,15 +21,15 @@ pub enum Changed<S> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Updated<S> {
-    /// Whose.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
-    /// Which revision of it.
+    /// The revision of the state.
     pub revision: Revision,
     /// The state.
     pub state: S,
-    /// When it was stored, by the clock of the store.
+    /// The time at which it was stored, by the clock of the store.
     pub timestamp: Timestamp,
-    /// Where to go on behind this change.
+    /// The offset after this change.
     pub offset: StateOffset,
 }
 
@@ -37,18 +37,18 @@ pub struct Updated<S> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Deleted {
-    /// Whose.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// The revision of the delete.
     pub revision: Revision,
-    /// When it was deleted, by the clock of the store.
+    /// The time at which it was deleted, by the clock of the store.
     pub timestamp: Timestamp,
-    /// Where to go on behind this change.
+    /// The offset after this change.
     pub offset: StateOffset,
 }
 
 impl<S> Changed<S> {
-    /// Whose state.
+    /// Returns the persistence id of the state.
     pub fn persistence_id(&self) -> &PersistenceId {
         match self {
             Changed::Updated(updated) => &updated.persistence_id,
@@ -56,7 +56,7 @@ impl<S> Changed<S> {
         }
     }
 
-    /// The revision of the state or of its delete.
+    /// Returns the revision of the state or of its delete.
     pub fn revision(&self) -> Revision {
         match self {
             Changed::Updated(updated) => updated.revision,
@@ -64,7 +64,7 @@ impl<S> Changed<S> {
         }
     }
 
-    /// Where to go on behind this change.
+    /// Returns the offset after this change.
     pub fn offset(&self) -> &StateOffset {
         match self {
             Changed::Updated(updated) => &updated.offset,
@@ -72,7 +72,7 @@ impl<S> Changed<S> {
         }
     }
 
-    /// The state; none if it was deleted.
+    /// Returns the state; none if it was deleted.
     pub fn state(&self) -> Option<&S> {
         match self {
             Changed::Updated(updated) => Some(&updated.state),

@@ -14,13 +14,13 @@ use crate::page_size::PageSize;
 use crate::pages::Pages;
 use crate::{Changed, QueryError};
 
-/// How far changes were read.
+/// The place up to which changes were read.
 pub(crate) struct Changes<S> {
     pages: Arc<Pages>,
     query: StateChangesQuery,
     page_size: PageSize,
     read: VecDeque<ChangedState>,
-    /// Of a query that goes on behind the last change.
+    /// Of a query that goes on after the last change.
     live: Option<Live>,
     /// Whether another page is to be read before it ends, or waits.
     more: bool,

@@ -8,7 +8,7 @@ use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery};
 use crate::QueryError;
 use crate::pages::Pages;
 
-/// How far ids were read.
+/// The place up to which ids were read.
 pub(crate) struct Ids {
     pages: Arc<Pages>,
     query: PersistenceIdsQuery,

@@ -1,4 +1,4 @@
-//! When a live query looks again.
+//! The delay until a live query looks again.
 
 use std::future::pending;
 use std::time::Duration;
@@ -28,7 +28,7 @@ impl Live {
         }
     }
 
-    /// What is stored from here on makes the next [`wait`](Self::wait) end.
+    /// Makes the next [`wait`](Self::wait) end for everything that is stored from now on.
     pub(crate) fn about_to_read(&mut self) {
         self.stored.borrow_and_update();
     }

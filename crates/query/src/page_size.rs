@@ -1,4 +1,4 @@
-//! How many changes are asked for at once.
+//! The number of changes that one page asks for.
 
 use actix_persistence_storage_api::{StorageError, StorageErrorKind};
 

@@ -16,7 +16,7 @@ use tokio::time::{Sleep, sleep, timeout};
 
 use crate::QuerySettings;
 
-/// What all streams of a store share.
+/// The parts that all streams of a store share.
 pub(crate) struct Pages {
     pub(crate) handle: StateHandle,
     pub(crate) settings: QuerySettings,
@@ -68,13 +68,14 @@ impl Pages {
         self.handle.stored()
     }
 
-    /// A delay by the timer of the stores: whoever polls it needs none.
+    /// A delay by the timer of the stores: the caller that polls it needs none.
     pub(crate) fn sleep(&self, duration: Duration) -> Sleep {
         let _context = self.runtime.enter();
         sleep(duration)
     }
 
-    /// Calls the store, when it is initialised, in a task of its own: whoever stops waiting leaves nothing half done.
+    /// Calls the store, when it is initialised, in a task of its own: a caller that stops waiting leaves nothing half
+    /// done.
     async fn call<T, F>(
         &self,
         operation: Operation,

@@ -1,9 +1,9 @@
-//! Why a query ended.
+//! The error that ends a query.
 
 use actix_persistence_persistent_actor::DecodeError;
 use actix_persistence_storage_api::{PersistenceId, Revision, StorageError};
 
-/// Why a stream ended before its end.
+/// The reason why a stream ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
@@ -16,15 +16,15 @@ pub enum QueryError {
          (serializer {serializer_id}, manifest {manifest:?})"
     )]
     Decode {
-        /// Whose state.
+        /// The persistence id of the state.
         persistence_id: PersistenceId,
         /// Its revision.
         revision: Revision,
-        /// How it was encoded.
+        /// The serializer that encoded it.
         serializer_id: u32,
-        /// As what it was stored.
+        /// The manifest with which it was stored.
         manifest: String,
-        /// What is wrong with it.
+        /// The error of decoding it.
         source: DecodeError,
     },
 }
@@ -33,6 +33,6 @@ pub enum QueryError {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the state store {plugin_id:?} has no queries; use a plugin that has them")]
 pub struct NoQueries {
-    /// Which one.
+    /// The plugin id of the store.
     pub plugin_id: String,
 }

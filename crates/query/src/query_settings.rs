@@ -1,13 +1,13 @@
-//! How queries read.
+//! The settings of queries.
 
 use std::time::Duration;
 
-/// How often and how much a query reads.
+/// The interval and the page size with which a query reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct QuerySettings {
-    /// How long a live query waits, when there is nothing more to read, until it looks again; as `refresh-interval` of
-    /// Akka's `query` section. A write of the same process is noticed at once.
+    /// The time that a live query waits, when there is nothing more to read, until it looks again; as
+    /// `refresh-interval` of Akka's `query` section. A live query notices a write of the same process at once.
     pub refresh_interval: Duration,
     /// The most changes or ids that are read at once and held in memory, from 1.
     pub page_size: usize,
@@ -27,21 +27,21 @@ impl Default for QuerySettings {
 }
 
 impl QuerySettings {
-    /// The same, looking again after this time.
+    /// Returns the same value, looking again after this time.
     #[must_use]
     pub fn refresh_interval(mut self, refresh_interval: Duration) -> Self {
         self.refresh_interval = refresh_interval;
         self
     }
 
-    /// The same with pages of so many; 0 counts as 1.
+    /// Returns the same with pages of so many; 0 counts as 1.
     #[must_use]
     pub fn page_size(mut self, page_size: usize) -> Self {
         self.page_size = page_size.max(1);
         self
     }
 
-    /// The same with no longer delay after trouble.
+    /// Returns the same with no longer delay after trouble.
     #[must_use]
     pub fn max_back_off(mut self, max_back_off: Duration) -> Self {
         self.max_back_off = max_back_off;

@@ -1,4 +1,4 @@
-//! How several readers share out the slices.
+//! The division of the slices among several readers.
 
 use std::ops::RangeInclusive;
 
@@ -8,7 +8,7 @@ use actix_persistence_storage_api::NUMBER_OF_SLICES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{ranges} ranges cannot share out 1024 slices evenly; use a power of two up to 1024")]
 pub struct InvalidSliceRanges {
-    /// How many were asked for.
+    /// The number of ranges that was asked for.
     pub ranges: u16,
 }
 

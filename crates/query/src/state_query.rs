@@ -1,4 +1,4 @@
-//! What can be asked of a state store over all its ids.
+//! The queries over all ids of a state store.
 
 use std::any::Any;
 use std::fmt;
@@ -24,21 +24,21 @@ use crate::{Changed, NoQueries, QueryError, QuerySettings};
 pub type PersistenceIdsStream =
     Pin<Box<dyn Stream<Item = Result<PersistenceId, QueryError>> + Send>>;
 
-/// Changes; behind an error nothing comes any more.
+/// Changes; after an error nothing comes any more.
 pub type ChangesStream<S> = Pin<Box<dyn Stream<Item = Result<Changed<S>, QueryError>> + Send>>;
 
 /// Queries over the states of one store; clones share it.
 ///
-/// Its streams read the next page when they are pulled, on the runtime of the stores, and may be polled anywhere.
-/// They are `Unpin`. Dropping one ends it; a change that was not taken is given to whoever asks again from the offset
-/// before. Each keeps the stores open for as long as it lives.
+/// Its streams read the next page when they are pulled, on the runtime of the stores, and may be polled anywhere. They
+/// are `Unpin`. Dropping one ends it; a change that was not taken is returned to the next query from the offset before.
+/// Each keeps the stores open for as long as it lives.
 #[derive(Clone)]
 pub struct StateQuery {
     pages: Arc<Pages>,
 }
 
 impl StateQuery {
-    /// Queries of the store behind this handle, on this runtime, which has a timer and lives as long as `keeper`.
+    /// Queries of the store of this handle, on this runtime, which has a timer and lives as long as `keeper`.
     ///
     /// # Errors
     /// If the store has no queries.
@@ -57,19 +57,19 @@ impl StateQuery {
         Ok(Self { pages })
     }
 
-    /// Gives every id that has a state, in the order of their bytes.
+    /// Returns every id that has a state, in the order of their bytes.
     ///
     /// An id that gets its first state meanwhile may be given or not.
     pub fn current_persistence_ids(&self) -> PersistenceIdsStream {
         self.persistence_ids(PersistenceIdsQuery::new(self.page_size()))
     }
 
-    /// Gives the ids of one entity type, by its text as it is; it is empty for ids without `|`.
+    /// Returns the ids of one entity type, by its text as it is; it is empty for ids without `|`.
     pub fn current_persistence_ids_of(&self, entity_type: &str) -> PersistenceIdsStream {
         self.persistence_ids(PersistenceIdsQuery::new(self.page_size()).of_entity_type(entity_type))
     }
 
-    /// Gives the ids that a query of the store asks for, with deleted ones perhaps, in pages of its `limit`, 0 counts as 1.
+    /// Returns the ids that a query of the store asks for, with deleted ones perhaps, in pages of its `limit`, 0 counts as 1.
     pub fn persistence_ids(&self, mut query: PersistenceIdsQuery) -> PersistenceIdsStream {
         query.limit = query.limit.max(1);
         let ids = Ids::new(Arc::clone(&self.pages), query);
@@ -79,7 +79,7 @@ impl StateQuery {
         Box::pin(ids.fuse())
     }
 
-    /// Gives each id of an entity type and of these slices, both ends included, that changed since the offset, once, with
+    /// Returns each id of an entity type and of these slices, both ends included, that changed since the offset, once, with
     /// the state it has now; and ends when there are no more.
     ///
     /// From [`StateOffset::start`] on these are all states, and what is left of deleted ones; on PostgreSQL, without those
@@ -110,7 +110,7 @@ impl StateQuery {
         stream_of(Changes::live(Arc::clone(&self.pages), query))
     }
 
-    /// The settings it was made with.
+    /// Returns the settings it was made with.
     pub fn settings(&self) -> &QuerySettings {
         &self.pages.settings
     }

@@ -1,4 +1,4 @@
-//! How to ask a snapshot store.
+//! The handle through which actors ask a snapshot store.
 
 use std::fmt;
 use std::future::Future;
@@ -17,7 +17,7 @@ use crate::snapshot_settings::SnapshotSettings;
 
 /// The actor in front of a snapshot store; clones share it, and it ends with the last one.
 ///
-/// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
+/// Every method that returns a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
 /// Requests of one id are served one after the other, in the order in which they were sent.
 /// A request with an invalid id is refused as [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
 #[derive(Clone)]
@@ -75,7 +75,7 @@ impl SnapshotHandle {
         }
     }
 
-    /// Gives the youngest snapshot that the criteria select, after all earlier saves of the id.
+    /// Returns the youngest snapshot that the criteria select, after all earlier saves of the id.
     ///
     /// [`SnapshotCriteria::NONE`] is answered without asking the store.
     pub fn load(
@@ -130,7 +130,7 @@ impl SnapshotHandle {
         )
     }
 
-    /// Whether the store works.
+    /// Returns whether the store works.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.inner.front.health()
     }
@@ -167,17 +167,17 @@ impl SnapshotHandle {
         self.inner.front.first_attempt().await
     }
 
-    /// How the store is treated.
+    /// Returns the settings of the actor in front of the store.
     pub fn settings(&self) -> &SnapshotSettings {
         &self.inner.settings
     }
 
-    /// What the store can do.
+    /// Returns what the store can do.
     pub fn capabilities(&self) -> &SnapshotCapabilities {
         &self.inner.capabilities
     }
 
-    /// The store itself, for what only its own type offers; calling it directly skips all care taken here.
+    /// Returns the store itself, for what only its own type offers; calling it directly skips all care taken here.
     pub fn store(&self) -> &Arc<dyn SnapshotStore> {
         &self.inner.store
     }

@@ -1,30 +1,32 @@
-//! How a snapshot store is treated.
+//! The settings of the actor in front of a snapshot store.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_store_actor::BreakerSettings;
 
-/// What the actor in front of a snapshot store has to know.
+/// The settings of the actor in front of a snapshot store.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SnapshotSettings {
-    /// Which store this is, for errors and logs.
+    /// The plugin id of the store, for errors and logs.
     pub plugin_id: Arc<str>,
-    /// When to stop calling it, and how long one call may take; saves with deletes, and loads, have a breaker each.
+    /// The limits after which the store is not called any more, and the longest time of one call; saves and deletes
+    /// share a breaker, loads have their own.
     pub circuit_breaker: BreakerSettings,
-    /// How long requests are held while initialising keeps failing.
+    /// The time for which requests are held while initialising keeps failing.
     pub initialize_timeout: Duration,
-    /// How long a load may take in all, waiting included, and never longer than a call time-out once it is sent.
+    /// The longest time of a load, waiting included; never longer than a call time-out once it is sent.
     ///
-    /// One whose time ends behind another request of its id, or before the store is initialised, is never sent, but
-    /// answered only when it would be its turn.
+    /// One whose time ends while it waits for another request of its id, or before the store is initialised, is never
+    /// sent, but answered only when it would be its turn.
     pub load_timeout: Duration,
-    /// How long a save or delete may wait for its turn; afterwards it is not sent any more, and answered as a load is.
+    /// The time for which a save or delete waits for its turn; afterwards it is not sent any more, and answered as a
+    /// load is.
     pub save_timeout: Duration,
-    /// How many requests are held until the store is initialised.
+    /// The number of requests that are held until the store is initialised.
     pub stash_capacity: usize,
-    /// How many calls run side by side, each for another id; 0 counts as 1.
+    /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     pub max_concurrent_calls: usize,
     /// Whether recoveries pass over a snapshot that cannot be used, unless their actor decides; whoever recovers looks
     /// at it.
@@ -32,8 +34,8 @@ pub struct SnapshotSettings {
 }
 
 impl SnapshotSettings {
-    /// The defaults: [`BreakerSettings::snapshot_store`], 30 s to initialise and to load, 60 s to save, 10,000 requests
-    /// held, 16 calls at once, no snapshot optional.
+    /// Returns the defaults: [`BreakerSettings::snapshot_store`], 30 s to initialise and to load, 60 s to save, 10,000
+    /// requests held, 16 calls at once, no snapshot optional.
     pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
         Self {
             plugin_id: plugin_id.into(),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use crate::Fault;
 
-/// How a sum is made; a database keeps it above the 32 bits of the sum.
+/// The method of a sum; a database keeps it above the 32 bits of the sum.
 ///
 /// It also keeps sums from being small: the bit that tells a number from NULL is far from theirs in a row of SQLite.
 const WAY: i64 = 1;
@@ -175,7 +175,7 @@ mod tests {
         PersistenceId::of_unique(text)
     }
 
-    /// What is stored must be found right for ever.
+    /// Makes sure that stored sums are found right for ever.
     #[test]
     fn sums_are_frozen() {
         let payload = Payload::new(1, "m:v1", vec![1, 2, 3]);

@@ -1,7 +1,7 @@
 //! The owner of all connections to one database.
 //!
-//! Nothing else takes, begins, commits or gives back. An operation gets a connection for as long as it runs, in a task
-//! of its own that is never aborted: a caller that goes away leaves nothing half done behind.
+//! Nothing else takes, begins, commits or returns. An operation gets a connection for as long as it runs, in a task
+//! of its own that is never aborted: a caller that goes away leaves nothing half done.
 //! Only after a success that is certain does the connection go back; otherwise it is closed, which rolls back what
 //! was not committed, and the next operation opens a fresh one. So no error state of a database or its driver survives:
 //! with sqlx 0.9, one full disk makes SQLite refuse every further transaction on a connection, and a `BEGIN` that was
@@ -64,7 +64,7 @@ impl<C: Connector> Connections<C> {
         }
     }
 
-    /// How they are opened.
+    /// Returns the connector that opens them.
     pub fn connector(&self) -> &C {
         &self.connector
     }
@@ -89,7 +89,7 @@ impl<C: Connector> Connections<C> {
     /// Of the kinds that waiting does not cure if the database or its tables are not what they must be.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn initialize(
         &self,
         component: Arc<Component<C::Dialect>>,
@@ -112,10 +112,10 @@ impl<C: Connector> Connections<C> {
         .map_err(|error| self.named(error))
     }
 
-    /// Closes every connection as soon as nobody uses it, the writers last; the next call opens others.
+    /// Closes every connection as soon as it is not used, the writers last; the next call opens others.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn close(&self) {
         let of_application = !Arc::ptr_eq(&self.visited, &self.writers);
         let visited = of_application.then(|| Arc::clone(&self.visited));
@@ -141,7 +141,7 @@ impl<C: Connector> Connections<C> {
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn read<T: Send + 'static>(
         &self,
         operation: Operation,
@@ -163,14 +163,14 @@ impl<C: Connector> Connections<C> {
 
     /// Runs statements in one transaction that writes.
     ///
-    /// Whatever fails before the commit is certainly not stored: nobody will ever commit on that connection.
+    /// Whatever fails before the commit is certainly not stored: that connection will never commit.
     /// When the commit itself fails, it is the database's answer that tells.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn transaction<I, T>(
         &self,
         operation: Operation,
@@ -195,7 +195,7 @@ impl<C: Connector> Connections<C> {
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub(crate) async fn transaction_with<I, T>(
         &self,
         operation: Operation,
@@ -246,7 +246,7 @@ impl<C: Connector> Connections<C> {
     /// If the database does not answer, or refuses.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub(crate) async fn transaction_once<T: Send + 'static>(
         &self,
         operation: Operation,
@@ -271,7 +271,7 @@ impl<C: Connector> Connections<C> {
     /// As for [`statement`](Self::statement) and [`transaction`](Self::transaction).
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn write<I, T>(
         &self,
         operation: Operation,
@@ -298,7 +298,7 @@ impl<C: Connector> Connections<C> {
     /// If the database does not answer, or refuses; then the answer tells whether it may be stored.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     pub async fn statement<I, T>(
         &self,
         operation: Operation,
@@ -342,7 +342,7 @@ impl<C: Connector> Connections<C> {
         call
     }
 
-    /// The error with the place in its message: a plugin id alone does not tell a person where to look.
+    /// Returns the error with the place in its message: a plugin id alone does not tell a person where to look.
     fn named(&self, error: StorageError) -> StorageError {
         let place = self.connector.place();
         match error.message() {
@@ -356,7 +356,7 @@ impl<C: Connector> Connections<C> {
     }
 }
 
-/// What one call needs of the owner, in its own task.
+/// The parts of the owner that one call needs, in its own task.
 struct Call<C: Connector> {
     seats: Arc<Seats<C>>,
     all: [Arc<Seats<C>>; 3],
@@ -371,7 +371,7 @@ impl<C: Connector> Call<C> {
         self.seats.take(self.seats.deadline()).await
     }
 
-    /// A writer, with the turn of code of the application.
+    /// Returns a writer, with the turn of code of the application.
     async fn writer(&self) -> Result<(Lease<C>, Option<OwnedSemaphorePermit>), Fault> {
         let deadline = self.seats.deadline();
         let turn = match &self.visit {
@@ -514,7 +514,7 @@ const LONGEST_DELAY: Duration = Duration::from_millis(100);
 
 /// Tries work again that certainly stored nothing, where the database says that this helps.
 struct Attempts<I> {
-    /// None when the last attempt has it: nobody else holds its parts then, so that they need not be copied.
+    /// None when the last attempt has it: its parts are not shared then, so that they need not be copied.
     input: Option<I>,
     left: u32,
     back_off: BackOff,
@@ -529,7 +529,7 @@ impl<I: Clone> Attempts<I> {
         }
     }
 
-    /// What the next attempt works on.
+    /// Returns the input of the next attempt.
     fn input(&mut self) -> I {
         self.left = self.left.saturating_sub(1);
         let input = if self.left > 0 {
@@ -540,7 +540,7 @@ impl<I: Clone> Attempts<I> {
         input.expect("there is no attempt after the last one")
     }
 
-    /// Gives what the caller gets; none, after a moment, if there is another attempt.
+    /// Returns what the caller gets; none, after a moment, if there is another attempt.
     async fn end<C: Connector, T>(
         &mut self,
         operation: Operation,
@@ -592,10 +592,10 @@ async fn detached<T: Send + 'static>(
     })
 }
 
-/// How often initialising is tried again while others initialise.
+/// The number of attempts to initialise while others initialise.
 const SET_UP_ATTEMPTS: u32 = 10;
 
-/// How often it is tried again when something looks lasting that one error of a disk can look like.
+/// The number of further attempts when an error looks lasting that one error of a disk can look like.
 const MORE_LOOKS: u32 = 3;
 
 async fn set_up<C: Connector>(

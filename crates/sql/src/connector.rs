@@ -1,4 +1,4 @@
-//! How a database is reached.
+//! The way to reach a database.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use sqlx::SqlSafeStr;
 
 use crate::{ConnectionOf, Dialect, Fault, Portable};
 
-/// What a connection is for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Making tables; used once.
@@ -15,15 +15,15 @@ pub enum Role {
         /// Whether a database that is missing may be made.
         may_create: bool,
     },
-    /// Writing.
+    /// A connection that writes.
     Writer,
-    /// Reading.
+    /// A connection that reads.
     Reader,
 }
 
 /// Opens connections of one kind to one database, and knows when they are of no more use.
 pub trait Connector: fmt::Debug + Send + Sync + 'static {
-    /// Whose.
+    /// The dialect of the database.
     type Dialect: Dialect;
     /// A connection with what is known about it.
     type Open: fmt::Debug + Send + 'static;
@@ -34,21 +34,21 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// The driver's connection.
     fn connection(open: &mut Self::Open) -> &mut ConnectionOf<Self::Dialect>;
 
-    /// Whether a connection that waited for this long may be used.
+    /// Returns whether a connection that waited for this long may be used.
     fn is_usable(
         &self,
         open: &mut Self::Open,
         idle: Duration,
     ) -> impl Future<Output = Result<bool, Fault>> + Send;
 
-    /// Fails if what was just committed on the connection does not count. Nobody else writes on a connection of this
-    /// process meanwhile, where there is one writer.
+    /// Fails if what was just committed on the connection does not count. No other writer writes on a connection of
+    /// this process meanwhile, where there is one writer.
     fn check_committed(
         &self,
         open: &mut Self::Open,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Closes a connection that nobody uses, and leaves the database as a copy of its files should find it.
+    /// Closes a connection that is not used, and leaves the database as a copy of its files should find it.
     fn close(&self, open: Self::Open, role: Role) -> impl Future<Output = ()> + Send;
 
     /// Prepares the database for writing, outside any transaction.
@@ -77,11 +77,11 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         fault
     }
 
-    /// How many connections of a role there are at most.
+    /// Returns the highest number of connections of a role.
     fn seats(&self, role: Role) -> usize;
 
-    /// How many writers there are beside those, on which code of the application runs: then it is never in the way of what the
-    /// store itself writes. None where only one connection can write.
+    /// Returns the number of writing connections beside those, on which code of the application runs, so that it never
+    /// delays the writes of the store itself; 0 where only one connection can write.
     fn seats_of_application(&self) -> usize;
 
     /// Ends a transaction in which code of the application has run, as durable as any other.
@@ -104,15 +104,15 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// The key by which one sets how long a call waits for one of them.
     const PATIENCE_KEY: &'static str;
 
-    /// How long a call waits for one of them, and what to change if that was not enough.
+    /// Returns the time for which a call waits for a connection, and the setting to change if that was not enough.
     fn patience(&self) -> (Duration, &'static str);
 
-    /// How long an operation may take; for ever, if the database has its own limit.
+    /// Returns the longest time of an operation; `None` if the database has its own limit.
     fn time_limit(&self) -> Option<Duration>;
 
-    /// Which database it is, for messages and to tell one from another; no secrets.
+    /// Returns the name of the database, for messages and to tell one from another; without secrets.
     fn place(&self) -> String;
 
-    /// The first key in which stores on one database must agree and these do not.
+    /// Returns the first key in which stores on one database must agree and these do not.
     fn difference(&self, other: &Self) -> Option<&'static str>;
 }

@@ -1,4 +1,4 @@
-//! What each database says for itself.
+//! The part of the SQL stores that differs between databases.
 
 use std::error::Error;
 use std::fmt;
@@ -18,7 +18,7 @@ use crate::{
 /// The connection of a dialect, as its driver has it.
 pub type ConnectionOf<D> = <<D as Dialect>::Database as Database>::Connection;
 
-/// What a statement of a dialect gives that has no rows.
+/// The result of a statement without rows.
 pub type ResultOf<D> = <<D as Dialect>::Database as Database>::QueryResult;
 
 /// The row of a dialect, as its driver has it.
@@ -32,7 +32,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const NAME: &'static str;
     /// The driver.
     type Database: Portable;
-    /// What a store needs to know.
+    /// The options of a store.
     type Options: Settings;
     /// Opens connections.
     type Connector: Connector<Dialect = Self>;
@@ -43,11 +43,11 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     ///
     /// Otherwise they run between [`BEGIN`](Self::BEGIN) and [`COMMIT`](Self::COMMIT).
     const ONE_STATEMENT: bool;
-    /// How many lanes the journal asks for: as many calls of it run side by side.
+    /// Returns the number of lanes that the journal asks for: as many of its calls run at the same time.
     fn lanes(options: &Self::Options) -> usize;
-    /// What is kept through which failure, as far as the settings tell.
+    /// Returns the failure that confirmed data survives, as far as the settings tell.
     fn durability(options: &Self::Options) -> Option<Durability>;
-    /// How often work that certainly stored nothing is tried again when a [`Meaning`] allows it.
+    /// The number of attempts at work that certainly stored nothing, if a [`Meaning`] allows it.
     const ATTEMPTS: u32;
     /// Begins a transaction that writes.
     const BEGIN: &'static str;
@@ -94,18 +94,19 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// The tables beside one of states, by what follows on its name.
     const MORE_STATE_TABLES: &'static [&'static str] = &[];
 
-    /// How a journal takes events that tell of changes of states.
+    /// The texts by which a journal stores events of changes of states.
     const CHANGE_EVENTS: ChangeEventTexts;
 
-    /// How accounts get their rights; none if the database knows no accounts.
+    /// The statements that give accounts their rights; `None` if the database has no accounts.
     const ROLES: Option<RoleTexts>;
 
-    /// Why there is no place for the bytes of an event, a snapshot or a state, and what to change; none if there is.
+    /// Returns the reason why the bytes of an event, a snapshot or a state cannot be stored, and the setting to change;
+    /// `None` if they can.
     fn refuses(_options: &Self::Options, _bytes: &[u8]) -> Option<String> {
         None
     }
 
-    /// How connections are opened.
+    /// Returns the connector that opens connections.
     ///
     /// # Errors
     /// If a setting cannot be used.
@@ -117,7 +118,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// If a setting cannot be used.
     fn names(options: &Self::Options) -> Result<Names, InvalidOption>;
 
-    /// What an error means: the one place that decides.
+    /// Returns the meaning of an error; nothing else decides it.
     fn meaning(error: &dyn DatabaseError) -> Meaning;
 
     /// Whether a rule of a table does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
@@ -126,7 +127,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Asked only of statements in which such a rule can be that of the application.
     fn breaks_rule(error: &dyn DatabaseError) -> bool;
 
-    /// What is told of an error as the source of another; nothing that could quote a row or a secret.
+    /// Returns the form of an error that may be the source of another one; nothing in it can quote a row or a secret.
     fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
         error.into_error()
     }
@@ -152,7 +153,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// Stores the events of all ids whose epoch and highest number are what the head says, and raises that number.
     ///
-    /// Gives the ids that lost: nothing of them is stored.
+    /// Returns the ids that lost: nothing of them is stored.
     fn append(
         connection: &mut ConnectionOf<Self>,
         queries: &Self::JournalQueries,
@@ -201,7 +202,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         async { Ok(()) }
     }
 
-    /// How many rows a statement changed, or found to change.
+    /// Returns the number of rows that a statement changed, or found to change.
     fn rows_affected(result: &ResultOf<Self>) -> u64;
 
     /// The text of a statement of the application with the placeholders of the database for `$1`, `$2` and so on, and the
@@ -213,10 +214,10 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// What is wrong with the placeholders.
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String>;
 
-    /// What it takes for a quote or a comment.
+    /// The quotes and comments of the database.
     const QUOTING: Quoting;
 
-    /// What stands in a statement for its value of this number, from 1 on.
+    /// Returns the placeholder of the value with this number, from 1 on.
     fn placeholder(position: usize) -> String;
 
     /// The same for a value of the application that goes into a column of this type.
@@ -247,7 +248,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 pub struct VersionTexts {
     /// Makes the table `{version_table}` if it is missing.
     pub create: &'static str,
-    /// What is noted of the store with this first table. Values: table. Gives: component, version, other tables.
+    /// Selects the note about the store with this first table. Values: table. Rows: component, version, other tables.
     pub select: &'static str,
     /// Notes or changes a version. Values: table, other tables, component, version.
     pub set: &'static str,

@@ -1,4 +1,4 @@
-//! Why an operation stopped, and what that means for its caller.
+//! The reason why an operation stopped, and its meaning for the caller.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -9,23 +9,23 @@ use sqlx::error::DatabaseError;
 
 use crate::Dialect;
 
-/// Why an operation stopped, before anybody decided what that means for its caller.
+/// The reason why an operation stopped, before its meaning for the caller is decided.
 #[derive(Debug)]
 pub enum Fault {
     /// The database or its driver says so.
     Driver(sqlx::Error),
     /// The plugin says so.
     Refused {
-        /// What kind of trouble it is.
+        /// The kind of trouble.
         kind: StorageErrorKind,
-        /// What could not be done, and what to change.
+        /// The thing that could not be done, and the setting to change.
         message: String,
-        /// What it comes from.
+        /// The source of the fault.
         source: Option<Box<dyn Error + Send + Sync>>,
     },
     /// A statement of the application failed, and the application has the error already.
     InSession {
-        /// What the application got.
+        /// The error that the application got.
         error: StorageError,
         /// Whether the same work may be tried again at once.
         again: bool,
@@ -36,14 +36,14 @@ pub enum Fault {
     Silent,
 }
 
-/// What an error that the database reports means.
+/// The meaning of an error that the database reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Meaning {
-    /// What kind of trouble it is.
+    /// The kind of trouble.
     pub kind: StorageErrorKind,
-    /// What could not be done, and what to change.
+    /// The thing that could not be done, and the setting to change.
     pub message: Cow<'static, str>,
-    /// What is certain about a statement that commits by itself, or a commit, when this is the answer to it.
+    /// The effect of a statement that commits by itself, or of a commit, that is answered with this error.
     pub effect: Effect,
     /// Whether the same work may be tried again at once, when certainly nothing of it is stored.
     pub again: bool,
@@ -52,7 +52,7 @@ pub struct Meaning {
 }
 
 impl Meaning {
-    /// An error of a statement that had no effect, and would be the same if it were tried again.
+    /// Makes an error of a statement that had no effect, and would be the same if it were tried again.
     pub fn new(kind: StorageErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self {
             kind,
@@ -95,7 +95,7 @@ impl Fault {
         }
     }
 
-    /// What is stored contradicts itself.
+    /// Returns the fault for stored data that contradicts itself.
     pub fn corrupt(message: impl Into<String>) -> Self {
         Self::refused(StorageErrorKind::Corrupt, message)
     }
@@ -141,7 +141,7 @@ impl Fault {
         )
     }
 
-    /// Whether the database lets nobody in, or nobody write.
+    /// Whether the database refuses every login, or every write.
     pub(crate) fn is_refusal<D: Dialect>(&self) -> bool {
         let kind = match self {
             Fault::Refused { kind, .. } => Some(*kind),
@@ -150,7 +150,7 @@ impl Fault {
         kind == Some(StorageErrorKind::AccessDenied)
     }
 
-    /// Whether it is trouble with the database itself, whoever met it.
+    /// Whether it is trouble with the database itself, whichever call met it.
     pub(crate) fn is_of_the_store(&self) -> bool {
         match self {
             Fault::InSession {
@@ -223,7 +223,7 @@ impl Fault {
         }
     }
 
-    /// What the database reports, if it is that.
+    /// Returns the error that the database reports, if the fault is one.
     pub fn reported(&self) -> Option<&dyn DatabaseError> {
         match self {
             Fault::Driver(sqlx::Error::Database(error)) => Some(&**error),
@@ -237,7 +237,7 @@ impl Fault {
             .is_some_and(DatabaseError::is_unique_violation)
     }
 
-    /// What is certain about a statement that commits by itself, or a commit, that ended with this.
+    /// Returns the effect of a statement that commits by itself, or of a commit, that ended with this fault.
     pub(crate) fn effect<D: Dialect>(&self) -> Effect {
         match self {
             Fault::Driver(sqlx::Error::Database(error)) => D::meaning(&**error).effect,
@@ -275,7 +275,7 @@ impl From<sqlx::Error> for Fault {
     }
 }
 
-/// What a fault means for the caller; `effect` is what is certain about a write, and is not looked at for a read.
+/// Returns the error for the caller; `effect` is the effect of a write, and is not used for a read.
 pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) -> StorageError {
     let (kind, message, source) = match fault {
         // The driver's wrapper repeats the cause in its own text.
@@ -318,7 +318,8 @@ pub fn classify<D: Dialect>(operation: Operation, effect: Effect, fault: Fault) 
     }
 }
 
-/// The cause itself where the driver's text is the cause's with words before it: whoever prints all causes would read it twice.
+/// The cause itself where the driver's text is the cause's with words before it: a report of all causes would show it
+/// twice.
 fn without_wrapper(error: sqlx::Error) -> Box<dyn Error + Send + Sync> {
     match error {
         sqlx::Error::Io(error) => error.into(),

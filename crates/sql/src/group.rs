@@ -1,4 +1,5 @@
-//! What becomes of each write of a call, decided from the writes alone, and what the database is asked to store.
+//! The outcome of each write of a call, decided from the writes alone, and the rows that the database is asked to
+//! store.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,7 +11,7 @@ use actix_persistence_storage_api::{
 use crate::checksum;
 use crate::values::{to_bound, to_integer};
 
-/// What of a call is to be stored, for all ids together.
+/// The part of a call that is to be stored, for all ids together.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
     /// One for each id, in the order of ids, so that locks are taken in one order by everybody.
@@ -19,16 +20,17 @@ pub struct Group {
     pub events: Vec<EventRow>,
 }
 
-/// What must hold of an id, or nothing of it is stored, and what holds afterwards.
+/// The condition on the head of an id under which its events are stored, and the head afterwards.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// Which.
+    /// The persistence id.
     pub id: PersistenceId,
-    /// Its epoch; 0 for one that nobody has taken over.
+    /// Its epoch; 0 for one that was never taken over.
     pub epoch: i64,
     /// Its epoch afterwards.
     pub epoch_afterwards: i64,
-    /// Who takes it over, the last one if several do; `None` if its writer holds it, at an epoch above 0, which stays.
+    /// The writer that takes it over, the last one if several do; `None` if its writer holds it, at an epoch above 0,
+    /// which stays.
     pub taken_over_by: Option<WriterId>,
     /// The highest number that is stored.
     pub before: i64,
@@ -39,7 +41,7 @@ pub struct Head {
 /// An event with what it shares with its neighbours.
 #[derive(Clone, Debug)]
 pub struct EventRow {
-    /// Whose.
+    /// The persistence id of the event.
     pub id: PersistenceId,
     /// The slice of that id.
     pub slice: u16,
@@ -50,7 +52,7 @@ pub struct EventRow {
 }
 
 impl Group {
-    /// Whether one of the ids is taken over.
+    /// Returns whether one of the ids is taken over.
     pub fn takes_over(&self) -> bool {
         self.heads.iter().any(|head| head.taken_over_by.is_some())
     }
@@ -90,7 +92,7 @@ struct Planned {
     outcome: WriteOutcome,
 }
 
-/// How the writes of one id go on within a call.
+/// The state of the writes of one id within a call.
 enum Chain {
     /// The one before is to be stored; the next must follow on it.
     Stored {
@@ -98,7 +100,7 @@ enum Chain {
         epoch: Epoch,
         writer: WriterId,
         highest: SequenceNr,
-        /// Where its head is; none if it lost already.
+        /// The index of its head; `None` if it has already lost.
         head: Option<usize>,
     },
     /// One before is not stored.
@@ -228,7 +230,7 @@ fn stored(write: &AtomicWrite, head: Option<usize>) -> Chain {
     }
 }
 
-/// None for what cannot be there: an epoch that nobody holds, a number that has no place in a database.
+/// `None` for values that cannot be stored: an epoch that is never held, a number that has no place in a database.
 fn head_of(write: &AtomicWrite) -> Option<Head> {
     let last = to_integer(write.highest_sequence_nr())?;
     let fence = write.fence();

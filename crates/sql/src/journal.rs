@@ -47,7 +47,7 @@ pub struct SqlJournal<D: Dialect> {
 }
 
 impl<D: Dialect> SqlJournal<D> {
-    /// A journal with connections of its own; opens nothing before [`initialize`](Journal::initialize).
+    /// Makes a journal with connections of its own; opens nothing before [`initialize`](Journal::initialize).
     ///
     /// The plugin makes stores that share connections where they share a database.
     ///
@@ -85,18 +85,18 @@ impl<D: Dialect> SqlJournal<D> {
         })
     }
 
-    /// The settings it was made with.
+    /// Returns the settings it was made with.
     pub fn options(&self) -> &D::Options {
         &self.options
     }
 
-    /// The connections, for what a plugin offers beside the journal.
+    /// Returns the connections, for what a plugin offers beside the journal.
     pub fn connections(&self) -> &Arc<Connections<D::Connector>> {
         &self.connections
     }
 
-    /// The SQL that makes its tables, for a person who does it instead of `auto-initialize`; with roles, also what those are
-    /// allowed.
+    /// Returns the SQL that makes its tables, for a person who does it instead of `auto-initialize`; with roles, also
+    /// what those are allowed.
     ///
     /// # Errors
     /// If the database knows no roles, or one of these cannot be used.
@@ -143,7 +143,7 @@ impl<D: Dialect> SqlJournal<D> {
             .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
-    /// Where the ids stand that lost.
+    /// Returns the heads of the ids that lost.
     ///
     /// Read afterwards, because the others are stored by then, whether or not this can be told: then nothing is known
     /// of the winners.
@@ -178,7 +178,7 @@ impl<D: Dialect> SqlJournal<D> {
     }
 }
 
-/// What statements of a journal have in the place of names.
+/// Returns the names that replace placeholders in the statements of a journal.
 ///
 /// # Errors
 /// If a setting cannot be used.

@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, SqlSafeStr, SqlStr};
 
 use crate::{MOST_BYTES, MOST_TEXT_BYTES, TableName};
 
-/// What stands for `{keys}` in the texts of a plugin.
+/// The names that replace `{keys}` in the texts of a plugin.
 ///
 /// Safe because a [`TableName`] is a plain identifier, a [`Names::text`] is written in the plugin, and so is everything
 /// else of a text. The quotes let a table be called `order`.
@@ -40,7 +40,7 @@ impl Names {
             .text("most_text_bytes", &MOST_TEXT_BYTES.to_string())
     }
 
-    /// A table, which `{key}` stands for.
+    /// Returns a table, which `{key}` stands for.
     #[must_use]
     pub fn table(self, key: &str, name: &TableName) -> Self {
         let quoted = self.quoted(name);
@@ -51,14 +51,14 @@ impl Names {
         self.text(key, &qualified)
     }
 
-    /// A name that no schema stands before, like that of an index that is made.
+    /// Returns a name that no schema stands before, like that of an index that is made.
     #[must_use]
     pub fn plain(self, key: &str, name: &TableName) -> Self {
         let quoted = self.quoted(name);
         self.text(key, &quoted)
     }
 
-    /// A piece of SQL that the plugin chooses, like the type of a column.
+    /// Returns a piece of SQL that the plugin chooses, like the type of a column.
     #[must_use]
     pub fn text(mut self, key: &str, sql: &str) -> Self {
         self.replacements
@@ -66,13 +66,13 @@ impl Names {
         self
     }
 
-    /// Whether something stands for a key.
+    /// Returns whether something stands for a key.
     pub fn has(&self, key: &str) -> bool {
         let key = format!("{{{key}}}");
         self.replacements.iter().any(|(known, _)| *known == key)
     }
 
-    /// The text with every name in its place.
+    /// Returns the text with every name in its place.
     pub fn fill(&self, text: &str) -> SqlStr {
         let filled = self
             .replacements
@@ -82,7 +82,7 @@ impl Names {
         safe(filled)
     }
 
-    /// A name as statements have it.
+    /// Returns a name as statements have it.
     pub fn quoted(&self, name: &TableName) -> String {
         format!("{0}{1}{0}", self.quote, name.as_str())
     }

@@ -14,9 +14,9 @@ const MEBIBYTE: usize = 1024 * 1024;
 pub(crate) const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
 const MAX_GROUP_BYTES: usize = 256 * MEBIBYTE;
 
-/// What a database's options must tell.
+/// The options of a database, as shared code sees them.
 pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
-    /// What sections may name beside plain values, like pools of the application.
+    /// The values that sections may name, like pools of the application.
     type Resources: Clone + Default + fmt::Debug + Send + Sync + 'static;
 
     /// Reads the keys of a section; mistakes stay with the reader.
@@ -25,7 +25,7 @@ pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
     /// Everything that cannot be used.
     fn mistakes(&self) -> Vec<InvalidOption>;
 
-    /// The settings that all databases have.
+    /// Returns the settings that all databases have.
     fn store(&self) -> &StoreOptions;
 
     /// Reads a section, which must have no other keys.
@@ -60,7 +60,7 @@ pub struct InvalidOption {
     pub key: &'static str,
     /// The key within the section of that name where it stands, if it is one.
     pub entry: Option<String>,
-    /// What is wrong with its value; continues the key.
+    /// The mistake in its value; continues the key.
     pub message: String,
 }
 
@@ -74,7 +74,7 @@ impl InvalidOption {
         }
     }
 
-    /// The same of a key within the section of that name.
+    /// Returns the same of a key within the section of that name.
     #[must_use]
     pub fn at_entry(mut self, entry: &str) -> Self {
         self.entry = Some(entry.to_owned());
@@ -168,7 +168,7 @@ impl Default for StoreOptions {
 }
 
 impl StoreOptions {
-    /// The defaults for a database server.
+    /// Returns the defaults for a database server.
     pub fn for_server() -> Self {
         Self {
             auto_initialize: false,

@@ -23,7 +23,7 @@ pub const MOST_BYTES: usize = 2 * MAX_PAYLOAD_BYTES;
 /// The most bytes of the manifests of a row, and of what else is short in it: `{most_text_bytes}`.
 pub const MOST_TEXT_BYTES: usize = 64 * 1024;
 
-/// The error about a row that has more bytes than it may have, which were not read.
+/// Returns the error about a row that has more bytes than it may have, which were not read.
 pub fn too_large(bytes: u64) -> Fault {
     Fault::corrupt(format!(
         "it has {bytes} bytes, which is more than was ever stored: at most {MOST_BYTES} in payload and metadata, and \
@@ -31,14 +31,14 @@ pub fn too_large(bytes: u64) -> Fault {
     ))
 }
 
-/// Reads a page with a statement that gives a row for each event, ascending by number, and with another one its tags.
+/// Reads a page with a statement that returns a row for each event, ascending by number, and with another one its tags.
 ///
-/// The first gives: deleted_to, number, timestamp, writer, adapter manifest, number of tags; serializer,
+/// The first returns: deleted_to, number, timestamp, writer, adapter manifest, number of tags; serializer,
 /// manifest and payload; serializer, manifest and payload of metadata; checksum or NULL; how many bytes the event has if that
 /// is more than it may have, and NULL otherwise. A number of NULL if there is no event.
-/// It gives at least one row for an id with metadata, and, if the database holds more events of the range than the limit
-/// allows, at least one of those beyond it.
-/// The second gives the tags of events of an id: values id, lowest and highest number; number and tag of each.
+/// It returns at least one row for an id with metadata, and, if the database holds more events of the range than the
+/// limit allows, at least one of those beyond it. The second returns the tags of events of an id: values id, lowest and
+/// highest number; number and tag of each.
 ///
 /// `values` is asked for those of the first statement each time the page is read: it is read again if events were
 /// removed in between.
@@ -82,7 +82,7 @@ pub async fn read_page_of_rows<D: Dialect>(
 /// A page that may still lack its tags.
 struct Draft {
     events: Vec<EventRecord>,
-    /// How many tags each event has.
+    /// The number of tags of each event.
     tags: Vec<usize>,
     checksums: Vec<Option<i64>>,
     bytes: usize,
@@ -136,7 +136,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Gives an event whose tags are not there: they go with it, so it may have been removed in between.
+    /// Returns an event whose tags are not there: they go with it, so it may have been removed in between.
     async fn fill_in_tags<D: Dialect>(
         &mut self,
         connection: &mut ConnectionOf<D>,

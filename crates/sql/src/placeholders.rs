@@ -1,6 +1,6 @@
-//! Where the placeholders `$1`, `$2` and so on stand in a statement of the application.
+//! The places of `$1`, `$2` and so on in a statement of the application.
 
-/// What a database takes for a quote or a comment.
+/// The quotes and comments of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quoting {
     /// As SQLite: a quote within quotes is doubled.
@@ -23,7 +23,7 @@ pub enum Piece<'s> {
     Other(&'s str),
 }
 
-/// The pieces of a statement, which together are all of it.
+/// Returns the pieces of a statement, which together are all of it.
 pub fn pieces(sql: &str, quoting: Quoting) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut at = 0;

@@ -1,4 +1,4 @@
-//! What an application registers.
+//! The plugin, which an application registers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,10 +13,10 @@ use crate::{
     Connector, Dialect, InvalidOption, Settings, SqlJournal, SqlSnapshotStore, SqlStateStore,
 };
 
-/// What sections of a plugin may name.
+/// The values that sections of a plugin may name.
 type ResourcesOf<D> = <<D as Dialect>::Options as Settings>::Resources;
 
-/// What a store of a section is made of.
+/// The parts of which the store of a section is made.
 type Opened<D> = (
     <D as Dialect>::Options,
     Arc<Connections<<D as Dialect>::Connector>>,
@@ -55,12 +55,12 @@ impl<D: Dialect> Default for SqlPlugin<D> {
 }
 
 impl<D: Dialect> SqlPlugin<D> {
-    /// A plugin without any store.
+    /// Makes a plugin without any store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A plugin whose sections may name these.
+    /// Makes a plugin whose sections may name these.
     pub fn with_resources(resources: ResourcesOf<D>) -> Self {
         Self {
             owners: Arc::default(),
@@ -68,7 +68,7 @@ impl<D: Dialect> SqlPlugin<D> {
         }
     }
 
-    /// How many databases its stores use now.
+    /// Returns the number of databases that its stores use now.
     pub fn databases(&self) -> usize {
         let owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
         let used = owners
@@ -237,7 +237,7 @@ fn mistake(section: &Section, key: &str, message: String) -> ConfigErrors {
     })
 }
 
-/// Where a key stands, or the section without it.
+/// Returns the place of a key, or of the section without it.
 fn origin_of(section: &Section, key: &str) -> Origin {
     match section.get(key) {
         Some(item) => item.origin.clone(),

@@ -1,4 +1,4 @@
-//! What shared code asks of sqlx.
+//! The requirements of shared code on sqlx.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use sqlx::{
 
 /// Integers, texts and bytes to and from any database of sqlx: the bounds, written once.
 ///
-/// Everything that has them is portable; nobody implements this by hand.
+/// Everything that has them is portable; never implemented by hand.
 pub trait Portable: Database {
     /// Adds an integer to the values of a statement.
     fn add_integer(arguments: &mut Self::Arguments, value: Option<i64>);
@@ -32,7 +32,7 @@ pub trait Portable: Database {
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Vec<Self::Row>, sqlx::Error>>;
 
-    /// Runs a prepared statement that gives no rows.
+    /// Runs a prepared statement that returns no rows.
     fn execute(
         connection: &mut Self::Connection,
         sql: SqlStr,

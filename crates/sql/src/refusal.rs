@@ -1,17 +1,17 @@
-//! What a database has no place for, found before it is asked.
+//! Values that a database has no place for, found before it is asked.
 
 use actix_persistence_storage_api::EventRecord;
 use serde::de::IgnoredAny;
 
 use crate::Dialect;
 
-/// Why an event cannot be stored, if so.
+/// Returns the reason why an event cannot be stored, if there is one.
 pub(crate) fn of_event<D: Dialect>(options: &D::Options, event: &EventRecord) -> Option<String> {
     let of_text = event.unfit_text();
     of_text.or_else(|| D::refuses(options, &event.payload.bytes))
 }
 
-/// Why bytes cannot go into a column of JSON, if so.
+/// Returns the reason why bytes cannot go into a column of JSON, if there is one.
 pub fn refuses_no_json(bytes: &[u8]) -> Option<String> {
     // What is skipped is not looked at closely enough to find what is not UTF-8.
     let is_json = std::str::from_utf8(bytes)

@@ -73,7 +73,7 @@ pub fn get_payload<D: Dialect>(row: &RowOf<D>, columns: [usize; 3]) -> Result<Pa
     ))
 }
 
-/// The number of a serializer.
+/// Returns the number of a serializer.
 pub fn to_serializer_id(stored: i64) -> Result<u32, Fault> {
     u32::try_from(stored).map_err(|_| Fault::corrupt(format!("there is no serializer {stored}")))
 }

@@ -20,7 +20,7 @@ use own_columns::own_columns;
 /// Journal, snapshot store and state store have versions of their own, one for each set of names: a database may hold several.
 #[derive(Debug)]
 pub struct Component<D: Dialect> {
-    /// What it is, as the version table says.
+    /// Its name in the version table.
     name: &'static str,
     /// The first names the row of the version table.
     tables: Vec<TableName>,
@@ -131,7 +131,7 @@ impl<D: Dialect> Component<D> {
         Ok(texts.join("\n"))
     }
 
-    /// What comes before and what comes after the tables are made.
+    /// Returns the statements before and after those that make the tables.
     fn rights(&self, roles: &Roles) -> Result<(Vec<String>, Vec<String>), String> {
         let texts = D::ROLES.ok_or_else(|| format!("{} knows no roles", D::NAME))?;
         let role = |key: &str, name: &str| {
@@ -152,7 +152,7 @@ impl<D: Dialect> Component<D> {
         Ok((texts.before.map(fill).into_iter().collect(), after))
     }
 
-    /// Whether the tables are there, in the version of this crate.
+    /// Returns whether the tables are there, in the version of this crate.
     ///
     /// # Errors
     /// If they are newer, incomplete, or somebody else's.
@@ -160,7 +160,7 @@ impl<D: Dialect> Component<D> {
         Ok(self.version(connection).await? == Some(self.newest()))
     }
 
-    /// Whether missing or older tables may be made; only then is there anything to write.
+    /// Returns whether missing or older tables may be made; only then is there anything to write.
     pub fn check_may_be_made(&self, auto_initialize: bool) -> Result<(), Fault> {
         if auto_initialize {
             return Ok(());
@@ -218,7 +218,7 @@ impl<D: Dialect> Component<D> {
         Ok(())
     }
 
-    /// The statement that notes the newest version, without values.
+    /// Returns the statement that notes the newest version, without values.
     fn noted_by_hand(&self) -> String {
         let values = format!(
             "('{}', '{}', '{}', {})",
@@ -234,8 +234,8 @@ impl<D: Dialect> Component<D> {
         )
     }
 
-    /// The tables that belong to the first one. The version table keeps them: with another metadata table beside the
-    /// same events, epochs and deleted numbers would start again.
+    /// Returns the tables that belong to the first one. The version table keeps them: with another metadata table
+    /// beside the same events, epochs and deleted numbers would start again.
     fn other_tables(&self) -> String {
         let names: Vec<_> = self.tables[1..].iter().map(TableName::as_str).collect();
         names.join(", ")
@@ -245,7 +245,7 @@ impl<D: Dialect> Component<D> {
         self.steps.len()
     }
 
-    /// The version of the tables, none if nothing was ever made; 0 if making them was interrupted.
+    /// Returns the version of the tables, none if nothing was ever made; 0 if making them was interrupted.
     async fn version(&self, connection: &mut ConnectionOf<D>) -> Result<Option<usize>, Fault> {
         let version = self.noted_version(connection).await?;
         if version == Some(0) {

@@ -24,11 +24,11 @@ use crate::{InvalidOption, Role};
 
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(3_600);
-/// How much later than the server the client gives up, so that it is the server that ends a statement.
+/// The time by which the client gives up later than the server, so that it is the server that ends a statement.
 const GRACE: Duration = Duration::from_secs(1);
 const CONNECTIONS: RangeInclusive<u64> = 1..=64;
 
-/// Where a database server is, who asks, and for how long: keys that the plugins of database servers share.
+/// The address, the account and the time limits of a database server: keys that the plugins of database servers share.
 ///
 /// Every field is a key of the config section, spelt with `-`. The place is given as a `url` or as its parts, never
 /// both; a password may stand in either, but is better kept out of config files, by `password-env` or `password-file`.
@@ -38,7 +38,7 @@ const CONNECTIONS: RangeInclusive<u64> = 1..=64;
 pub struct ServerOptions {
     /// `url`: user, host, port and database, as `postgres://user@host:5432/database`.
     ///
-    /// `%40` and the like are decoded. What may follow behind `?` is told by an error about anything else.
+    /// `%40` and the like are decoded. An error about anything else names what may follow `?`.
     pub url: Option<String>,
     /// `host`: the name or the address of the server. Default `localhost`.
     pub host: Option<String>,
@@ -115,7 +115,7 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// The defaults, for one database.
+    /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: Some(url.into()),
@@ -194,7 +194,7 @@ impl ServerOptions {
         mistakes
     }
 
-    /// Whether anything is said about where the server is or how one logs in there.
+    /// Returns whether anything is said about where the server is or how one logs in there.
     pub fn names_a_place(&self) -> bool {
         [
             self.url.is_some(),
@@ -214,7 +214,7 @@ impl ServerOptions {
         .contains(&true)
     }
 
-    /// Where the server is and how one logs in there.
+    /// Returns the address of the server and the account.
     ///
     /// # Errors
     /// If that is not told, or told twice.
@@ -222,7 +222,7 @@ impl ServerOptions {
         place::place(self, kind)
     }
 
-    /// How many connections of a role there are.
+    /// Returns the number of connections of a role.
     pub fn seats(&self, role: Role) -> usize {
         match role {
             Role::SetUp { .. } => 1,
@@ -231,17 +231,19 @@ impl ServerOptions {
         }
     }
 
-    /// How long the client waits for the end of a statement: a server that hangs does not look at its own limit.
+    /// Returns the time for which the client waits for the end of a statement: a server that hangs does not check its
+    /// own limit.
     pub fn client_timeout(&self) -> Duration {
         self.statement_timeout + GRACE
     }
 
-    /// What `handler-timeout` is if it is not set: others may wait for it, so it is less than the time that they have.
+    /// Returns the `handler-timeout` to use if none is set: others may wait for a handler, so it is less than the time
+    /// that they have.
     pub fn default_handler_timeout(&self) -> Duration {
         self.acquire_timeout * 3 / 4
     }
 
-    /// The first of the numbers and times in which two stores on one database differ, if they do.
+    /// Returns the first of the numbers and times in which two stores on one database differ, if they do.
     ///
     /// See [`ServerPlace::difference`] for the rest.
     pub fn difference(&self, other: &Self) -> Option<&'static str> {

@@ -21,13 +21,13 @@ use crate::{ConnectionOf, Connections, Connector, Dialect, Fault, Portable, RowO
 
 use statement::{Kind, kind_of};
 
-/// What the driver takes for a statement.
+/// The arguments that the driver takes for a statement.
 type ArgumentsOf<D> = <<D as Dialect>::Database as Database>::Arguments;
 
 /// A transaction that is under way, lent to code of the application.
 ///
-/// A savepoint whose name nobody can guess proves in the end that the transaction is still the one that was lent: it is gone
-/// with it, however that ended, and whatever was begun in its place.
+/// A savepoint whose name cannot be guessed proves in the end that the transaction is still the one that was lent: it
+/// is gone with it, however that ended, and whatever was begun in its place.
 pub(crate) struct SqlSession<'c, D: Dialect> {
     connection: &'c mut ConnectionOf<D>,
     visit: Visit,
@@ -199,7 +199,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         Ok(())
     }
 
-    /// What to say when the savepoint is gone.
+    /// Returns the fault to report when the savepoint is gone.
     fn ended(&self, what: &str, fault: Fault) -> Fault {
         self.visit.may_change_anything();
         Fault::Refused {
@@ -212,7 +212,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         }
     }
 
-    /// What is certain if the transaction is not committed.
+    /// Returns the effect if the transaction is not committed.
     fn effect(&self) -> Effect {
         match self.visit.may_have_committed() {
             true => Effect::Unknown,
@@ -327,7 +327,7 @@ pub fn refuses_type(type_name: &str) -> Fault {
     Fault::refused(StorageErrorKind::Extension, message)
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 pub(crate) fn text_of(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))

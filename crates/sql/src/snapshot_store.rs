@@ -33,7 +33,7 @@ pub struct SqlSnapshotStore<D: Dialect> {
 }
 
 impl<D: Dialect> SqlSnapshotStore<D> {
-    /// A snapshot store with connections of its own; opens nothing before
+    /// Makes a snapshot store with connections of its own; opens nothing before
     /// [`initialize`](SnapshotStore::initialize).
     ///
     /// The plugin makes stores that share connections where they share a database.
@@ -62,13 +62,13 @@ impl<D: Dialect> SqlSnapshotStore<D> {
         })
     }
 
-    /// The settings it was made with.
+    /// Returns the settings it was made with.
     pub fn options(&self) -> &D::Options {
         &self.options
     }
 
-    /// The SQL that makes its table, for a person who does it instead of `auto-initialize`; with roles, also what those are
-    /// allowed.
+    /// Returns the SQL that makes its table, for a person who does it instead of `auto-initialize`; with roles, also
+    /// what those are allowed.
     ///
     /// # Errors
     /// If the database knows no roles, or one of these cannot be used.

@@ -43,14 +43,14 @@ use write::{Accompaniment, Handling, Rule, Written};
 pub struct SqlStateStore<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
     entities: Entities<D>,
-    /// The journal that is told of changes.
+    /// The journal that records changes.
     change_events: Option<Arc<ChangeEvents<D>>>,
     turns: Turns,
     options: D::Options,
 }
 
 impl<D: Dialect> SqlStateStore<D> {
-    /// A state store with connections of its own; opens nothing before [`initialize`](StateStore::initialize).
+    /// Makes a state store with connections of its own; opens nothing before [`initialize`](StateStore::initialize).
     ///
     /// The plugin makes stores that share connections where they share a database.
     ///
@@ -60,7 +60,7 @@ impl<D: Dialect> SqlStateStore<D> {
         Self::with_extensions(options, &StateExtensions::default())
     }
 
-    /// The same with what an application adds to it, but its journal of change events, which
+    /// Returns the same with what an application adds to it, but its journal of change events, which
     /// [`with_change_event_journal`](Self::with_change_event_journal) takes.
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl<D: Dialect> SqlStateStore<D> {
         })
     }
 
-    /// The same, telling the journal with these settings of changes that come with an event.
+    /// Returns the same value, telling the journal with these settings of changes that come with an event.
     ///
     /// # Errors
     /// If one of them cannot be used, or the journal is in another database.
@@ -106,13 +106,13 @@ impl<D: Dialect> SqlStateStore<D> {
         Ok(self)
     }
 
-    /// The settings it was made with.
+    /// Returns the settings it was made with.
     pub fn options(&self) -> &D::Options {
         &self.options
     }
 
-    /// The SQL that makes its tables, for a person who does it instead of `auto-initialize`; with roles, also what those
-    /// are allowed.
+    /// Returns the SQL that makes its tables, for a person who does it instead of `auto-initialize`; with roles, also
+    /// what those are allowed.
     ///
     /// # Errors
     /// If the database knows no roles, or one of these cannot be used.
@@ -122,7 +122,7 @@ impl<D: Dialect> SqlStateStore<D> {
         Ok(scripts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
-    /// What becomes of the application's columns.
+    /// Returns the values of the application's columns.
     fn bind(
         &self,
         entity: &Entity<D>,
@@ -165,7 +165,7 @@ impl<D: Dialect> SqlStateStore<D> {
         })
     }
 
-    /// Which revisions a write may replace.
+    /// Returns the rule for the revisions that a write may replace.
     fn rule(&self) -> Rule {
         if self.options.store().assert_single_writer {
             Rule::TheOneBefore
@@ -253,7 +253,7 @@ impl<D: Dialect> SqlStateStore<D> {
         }
     }
 
-    /// Why there is no place for a revision that no database can count to.
+    /// Returns the error for a revision that no database can count to.
     async fn beyond(
         &self,
         operation: Operation,
@@ -452,7 +452,7 @@ fn check_handler_timeout<C: Connector>(
     Err(InvalidOption::new("handler-timeout", message))
 }
 
-/// What else happens in the transaction that changes a state.
+/// The further work in the transaction that changes a state.
 enum Company {
     None,
     /// An event is stored.

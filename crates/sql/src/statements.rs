@@ -9,18 +9,18 @@ use sqlx::SqlStr;
 pub struct JournalStatements {
     /// The highest number ever stored of one id. Values: id. Gives one row.
     pub highest: SqlStr,
-    /// Where an id stands. Values: id. Gives one row, as of one moment: highest number ever stored, deleted_to, epoch, 0
-    /// for an id nobody has taken over.
+    /// Selects the head of an id. Values: id. One row, as of one moment: highest number ever stored, deleted_to, epoch;
+    /// 0 for an id that was never taken over.
     pub head: SqlStr,
     /// The epoch of an id, which is locked. Values: id. Gives no row for an id never seen.
     pub lock_epoch: SqlStr,
-    /// Who holds an id. Values: id. Gives: epoch, writer, highest; no row for an id never seen.
+    /// Selects the writer of an id. Values: id. Rows: epoch, writer, highest; no row for an id never seen.
     pub position: SqlStr,
     /// Raises what is deleted to the lower one of a number and the highest, never lowers it, and makes sure that the
     /// highest number outlives its event. Values: number, id. Does nothing for an id never seen.
     pub raise_deleted_to: SqlStr,
-    /// What is deleted of one id, which is locked. Values: id. Gives: id, deleted_to, purged_to; no row for an id never
-    /// seen.
+    /// Selects the deleted range of one id, which is locked. Values: id. Rows: id, deleted_to, purged_to; no row for an
+    /// id never seen.
     pub unpurged: SqlStr,
     /// Some id with deleted rows that are still there. Gives the same.
     pub next_unpurged: SqlStr,
@@ -54,19 +54,19 @@ pub struct StateStatements {
     /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL,
     /// checksum; those of the application's columns.
     pub insert: SqlStr,
-    /// Replaces the row of an id that has a revision, at a timestamp behind that of the row.
+    /// Replaces the row of an id that has a revision, at a timestamp after that of the row.
     /// Values: as for `insert` from the revision on; id, the revision before.
     pub update: SqlStr,
     /// The same at any revision. Values: the same without the revision before.
     pub overwrite: SqlStr,
     /// Removes the row of an id. Values: id.
     pub remove: SqlStr,
-    /// Ids in the order of their bytes. Values: the lowest, the one behind, 1 for deleted ones, too, the most.
+    /// Ids in the order of their bytes. Values: the lowest, the one to begin after, 1 for deleted ones, too, the most.
     pub ids: SqlStr,
     /// The same of those without an entity type.
     pub ids_without_type: SqlStr,
-    /// How far the changes are complete: the highest number of each partition at or below which nothing is added any more;
-    /// no row for one without changes. Never above the number of a change that was stored.
+    /// Selects the place up to which the changes are complete: the highest number of each partition at or below which
+    /// nothing is added any more; no row for one without changes. Never above the number of a change that was stored.
     ///
     /// A statement of its own, which comes before `changes` and is over by then: not every database shows one moment within a
     /// statement; see docs/adr/0005-commit-order.md.
@@ -88,9 +88,9 @@ pub struct StateStatements {
     pub find: SqlStr,
     /// The same of those without an entity type.
     pub find_without_type: SqlStr,
-    /// What only explains a statement that ends with `/*condition*/` and has its values.
+    /// Only explains a statement that ends with `/*condition*/` and has its values.
     pub explain: SqlStr,
-    /// What gives rows their place in the order of commits, where the other statements do not.
+    /// The statements that give rows their place in the order of commits, where the other statements do not.
     pub numbering: Option<NumberingStatements>,
 }
 
@@ -99,7 +99,7 @@ pub struct StateStatements {
 /// See docs/adr/0005-commit-order.md.
 #[derive(Clone, Debug)]
 pub struct NumberingStatements {
-    /// How many there are: a row is of that whose number is the rest of its slice.
+    /// The number of partitions: a row belongs to the one whose number is the rest of its slice.
     pub partitions: u16,
     /// Raises one by 1, and holds it until the commit. Values: its number.
     pub raise: SqlStr,

@@ -12,7 +12,7 @@ const LONGEST: usize = 48;
 /// Holds a row for each store of the database with its own tables.
 pub(crate) const VERSION_TABLE: &str = "actix_persistence_schema";
 
-/// How the names begin that databases, and these crates, keep for themselves.
+/// The prefixes of names that databases, and these crates, keep for themselves.
 const RESERVED: [&str; 3] = ["sqlite_", "pg_", "actix_persistence_"];
 
 impl TableName {
@@ -46,7 +46,7 @@ impl TableName {
         Self(VERSION_TABLE.to_owned())
     }
 
-    /// The name of an index of this table.
+    /// Returns the name of an index of this table.
     pub fn index(&self, columns: &str) -> Self {
         debug_assert!(
             columns
@@ -56,7 +56,7 @@ impl TableName {
         Self(format!("{}_{columns}", self.0))
     }
 
-    /// The name without quotes.
+    /// Returns the name without quotes.
     pub fn as_str(&self) -> &str {
         &self.0
     }

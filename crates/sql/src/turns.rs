@@ -1,4 +1,4 @@
-//! Whose turn it is: calls about one id that must not overtake each other.
+//! Turns for calls about one id that must not overtake each other.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ const SHARES: usize = 1_024;
 /// Lets calls about one id run one after the other, in the order in which they came.
 ///
 /// A call goes on after its caller went away. On another connection a later one could be faster, and the earlier would
-/// undo it: a recovery that nobody waits for would take the id from the one that came after it.
+/// undo it: a recovery whose asker has gone would take the id from the one that came after it.
 #[derive(Debug)]
 pub(crate) struct Turns(Box<[Arc<Mutex<()>>]>);
 

@@ -53,7 +53,7 @@ impl<D: Dialect> Values<D> {
         D::Database::add_bytes(&mut self.0, Some(writer.as_bytes().to_vec()));
     }
 
-    /// Adds bytes; without copying them, if nobody else holds them and the driver takes them as they are.
+    /// Adds bytes; without copying them, if they are not shared and the driver takes them as they are.
     pub fn blob(&mut self, value: Bytes) {
         D::Database::add_bytes(&mut self.0, Some(value.into()));
     }
@@ -84,18 +84,18 @@ impl<D: Dialect> Values<D> {
         }
     }
 
-    /// What the driver takes.
+    /// Returns the arguments that the driver takes.
     pub fn into_arguments(self) -> <D::Database as Database>::Arguments {
         self.0
     }
 }
 
-/// A number as databases store it; those above have no place there.
+/// Returns a number as databases store it; those above have no place there.
 pub fn to_integer(number: u64) -> Option<i64> {
     i64::try_from(number).ok()
 }
 
-/// The nearest number a database can compare with.
+/// Returns the nearest number a database can compare with.
 pub fn to_bound(number: u64) -> i64 {
     to_integer(number).unwrap_or(i64::MAX)
 }

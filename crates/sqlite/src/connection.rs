@@ -1,4 +1,4 @@
-//! How a database file is opened, and when a connection to it is of no more use.
+//! Opens a database file, and decides when a connection to it is of no more use.
 
 mod file;
 mod log;
@@ -20,7 +20,8 @@ use log::{Log, Truncated};
 use position::Position;
 use release::Release;
 
-/// How long a call waits for a connection at least; with the default time-outs it stays below a call time-out of 10 s.
+/// The least time for which a call waits for a connection; with the default time-outs it stays below a call time-out of
+/// 10 s.
 const LEAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Opens one database file, as all stores on it agree.
@@ -43,7 +44,7 @@ pub struct OpenFile {
     log: Log,
     /// Of the connection that writes.
     position: Option<Position>,
-    /// How long the log may become before it is shortened.
+    /// The length of the log at which it is shortened.
     shorten_at: u64,
 }
 
@@ -72,7 +73,7 @@ impl SqliteConnector {
 
     /// Begins the log anew if it has become too long, for which readers have to let go of it for a moment.
     ///
-    /// SQLite does so by itself only when it finds nobody reading, which may be never.
+    /// SQLite does so by itself only while no connection reads, which may be never.
     async fn keep_log_short(&self, open: &mut OpenFile, bytes: u64) {
         if bytes < open.shorten_at {
             return;
@@ -160,7 +161,7 @@ impl Connector for SqliteConnector {
             && log::is_current(&mut open.connection, &self.location, &open.log).await?)
     }
 
-    /// What is stored in a file that was deleted or replaced is lost with the process.
+    /// Finds out whether the file was deleted or replaced: the writes in it are then lost with the process.
     async fn check_committed(&self, open: &mut OpenFile) -> Result<(), Fault> {
         self.check_file(open)?;
         let bytes = log::check_committed(&mut open.connection, &self.location, &open.log).await?;
@@ -171,7 +172,7 @@ impl Connector for SqliteConnector {
         Ok(())
     }
 
-    /// What the set-up made is copied at once: a log may be lost, and the database is to be known again then.
+    /// Copies at once what the set-up made: a log may be lost, and the database has to be recognised then.
     ///
     /// The last connection that closes copies the log to the database file and removes it. Where another process has
     /// the database open, the writer copies it.
@@ -233,7 +234,7 @@ impl Connector for SqliteConnector {
         0
     }
 
-    /// Longer than for a lock: whoever has the seat may have to wait for one, and others may stand before us.
+    /// Longer than for a lock: the call that has the seat may have to wait for one, and others may stand before us.
     fn patience(&self) -> (Duration, &'static str) {
         let patience = (2 * self.busy_timeout).max(LEAST_PATIENCE);
         (patience, "raise 'busy-timeout' or 'read-connections'")

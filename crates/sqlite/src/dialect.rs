@@ -16,7 +16,7 @@ use crate::connection::SqliteConnector;
 use crate::queries::{self, JournalQueries};
 use crate::{SqliteOptions, Synchronous, error, journal, schema, session};
 
-/// SQLite.
+/// The dialect of SQLite.
 #[derive(Debug)]
 pub enum Sqlite {}
 

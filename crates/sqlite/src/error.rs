@@ -1,4 +1,4 @@
-//! What SQLite's result codes mean for the caller: the one place that decides.
+//! The meaning of SQLite's result codes for the caller; no other place decides it.
 
 use actix_persistence_sql::{Fault, Meaning};
 use actix_persistence_storage_api::StorageErrorKind;
@@ -25,7 +25,7 @@ mod code {
     pub(super) const NOTADB: i32 = 26;
 }
 
-/// What an error of opening a database may be that looks lasting.
+/// The possible meaning of an error of opening a database that looks lasting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
     /// The file cannot be opened, or only to be read.
@@ -46,7 +46,7 @@ pub(crate) fn doubt(fault: &Fault) -> Option<Doubt> {
     }
 }
 
-/// What an error means.
+/// Returns the meaning of an error.
 ///
 /// Nothing is certain about a commit that fails, whatever SQLite says: the log may hold it or not. Only what a constraint
 /// refuses was never begun to be written.

@@ -1,4 +1,4 @@
-//! What the journal does in SQLite's own way, within transactions of the code that all databases share.
+//! The part of the journal that is special to SQLite, within transactions of the code that all databases share.
 
 mod append;
 mod newest;

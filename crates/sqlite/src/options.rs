@@ -14,14 +14,14 @@ use actix_persistence_storage_api::SectionReader;
 
 pub(crate) use location::{Location, Mode};
 
-/// SQLite counts the milliseconds of the busy time-out in 32 bits; nobody wants more than this.
+/// SQLite counts the milliseconds of the busy time-out in 32 bits; this is more than is ever needed.
 const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// Below it the log would be begun anew all the time.
 const MAX_LOG_BYTES: RangeInclusive<usize> = 64 * 1024..=1024 * 1024 * 1024 * 1024;
 
-/// What [`SqliteJournal`](crate::SqliteJournal), [`SqliteSnapshotStore`](crate::SqliteSnapshotStore) and
-/// [`SqliteStateStore`](crate::SqliteStateStore) need to know.
+/// The options of [`SqliteJournal`](crate::SqliteJournal), [`SqliteSnapshotStore`](crate::SqliteSnapshotStore) and
+/// [`SqliteStateStore`](crate::SqliteStateStore).
 ///
 /// Every field has a default and is a key of the config section, spelt with `-`.
 /// A store uses its own tables only; naming the others does no harm.
@@ -45,15 +45,15 @@ pub struct SqliteOptions {
     pub read_connections: usize,
     /// `max-log-bytes`: how long the write-ahead log may become before it is begun anew; 64 KiB to 1 TiB.
     ///
-    /// SQLite begins it anew when nobody reads. Where somebody always does, the writer waits between two transactions
-    /// until readers have let go of it, at most a fifth of a second, and tries again when the log has grown by an eighth
-    /// of this. Default 64 MiB.
+    /// SQLite begins it anew when no connection reads. If one always does, the writer waits between two transactions
+    /// until readers have let go of it, at most a fifth of a second, and tries again when the log has grown by an
+    /// eighth of this. Default 64 MiB.
     pub max_log_bytes: usize,
     /// Tables and limits.
     pub store: StoreOptions,
 }
 
-/// What a commit waits for.
+/// The event that a commit waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Synchronous {
@@ -71,7 +71,7 @@ pub enum Synchronous {
 }
 
 impl Synchronous {
-    /// What `PRAGMA synchronous` says, see <https://www.sqlite.org/pragma.html#pragma_synchronous>.
+    /// Returns the number for `PRAGMA synchronous`, see <https://www.sqlite.org/pragma.html#pragma_synchronous>.
     pub(crate) fn level(self) -> i64 {
         match self {
             Synchronous::Full => 2,
@@ -99,7 +99,7 @@ impl Default for SqliteOptions {
 }
 
 impl SqliteOptions {
-    /// The defaults, for one database.
+    /// Returns the defaults, for one database.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -107,7 +107,7 @@ impl SqliteOptions {
         }
     }
 
-    /// The `url` of a file whose name is taken as it is; `None` if it is not UTF-8.
+    /// Returns the `url` of a file whose name is taken as it is; `None` if it is not UTF-8.
     ///
     /// In a `url` some characters have a meaning of their own: this escapes them.
     pub fn url_of(path: impl AsRef<Path>) -> Option<String> {

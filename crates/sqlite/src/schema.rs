@@ -48,7 +48,7 @@ pub(crate) async fn check_writable(
 /// Moves the counter of states on if it is behind the rows, as after tables were restored from different moments: what is new
 /// would have numbers that readers are behind of. SQLite itself looks after that of events, once it has one.
 ///
-/// Without the index nobody reads by numbers.
+/// Without the index no query reads by numbers.
 async fn raise_counter(connection: &mut SqliteConnection, names: &Names) -> Result<(), Fault> {
     let has_index: bool = sqlx::query_scalar(names.fill(HAS_STATE_INDEX))
         .fetch_one(&mut *connection)

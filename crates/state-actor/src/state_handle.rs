@@ -1,4 +1,4 @@
-//! How to ask a state store.
+//! The handle through which actors ask a state store.
 
 use std::fmt;
 use std::future::Future;
@@ -19,7 +19,7 @@ use crate::state_settings::StateSettings;
 
 /// The actor in front of a state store; clones share it, and it ends with the last one.
 ///
-/// Every method that gives a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
+/// Every method that returns a [`Reply`] sends its request at once, never blocks, and may be called on any thread.
 /// Requests of one id are served one after the other, in the order in which they were sent.
 /// A request with an invalid id is refused as [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
 #[derive(Clone)]
@@ -87,7 +87,7 @@ impl StateHandle {
         }
     }
 
-    /// Gives the current state and its revision, after all earlier writes of the id.
+    /// Returns the current state and its revision, after all earlier writes of the id.
     ///
     /// An earlier write that hangs is waited for at most twice the call time-out; should it be stored after that, the
     /// next write of the id is a conflict.
@@ -122,7 +122,7 @@ impl StateHandle {
         })
     }
 
-    /// As [`delete`](Self::delete), with an event that tells of it.
+    /// Deletes as [`delete`](Self::delete) does, and stores an event of the delete.
     pub fn delete_with_event(
         &self,
         persistence_id: PersistenceId,
@@ -135,8 +135,8 @@ impl StateHandle {
         })
     }
 
-    /// Removes every trace of an id, so that its revisions start again at 1: for tools, while nobody writes to it.
-    /// Gives whether there was any.
+    /// Removes every trace of an id, so that its revisions start again at 1: for tools, while no writer writes to it.
+    /// Returns whether there was any.
     pub fn hard_delete(&self, persistence_id: PersistenceId) -> Reply<Result<bool, StorageError>> {
         let (store, id) = (self.store().clone(), persistence_id.clone());
         self.change(Operation::HardDeleteState, persistence_id, async move {
@@ -144,7 +144,7 @@ impl StateHandle {
         })
     }
 
-    /// Whether the store works.
+    /// Returns whether the store works.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.inner.front.health()
     }
@@ -196,18 +196,18 @@ impl StateHandle {
         self.inner.permits.clone().acquire()
     }
 
-    /// How the store is treated.
+    /// Returns the settings of the actor in front of the store.
     pub fn settings(&self) -> &StateSettings {
         &self.inner.settings
     }
 
-    /// What the store can do.
+    /// Returns what the store can do.
     pub fn capabilities(&self) -> &StateCapabilities {
         &self.inner.capabilities
     }
 
-    /// The store itself, for queries, SQL and what only its own type offers; calling it directly skips all care taken
-    /// here.
+    /// Returns the store itself, for queries, SQL and what only its own type offers; calling it directly skips all care
+    /// taken here.
     pub fn store(&self) -> &Arc<dyn StateStore> {
         &self.inner.store
     }

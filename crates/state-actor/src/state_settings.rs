@@ -1,36 +1,38 @@
-//! How a state store is treated.
+//! The settings of the actor in front of a state store.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_store_actor::BreakerSettings;
 
-/// What the actor in front of a state store has to know.
+/// The settings of the actor in front of a state store.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StateSettings {
-    /// Which store this is, for errors and logs.
+    /// The plugin id of the store, for errors and logs.
     pub plugin_id: Arc<str>,
-    /// When to stop calling it, and how long one call may take; writes with deletes, and reads, have a breaker each.
+    /// The limits after which the store is not called any more, and the longest time of one call; writes and deletes
+    /// share a breaker, reads have their own.
     pub circuit_breaker: BreakerSettings,
-    /// How long requests are held while initialising keeps failing.
+    /// The time for which requests are held while initialising keeps failing.
     pub initialize_timeout: Duration,
-    /// How long a read may take in all, waiting included, and never longer than a call time-out once it is sent.
+    /// The longest time of a read, waiting included; never longer than a call time-out once it is sent.
     ///
-    /// One whose time ends behind another request of its id, or before the store is initialised, is never sent, but
-    /// answered only when it would be its turn.
+    /// One whose time ends while it waits for another request of its id, or before the store is initialised, is never
+    /// sent, but answered only when it would be its turn.
     pub recovery_timeout: Duration,
-    /// How long a write or delete may wait for its turn; afterwards it is not sent any more, and answered as a read is.
+    /// The time for which a write or delete waits for its turn; afterwards it is not sent any more, and answered as a
+    /// read is.
     pub write_timeout: Duration,
-    /// How long an actor waits for its turn to recover.
+    /// The time for which an actor waits for its turn to recover.
     ///
     /// Longer than the other limits, because when thousands of actors start at once the last one waits for all others.
     pub recovery_permit_timeout: Duration,
-    /// How many actors may recover at once; 0 counts as 1.
+    /// The number of actors that may recover at the same time; 0 counts as 1.
     pub max_concurrent_recoveries: usize,
-    /// How many requests are held until the store is initialised.
+    /// The number of requests that are held until the store is initialised.
     pub stash_capacity: usize,
-    /// How many calls run side by side, each for another id; 0 counts as 1.
+    /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     ///
     /// Each is a transaction of its own, so that more than the connections of the store gain nothing, and those that wait
     /// for one use up their time.
@@ -38,8 +40,8 @@ pub struct StateSettings {
 }
 
 impl StateSettings {
-    /// The defaults: [`BreakerSettings::journal`], 30 s for everything but the permit with 2 minutes, 50 recoveries at
-    /// once, 10,000 requests held, 16 calls at once.
+    /// Returns the defaults: [`BreakerSettings::journal`], 30 s for everything but the permit with 2 minutes, 50
+    /// recoveries at once, 10,000 requests held, 16 calls at once.
     pub fn new(plugin_id: impl Into<Arc<str>>) -> Self {
         Self {
             plugin_id: plugin_id.into(),

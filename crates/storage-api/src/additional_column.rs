@@ -5,30 +5,30 @@ use crate::{ExtensionError, SqlValue, StateChange};
 /// A column that the application adds to the table of states and finds them by, as `AdditionalColumn` of Akka's R2DBC
 /// plugin.
 ///
-/// The application makes the column. It must allow NULL or have a default, if this ever gives
+/// The application makes the column. It must allow NULL or have a default, if this ever returns
 /// [`ColumnValue::Keep`] for a state that is not there yet.
 /// One value serves all entities of its type, side by side.
 pub trait AdditionalColumn: Send + Sync {
-    /// The name of the column, an identifier.
+    /// Returns the name of the column, an identifier.
     fn column_name(&self) -> &str;
 
-    /// The value that stands beside the state after this change.
+    /// Returns the value that stands beside the state after this change.
     ///
     /// # Contract
-    /// - **D-COLUMN-1**: a store calls it for every write, and stores its value with the state; [`ColumnValue::Keep`] keeps
-    ///   what is there, or the default in a new row.
-    /// - **D-COLUMN-2**: a store calls it for every delete that leaves a tombstone, too, so that no value outlives its state;
-    ///   Akka's is not called for those.
-    /// - **D-COLUMN-3**: if it fails, the change is refused as [`Extension`](crate::StorageErrorKind::Extension) and nothing
-    ///   is stored.
-    /// - **D-COLUMN-4**: a store whose table lacks the column fails to initialise, and says so.
+    /// - **D-COLUMN-1**: The store calls the method for every write, and stores the value together with the state;
+    ///   [`ColumnValue::Keep`] keeps the stored value, or the default of the column in a new row.
+    /// - **D-COLUMN-2**: The store also calls the method for every delete that leaves a tombstone, so that no value
+    ///   outlives its state. (Akka does not.)
+    /// - **D-COLUMN-3**: If the method fails, the store refuses the change as
+    ///   [`Extension`](crate::StorageErrorKind::Extension), and stores nothing.
+    /// - **D-COLUMN-4**: A store whose table lacks the column fails to initialise, and the error names the column.
     ///
     /// # Errors
-    /// Whatever it says: the change is not stored, and its actor learns why.
+    /// After any error the change is not stored, and the actor gets the error.
     fn bind(&self, change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError>;
 }
 
-/// What is to become of a column.
+/// The effect of a change on a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnValue {
     /// It gets this value; [`SqlValue::Null`] clears it.

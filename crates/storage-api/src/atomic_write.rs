@@ -12,7 +12,7 @@ pub struct AtomicWrite {
     events: Vec<EventRecord>,
 }
 
-/// Why events do not make an [`AtomicWrite`].
+/// The reason why events do not make an [`AtomicWrite`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidAtomicWrite {
@@ -63,42 +63,42 @@ impl AtomicWrite {
         })
     }
 
-    /// Whose events these are.
+    /// Returns the persistence id of the events.
     pub fn persistence_id(&self) -> &PersistenceId {
         &self.persistence_id
     }
 
-    /// What must hold of the epoch of the id.
+    /// Returns the condition on the epoch of the id.
     pub fn fence(&self) -> Fence {
         self.fence
     }
 
-    /// The writer of all the events.
+    /// Returns the writer of all the events.
     pub fn writer(&self) -> WriterId {
         self.events[0].writer
     }
 
-    /// The number of the first event.
+    /// Returns the number of the first event.
     pub fn lowest_sequence_nr(&self) -> SequenceNr {
         self.events[0].sequence_nr
     }
 
-    /// The number of the last event.
+    /// Returns the number of the last event.
     pub fn highest_sequence_nr(&self) -> SequenceNr {
         self.events[self.events.len() - 1].sequence_nr
     }
 
-    /// The events in order; at least one.
+    /// Returns the events in order; at least one.
     pub fn events(&self) -> &[EventRecord] {
         &self.events
     }
 
-    /// The events in order; at least one.
+    /// Returns the events in order; at least one.
     pub fn into_events(self) -> Vec<EventRecord> {
         self.events
     }
 
-    /// The bytes that count against group limits: payloads and metadata.
+    /// Returns the bytes that count against group limits: payloads and metadata.
     pub fn size(&self) -> usize {
         self.events.iter().map(EventRecord::size).sum()
     }

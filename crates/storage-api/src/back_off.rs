@@ -24,7 +24,7 @@ impl BackOff {
         }
     }
 
-    /// How many delays were given since the last [`reset`](Self::reset).
+    /// Returns the number of delays since the last [`reset`](Self::reset).
     pub fn attempts(&self) -> u32 {
         self.attempt
     }
@@ -34,7 +34,7 @@ impl BackOff {
         self.attempt = 0;
     }
 
-    /// The next delay.
+    /// Returns the next delay.
     pub fn next_delay(&mut self) -> Duration {
         let doubled = 2_u32
             .checked_pow(self.attempt)

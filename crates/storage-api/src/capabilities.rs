@@ -1,21 +1,21 @@
-//! What a store can do beyond its duty, and how much it wants at once.
+//! The optional abilities and the limits that a store declares.
 
-/// What a store keeps everything through that it has confirmed; each survives what the ones before it do.
+/// The worst failure that everything a store has confirmed survives; each one includes those before it.
 ///
 /// A snapshot store should survive what its journal does: once a snapshot is confirmed, actors may delete the events that it
 /// stands for, and nothing can replace it then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Durability {
-    /// Nothing: it ends with the process, or before.
+    /// No failure: the data ends with the process, or before.
     None,
-    /// The end of the process, also by `kill -9`; a crash of the machine, or of the server, may take back the end.
+    /// The end of the process, even by `kill -9`; a crash of the machine, or of the server, may lose the last writes.
     ProcessCrash,
     /// A crash of the machine, such as by a loss of power.
     MachineCrash,
 }
 
-/// What a [`Journal`](crate::Journal) declares of itself.
+/// The optional abilities and the limits of a [`Journal`](crate::Journal).
 ///
 /// The default declares nothing optional, one lane and no limits.
 /// The conformance kit shows the cases of an undeclared capability as ignored.
@@ -30,7 +30,7 @@ pub struct JournalCapabilities {
     pub tags: bool,
     /// Can [`reset`](crate::Journal::reset) the numbers of an id.
     pub reset: bool,
-    /// How many calls that write may run side by side, at least 1: 1 for a single-writer store.
+    /// The number of writing calls that may run at the same time, at least 1; 1 for a single-writer store.
     pub lanes: usize,
     /// The most events in one call that writes; a single larger atomic write still comes, alone.
     pub max_group_events: usize,
@@ -38,7 +38,7 @@ pub struct JournalCapabilities {
     pub max_group_bytes: usize,
     /// The largest event the store takes, in bytes of payload; larger ones are rejected as too large.
     pub max_event_bytes: Option<usize>,
-    /// What is kept through which failure; `None` if that is not known.
+    /// The failure that confirmed events survive; `None` if that is not known.
     pub durability: Option<Durability>,
 }
 
@@ -87,7 +87,7 @@ impl JournalCapabilities {
         self
     }
 
-    /// Sets how many writing calls may run side by side; 0 counts as 1.
+    /// Sets the number of writing calls that may run at the same time; 0 counts as 1.
     #[must_use]
     pub fn with_lanes(mut self, lanes: usize) -> Self {
         self.lanes = lanes.max(1);
@@ -109,7 +109,7 @@ impl JournalCapabilities {
         self
     }
 
-    /// Declares what is kept through which failure.
+    /// Declares the failure that confirmed data survives.
     #[must_use]
     pub fn with_durability(mut self, durability: Option<Durability>) -> Self {
         self.durability = durability;
@@ -117,7 +117,7 @@ impl JournalCapabilities {
     }
 }
 
-/// What a [`SnapshotStore`](crate::SnapshotStore) declares of itself; the default declares nothing optional.
+/// The optional abilities of a [`SnapshotStore`](crate::SnapshotStore); the default declares none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotCapabilities {
@@ -125,7 +125,7 @@ pub struct SnapshotCapabilities {
     pub metadata: bool,
     /// The largest snapshot the store takes, in bytes of payload.
     pub max_snapshot_bytes: Option<usize>,
-    /// What is kept through which failure; `None` if that is not known.
+    /// The failure that confirmed snapshots survive; `None` if that is not known.
     pub durability: Option<Durability>,
 }
 
@@ -144,7 +144,7 @@ impl SnapshotCapabilities {
         self
     }
 
-    /// Declares what is kept through which failure.
+    /// Declares the failure that confirmed data survives.
     #[must_use]
     pub fn with_durability(mut self, durability: Option<Durability>) -> Self {
         self.durability = durability;
@@ -152,7 +152,7 @@ impl SnapshotCapabilities {
     }
 }
 
-/// What a [`StateStore`](crate::StateStore) declares of itself; the default declares nothing optional.
+/// The optional abilities of a [`StateStore`](crate::StateStore); the default declares none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateCapabilities {
@@ -161,7 +161,7 @@ pub struct StateCapabilities {
     /// Has [additional columns](crate::AdditionalColumn), [change handlers](crate::ChangeHandler), tables by entity type,
     /// and [finds states by SQL](crate::SqlStates).
     pub sql_session: bool,
-    /// Stores [events](crate::ChangeEvent) with changes of states: it was told of a journal in the same database.
+    /// Stores [events](crate::ChangeEvent) with changes of states: its config names a journal in the same database.
     pub change_events: bool,
     /// The largest state the store takes, in bytes of payload.
     pub max_state_bytes: Option<usize>,

@@ -1,11 +1,11 @@
-//! An event that tells of the change of a state.
+//! An event that describes the change of a state.
 
 use std::sync::Arc;
 
 use crate::{Payload, WriterId};
 
-/// What a change of a state leaves in a journal, in the transaction that stores the state, as `changeEvent` of Akka's R2DBC
-/// plugin.
+/// An event that a state store writes into a journal in the transaction that stores the state, as `changeEvent` of
+/// Akka's R2DBC plugin.
 ///
 /// It is stored under the id of the state; its sequence number is the revision. Changes without one leave gaps.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,15 +13,15 @@ use crate::{Payload, WriterId};
 pub struct ChangeEvent {
     /// The encoded event.
     pub payload: Payload,
-    /// By what queries find it; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
-    /// Their order means nothing. Whoever makes the event gives each once; a store need not look.
+    /// The tags by which queries find it; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
+    /// Their order has no meaning. The maker of the event gives each once; a store need not check that.
     pub tags: Vec<Arc<str>>,
     /// The incarnation that wrote it.
     pub writer: WriterId,
 }
 
 impl ChangeEvent {
-    /// An event without tags.
+    /// Makes an event without tags.
     pub fn new(payload: Payload, writer: WriterId) -> Self {
         Self {
             payload,
@@ -30,7 +30,7 @@ impl ChangeEvent {
         }
     }
 
-    /// The same with these tags.
+    /// Returns the same with these tags.
     #[must_use]
     pub fn with_tags<T: Into<Arc<str>>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags = tags.into_iter().map(Into::into).collect();

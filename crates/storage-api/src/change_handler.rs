@@ -13,19 +13,19 @@ use crate::{ExtensionError, Session, StateChange};
 /// [`Session`] says which statements it may run.
 #[async_trait]
 pub trait ChangeHandler: Send + Sync {
-    /// Takes note of a change whose revision was found right.
+    /// Runs for a change whose revision is right.
     ///
     /// # Contract
-    /// - **D-HANDLER-1**: a store calls it for every write and delete of its entity type, after the state was written and in
-    ///   the same transaction; for a hard delete only if that removed something.
-    /// - **D-HANDLER-2**: what it did and the change are stored together or not at all: after an error, a panic, the time
-    ///   limit, or a statement that failed nothing is stored, and the change is refused as
-    ///   [`Extension`](crate::StorageErrorKind::Extension) with the error as source.
-    /// - **D-HANDLER-3**: a store never calls it for a change whose revision is refused.
-    /// - **D-HANDLER-4**: a store calls it for one change of an id at a time.
+    /// - **D-HANDLER-1**: The store calls the method for every write and delete of the entity type, after it has
+    ///   written the state and in the same transaction; for a hard delete only if that removed something.
+    /// - **D-HANDLER-2**: The change and what the method did are stored together or not at all: after an error, a
+    ///   panic, a time-out or a failed statement the store stores nothing, and refuses the change as
+    ///   [`Extension`](crate::StorageErrorKind::Extension) with the error as its source.
+    /// - **D-HANDLER-3**: The store never calls the method for a change whose revision it refuses.
+    /// - **D-HANDLER-4**: The store calls the method for one change of an id at a time.
     ///
     /// # Errors
-    /// Whatever it says: everything is rolled back, the change is not stored, and its actor learns why. A panic, and
+    /// After any error everything is rolled back, the change is not stored, and the actor gets the error. A panic, and
     /// taking longer than the store allows, count as errors.
     ///
     /// # Cancel safety

@@ -10,23 +10,23 @@ use crate::{Payload, SequenceNr, Timestamp, WriterId};
 pub struct EventRecord {
     /// The place in the stream, from 1.
     pub sequence_nr: SequenceNr,
-    /// When the number was given, by the writer's clock.
+    /// The time at which the number was given, by the clock of the writer.
     pub timestamp: Timestamp,
     /// The incarnation that wrote it.
     pub writer: WriterId,
     /// The encoded event.
     pub payload: Payload,
-    /// What the write-side event adapter noted; empty without one.
+    /// The manifest that the write-side event adapter recorded; empty without an adapter.
     pub adapter_manifest: Arc<str>,
-    /// By what queries find the event; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
-    /// Their order means nothing. Whoever makes the event gives each once; a journal need not look.
+    /// The tags by which queries find the event; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
+    /// Their order has no meaning. The maker of the event gives each once; a journal need not check that.
     pub tags: Vec<Arc<str>>,
     /// Data beside the event, kept only by journals with the capability `metadata`.
     pub metadata: Option<Payload>,
 }
 
 impl EventRecord {
-    /// A record without adapter manifest, tags and metadata.
+    /// Makes a record without adapter manifest, tags and metadata.
     pub fn new(
         sequence_nr: SequenceNr,
         timestamp: Timestamp,
@@ -44,28 +44,28 @@ impl EventRecord {
         }
     }
 
-    /// The same record with what an event adapter noted.
+    /// Returns the same record with what an event adapter noted.
     #[must_use]
     pub fn with_adapter_manifest(mut self, manifest: impl Into<Arc<str>>) -> Self {
         self.adapter_manifest = manifest.into();
         self
     }
 
-    /// The same record with these tags.
+    /// Returns the same record with these tags.
     #[must_use]
     pub fn with_tags<T: Into<Arc<str>>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags = tags.into_iter().map(Into::into).collect();
         self
     }
 
-    /// The same record with data beside the event.
+    /// Returns the same record with data beside the event.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Payload) -> Self {
         self.metadata = Some(metadata);
         self
     }
 
-    /// The bytes that count against page and group limits: payload and metadata.
+    /// Returns the bytes that count against page and group limits: payload and metadata.
     pub fn size(&self) -> usize {
         self.payload.len() + self.metadata.as_ref().map_or(0, Payload::len)
     }

@@ -10,40 +10,41 @@ use crate::{
     StorageErrorKind, StreamHead, WriteOutcome, WriterId,
 };
 
-/// Stores events by persistence id, in order, and gives them back.
+/// Stores events by persistence id, in order, and returns them.
 ///
 /// The journal actor in front of it takes care of initialising, retrying, batching, time-outs and the order of
 /// calls for one id; a plugin takes care of storing.
 /// Calls come as tasks of a multi-threaded tokio runtime that runs nothing else, several at once.
 /// A panic in a method counts as a failure of unknown outcome.
 ///
-/// Where a clause says *durable* it means: survives the end of the process by `kill -9`, and of the machine if the
-/// plugin's documentation does not take that back.
+/// *Durable* in a clause means: survives the end of the process by `kill -9`, and a crash of the machine unless the
+/// plugin's documentation excludes that.
 #[async_trait]
 pub trait Journal: Any + Send + Sync {
     /// Makes the store ready: opens it, creates or checks its schema.
     ///
     /// # Contract
-    /// - **J-INIT-1**: may be called again, also on a store in use, and then changes nothing that is stored.
-    /// - **J-INIT-2**: when several instances initialise the same store at once, all of them succeed.
+    /// - **J-INIT-1**: The call may be repeated, even on a store that is in use; a repeated call changes nothing that
+    ///   is stored.
+    /// - **J-INIT-2**: If several instances initialise the same store at the same time, all of them succeed.
     ///
     /// No other method is called before this one has returned `Ok`.
     ///
     /// # Errors
-    /// Kinds that [`is_curable_by_waiting`](crate::StorageErrorKind::is_curable_by_waiting) make the caller try again,
-    /// all others make the application's start fail.
+    /// After a kind that [`is_curable_by_waiting`](crate::StorageErrorKind::is_curable_by_waiting) the caller tries
+    /// again; any other kind makes the start of the application fail.
     ///
     /// # Cancel safety
     /// When dropped, the store is as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
-    /// Tells where an id stands: what a recovery begins with that takes the id over with its first write.
+    /// Returns the head of the stream of an id. A recovery begins with it if it takes the id over with its first write.
     ///
     /// # Contract
-    /// - **J-HEAD-1**: gives the highest number ever stored, the highest deleted one and the present epoch, all as of one
-    ///   moment; 0 for an id never seen.
-    /// - **J-HEAD-2**: changes nothing: raises no epoch, and leaves no trace of an id.
-    /// - **J-HEAD-3**: what a write or a delete that has returned did is seen by every look that starts afterwards.
+    /// - **J-HEAD-1**: The call returns the highest number ever stored, the highest deleted number and the current
+    ///   epoch, all read at one moment; each is 0 for an id never seen.
+    /// - **J-HEAD-2**: The call changes nothing: it raises no epoch, and leaves no trace of the id.
+    /// - **J-HEAD-3**: A call sees the effect of every write and every delete that returned before the call started.
     ///
     /// # Errors
     /// Any kind; reads have no effect.
@@ -54,16 +55,19 @@ pub trait Journal: Any + Send + Sync {
 
     /// Takes over `persistence_id` for `writer` before it writes.
     ///
-    /// The usual way to take an id over is its first write ([`Fence::TakesOver`](crate::Fence::TakesOver)). This one is
-    /// for whoever must be sure, before it replays, that nothing sent earlier can be stored any more.
+    /// The usual way to take an id over is its first write ([`Fence::TakesOver`](crate::Fence::TakesOver)). This call
+    /// is for a caller that must be sure, before it replays, that nothing sent earlier can be stored any more.
     ///
     /// # Contract
-    /// - **J-RECOVER-1**: raises the epoch of the id by at least one and returns it; the first is 1.
-    /// - **J-RECOVER-2**: returns the highest number ever stored and the highest deleted one; 0 for an id never seen.
-    /// - **J-RECOVER-3**: from its return on no write that carries an older epoch is stored, held or to be taken over from;
-    ///   one that was stored before is counted in what is returned.
-    /// - **J-RECOVER-4**: the epochs of other ids stay as they are.
-    /// - **J-RECOVER-5**: epochs are durable: they go on rising after the store is opened again.
+    /// - **J-RECOVER-1**: The call raises the epoch of the id by at least one and returns the new epoch; the first
+    ///   epoch of an id is 1.
+    /// - **J-RECOVER-2**: The call returns the highest number ever stored and the highest deleted number; both are 0
+    ///   for an id never seen.
+    /// - **J-RECOVER-3**: After the call has returned, the store stores no write that names an older epoch, neither as
+    ///   the epoch it [holds](crate::Fence::Holds) nor as the one it [takes over from](crate::Fence::TakesOver). The
+    ///   returned numbers count every write that was stored before.
+    /// - **J-RECOVER-4**: The call leaves the epochs of other ids as they are.
+    /// - **J-RECOVER-5**: Epochs are durable: they continue to rise after the store is reopened.
     ///
     /// # Errors
     /// A failed call may or may not have raised the epoch; both are safe.
@@ -79,7 +83,8 @@ pub trait Journal: Any + Send + Sync {
     /// Takes over several ids in one call, each at most once; a store with transactions does it in one.
     ///
     /// # Contract
-    /// - **J-RECOVER-6**: the same as [`recover`](Self::recover) for each request, answered in the order of the requests.
+    /// - **J-RECOVER-6**: The call does for each request what [`recover`](Self::recover) does, and returns the answers
+    ///   in the order of the requests.
     ///
     /// # Errors
     /// As for [`recover`](Self::recover): one error for all, after which any of the epochs may have been raised.
@@ -102,37 +107,44 @@ pub trait Journal: Any + Send + Sync {
 
     /// Stores atomic writes of one or many ids, in order within each id.
     ///
-    /// A call is a batch for speed, not a transaction: each write stands or falls alone, as in Akka's `AsyncWriteJournal`.
+    /// A call is a batch for speed, not a transaction: each write succeeds or fails alone, as in Akka's
+    /// `AsyncWriteJournal`.
     ///
     /// # Contract
-    /// - **J-WRITE-1**: gives one outcome per write, in order; for no writes it gives none and does nothing.
-    /// - **J-WRITE-2**: stores all events of a write or none.
-    /// - **J-WRITE-3**: what is `Stored` is durable, and seen by every replay that starts afterwards.
-    /// - **J-WRITE-4**: a write whose first number is not the highest ever stored plus one is `Failed` with a
-    ///   [`SequenceConflict`](crate::SequenceConflict) that names both writers, and not stored.
-    /// - **J-WRITE-5**: a write that [holds](crate::Fence::Holds) another epoch than the present one of its id is refused
-    ///   the same way; so is one of an id that nobody has taken over.
-    /// - **J-WRITE-6**: after the first write of an id that is not `Stored`, later ones of that id in the call are
-    ///   `Skipped`; other ids are not affected.
-    /// - **J-WRITE-7**: every field of an event comes back from replay unchanged; tags and metadata only where the
-    ///   capability is declared.
-    /// - **J-WRITE-8**: without the capability `atomic_batches`, a write of several events is `Rejected` as unsupported.
-    /// - **J-WRITE-9**: an event of any size is stored whole, or `Rejected` as too large with its neighbours stored.
-    /// - **J-WRITE-10**: ids are compared byte by byte, and calls for different ids may run at the same time.
-    /// - **J-WRITE-11**: a write that [takes its id over](crate::Fence::TakesOver) is stored only if the present epoch is the
-    ///   one it names, 0 for an id that nobody has taken over; the epoch is raised by one, and the writer noted, together
-    ///   with its events or not at all. Otherwise it is refused as in J-WRITE-4.
-    /// - **J-WRITE-12**: of several writes that take an id over from one epoch, at the same time from anywhere, at most one
-    ///   is stored.
-    /// - **J-WRITE-13**: an event with a tag or a manifest (its own, the adapter's, that of the metadata) of more than
-    ///   [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), or with NUL in one, is `Rejected` as unsupported with its neighbours
-    ///   stored, as [`AtomicWrite::refusal`] says; any other is stored.
+    /// - **J-WRITE-1**: The call returns one outcome for each write, in the order of the writes; without writes it
+    ///   returns no outcomes and does nothing.
+    /// - **J-WRITE-2**: The store stores either all events of a write or none of them.
+    /// - **J-WRITE-3**: A write that is `Stored` is durable, and every replay that starts afterwards sees it.
+    /// - **J-WRITE-4**: A write is `Failed` and not stored if its first number is not the highest number ever stored
+    ///   plus one; the error is a [`SequenceConflict`](crate::SequenceConflict) that names both writers.
+    /// - **J-WRITE-5**: A write that [holds](crate::Fence::Holds) an epoch is refused as in J-WRITE-4 if that epoch is
+    ///   not the current epoch of its id, or if the id has never been taken over.
+    /// - **J-WRITE-6**: After the first write of an id that is not `Stored`, the later writes of that id in the same
+    ///   call are `Skipped`; writes of other ids are not affected.
+    /// - **J-WRITE-7**: Replay returns every field of an event unchanged; tags and metadata only if the store declares
+    ///   the capability for them.
+    /// - **J-WRITE-8**: A store without the capability `atomic_batches` answers a write of several events with
+    ///   `Rejected` as unsupported.
+    /// - **J-WRITE-9**: An event of any size is either stored whole, or `Rejected` as too large while its neighbours
+    ///   are stored.
+    /// - **J-WRITE-10**: The store compares ids byte by byte; calls for different ids may run at the same time.
+    /// - **J-WRITE-11**: A write that [takes its id over](crate::Fence::TakesOver) is stored only if the epoch that it
+    ///   names is the current epoch of the id; an id that has never been taken over has epoch 0. The store stores the
+    ///   events, raises the epoch by one and records the writer, all together or not at all. It refuses any other such
+    ///   write as in J-WRITE-4.
+    /// - **J-WRITE-12**: If several writes take an id over from the same epoch at the same time, in one process or in
+    ///   many, the store stores at most one of them.
+    /// - **J-WRITE-13**: An event is `Rejected` as unsupported, while its neighbours are stored, if a tag or a manifest
+    ///   of it (of the event, of the adapter, of the metadata) is longer than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES)
+    ///   or contains NUL; [`AtomicWrite::refusal`] is this check. No other tag or manifest makes the store reject an
+    ///   event.
     ///
-    /// `Rejected` is decided before storing, from the events alone; trouble with the database is always `Failed` or `Err`.
+    /// The store decides `Rejected` before it stores, from the events alone; an error of the database is always
+    /// `Failed` or `Err`.
     ///
     /// # Errors
-    /// With effect `NotStored` nothing of the call is stored, nor ever will be; with `Unknown` any whole write may be,
-    /// now or later, as long as J-WRITE-5 allows.
+    /// With effect `NotStored`, nothing of the call is stored, and nothing of it will be. With `Unknown`, any whole
+    /// write of it may be stored, now or later, as long as J-WRITE-5 allows it.
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.
@@ -144,14 +156,17 @@ pub trait Journal: Any + Send + Sync {
     /// Reads one page of events.
     ///
     /// # Contract
-    /// - **J-REPLAY-1**: gives the events of the range that are not deleted, ascending by number, bounds inclusive;
-    ///   none for an id never seen or for `from` above `to`.
-    /// - **J-REPLAY-2**: gives at most `max_events`, from the lowest on; 0 gives none.
-    /// - **J-REPLAY-3**: gives at most `max_bytes`, but never an empty page for that reason.
-    /// - **J-REPLAY-4**: `more` is true exactly if stored events of the range remain after the page.
-    /// - **J-REPLAY-5**: `deleted_to` is the highest deleted number at the time of reading; no event up to it is given.
-    /// - **J-REPLAY-6**: while others write, a page shows no gap and no half of an atomic write other than by its own limits.
-    /// - **J-REPLAY-7**: changes nothing: raises no epoch and leaves no trace of an id.
+    /// - **J-REPLAY-1**: The page holds the events of the range that are not deleted, in ascending order of their
+    ///   numbers; both bounds are inclusive. It is empty for an id never seen, and if `from` is greater than `to`.
+    /// - **J-REPLAY-2**: The page holds at most `max_events` events, beginning with the lowest number; 0 makes the page
+    ///   empty.
+    /// - **J-REPLAY-3**: The page holds at most `max_bytes` bytes, but at least one event even if that event is larger.
+    /// - **J-REPLAY-4**: `more` is true exactly if the range holds stored events after the page.
+    /// - **J-REPLAY-5**: `deleted_to` is the highest deleted number at the time of reading; the page holds no event up
+    ///   to that number.
+    /// - **J-REPLAY-6**: Even while others write, the numbers on a page have no gap, and a page holds a part of an
+    ///   atomic write only if the range or a limit of the page cuts that write.
+    /// - **J-REPLAY-7**: The call changes nothing: it raises no epoch, and leaves no trace of the id.
     ///
     /// # Errors
     /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if an event of the page cannot be read; events are never left out.
@@ -168,10 +183,11 @@ pub trait Journal: Any + Send + Sync {
     /// Reads the highest sequence number that was ever stored for the id.
     ///
     /// # Contract
-    /// - **J-HIGHEST-1**: counts deleted events; 0 for an id never seen.
-    /// - **J-HIGHEST-2**: `from` is a hint that no lower number need be looked at; up to the highest, it does not
-    ///   change the answer.
-    /// - **J-HIGHEST-3**: never sinks but by [`reset`](Self::reset), also when the store is opened again.
+    /// - **J-HIGHEST-1**: The returned number counts deleted events, too; it is 0 for an id never seen.
+    /// - **J-HIGHEST-2**: `from` is a hint that the store need not look at lower numbers. As long as `from` is not
+    ///   above the highest number, it does not change the answer.
+    /// - **J-HIGHEST-3**: The number never decreases, not even after the store is reopened; only [`reset`](Self::reset)
+    ///   lowers it.
     ///
     /// # Errors
     /// Any kind; reads have no effect.
@@ -187,17 +203,20 @@ pub trait Journal: Any + Send + Sync {
     /// Deletes the events of the id up to `deletion.to`, inclusive.
     ///
     /// # Contract
-    /// - **J-DELETE-1**: from its return on no replay gives an event up to that number; the others stay.
-    /// - **J-DELETE-2**: raises `deleted_to` to the lower of that number and the highest number ever stored, and never lowers it.
-    /// - **J-DELETE-3**: keeps the highest number, so that none is ever used again, also after everything was
-    ///   deleted and the store opened again; only [`reset`](Self::reset) forgets it.
-    /// - **J-DELETE-4**: succeeds for an id never seen, and leaves no trace of it.
-    /// - **J-DELETE-5**: is durable.
-    /// - **J-DELETE-6**: may run while others write and replay the id; they see all or nothing of it.
-    /// - **J-DELETE-7**: with an epoch that is not the present one of the id, fails with a
+    /// - **J-DELETE-1**: After the call has returned, no replay returns an event up to that number; events with higher
+    ///   numbers stay.
+    /// - **J-DELETE-2**: The call raises `deleted_to` to `deletion.to`, but not above the highest number ever stored;
+    ///   it never lowers `deleted_to`.
+    /// - **J-DELETE-3**: The store keeps the highest number, even if every event is deleted and the store is reopened,
+    ///   so that no number is used twice; only [`reset`](Self::reset) clears it.
+    /// - **J-DELETE-4**: The call succeeds for an id never seen, and leaves no trace of it.
+    /// - **J-DELETE-5**: The delete is durable.
+    /// - **J-DELETE-6**: The call may run while others write and replay the id; each of them sees either the whole
+    ///   delete or nothing of it.
+    /// - **J-DELETE-7**: If the deletion names an epoch that is not the current epoch of the id, the call fails with a
     ///   [`SequenceConflict`](crate::SequenceConflict) and deletes nothing.
     ///
-    /// Rows may be removed later; what counts is what replays show.
+    /// The store may remove rows later, if no replay shows them.
     ///
     /// # Errors
     /// With effect `Unknown` the delete may have happened; repeating it is safe.
@@ -210,22 +229,25 @@ pub trait Journal: Any + Send + Sync {
         deletion: EventDeletion,
     ) -> Result<(), StorageError>;
 
-    /// Deletes every event of the id and lets its numbers start again at 1; for tools, while nobody writes to it.
+    /// Deletes every event of the id and lets its numbers start again at 1; for tools, while no writer writes to it.
     ///
     /// Does a bounded part of the work, so that other ids need not wait for a long stream; the caller calls again until
-    /// it gives [`ResetProgress::Done`]. What other methods promise about numbers *ever stored* begins anew with a reset.
+    /// it returns [`ResetProgress::Done`]. The promises of other methods about numbers *ever stored* begin anew with a
+    /// reset.
     ///
     /// # Contract
-    /// - **J-RESET-1**: from the first return on no replay gives an event that was stored before the call; a replay
-    ///   under way sees all or nothing of it.
-    /// - **J-RESET-2**: calls that follow each other come to `Done`, also after a restart in between, unless others write
-    ///   meanwhile; until then the highest number is kept.
-    /// - **J-RESET-3**: after `Done` the highest and the deleted number are 0, and the next number to be stored is 1.
-    /// - **J-RESET-4**: epochs are kept and go on rising: after `Done`, no write is stored of whoever recovered the id
-    ///   before.
-    /// - **J-RESET-5**: gives `Done` for an id never seen, and leaves no trace of it; other ids are not affected.
-    /// - **J-RESET-6**: is durable.
-    /// - **J-RESET-7**: without the capability `reset`, is refused as unsupported, and changes nothing.
+    /// - **J-RESET-1**: After the first call has returned, no replay returns an event that was stored before that call;
+    ///   a replay that runs at the same time sees either the whole reset or nothing of it.
+    /// - **J-RESET-2**: Repeated calls reach `Done`, even if the process restarts between them, unless others write the
+    ///   id meanwhile; until then the store keeps the highest number.
+    /// - **J-RESET-3**: After `Done`, the highest number and the highest deleted number are 0, and the next event gets
+    ///   number 1.
+    /// - **J-RESET-4**: The store keeps the epoch, which continues to rise: after `Done`, it still refuses every writer
+    ///   that took the id over before the reset.
+    /// - **J-RESET-5**: The call returns `Done` for an id never seen, and leaves no trace of it; other ids are not
+    ///   affected.
+    /// - **J-RESET-6**: The reset is durable.
+    /// - **J-RESET-7**: A store without the capability `reset` refuses the call as unsupported, and changes nothing.
     ///
     /// # Errors
     /// With effect `Unknown` any part may have happened; repeating it is safe.
@@ -242,15 +264,16 @@ pub trait Journal: Any + Send + Sync {
         )
     }
 
-    /// Tells whether the journal works again: called now and then after calls have failed, until it gives `Ok`.
+    /// Checks whether the journal works again; called now and then after calls have failed, until it returns `Ok`.
     ///
-    /// Waiting actors go on as soon as it does. The default looks at an id that nobody uses, so a plugin
+    /// Waiting actors go on as soon as it does. The default looks at an id that is never used, so a plugin
     /// need not implement it; one that can ask its database for less may. It must really ask: an answer from memory sends
     /// waiting actors to a database that is away. It changes nothing, no circuit breaker counts it, and it may be called
     /// beside calls that hang.
     ///
     /// # Errors
-    /// Any kind that [counts as a failure of the store](crate::StorageErrorKind::counts_as_store_failure) means: not yet.
+    /// Any kind that [counts as a failure of the store](crate::StorageErrorKind::counts_as_store_failure) means that it
+    /// does not work yet.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -267,7 +290,7 @@ pub trait Journal: Any + Send + Sync {
     /// Has no effect that could be lost.
     async fn close(&self) {}
 
-    /// What this journal can do; constant over its life. The default declares nothing optional.
+    /// Returns what this journal can do, the same for its whole life. The default declares nothing optional.
     fn capabilities(&self) -> JournalCapabilities {
         JournalCapabilities::default()
     }

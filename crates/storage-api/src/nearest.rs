@@ -1,6 +1,6 @@
 //! The name somebody probably meant.
 
-/// The known name that `name` is most likely a misspelling of, if one is near enough.
+/// Returns the known name that `name` is most likely a misspelling of, if one is near enough.
 ///
 /// Near means that at most a quarter of the letters of `name` (at least one) are wrong, missing, too many or swapped with
 /// their neighbour; upper and lower case, `-` and `_` count as the same. Of several equally near ones it is the first.
@@ -27,7 +27,7 @@ fn simplified(name: &str) -> Vec<char> {
         .collect()
 }
 
-/// How many letters have to be changed, added, removed or swapped with their neighbour (optimal string alignment).
+/// Returns the number of letters to change, add, remove or swap with their neighbour (optimal string alignment).
 fn distance(from: &[char], to: &[char]) -> usize {
     let mut before_last = vec![0; to.len() + 1];
     let mut last: Vec<usize> = (0..=to.len()).collect();

@@ -1,4 +1,4 @@
-//! What became of one atomic write.
+//! The outcome of one atomic write.
 
 use crate::StorageError;
 
@@ -12,14 +12,14 @@ pub enum WriteOutcome {
     Stored,
     /// Certainly not stored, decided before storing (too large, unsupported); the actor goes on.
     Rejected(StorageError),
-    /// Not stored, or of unknown fate, as [`StorageError::effect`] tells; the actor stops and recovers.
+    /// Not stored, or perhaps stored: [`StorageError::effect`] says which. The actor stops and recovers.
     Failed(StorageError),
     /// Not tried, because an earlier write of the same id in the call was not stored.
     Skipped,
 }
 
 impl WriteOutcome {
-    /// Whether the events are durable.
+    /// Returns whether the events are durable.
     pub fn is_stored(&self) -> bool {
         matches!(self, WriteOutcome::Stored)
     }

@@ -1,4 +1,4 @@
-//! What a store keeps without looking into it.
+//! Bytes that a store keeps without reading them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use bytes::Bytes;
 /// An encoded event, snapshot or metadata: bytes, and what it takes to decode them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload {
-    /// Which serializer wrote the bytes: 0 none, 1 MessagePack with named fields, 2 JSON; applications start at 1000.
+    /// The serializer that wrote the bytes: 0 none, 1 MessagePack with named fields, 2 JSON; applications start at
+    /// 1000.
     pub serializer_id: u32,
     /// The stable name and version of what is encoded, never a Rust type name; at most
     /// [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), without NUL.
@@ -27,12 +28,12 @@ impl Payload {
         }
     }
 
-    /// The number of encoded bytes, without the manifest.
+    /// Returns the number of encoded bytes, without the manifest.
     pub fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Whether there are no encoded bytes.
+    /// Returns whether there are no encoded bytes.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

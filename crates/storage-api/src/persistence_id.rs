@@ -16,7 +16,7 @@ pub struct PersistenceId {
     defect: Option<InvalidPersistenceId>,
 }
 
-/// Why a text is no persistence id.
+/// The reason why a text is not a persistence id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidPersistenceId {
@@ -43,7 +43,7 @@ impl PersistenceId {
     /// Stands between entity type and entity id.
     pub const SEPARATOR: char = '|';
 
-    /// The id of the entity `entity_id` of type `entity_type`, kept as given.
+    /// Returns the id of the entity `entity_id` of type `entity_type`, kept as given.
     pub fn of(entity_type: &str, entity_id: &str) -> Self {
         let text: Arc<str> = format!("{entity_type}{}{entity_id}", Self::SEPARATOR).into();
         let defect = if entity_type.trim().is_empty() || entity_id.trim().is_empty() {
@@ -65,7 +65,7 @@ impl PersistenceId {
         id.validate().map(|()| id)
     }
 
-    /// A whole id that need not have two parts, kept as given; as Akka's `PersistenceId.ofUniqueId`.
+    /// Makes a whole id that need not have two parts, kept as given; as Akka's `PersistenceId.ofUniqueId`.
     pub fn of_unique(text: &str) -> Self {
         Self {
             text: text.into(),
@@ -82,7 +82,7 @@ impl PersistenceId {
         id.validate().map(|()| id)
     }
 
-    /// Whether stores take this id.
+    /// Returns whether stores take this id.
     ///
     /// # Errors
     /// [`InvalidPersistenceId`] says which rule the text breaks.
@@ -90,22 +90,22 @@ impl PersistenceId {
         self.defect.map_or(Ok(()), Err)
     }
 
-    /// The whole id.
+    /// Returns the whole id.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What stands before the first `|`; empty if there is none.
+    /// Returns the text before the first `|`; empty if there is none.
     pub fn entity_type(&self) -> &str {
         self.parts().map_or("", |(entity_type, _)| entity_type)
     }
 
-    /// What stands after the first `|`; the whole id if there is none.
+    /// Returns the text after the first `|`; the whole id if there is none.
     pub fn entity_id(&self) -> &str {
         self.parts().map_or(&self.text, |(_, entity_id)| entity_id)
     }
 
-    /// The slice of this id, see [`slice_of`].
+    /// Returns the slice of this id, see [`slice_of`].
     pub fn slice(&self) -> u16 {
         slice_of(&self.text)
     }

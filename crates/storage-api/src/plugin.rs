@@ -1,4 +1,4 @@
-//! What an application registers in one line.
+//! The trait of a plugin, which an application registers in one line.
 
 use std::sync::Arc;
 
@@ -9,13 +9,13 @@ use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore, StateExtension
 /// One plugin makes any number of stores; those of one database may share what is behind them.
 /// Making a store opens nothing: that is what `initialize` is for.
 pub trait Plugin: Send + Sync {
-    /// What a section's `kind` says to choose this plugin, such as `sqlite`.
+    /// Returns the value of `kind` that chooses this plugin in a section, such as `sqlite`.
     fn name(&self) -> &'static str;
 
     /// Makes the journal of one plugin id. The section no longer has the keys that all journals share.
     ///
     /// # Errors
-    /// All that is wrong with the section at once; also if the plugin has no journal.
+    /// Fails with all mistakes of the section at once, or because the plugin has no journal.
     fn journal(&self, section: &Section) -> Result<Arc<dyn Journal>, ConfigErrors> {
         Err(ConfigErrors::unsupported(section, self.name(), "journal"))
     }
@@ -23,7 +23,7 @@ pub trait Plugin: Send + Sync {
     /// Makes the snapshot store of one plugin id. The section no longer has the keys that all snapshot stores share.
     ///
     /// # Errors
-    /// All that is wrong with the section at once; also if the plugin has no snapshot store.
+    /// Fails with all mistakes of the section at once, or because the plugin has no snapshot store.
     fn snapshot_store(&self, section: &Section) -> Result<Arc<dyn SnapshotStore>, ConfigErrors> {
         Err(ConfigErrors::unsupported(
             section,
@@ -36,7 +36,8 @@ pub trait Plugin: Send + Sync {
     /// of them that name code of the application are resolved to the extensions.
     ///
     /// # Errors
-    /// All that is wrong with the section at once; also if the plugin has no state store, or none with such extensions.
+    /// Fails with all mistakes of the section at once, or because the plugin has no state store, or none with such
+    /// extensions.
     fn state_store(
         &self,
         section: &Section,
@@ -49,8 +50,9 @@ pub trait Plugin: Send + Sync {
         ))
     }
 
-    /// The statements that make what the journal of a section needs, for a person who does it instead of
-    /// [`initialize`](Journal::initialize); with roles, also what those are allowed. `None` if there is nothing to make.
+    /// Returns the statements that make what the journal of a section needs, for a person who does it instead of
+    /// [`initialize`](Journal::initialize); with roles, also what those are allowed. `None` if there is nothing to
+    /// make.
     ///
     /// # Errors
     /// All that is wrong with the section or the roles.
@@ -62,7 +64,7 @@ pub trait Plugin: Send + Sync {
         Ok(None)
     }
 
-    /// The same for the snapshot store of a section.
+    /// Returns the same for the snapshot store of a section.
     ///
     /// # Errors
     /// As for [`journal_schema`](Self::journal_schema).
@@ -74,7 +76,7 @@ pub trait Plugin: Send + Sync {
         Ok(None)
     }
 
-    /// The same for the state store of a section, with all tables of its extensions.
+    /// Returns the same for the state store of a section, with all tables of its extensions.
     ///
     /// # Errors
     /// As for [`journal_schema`](Self::journal_schema).
@@ -87,7 +89,8 @@ pub trait Plugin: Send + Sync {
         Ok(None)
     }
 
-    /// The same section, changed so that its store uses what is there and makes nothing: no file, no database, no table.
+    /// Returns the same section, changed so that its store uses what is there and makes nothing: no file, no database,
+    /// no table.
     ///
     /// For tools that work on what an application stored: what is missing is an error to them. The default changes nothing,
     /// for plugins whose stores make nothing, or cannot tell.
@@ -95,7 +98,8 @@ pub trait Plugin: Send + Sync {
         section.clone()
     }
 
-    /// The keys whose values must not be shown, such as `password`; a `url` is always shown without its password.
+    /// Returns the keys whose values must not be shown, such as `password`; a `url` is always shown without its
+    /// password.
     fn secret_keys(&self) -> &'static [&'static str] {
         &["password"]
     }

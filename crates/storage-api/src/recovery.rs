@@ -1,27 +1,27 @@
-//! Where a persistence id stands, and taking it over in order to write.
+//! The head of a stream, and how a writer takes a persistence id over.
 
 use crate::{Epoch, PersistenceId, SequenceNr, WriterId};
 
-/// Where an id stands, as of one moment.
+/// The highest numbers and the epoch of an id, read at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamHead {
     /// The highest number ever stored for the id, deleted events included; 0 for none.
     pub highest_sequence_nr: SequenceNr,
     /// The highest deleted number; 0 for none.
     pub deleted_to: SequenceNr,
-    /// The epoch of whoever took the id over last; 0 if nobody ever did.
+    /// The epoch of the writer that took the id over last; 0 if it was never taken over.
     pub epoch: Epoch,
-    /// Whether its events tell of changes of a durable state: then nobody may take it over.
+    /// Whether its events describe changes of a durable state: then no writer may take it over.
     pub holds_changes: bool,
 }
 
-/// What must hold of the epoch of an id, so that a write of it is stored.
+/// The condition on the epoch of an id under which a write of the id is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fence {
     /// The writer has taken the id over: its epoch is still this one, and stays.
     Holds(Epoch),
-    /// The writer takes the id over with this write: the epoch is still the one that was read, 0 for an id that nobody
-    /// has taken over, and the write raises it by one.
+    /// The writer takes the id over with this write: the epoch is still the one that was read, 0 for an id that was
+    /// never taken over, and the write raises it by one.
     TakesOver {
         /// The epoch that was read.
         from: Epoch,
@@ -29,14 +29,14 @@ pub enum Fence {
 }
 
 impl Fence {
-    /// The epoch that an id must have for the write.
+    /// Returns the epoch that an id must have for the write.
     pub fn expected(self) -> Epoch {
         match self {
             Fence::Holds(epoch) | Fence::TakesOver { from: epoch } => epoch,
         }
     }
 
-    /// The epoch that the id has after the write.
+    /// Returns the epoch that the id has after the write.
     pub fn afterwards(self) -> Epoch {
         match self {
             Fence::Holds(epoch) => epoch,
@@ -44,12 +44,12 @@ impl Fence {
         }
     }
 
-    /// What the next write of the same writer carries when this one is stored.
+    /// Returns the fence of the next write of the same writer after this write is stored.
     pub fn once_stored(self) -> Fence {
         Fence::Holds(self.afterwards())
     }
 
-    /// Whether a write at this fence may be stored for an id with this epoch; nobody holds epoch 0.
+    /// Returns whether a write at this fence may be stored for an id with this epoch; epoch 0 is never held.
     pub fn allows(self, epoch: Epoch) -> bool {
         self.expected() == epoch && self != Fence::Holds(0)
     }
@@ -62,22 +62,22 @@ impl From<Epoch> for Fence {
     }
 }
 
-/// Which events to delete, and who may.
+/// A delete of events up to a number, perhaps at one epoch only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventDeletion {
     /// The last event to delete, inclusive.
     pub to: SequenceNr,
-    /// Only while this is the epoch of the id; `None` for tools, which ask nobody.
+    /// Only while this is the epoch of the id; `None` for tools, which need none.
     pub epoch: Option<Epoch>,
 }
 
 impl EventDeletion {
-    /// Deletes up to this number, inclusive, whoever writes.
+    /// Deletes up to this number, inclusive, whatever the epoch of the id is.
     pub fn up_to(to: SequenceNr) -> Self {
         Self { to, epoch: None }
     }
 
-    /// Only while the id has this epoch; 0 is that of an id nobody has taken over.
+    /// Only while the id has this epoch; 0 is that of an id that was never taken over.
     #[must_use]
     pub fn at_epoch(mut self, epoch: Epoch) -> Self {
         self.epoch = Some(epoch);
@@ -85,7 +85,7 @@ impl EventDeletion {
     }
 }
 
-/// Up to this number, whoever writes.
+/// A delete up to this number, whatever the epoch of the id is.
 impl From<SequenceNr> for EventDeletion {
     fn from(to: SequenceNr) -> Self {
         Self::up_to(to)
@@ -95,13 +95,13 @@ impl From<SequenceNr> for EventDeletion {
 /// Asks to take over an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecoveryRequest {
-    /// What to take over.
+    /// The persistence id to take over.
     pub persistence_id: PersistenceId,
     /// The incarnation that will write.
     pub writer: WriterId,
 }
 
-/// What an incarnation needs to know before it replays and writes.
+/// The numbers and the epoch that a writer needs before it replays and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovered {
     /// The highest number ever stored for the id, deleted events included; 0 for none.

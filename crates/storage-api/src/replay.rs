@@ -2,12 +2,12 @@
 
 use crate::{EventRecord, SequenceNr};
 
-/// Which events to read; both bounds inclusive.
+/// A range of sequence numbers to read; both bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReplayRange {
     /// The lowest number wanted; 0 means the same as 1.
     pub from: SequenceNr,
-    /// The highest number wanted; lower than `from` gives nothing.
+    /// The highest number wanted; a number lower than `from` selects nothing.
     pub to: SequenceNr,
 }
 
@@ -24,10 +24,10 @@ impl ReplayRange {
     }
 }
 
-/// How much one page may hold.
+/// The limits of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageLimit {
-    /// The most events; 0 gives none.
+    /// The most events; 0 makes the page empty.
     pub max_events: usize,
     /// The most bytes of payload and metadata; one larger event still comes, alone.
     pub max_bytes: usize,
@@ -63,7 +63,7 @@ pub struct ReplayPage {
     pub events: Vec<EventRecord>,
     /// Whether stored events within the range remain after these.
     pub more: bool,
-    /// The highest deleted number when the page was read: tells a gap that a delete made from a corrupt store.
+    /// The highest deleted number when the page was read: distinguishes a gap that a delete made from a corrupt store.
     pub deleted_to: SequenceNr,
 }
 

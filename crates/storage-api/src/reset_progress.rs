@@ -1,6 +1,6 @@
-//! How far a reset has come.
+//! The progress of a reset.
 
-/// What one call of [`Journal::reset`](crate::Journal::reset) has done.
+/// The result of one call of [`Journal::reset`](crate::Journal::reset).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a reset that is not done has to be called again"]
 pub enum ResetProgress {

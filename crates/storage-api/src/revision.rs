@@ -1,4 +1,4 @@
-//! How often a state was stored.
+//! The number that counts the writes of a state.
 
 /// The number of a stored state: 0 for an id never seen, and one more with each write or delete.
 ///

@@ -1,4 +1,4 @@
-//! Who makes tables, and who uses them.
+//! The database roles: one owns the tables, one uses them.
 
 /// Two accounts of a database server: the one that owns the tables, and the one with which the application logs in.
 ///

@@ -13,7 +13,7 @@ use crate::units::{parse_bytes, parse_duration};
 
 pub use untyped::Untyped;
 
-/// Where a value was written.
+/// The place in a config at which a value was written.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Origin {
     /// A file, an environment variable, or `code`.
@@ -57,7 +57,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// A value of the config, before anybody knows what type it should have.
+/// A value of the config whose type is not yet known.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
@@ -139,7 +139,7 @@ impl From<Section> for Value {
 pub struct Item {
     /// The value.
     pub value: Value,
-    /// Where it stands.
+    /// The place at which the value was written.
     pub origin: Origin,
 }
 
@@ -155,7 +155,7 @@ pub struct Section {
 }
 
 impl Section {
-    /// An empty section; `path` is its dotted name, such as `persistence.journal.accounts`.
+    /// Makes an empty section; `path` is its dotted name, such as `persistence.journal.accounts`.
     pub fn new(path: impl Into<String>, origin: Origin) -> Self {
         Self {
             path: path.into(),
@@ -165,7 +165,7 @@ impl Section {
         }
     }
 
-    /// The section with one more value, set by the program.
+    /// Returns the section with one more value, set by the program.
     #[must_use]
     pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.insert(
@@ -178,17 +178,17 @@ impl Section {
         self
     }
 
-    /// The dotted name.
+    /// Returns the dotted name.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// Where the section begins.
+    /// Returns the place at which the section begins.
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub fn get(&self, key: &str) -> Option<&Item> {
         self.items.get(key)
     }
@@ -203,12 +203,12 @@ impl Section {
         self.items.remove(key)
     }
 
-    /// All keys and values, sorted by key.
+    /// Returns all keys and values, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Item)> {
         self.items.iter().map(|(key, item)| (key.as_str(), item))
     }
 
-    /// Whether there are no keys.
+    /// Returns whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.items.is_empty()
     }
@@ -233,7 +233,7 @@ impl Section {
     }
 
     /// Names keys that may stand in this section but were taken out of it before: a reader lists them beside its own
-    /// when it meets one that nobody knows.
+    /// when it meets an unknown one.
     pub fn also_known<'k>(&mut self, keys: impl IntoIterator<Item = &'k str>) {
         self.also_known.extend(keys.into_iter().map(str::to_owned));
     }
@@ -247,7 +247,7 @@ impl Section {
         }
     }
 
-    /// The dotted name of a key of this section.
+    /// Returns the dotted name of a key of this section.
     pub fn path_of(&self, key: &str) -> String {
         if self.path.is_empty() {
             key.to_owned()
@@ -270,8 +270,8 @@ impl fmt::Debug for Section {
 
 /// Reads a section key by key, remembers which keys it was asked for, and collects every mistake.
 ///
-/// Each method gives the value, or the default if the key is missing or wrong; [`finish`](Self::finish) tells
-/// whether anything was, and reports every key nobody asked for together with those that exist.
+/// Each method returns the value, or the default if the key is missing or wrong; [`finish`](Self::finish) tells
+/// whether anything was, and reports every key that was not asked for together with those that exist.
 #[derive(Debug)]
 pub struct SectionReader<'a> {
     section: &'a Section,
@@ -280,7 +280,7 @@ pub struct SectionReader<'a> {
 }
 
 impl<'a> SectionReader<'a> {
-    /// A text, if there is one.
+    /// Returns a text, if there is one.
     pub fn string(&mut self, key: &str) -> Option<String> {
         let item = self.take(key)?;
         match item.value.text() {
@@ -289,12 +289,12 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// A text, or the default.
+    /// Returns a text, or the default.
     pub fn string_or(&mut self, key: &str, default: &str) -> String {
         self.string(key).unwrap_or_else(|| default.to_owned())
     }
 
-    /// A text that must be there; empty if it is not, and then [`finish`](Self::finish) fails.
+    /// Returns a text that must be there; empty if it is not, and then [`finish`](Self::finish) fails.
     pub fn required_string(&mut self, key: &str) -> String {
         let missing = self.section.get(key).is_none();
         let text = self.string(key).unwrap_or_default();
@@ -321,7 +321,7 @@ impl<'a> SectionReader<'a> {
         })
     }
 
-    /// A whole number within a range, both ends inclusive, or the default.
+    /// Returns a whole number within a range, both ends inclusive, or the default.
     pub fn integer_or(&mut self, key: &str, default: u64, range: RangeInclusive<u64>) -> u64 {
         let Some(item) = self.take(key) else {
             return default;
@@ -345,7 +345,7 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// A number within a range, both ends inclusive, or the default.
+    /// Returns a number within a range, both ends inclusive, or the default.
     pub fn float_or(&mut self, key: &str, default: f64, range: RangeInclusive<f64>) -> f64 {
         let Some(item) = self.take(key) else {
             return default;
@@ -368,7 +368,7 @@ impl<'a> SectionReader<'a> {
         default
     }
 
-    /// A duration with its unit, such as `"10s"` or `"250ms"`, or the default.
+    /// Returns a duration with its unit, such as `"10s"` or `"250ms"`, or the default.
     pub fn duration_or(&mut self, key: &str, default: Duration) -> Duration {
         const EXPECTED: &str = "a duration with its unit, such as \"10s\" or \"250ms\"";
         let Some(item) = self.take(key) else {
@@ -385,7 +385,7 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// A size, such as `"4MiB"` or a number of bytes, or the default.
+    /// Returns a size, such as `"4MiB"` or a number of bytes, or the default.
     pub fn bytes_or(&mut self, key: &str, default: u64) -> u64 {
         const EXPECTED: &str = "a size, such as \"4MiB\" or a number of bytes";
         let Some(item) = self.take(key) else {
@@ -401,7 +401,7 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// One of several words, or the default.
+    /// Returns one of several words, or the default.
     pub fn choice_or<T: Clone>(&mut self, key: &str, choices: &[(&str, T)], default: T) -> T {
         let Some(item) = self.take(key) else {
             return default;
@@ -420,7 +420,7 @@ impl<'a> SectionReader<'a> {
         default
     }
 
-    /// A list of texts; empty if there is none.
+    /// Returns a list of texts; empty if there is none.
     pub fn strings(&mut self, key: &str) -> Vec<String> {
         let Some(item) = self.take(key) else {
             return Vec::new();
@@ -440,7 +440,7 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// A section within this one, if there is one.
+    /// Returns a section within this one, if there is one.
     pub fn section(&mut self, key: &str) -> Option<&'a Section> {
         let item = self.take(key)?;
         match &item.value {
@@ -545,11 +545,11 @@ fn alternatives(key: &str, known: &[String]) -> String {
 /// One mistake in the config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
-    /// Where it stands.
+    /// The place of the mistake.
     pub origin: Origin,
     /// The dotted name of the key or section.
     pub path: String,
-    /// What is wrong, with the name in it.
+    /// The mistake, with the name of the key in it.
     pub message: String,
 }
 
@@ -559,12 +559,12 @@ impl fmt::Display for ConfigError {
     }
 }
 
-/// Every mistake in the config, at least one; `Display` gives a line for each.
+/// Every mistake in the config, at least one; `Display` returns a line for each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigErrors(Vec<ConfigError>);
 
 impl ConfigErrors {
-    /// One mistake.
+    /// Makes a list of one mistake.
     pub fn one(error: ConfigError) -> Self {
         Self(vec![error])
     }
@@ -581,17 +581,17 @@ impl ConfigErrors {
         }
     }
 
-    /// The mistakes.
+    /// Returns the mistakes.
     pub fn errors(&self) -> &[ConfigError] {
         &self.0
     }
 
-    /// The mistakes.
+    /// Returns the mistakes.
     pub fn into_errors(self) -> Vec<ConfigError> {
         self.0
     }
 
-    /// What is wrong with a section as a whole; the message continues its path.
+    /// Returns a mistake of the section as a whole; the message continues its path.
     pub fn of_section(section: &Section, message: &str) -> Self {
         Self::one(ConfigError {
             origin: section.origin.clone(),

@@ -10,18 +10,19 @@ use crate::{FromSqlValue, SqlValue, StorageError};
 
 /// The text of one statement, in the SQL of the database, with `$1`, `$2` and so on for its values.
 ///
-/// Those are the same on every database, also where the database itself writes `?`.
-/// A text that a program makes at run time is said to be safe, so that nobody puts what a user typed into SQL unawares.
+/// Those are the same on every database, even where the database itself writes `?`.
+/// A program must declare that a text made at run time is safe, so that the input of a user never gets into SQL by
+/// accident.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sql(Cow<'static, str>);
 
 impl Sql {
-    /// A text made at run time, in which nothing comes from outside the program: values belong to `$1`.
+    /// Makes a text made at run time, in which nothing comes from outside the program: values belong to `$1`.
     pub fn assert_safe(text: String) -> Self {
         Self(Cow::Owned(text))
     }
 
-    /// The text.
+    /// Returns the text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -48,23 +49,24 @@ impl From<&'static str> for Sql {
 /// names.
 #[async_trait]
 pub trait Session: Send {
-    /// The database, by the name of its plugin: `sqlite`, `postgres` or `mysql`.
+    /// Returns the database, by the name of its plugin: `sqlite`, `postgres` or `mysql`.
     fn database(&self) -> &'static str;
 
-    /// Runs a statement that gives no rows; gives how many rows it changed, or found to change.
+    /// Runs a statement without rows, and returns the number of rows that it changed, or found to change.
     ///
     /// # Contract
-    /// - **D-EXECUTE-1**: sees what the store and earlier statements changed in the same transaction.
-    /// - **D-EXECUTE-2**: gives the number of rows.
-    /// - **D-EXECUTE-3**: whatever statements run, such as `COMMIT`, the store acknowledges only what is stored, and says
-    ///   of nothing that is stored that it certainly is not.
-    /// - **D-EXECUTE-4**: a value that a rule of a table does not take, such as a key that is there already, is refused as
-    ///   [`Constraint`](crate::StorageErrorKind::Constraint).
-    /// - **D-EXECUTE-5**: nothing is stored of a transaction of which a statement was given up before its end.
+    /// - **D-EXECUTE-1**: The statement sees what the store and earlier statements changed in the same transaction.
+    /// - **D-EXECUTE-2**: The call returns the number of rows that the statement changed, or that it found and left as
+    ///   they were because they already had the new values.
+    /// - **D-EXECUTE-3**: Whatever statements run, even `COMMIT`, the store acknowledges only what is stored, and never
+    ///   reports as `NotStored` what is stored.
+    /// - **D-EXECUTE-4**: If a value violates a constraint of a table, such as a key that already exists, the statement
+    ///   is refused as [`Constraint`](crate::StorageErrorKind::Constraint).
+    /// - **D-EXECUTE-5**: If the future of a statement is dropped before it ends, nothing of its transaction is stored.
     ///
     /// # Errors
-    /// What the database says. [`Extension`](crate::StorageErrorKind::Extension) if the statement would end the transaction
-    /// or change the session, or has done so.
+    /// The errors of the database. [`Extension`](crate::StorageErrorKind::Extension) if the statement would end the
+    /// transaction or change the session, or has done so.
     ///
     /// # Cancel safety
     /// Dropped before its end, the transaction is not committed; no other statement of it runs.
@@ -73,12 +75,13 @@ pub trait Session: Send {
     /// Runs a statement for its rows, all of which are held in memory.
     ///
     /// # Contract
-    /// - **D-SELECT-1**: integers, floats, texts, bytes and NULL come back as they were given, where the columns have such
-    ///   types; a text may come as the bytes of its UTF-8.
-    /// - **D-SELECT-2**: values belong to `$1`, `$2` and so on by their number, however often and in which order those stand.
+    /// - **D-SELECT-1**: Integers, floats, texts, bytes and NULL come back as they were given, if the columns have such
+    ///   types; a text may come back as its UTF-8 bytes.
+    /// - **D-SELECT-2**: Each value belongs to the placeholder with its number (`$1`, `$2` and so on), however often
+    ///   and in whatever order the placeholders occur.
     ///
     /// # Errors
-    /// What the database says; also if a column has a type that no [`SqlValue`] is.
+    /// The error of the database, or an error if a column has a type that no [`SqlValue`] is.
     ///
     /// # Cancel safety
     /// As for [`execute_sql`](Self::execute_sql).
@@ -90,7 +93,7 @@ pub trait Session: Send {
 }
 
 impl dyn Session + '_ {
-    /// Runs a statement that gives no rows; gives how many rows it changed, or found to change.
+    /// Runs a statement without rows, and returns the number of rows that it changed, or found to change.
     ///
     /// # Errors
     /// As [`execute_sql`](Session::execute_sql).
@@ -145,36 +148,36 @@ pub struct SqlRow {
     values: Vec<SqlValue>,
 }
 
-/// Why a row has no such value.
+/// The reason why a row has no such value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RowError {
-    /// The statement gives no such column.
+    /// The statement returns no such column.
     #[error("the row has no column '{column}'")]
     NoSuchColumn {
-        /// What was asked for.
+        /// The name that was asked for.
         column: String,
     },
     /// The value is something else.
     #[error("the column '{column}' is {found}, not {expected}")]
     OtherType {
-        /// What was asked for.
+        /// The name that was asked for.
         column: String,
-        /// What it was to be.
+        /// The type that was asked for.
         expected: &'static str,
-        /// What it is.
+        /// The type of the value.
         found: &'static str,
     },
 }
 
 impl SqlRow {
-    /// A row with as many values as columns, which all rows of a statement share.
+    /// Makes a row with as many values as columns, which all rows of a statement share.
     pub fn new(columns: Arc<[Box<str>]>, values: Vec<SqlValue>) -> Self {
         debug_assert_eq!(columns.len(), values.len());
         Self { columns, values }
     }
 
-    /// The value of a column, by its name in the result; of several with one name the first.
+    /// Returns the value of a column, by its name in the result; of several with one name the first.
     ///
     /// # Errors
     /// If there is no such column, or it is something else: `Option<T>` takes NULL, too.
@@ -192,18 +195,18 @@ impl SqlRow {
         })
     }
 
-    /// The names of the columns, in the order of the statement.
+    /// Returns the names of the columns, in the order of the statement.
     pub fn columns(&self) -> impl Iterator<Item = &str> {
         self.columns.iter().map(|name| &**name)
     }
 
-    /// The values, in the order of the statement.
+    /// Returns the values, in the order of the statement.
     pub fn values(&self) -> &[SqlValue] {
         &self.values
     }
 }
 
-/// Why code of the application refused a change; any error converts.
+/// The reason why code of the application refused a change; any error converts into it.
 pub type ExtensionError = Box<dyn Error + Send + Sync>;
 
 /// Fails to compile when [`Session`] is no longer object safe.

@@ -3,7 +3,7 @@
 /// The number of slices; fixed for ever, because slices are stored.
 pub const NUMBER_OF_SLICES: u16 = 1024;
 
-/// The slice of a persistence id: 0 up to, and without, [`NUMBER_OF_SLICES`].
+/// Returns the slice of a persistence id: 0 up to, and without, [`NUMBER_OF_SLICES`].
 ///
 /// The hash of the field, as `Persistence.sliceForPersistenceId` of Akka computes it
 /// (`java.lang.String.hashCode` over UTF-16 units, wrapping), so that data can be shared with its tools.

@@ -2,15 +2,15 @@
 
 use crate::{Payload, PersistenceId, SequenceNr, Timestamp};
 
-/// Which snapshot.
+/// The identity of a snapshot, and its metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotMetadata {
-    /// Whose state it is.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// The number of the last event the state includes; 0 for a state before any event.
     pub sequence_nr: SequenceNr,
-    /// When it was taken, by the writer's clock.
+    /// The time at which the snapshot was taken, by the clock of the writer.
     pub timestamp: Timestamp,
     /// Data beside the snapshot, kept only by stores with the capability `metadata`.
     pub metadata: Option<Payload>,
@@ -31,7 +31,7 @@ impl SnapshotMetadata {
         }
     }
 
-    /// The same with data beside the snapshot.
+    /// Returns the same with data beside the snapshot.
     #[must_use]
     pub fn with_metadata(mut self, metadata: Payload) -> Self {
         self.metadata = Some(metadata);
@@ -43,7 +43,7 @@ impl SnapshotMetadata {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotRecord {
-    /// Which one.
+    /// The identity of the snapshot, and its metadata.
     pub metadata: SnapshotMetadata,
     /// The encoded state.
     pub payload: Payload,
@@ -70,7 +70,7 @@ pub struct SnapshotCriteria {
 }
 
 impl SnapshotCriteria {
-    /// Matches every snapshot, so that a load gives the latest.
+    /// Matches every snapshot, so that a load returns the latest.
     pub const LATEST: SnapshotCriteria = SnapshotCriteria {
         max_sequence_nr: SequenceNr::MAX,
         max_timestamp: Timestamp::MAX,
@@ -94,35 +94,35 @@ impl SnapshotCriteria {
         }
     }
 
-    /// The same with a latest timestamp.
+    /// Returns the same with a latest timestamp.
     #[must_use]
     pub fn with_max_timestamp(mut self, max_timestamp: Timestamp) -> Self {
         self.max_timestamp = max_timestamp;
         self
     }
 
-    /// The same with a lowest sequence number.
+    /// Returns the same with a lowest sequence number.
     #[must_use]
     pub fn with_min_sequence_nr(mut self, min_sequence_nr: SequenceNr) -> Self {
         self.min_sequence_nr = min_sequence_nr;
         self
     }
 
-    /// The same with an earliest timestamp.
+    /// Returns the same with an earliest timestamp.
     #[must_use]
     pub fn with_min_timestamp(mut self, min_timestamp: Timestamp) -> Self {
         self.min_timestamp = min_timestamp;
         self
     }
 
-    /// The same, matching nothing above `sequence_nr`.
+    /// Returns the same value, matching nothing above `sequence_nr`.
     #[must_use]
     pub fn limited_to(mut self, sequence_nr: SequenceNr) -> Self {
         self.max_sequence_nr = self.max_sequence_nr.min(sequence_nr);
         self
     }
 
-    /// Whether a snapshot with this number and timestamp is selected.
+    /// Returns whether a snapshot with this number and timestamp is selected.
     pub fn matches(&self, sequence_nr: SequenceNr, timestamp: Timestamp) -> bool {
         (self.min_sequence_nr..=self.max_sequence_nr).contains(&sequence_nr)
             && (self.min_timestamp..=self.max_timestamp).contains(&timestamp)

@@ -11,14 +11,15 @@ use crate::{
 
 /// Stores whole states by persistence id and sequence number, to shorten recovery.
 ///
-/// Calls come as for [`Journal`](crate::Journal); saves and deletes of one id come one after the other.
+/// Calls come as described at [`Journal`](crate::Journal); saves and deletes of one id come one after the other.
 #[async_trait]
 pub trait SnapshotStore: Any + Send + Sync {
     /// Makes the store ready: opens it, creates or checks its schema.
     ///
     /// # Contract
-    /// - **S-INIT-1**: may be called again, also on a store in use, and then changes nothing that is stored.
-    /// - **S-INIT-2**: when several instances initialise the same store at once, all of them succeed.
+    /// - **S-INIT-1**: The call may be repeated, even on a store that is in use; a repeated call changes nothing that
+    ///   is stored.
+    /// - **S-INIT-2**: If several instances initialise the same store at the same time, all of them succeed.
     ///
     /// # Errors
     /// As for [`Journal::initialize`](crate::Journal::initialize).
@@ -27,14 +28,16 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// When dropped, the store is as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
-    /// Gives the youngest snapshot that the criteria select.
+    /// Returns the youngest snapshot that the criteria select.
     ///
     /// # Contract
-    /// - **S-LOAD-1**: of the selected snapshots gives the one with the highest sequence number; all bounds inclusive.
-    /// - **S-LOAD-2**: gives `None` if none is selected, and for an id never seen.
+    /// - **S-LOAD-1**: The call returns, of the selected snapshots, the one with the highest sequence number; all
+    ///   bounds of the criteria are inclusive.
+    /// - **S-LOAD-2**: The call returns `None` if the criteria select no snapshot, and for an id never seen.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if the selected snapshot exists but cannot be read; never `None` then.
+    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if the selected snapshot exists but cannot be read; the call does
+    /// not return `None` then.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -47,14 +50,16 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// Stores a snapshot.
     ///
     /// # Contract
-    /// - **S-SAVE-1**: from its return on the snapshot is durable, and seen by every load that starts afterwards.
-    /// - **S-SAVE-2**: replaces a snapshot of the same id and sequence number; of two saves the later one stays.
-    /// - **S-SAVE-3**: every field comes back unchanged; metadata only where the capability is declared.
-    /// - **S-SAVE-4**: a snapshot of any size is stored whole, or refused as too large.
-    /// - **S-SAVE-5**: ids are compared byte by byte; other ids are not affected.
-    /// - **S-SAVE-6**: a snapshot with a manifest (its own, that of the metadata) of more than
-    ///   [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), or with NUL in one, is refused as unsupported and not stored, as
-    ///   [`SnapshotMetadata::refusal`] says; any other is stored.
+    /// - **S-SAVE-1**: After the call has returned, the snapshot is durable, and every load that starts afterwards sees
+    ///   it.
+    /// - **S-SAVE-2**: The call replaces a snapshot of the same id and sequence number; of two saves, the later one
+    ///   stays.
+    /// - **S-SAVE-3**: A load returns every field unchanged; metadata only if the store declares the capability for it.
+    /// - **S-SAVE-4**: A snapshot of any size is either stored whole, or refused as too large.
+    /// - **S-SAVE-5**: The store compares ids byte by byte; the call does not affect other ids.
+    /// - **S-SAVE-6**: The store refuses a snapshot as unsupported, and does not store it, if a manifest of it (of the
+    ///   snapshot, of the metadata) is longer than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) or contains NUL;
+    ///   [`SnapshotMetadata::refusal`] is this check. No other manifest makes the store refuse a snapshot.
     ///
     /// # Errors
     /// With effect `Unknown` the snapshot may be there, whole; never half of it.
@@ -66,9 +71,9 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// Deletes one snapshot.
     ///
     /// # Contract
-    /// - **S-DELETE-1**: deletes the snapshot of this id and number if the timestamp is
-    ///   [`UNSET`](crate::Timestamp::UNSET) or equal to the stored one; otherwise nothing.
-    /// - **S-DELETE-2**: succeeds if there was nothing to delete.
+    /// - **S-DELETE-1**: The call deletes the snapshot of this id and sequence number if `timestamp` is
+    ///   [`UNSET`](crate::Timestamp::UNSET) or equals the stored timestamp; otherwise it deletes nothing.
+    /// - **S-DELETE-2**: The call succeeds even if there was nothing to delete.
     ///
     /// # Errors
     /// With effect `Unknown` the delete may have happened; repeating it is safe.
@@ -80,7 +85,8 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// Deletes every snapshot of the id that the criteria select.
     ///
     /// # Contract
-    /// - **S-DELETE-3**: deletes what all four bounds select, inclusive, and nothing else.
+    /// - **S-DELETE-3**: The call deletes every snapshot that all four bounds select, and no other; the bounds are
+    ///   inclusive.
     ///
     /// # Errors
     /// As for [`delete`](Self::delete).
@@ -93,12 +99,12 @@ pub trait SnapshotStore: Any + Send + Sync {
         criteria: SnapshotCriteria,
     ) -> Result<(), StorageError>;
 
-    /// Tells whether the store works again: called now and then after calls have failed, until it gives `Ok`.
+    /// Checks whether the store works again; called now and then after calls have failed, until it returns `Ok`.
     ///
-    /// Waiting actors go on as soon as it does. The default looks for a snapshot of an id that nobody uses, so a plugin
-    /// need not implement it; one that can ask its database for less may. It must really ask: an answer from memory sends
-    /// waiting actors to a database that is away. It changes nothing, no circuit breaker counts it, and it may be called
-    /// beside calls that hang.
+    /// Waiting actors go on as soon as it does. The default looks for a snapshot of an id that is never used, so a
+    /// plugin need not implement it; one that can ask its database for less may. It must really ask: an answer from
+    /// memory sends waiting actors to a database that is away. It changes nothing, no circuit breaker counts it, and it
+    /// may be called beside calls that hang.
     ///
     /// # Errors
     /// Any kind that [counts as a failure of the store](crate::StorageErrorKind::counts_as_store_failure) means: not yet.
@@ -120,7 +126,7 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// Has no effect that could be lost.
     async fn close(&self) {}
 
-    /// What this store can do; constant over its life. The default declares nothing optional.
+    /// Returns what this store can do, the same for its whole life. The default declares nothing optional.
     fn capabilities(&self) -> SnapshotCapabilities {
         SnapshotCapabilities::default()
     }

@@ -8,24 +8,25 @@ use async_trait::async_trait;
 
 use crate::{CurrentState, ExtensionError, PersistenceId, Session, Sql, SqlValue, StorageError};
 
-/// SQL over the states of a store and what stands beside them; what a [`StateStore`](crate::StateStore) gives as its
+/// SQL over the states of a store and the columns beside them; a [`StateStore`](crate::StateStore) returns it as its
 /// [`sql`](crate::StateStore::sql).
 #[async_trait]
 pub trait SqlStates: Send + Sync {
-    /// Gives the states of an entity type for which a condition holds, in the order of the bytes of their ids.
+    /// Returns the states of an entity type for which a condition holds, in the order of the bytes of their ids.
     ///
     /// # Contract
-    /// - **D-FIND-1**: gives every state of the entity type for which the condition holds, and no tombstone.
-    /// - **D-FIND-2**: gives no more than the limit, behind the id that is given; fewer where they are large, but only an
-    ///   empty page says that there are no more, unless the limit is 0.
-    /// - **D-FIND-3**: the condition stands alone: an `OR` in it does not reach other states, nor does anything behind a
-    ///   parenthesis that it closes without having opened it, which is an error.
-    /// - **D-FIND-4**: a condition with a placeholder that has no value, or a value that has no placeholder, is an error.
+    /// - **D-FIND-1**: The call returns states of the entity type for which the condition holds, skips none of them,
+    ///   and returns no tombstone.
+    /// - **D-FIND-2**: The call returns at most `limit` states, with ids greater than `after`, and fewer where states
+    ///   are large. Only an empty page means that there are no more, unless `limit` is 0.
+    /// - **D-FIND-3**: The condition cannot select states that the query excludes: neither an `OR` in it does, nor text
+    ///   after a closing parenthesis that the condition did not open, which is an error.
+    /// - **D-FIND-4**: A condition with a placeholder that has no value, or with a value that has no placeholder, is an
+    ///   error.
     ///
     /// # Errors
-    /// What the database says, of the condition, too; [`Extension`](crate::StorageErrorKind::Extension) for what is wrong with
-    /// its values; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be
-    /// read.
+    /// The errors of the database, those of the condition among them; [`Extension`](crate::StorageErrorKind::Extension)
+    /// for a mistake in the values; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -34,17 +35,17 @@ pub trait SqlStates: Send + Sync {
     /// Runs code in a transaction of its own, which is committed if that succeeds.
     ///
     /// # Contract
-    /// - **D-TRANSACT-1**: what the code did is stored when it succeeds, and not at all otherwise.
-    /// - **D-TRANSACT-2**: after a statement that failed nothing is stored, also if the code goes on and succeeds.
+    /// - **D-TRANSACT-1**: What the code did is stored if the code succeeds, and not at all otherwise.
+    /// - **D-TRANSACT-2**: After a statement has failed nothing is stored, even if the code goes on and succeeds.
     ///
     /// # Errors
-    /// [`Extension`](crate::StorageErrorKind::Extension) if the code says so, panics, or takes longer than a
-    /// [`ChangeHandler`](crate::ChangeHandler) may; [`Busy`](crate::StorageErrorKind::Busy) if others like it take all the
-    /// connections that there are for them; or what the database says. Then nothing of it is stored, unless the effect is
-    /// unknown, as after statements that define tables on MySQL and MariaDB, which commit what came before.
+    /// [`Extension`](crate::StorageErrorKind::Extension) if the code fails, panics, or takes longer than a
+    /// [`ChangeHandler`](crate::ChangeHandler) may; [`Busy`](crate::StorageErrorKind::Busy) if other work takes all the
+    /// connections for such code; or the errors of the database. Then nothing of it is stored, unless the effect is
+    /// unknown, as after statements that define tables on MySQL and MariaDB, which commit everything before them.
     ///
     /// # Cancel safety
-    /// What was begun goes on to its end.
+    /// The work goes on to its end even if the future is dropped.
     async fn transact(&self, work: SessionWork) -> Result<(), StorageError>;
 }
 
@@ -67,14 +68,14 @@ pub struct SessionWork(Box<Run>);
 type Run = dyn for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send;
 
 impl SessionWork {
-    /// This code. Given as a closure right here, it gets the types it needs.
+    /// Makes it from code. A closure that is written in the call gets the types it needs.
     pub fn new(
         work: impl for<'s> FnOnce(&'s mut dyn Session) -> SessionFuture<'s> + Send + 'static,
     ) -> Self {
         Self(Box::new(work))
     }
 
-    /// Begins to run it; for stores.
+    /// Starts the code; for stores.
     pub fn run<'s>(self, session: &'s mut dyn Session) -> SessionFuture<'s> {
         (self.0)(session)
     }
@@ -86,16 +87,16 @@ impl fmt::Debug for SessionWork {
     }
 }
 
-/// What such code gives.
+/// The future of the code that runs in a session.
 pub type SessionFuture<'s> = Pin<Box<dyn Future<Output = Result<(), ExtensionError>> + Send + 's>>;
 
-/// Which states.
+/// A query for states by SQL.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FindStates {
     /// The entity type, by its text as it is.
     pub entity_type: Arc<str>,
-    /// What must hold: what could stand behind `WHERE`, over the columns of the table of that type.
+    /// The condition: anything that may follow `WHERE`, over the columns of the table of that entity type.
     pub condition: Sql,
     /// The values of the condition.
     pub values: Vec<SqlValue>,
@@ -106,7 +107,7 @@ pub struct FindStates {
 }
 
 impl FindStates {
-    /// The first page of those for which the condition holds.
+    /// Makes the query for the first page of states for which the condition holds.
     pub fn new(
         entity_type: impl Into<Arc<str>>,
         condition: impl Into<Sql>,
@@ -122,7 +123,7 @@ impl FindStates {
         }
     }
 
-    /// The page behind this id.
+    /// Returns the query for the page after this id.
     #[must_use]
     pub fn after(mut self, persistence_id: PersistenceId) -> Self {
         self.after = Some(persistence_id);
@@ -134,14 +135,14 @@ impl FindStates {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FoundState {
-    /// Whose.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// The state; never a tombstone.
     pub current: CurrentState,
 }
 
 impl FoundState {
-    /// A state of this id.
+    /// Makes a state of this id.
     pub fn new(persistence_id: PersistenceId, current: CurrentState) -> Self {
         Self {
             persistence_id,

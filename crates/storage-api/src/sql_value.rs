@@ -21,12 +21,12 @@ pub enum SqlValue {
     Float(f64),
     /// A text; also how JSON is given and read.
     Text(Arc<str>),
-    /// Bytes.
+    /// A sequence of bytes.
     Bytes(Bytes),
 }
 
 impl SqlValue {
-    /// What it is, for messages; never the value itself.
+    /// Returns the name of its type, for messages; never the value itself.
     pub fn type_name(&self) -> &'static str {
         match self {
             SqlValue::Null => "NULL",
@@ -75,9 +75,9 @@ impl<T: Into<SqlValue>> From<Option<T>> for SqlValue {
     }
 }
 
-/// What can be read from a row.
+/// A type that can be read from a row.
 pub trait FromSqlValue: Sized {
-    /// What a value must be, for messages.
+    /// The type of value that is expected, for messages.
     const EXPECTED: &'static str;
 
     /// Takes the value; none if it is something else.
@@ -107,7 +107,7 @@ read! {
     Vec<u8>, "bytes", SqlValue::Bytes(value) => value.into();
 }
 
-/// Bytes that are UTF-8 are a text, too: MySQL gives texts with a binary collation as bytes.
+/// Bytes that are UTF-8 are a text, too: MySQL returns texts with a binary collation as bytes.
 impl FromSqlValue for String {
     const EXPECTED: &'static str = "a text";
 

@@ -1,4 +1,4 @@
-//! What a store is about to make of a state.
+//! The change of a state that a store is about to make.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use crate::{Payload, PersistenceId, Revision};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct StateChange<'a> {
-    /// Whose state.
+    /// The persistence id of the state.
     pub persistence_id: &'a PersistenceId,
     /// The revision it gets; that which it had, if every trace of it is removed.
     pub revision: Revision,
-    /// What becomes of it.
+    /// The kind of the change.
     pub kind: ChangeKind<'a>,
 }
 
-/// What becomes of a state.
+/// The kind of the change of a state.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ChangeKind<'a> {
@@ -34,7 +34,7 @@ pub enum ChangeKind<'a> {
 }
 
 impl<'a> StateChange<'a> {
-    /// A change of this id to this revision.
+    /// Makes a change of this id to this revision.
     pub fn new(
         persistence_id: &'a PersistenceId,
         revision: Revision,
@@ -47,7 +47,7 @@ impl<'a> StateChange<'a> {
         }
     }
 
-    /// The encoded state; none if it is gone afterwards.
+    /// Returns the encoded state; none if it is gone afterwards.
     pub fn payload(&self) -> Option<&'a Payload> {
         match self.kind {
             ChangeKind::Updated { payload, .. } => Some(payload),

@@ -1,4 +1,4 @@
-//! What an application adds to a state store.
+//! The code and the columns that an application adds to a state store.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::{AdditionalColumn, ChangeHandler, Section};
 
-/// Tables, columns and handlers of one state store, by entity type, and where it tells of its changes.
+/// Tables, columns and handlers of one state store, by entity type, and the journal of its changes.
 ///
 /// Bound when the store is made. The entity type of an id is its text before the first `|`, as it is: nothing in it is a
 /// pattern.
@@ -20,7 +20,7 @@ pub struct StateExtensions {
     pub change_event_journal: Option<Section>,
 }
 
-/// What one entity type has of its own.
+/// The table, the columns and the handler of one entity type.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct EntityExtensions {
@@ -28,25 +28,25 @@ pub struct EntityExtensions {
     pub table: Option<String>,
     /// Columns beside its states; no two have one name.
     pub columns: Vec<Arc<dyn AdditionalColumn>>,
-    /// Who takes note of its changes in the same transaction.
+    /// The handler that runs in the transaction of each change.
     pub change_handler: Option<Arc<dyn ChangeHandler>>,
 }
 
 impl StateExtensions {
-    /// Whether there is nothing that a store must know of.
+    /// Returns whether there is nothing that a store must know of.
     pub fn is_empty(&self) -> bool {
         let mut types = self.entity_types.values();
         self.change_event_journal.is_none() && types.all(EntityExtensions::is_empty)
     }
 
-    /// What an entity type has; made empty if there is nothing yet.
+    /// Returns the extensions of an entity type; adds empty ones if there are none yet.
     pub fn entity_type(&mut self, entity_type: &str) -> &mut EntityExtensions {
         self.entity_types.entry(entity_type.to_owned()).or_default()
     }
 }
 
 impl EntityExtensions {
-    /// Whether there is nothing.
+    /// Returns whether there is nothing.
     pub fn is_empty(&self) -> bool {
         self.table.is_none() && self.columns.is_empty() && self.change_handler.is_none()
     }

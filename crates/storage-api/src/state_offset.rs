@@ -1,4 +1,4 @@
-//! How far a query of changed states has read.
+//! The place up to which a query of changed states has read.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,9 +6,9 @@ use std::str::FromStr;
 
 use crate::PersistenceId;
 
-/// A place in the changes of one store, to go on from; made by that store, kept by whoever reads.
+/// A place in the changes of one store, from which a reader continues; made by that store, kept by the reader.
 ///
-/// Nothing can be told of it but whether it is the same as another: what one store gave is of no use to another one.
+/// Two offsets can only be compared for equality. An offset of one store has no meaning for another one.
 /// [`Display`](fmt::Display) and [`FromStr`] are the form to be kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StateOffset {
@@ -26,7 +26,7 @@ pub struct StatePosition {
 }
 
 impl StatePosition {
-    /// The place of this change.
+    /// Returns the place of this change.
     pub fn new(ordering: i64, persistence_id: PersistenceId) -> Self {
         Self {
             ordering,
@@ -34,7 +34,7 @@ impl StatePosition {
         }
     }
 
-    /// The place after every change with this number or a lower one, and before those with higher ones.
+    /// Returns the place after every change with this number or a lower one, and before those with higher ones.
     ///
     /// Nothing is above the highest number there is, so all changes with that are still to be read.
     pub fn after_all_of(ordering: i64) -> Self {
@@ -51,7 +51,7 @@ impl StateOffset {
         Self::default()
     }
 
-    /// How far one sequence was read; none from its start.
+    /// Returns the place up to which one sequence was read; `None` for its start.
     pub fn position(&self, sequence: u16) -> Option<&StatePosition> {
         self.positions.get(&sequence)
     }
@@ -62,7 +62,8 @@ impl StateOffset {
     }
 }
 
-/// `0.17.6:Post|a,1.3.0:`: the sequence, the number, and the id behind its length in bytes, which is 0 where there is none.
+/// `0.17.6:Post|a,1.3.0:`: the sequence, the number, and the id after its length in bytes, which is 0 where there is
+/// none.
 impl fmt::Display for StateOffset {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (count, (sequence, position)) in self.positions.iter().enumerate() {
@@ -94,7 +95,7 @@ impl FromStr for StateOffset {
     }
 }
 
-/// Reads one position; gives what follows on it.
+/// Reads one position; returns what follows on it.
 fn parse_one<'t>(text: &'t str, offset: &mut StateOffset) -> Option<&'t str> {
     let (numbers, rest) = text.split_once(':')?;
     let mut numbers = numbers.splitn(3, '.');

@@ -7,25 +7,25 @@ use async_trait::async_trait;
 
 use crate::{CurrentState, PersistenceId, StateOffset, StorageError, Timestamp};
 
-/// Reads the states of many ids; what a [`StateStore`](crate::StateStore) gives as its
+/// Reads the states of many ids; a [`StateStore`](crate::StateStore) returns it as its
 /// [`queries`](crate::StateStore::queries).
 ///
-/// States are read as they are now: of an id that changed several times the latest state is given, once.
+/// The queries read states as they are now: of an id that changed several times they return the latest state, once.
 #[async_trait]
 pub trait StateQueries: Send + Sync {
-    /// Gives ids that have a state, in the order of their bytes.
+    /// Returns ids that have a state, in the order of their bytes.
     ///
     /// # Contract
-    /// - **D-IDS-1**: gives each id once, in the order of their bytes, and as many as there are up to `limit`: fewer are
-    ///   the last page, and 0 gives none.
-    /// - **D-IDS-2**: gives ids above `after` only, whether or not there is that id.
-    /// - **D-IDS-3**: with an entity type gives the ids of this type only, compared byte by byte; the type of an id
-    ///   without `|` is empty.
-    /// - **D-IDS-4**: gives deleted ids when they are asked for only.
-    /// - **D-IDS-5**: never gives an id that was only read, or was deleted for good.
+    /// - **D-IDS-1**: The call returns each id once, in the order of the bytes of the ids, and `limit` ids as long as
+    ///   there are that many. Fewer than `limit` ids are the last page; `limit` 0 returns no ids.
+    /// - **D-IDS-2**: The call returns only ids greater than `after`, whether or not the id `after` exists.
+    /// - **D-IDS-3**: With an entity type, the call returns only ids of that type, compared byte by byte; an id without
+    ///   `|` has the empty type.
+    /// - **D-IDS-4**: The call returns deleted ids only if `tombstones` is set.
+    /// - **D-IDS-5**: The call never returns an id that was only read, or that was hard-deleted.
     ///
     /// # Errors
-    /// What the database says.
+    /// The errors of the database.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -34,44 +34,45 @@ pub trait StateQueries: Send + Sync {
         query: PersistenceIdsQuery,
     ) -> Result<Vec<PersistenceId>, StorageError>;
 
-    /// Gives the states that changed since an offset, deletes among them, for one entity type and a range of slices.
+    /// Returns the states that changed after an offset, deletes among them, for one entity type and a range of slices.
     ///
-    /// What several ids went through comes in an order that a store chooses, and a page may leave out what was stored
-    /// while others were still writing: it comes later.
+    /// The store chooses the order of changes of different ids. A page may leave out changes that were stored while
+    /// other calls were still writing; a later page returns them.
     ///
     /// # Contract
-    /// - **D-CHANGES-1**: gives each id whose last change is behind the offset once, with revision, state, tags and
-    ///   timestamp of that change; states between are not given.
-    /// - **D-CHANGES-2**: gives a delete as a tombstone with its revision and the time of the delete.
-    /// - **D-CHANGES-3**: gives ids of this entity type only, compared byte by byte; the type of an id without `|` is
-    ///   empty.
-    /// - **D-CHANGES-4**: gives ids of these slices only, both ends included.
-    /// - **D-CHANGES-5**: never gives more than `limit`, and fewer where states are large; 0 gives none, and the offset that
-    ///   was given.
-    /// - **D-CHANGES-6**: reading on from the offset of a page gives what follows on the page, and from the offset of a
-    ///   change what follows on that change: nothing again, unless it changed again.
-    /// - **D-CHANGES-7**: never skips a change, however many write at the same time and in whatever order they end:
-    ///   whoever reads on gets the last change of every id. When a page says that there is no more, everything was given
-    ///   that was stored before something that was given.
-    /// - **D-CHANGES-8**: `more` tells whether the next page would have changes now; while others change the same states, it
-    ///   may be without any all the same.
-    /// - **D-CHANGES-9**: gives the changes of an id, over all pages, by rising revisions; they start again behind a delete
-    ///   for good.
-    /// - **D-CHANGES-10**: never gives an id that was deleted for good.
-    /// - **D-CHANGES-11**: an offset stays good after the store was opened again, and from its text.
-    /// - **D-CHANGES-12**: an offset moves on over changes of other slices, too: when a page says that there is no more, its
-    ///   offset is behind whatever was stored before something that could be read then, whether the page has changes or
-    ///   not. So an offset is good for the entity type and the slices of its query only.
+    /// - **D-CHANGES-1**: The call returns each id whose last change is after the offset once, with the revision, the
+    ///   state, the tags and the timestamp of that last change; it does not return the changes before it.
+    /// - **D-CHANGES-2**: The call returns a delete as a tombstone, with the revision and the time of the delete.
+    /// - **D-CHANGES-3**: The call returns only ids of the entity type, compared byte by byte; an id without `|` has
+    ///   the empty type.
+    /// - **D-CHANGES-4**: The call returns only ids of the slices; both ends of the range are inclusive.
+    /// - **D-CHANGES-5**: The call never returns more than `limit` changes, and returns fewer where states are large;
+    ///   with `limit` 0 it returns no changes, and the offset of the query.
+    /// - **D-CHANGES-6**: A query from the offset of a page returns what follows the page, and a query from the offset
+    ///   of a change returns what follows that change; neither returns a change again unless the id changed again.
+    /// - **D-CHANGES-7**: The query never skips a change, however many calls write at the same time and in whatever
+    ///   order they end: a caller that reads page after page gets the last change of every id. If `more` is false,
+    ///   everything that was stored before any returned change has been returned.
+    /// - **D-CHANGES-8**: `more` is true exactly if the next page would hold changes at the time of reading. The next
+    ///   page may still be empty if others change the same states in between.
+    /// - **D-CHANGES-9**: Over all pages, the changes of an id come in ascending order of their revisions, which start
+    ///   again after a hard delete.
+    /// - **D-CHANGES-10**: The call never returns an id that was hard-deleted.
+    /// - **D-CHANGES-11**: An offset stays valid after the store is reopened, and after it was written as text and
+    ///   parsed again.
+    /// - **D-CHANGES-12**: An offset also moves over changes of other slices: if `more` is false, the offset of the
+    ///   page is after everything that was stored before any change that was readable at that time, even if the page
+    ///   holds no changes. An offset is therefore valid only for the entity type and the slices of its query.
     ///
     /// # Errors
-    /// What the database says; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read.
+    /// The errors of the database; [`Corrupt`](crate::StorageErrorKind::Corrupt) if a state cannot be read.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
     async fn changes(&self, query: StateChangesQuery) -> Result<StateChangesPage, StorageError>;
 }
 
-/// Which ids.
+/// A query for persistence ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PersistenceIdsQuery {
@@ -79,14 +80,14 @@ pub struct PersistenceIdsQuery {
     pub entity_type: Option<Arc<str>>,
     /// Only ids above this one, byte by byte: the last one of the page before.
     pub after: Option<PersistenceId>,
-    /// The most ids of a page; 0 gives none.
+    /// The most ids of a page; 0 makes the page empty.
     pub limit: usize,
     /// Whether deleted ones are among them, of which a tombstone is left.
     pub tombstones: bool,
 }
 
 impl PersistenceIdsQuery {
-    /// The first page of all ids that have a state.
+    /// Makes the query for the first page of all ids that have a state.
     pub fn new(limit: usize) -> Self {
         Self {
             entity_type: None,
@@ -96,21 +97,21 @@ impl PersistenceIdsQuery {
         }
     }
 
-    /// The same for one entity type.
+    /// Returns the query restricted to one entity type.
     #[must_use]
     pub fn of_entity_type(mut self, entity_type: impl Into<Arc<str>>) -> Self {
         self.entity_type = Some(entity_type.into());
         self
     }
 
-    /// The page behind this id.
+    /// Returns the query for the page after this id.
     #[must_use]
     pub fn after(mut self, persistence_id: PersistenceId) -> Self {
         self.after = Some(persistence_id);
         self
     }
 
-    /// The same with those that are deleted.
+    /// Returns the query with deleted ids included.
     #[must_use]
     pub fn with_tombstones(mut self) -> Self {
         self.tombstones = true;
@@ -118,7 +119,7 @@ impl PersistenceIdsQuery {
     }
 }
 
-/// Which changes.
+/// A query for changed states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateChangesQuery {
@@ -126,14 +127,14 @@ pub struct StateChangesQuery {
     pub entity_type: Arc<str>,
     /// The slices, both ends included.
     pub slices: RangeInclusive<u16>,
-    /// Where to go on.
+    /// The offset after which the page begins.
     pub after: StateOffset,
-    /// The most changes of a page; 0 gives none.
+    /// The most changes of a page; 0 makes the page empty.
     pub limit: usize,
 }
 
 impl StateChangesQuery {
-    /// The first page of an entity type, over all slices.
+    /// Makes the query for the first page of an entity type, over all slices.
     pub fn new(entity_type: impl Into<Arc<str>>, limit: usize) -> Self {
         Self {
             entity_type: entity_type.into(),
@@ -143,14 +144,14 @@ impl StateChangesQuery {
         }
     }
 
-    /// The same for these slices.
+    /// Returns the query restricted to these slices.
     #[must_use]
     pub fn of_slices(mut self, slices: RangeInclusive<u16>) -> Self {
         self.slices = slices;
         self
     }
 
-    /// The same from there on.
+    /// Returns the query that continues after this offset.
     #[must_use]
     pub fn after(mut self, offset: StateOffset) -> Self {
         self.after = offset;
@@ -164,7 +165,8 @@ impl StateChangesQuery {
 pub struct StateChangesPage {
     /// The changes, those of one id in the order they were made.
     pub changes: Vec<ChangedState>,
-    /// Where to go on: behind the changes, and perhaps behind more that was looked at and not asked for.
+    /// The offset from which to read the next page; it is after the changes of this page, and perhaps after more that
+    /// the query does not select.
     pub offset: StateOffset,
     /// Whether there is more to be read now.
     pub more: bool,
@@ -185,18 +187,18 @@ impl StateChangesPage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChangedState {
-    /// Whose.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// The state, or none if it was deleted; and the revision.
     pub current: CurrentState,
-    /// When it changed, by the clock of the store.
+    /// The time of the change, by the clock of the store.
     pub timestamp: Timestamp,
-    /// Where to go on behind this change, and behind those before it in the page.
+    /// The offset after this change and after those before it in the page.
     pub offset: StateOffset,
 }
 
 impl ChangedState {
-    /// A change.
+    /// Makes a change from its parts.
     pub fn new(
         persistence_id: PersistenceId,
         current: CurrentState,

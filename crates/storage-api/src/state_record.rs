@@ -8,21 +8,22 @@ use crate::{ChangeEvent, Payload, PersistenceId, Revision, Timestamp};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateUpdate {
-    /// Whose state.
+    /// The persistence id of the state.
     pub persistence_id: PersistenceId,
     /// The revision it shall have: that of the state or tombstone it replaces plus one.
     pub revision: Revision,
     /// The encoded state.
     pub payload: Payload,
-    /// By what queries find it, in the place of those of the state before; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
-    /// Their order means nothing. Whoever makes the update gives each once; a store need not look.
+    /// The tags by which queries find it, in place of those of the state before; at most
+    /// [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL. Their order has no meaning. The maker of the update
+    /// gives each once; a store need not check that.
     pub tags: Vec<Arc<str>>,
-    /// What goes into the journal that the store tells of its changes.
+    /// The event that the store writes into the journal of its changes, if any.
     pub change_event: Option<ChangeEvent>,
 }
 
 impl StateUpdate {
-    /// An update without tags and event.
+    /// Makes an update without tags and event.
     pub fn new(persistence_id: PersistenceId, revision: Revision, payload: Payload) -> Self {
         Self {
             persistence_id,
@@ -33,14 +34,14 @@ impl StateUpdate {
         }
     }
 
-    /// The same update with an event that tells of it.
+    /// Returns the same update with an event of the change.
     #[must_use]
     pub fn with_change_event(mut self, event: ChangeEvent) -> Self {
         self.change_event = Some(event);
         self
     }
 
-    /// The same update with these tags.
+    /// Returns the same update with these tags.
     #[must_use]
     pub fn with_tags<T: Into<Arc<str>>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags = tags.into_iter().map(Into::into).collect();
@@ -48,7 +49,7 @@ impl StateUpdate {
     }
 }
 
-/// What a store knows of one persistence id.
+/// The state and the revision that a store holds for one persistence id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CurrentState {
@@ -59,19 +60,19 @@ pub struct CurrentState {
 }
 
 impl CurrentState {
-    /// What is known of an id never seen.
+    /// The answer for an id never seen.
     pub const NEVER_SEEN: CurrentState = CurrentState {
         revision: 0,
         state: None,
     };
 
-    /// A deleted state.
+    /// Makes a deleted state.
     pub fn tombstone(revision: Revision) -> Self {
         let state = None;
         Self { revision, state }
     }
 
-    /// A state that is there.
+    /// Makes a state that is there.
     pub fn live(revision: Revision, state: StateRecord) -> Self {
         let state = Some(state);
         Self { revision, state }
@@ -86,12 +87,12 @@ pub struct StateRecord {
     pub payload: Payload,
     /// Its tags; no order, no duplicates.
     pub tags: Vec<Arc<str>>,
-    /// When it was stored, by the clock of the store; later than that of the revision before.
+    /// The time at which it was stored, by the clock of the store; later than that of the revision before.
     pub timestamp: Timestamp,
 }
 
 impl StateRecord {
-    /// A stored state without tags.
+    /// Makes a stored state without tags.
     pub fn new(payload: Payload, timestamp: Timestamp) -> Self {
         Self {
             payload,
@@ -100,7 +101,7 @@ impl StateRecord {
         }
     }
 
-    /// The same with these tags.
+    /// Returns the same with these tags.
     #[must_use]
     pub fn with_tags<T: Into<Arc<str>>>(mut self, tags: impl IntoIterator<Item = T>) -> Self {
         self.tags = tags.into_iter().map(Into::into).collect();

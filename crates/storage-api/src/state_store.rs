@@ -11,7 +11,7 @@ use crate::{
 
 /// Stores the current state of actors by persistence id, each under a revision that only rises.
 ///
-/// The revision decides who may write: whoever knows the current one. So of two writers of an id the second one is
+/// The revision decides who may write: a writer that knows the current one. Of two writers of an id the second one is
 /// refused, as in Akka's `DurableStateUpdateStore` with `assert-single-writer`.
 /// Writes and deletes of one id come one after the other from one process; others may come at any time.
 #[async_trait]
@@ -19,8 +19,9 @@ pub trait StateStore: Any + Send + Sync {
     /// Makes the store ready: opens it, creates or checks its schema.
     ///
     /// # Contract
-    /// - **D-INIT-1**: may be called again, also on a store in use, and then changes nothing that is stored.
-    /// - **D-INIT-2**: when several instances initialise the same store at once, all of them succeed.
+    /// - **D-INIT-1**: The call may be repeated, even on a store that is in use; a repeated call changes nothing that
+    ///   is stored.
+    /// - **D-INIT-2**: If several instances initialise the same store at the same time, all of them succeed.
     ///
     /// # Errors
     /// As for [`Journal::initialize`](crate::Journal::initialize).
@@ -29,15 +30,17 @@ pub trait StateStore: Any + Send + Sync {
     /// When dropped, the store is as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
-    /// Gives the current state and its revision.
+    /// Returns the current state and its revision.
     ///
     /// # Contract
-    /// - **D-GET-1**: gives state, tags, timestamp and revision of the last write.
-    /// - **D-GET-2**: gives the revision of a tombstone without a state, and revision 0 for an id never seen.
-    /// - **D-GET-3**: changes nothing and leaves no trace of an id.
+    /// - **D-GET-1**: The call returns state, tags, timestamp and revision of the last write.
+    /// - **D-GET-2**: For a tombstone the call returns its revision and no state; for an id never seen it returns
+    ///   revision 0 and no state.
+    /// - **D-GET-3**: The call changes nothing, and leaves no trace of the id.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if there is a state that cannot be read; never none then.
+    /// [`Corrupt`](crate::StorageErrorKind::Corrupt) if there is a state that cannot be read; the call never reports it
+    /// as absent.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -46,21 +49,25 @@ pub trait StateStore: Any + Send + Sync {
     /// Stores a state at the revision that follows on the current one.
     ///
     /// # Contract
-    /// - **D-UPSERT-1**: at revision 1 stores the state of an id that has neither a state nor a tombstone; at any other
-    ///   revision replaces the state, or the tombstone, of the revision before.
-    /// - **D-UPSERT-2**: any other revision is refused with a [`RevisionConflict`](crate::RevisionConflict) that names
-    ///   the expected and the found one, and nothing is changed; revision 0 is refused as unsupported.
-    /// - **D-UPSERT-3**: from its return on the state is durable, and seen by every `get` that starts afterwards.
-    /// - **D-UPSERT-4**: every field comes back unchanged; tags only where the capability is declared.
-    /// - **D-UPSERT-5**: a state of any size is stored whole, or refused as too large.
-    /// - **D-UPSERT-6**: of several writes at one revision, at the same time from anywhere, exactly one is stored.
-    /// - **D-UPSERT-7**: the timestamp is later than that of the revision before, also if a clock was set back.
-    /// - **D-UPSERT-8**: ids are compared byte by byte; other ids are not affected.
-    /// - **D-UPSERT-9**: a state with a tag or a manifest of more than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), or with NUL
-    ///   in one, is refused as unsupported and not stored, as [`StateUpdate::refusal`] says; any other is stored.
+    /// - **D-UPSERT-1**: At revision 1 the call stores the state of an id that has neither a state nor a tombstone. At
+    ///   a higher revision it replaces the state or the tombstone that has the revision before.
+    /// - **D-UPSERT-2**: The store refuses any other revision with a [`RevisionConflict`](crate::RevisionConflict) that
+    ///   names the expected and the found revision, and changes nothing; it refuses revision 0 as unsupported.
+    /// - **D-UPSERT-3**: After the call has returned, the state is durable, and every `get` that starts afterwards sees
+    ///   it.
+    /// - **D-UPSERT-4**: `get` returns every field unchanged; tags only if the store declares the capability for them.
+    /// - **D-UPSERT-5**: A state of any size is either stored whole, or refused as too large.
+    /// - **D-UPSERT-6**: If several calls write an id at the same revision at the same time, in one process or in many,
+    ///   the store stores exactly one of them.
+    /// - **D-UPSERT-7**: The timestamp is later than the timestamp of the revision before, even if a clock was set
+    ///   back.
+    /// - **D-UPSERT-8**: The store compares ids byte by byte; the call does not affect other ids.
+    /// - **D-UPSERT-9**: The store refuses a state as unsupported, and does not store it, if a tag or a manifest of it
+    ///   is longer than [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) or contains NUL; [`StateUpdate::refusal`] is this
+    ///   check. No other tag or manifest makes the store refuse a state.
     ///
     /// # Errors
-    /// With effect `Unknown` the state may be stored, whole; never half of it. [`get`](Self::get) tells.
+    /// With effect `Unknown` the state may be stored, whole; never half of it. [`get`](Self::get) shows which.
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.
@@ -69,14 +76,14 @@ pub trait StateStore: Any + Send + Sync {
     /// Replaces a state by a tombstone, which keeps the revision, at the revision that follows on the current one.
     ///
     /// # Contract
-    /// - **D-DELETE-1**: as [`upsert`](Self::upsert) for the revision: 1 leaves a tombstone of an id that has neither a
-    ///   state nor a tombstone; any other replaces the state, or the tombstone, of the revision before.
-    /// - **D-DELETE-2**: any other revision is refused as in D-UPSERT-2.
-    /// - **D-DELETE-3**: nothing is left of payload and tags.
-    /// - **D-DELETE-4**: is durable; the revision is never used again, also after the store was opened again.
+    /// - **D-DELETE-1**: At revision 1 the call stores a tombstone for an id that has neither a state nor a tombstone.
+    ///   At a higher revision it replaces the state or the tombstone that has the revision before by a tombstone.
+    /// - **D-DELETE-2**: The store refuses any other revision as in D-UPSERT-2.
+    /// - **D-DELETE-3**: The store keeps nothing of the payload and the tags.
+    /// - **D-DELETE-4**: The delete is durable, and no revision is used twice, even after the store is reopened.
     ///
     /// # Errors
-    /// With effect `Unknown` the delete may have happened. [`get`](Self::get) tells.
+    /// With effect `Unknown` the delete may have happened. [`get`](Self::get) shows whether it did.
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.
@@ -86,15 +93,17 @@ pub trait StateStore: Any + Send + Sync {
         revision: Revision,
     ) -> Result<(), StorageError>;
 
-    /// As [`delete`](Self::delete), with an event that tells of it; [`upsert`](Self::upsert) takes one in its update.
+    /// Deletes as [`delete`](Self::delete) does, and stores an event of the delete; [`upsert`](Self::upsert) takes an
+    /// event in its update.
     ///
     /// # Contract
-    /// - **D-EVENT-1**: a store that does not declare the capability `change_events` refuses every change with an event as
-    ///   unsupported, and nothing is stored.
+    /// - **D-EVENT-1**: A store without the capability `change_events` refuses every change that carries an event as
+    ///   unsupported, and stores nothing of it.
     ///
-    /// Where it is declared, state and event are stored together or not at all, the event with the revision as its sequence
-    /// number and as the highest one of the id. An id whose events come from elsewhere, from an event-sourced actor, is
-    /// refused, also by [`get`](Self::get); and the journal refuses the recovery of an id with events of changes.
+    /// A store with the capability stores state and event together or not at all. The revision is the sequence number
+    /// of the event, and the highest number of the id. The store refuses an id that has events of an event-sourced
+    /// actor, even in [`get`](Self::get); the journal refuses to let a writer take over an id that has events of
+    /// changes.
     ///
     /// # Errors
     /// As for [`delete`](Self::delete).
@@ -114,12 +123,13 @@ pub trait StateStore: Any + Send + Sync {
         ))
     }
 
-    /// Removes every trace of an id; for tools, while nobody writes to it: its revisions start again at 1.
+    /// Removes every trace of an id; for tools, while no writer writes to it: its revisions start again at 1.
     ///
     /// # Contract
-    /// - **D-HARD-1**: afterwards the id is as one never seen, whatever its revision was.
-    /// - **D-HARD-2**: gives whether there was a state or a tombstone; succeeds if there was neither.
-    /// - **D-HARD-3**: other ids are not affected.
+    /// - **D-HARD-1**: After the call has returned, the id is like one never seen, whatever its revision was.
+    /// - **D-HARD-2**: The call returns whether there was a state or a tombstone, and succeeds even if there was
+    ///   neither.
+    /// - **D-HARD-3**: The call does not affect other ids.
     ///
     /// # Errors
     /// With effect `Unknown` the delete may have happened; repeating it is safe.
@@ -128,9 +138,9 @@ pub trait StateStore: Any + Send + Sync {
     /// As for an error of unknown effect.
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError>;
 
-    /// Tells whether the store works again: called now and then after calls have failed, until it gives `Ok`.
+    /// Checks whether the store works again; called now and then after calls have failed, until it returns `Ok`.
     ///
-    /// Waiting actors go on as soon as it does. The default gets the state of an id that nobody uses, so a plugin
+    /// Waiting actors go on as soon as it does. The default gets the state of an id that is never used, so a plugin
     /// need not implement it; one that can ask its database for less may. It must really ask: an answer from memory sends
     /// waiting actors to a database that is away. It changes nothing, no circuit breaker counts it, and it may be called
     /// beside calls that hang.
@@ -153,17 +163,17 @@ pub trait StateStore: Any + Send + Sync {
     /// Has no effect that could be lost.
     async fn close(&self) {}
 
-    /// What this store can do; constant over its life. The default declares nothing optional.
+    /// Returns what this store can do, the same for its whole life. The default declares nothing optional.
     fn capabilities(&self) -> StateCapabilities {
         StateCapabilities::default()
     }
 
-    /// How to query many states; none if this store cannot, over its whole life.
+    /// Returns the queries over many states; `None`, for its whole life, if this store has none.
     fn queries(&self) -> Option<&dyn StateQueries> {
         None
     }
 
-    /// How to find states by SQL; there is one if the capability `sql_session` is declared.
+    /// Returns the SQL over states; `Some` if the capability `sql_session` is declared.
     fn sql(&self) -> Option<&dyn SqlStates> {
         None
     }

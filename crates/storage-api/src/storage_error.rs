@@ -1,4 +1,4 @@
-//! What went wrong in a store, and what is certain about it.
+//! The error of a store, and whether the failed call took effect.
 
 use std::error::Error;
 use std::fmt;
@@ -40,7 +40,7 @@ pub enum StorageErrorKind {
     Timeout,
     /// An event, snapshot or group is larger than the store or its settings allow; make it smaller or raise the limit.
     TooLarge,
-    /// What is stored cannot be read or contradicts itself; somebody has to look.
+    /// The stored data cannot be read or contradicts itself; an operator has to look at it.
     Corrupt,
     /// The schema is missing, newer than this version, or not ours; migrate, or use another database.
     SchemaMismatch,
@@ -60,7 +60,7 @@ pub enum StorageErrorKind {
 }
 
 impl StorageErrorKind {
-    /// Whether the same call may work later without anybody doing something.
+    /// Returns whether the same call may succeed later without an operator.
     ///
     /// What is not curable makes [`Persistence::open`] fail at once instead of retrying.
     ///
@@ -75,8 +75,8 @@ impl StorageErrorKind {
         )
     }
 
-    /// Whether a circuit breaker counts it: trouble with the store itself, not with what was asked of it, nor with how much
-    /// was asked at once.
+    /// Returns whether a circuit breaker counts it: trouble with the store itself, not with what was asked of it, nor
+    /// with how much was asked at once.
     pub fn counts_as_store_failure(self) -> bool {
         !matches!(
             self,
@@ -109,7 +109,7 @@ impl StorageErrorKind {
     }
 }
 
-/// What is certain about a failed call that would have changed something.
+/// The effect of a failed call that would have changed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
     /// Nothing of it is stored, nor ever will be.
@@ -118,7 +118,7 @@ pub enum Effect {
     Unknown,
 }
 
-/// Which method failed.
+/// The method that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[allow(missing_docs)] // each is the method of the same name
@@ -146,7 +146,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Whether the operation changes something, so that its failures have an [`Effect`].
+    /// Returns whether the operation changes something, so that its failures have an [`Effect`].
     pub fn writes(self) -> bool {
         !matches!(
             self,
@@ -212,9 +212,9 @@ pub struct WriterPosition {
     refused.writer, refused.epoch, refused.sequence_nr, stored.sequence_nr, stored.writer, stored.epoch
 )]
 pub struct SequenceConflict {
-    /// Who lost, and the number it wanted.
+    /// The writer that lost, and the number that it wanted to write.
     pub refused: WriterPosition,
-    /// Who holds the id, and the highest number stored.
+    /// The writer that holds the id, and the highest stored number.
     pub stored: WriterPosition,
 }
 
@@ -230,7 +230,8 @@ pub struct RevisionConflict {
 }
 
 impl StorageError {
-    /// An error without id and source. The effect of a failed write starts as [`Effect::Unknown`], of a read as `None`.
+    /// Makes an error without id and source. The effect of a failed write starts as [`Effect::Unknown`], of a read as
+    /// `None`.
     pub fn new(kind: StorageErrorKind, operation: Operation) -> Self {
         let effect = operation.writes().then_some(Effect::Unknown);
         Self(Arc::new(Inner {
@@ -243,7 +244,7 @@ impl StorageError {
         }))
     }
 
-    /// The refusal of a write that does not follow on what is stored, or whose epoch is over.
+    /// Returns the refusal of a write that does not follow on what is stored, or whose epoch is over.
     pub fn sequence_conflict(persistence_id: PersistenceId, conflict: SequenceConflict) -> Self {
         Self::new(StorageErrorKind::SequenceConflict, Operation::WriteMessages)
             .not_stored()
@@ -251,7 +252,7 @@ impl StorageError {
             .with_source(conflict)
     }
 
-    /// The refusal of a delete by whoever has lost the id since, or never had it.
+    /// Returns the refusal of a delete by a writer that has lost the id since, or never had it.
     pub fn deletion_conflict(
         persistence_id: PersistenceId,
         deletion: EventDeletion,
@@ -271,7 +272,7 @@ impl StorageError {
         .with_source(SequenceConflict { refused, stored })
     }
 
-    /// The refusal of a write or delete of a state at a revision that does not follow on the stored one.
+    /// Returns the refusal of a write or delete of a state at a revision that does not follow on the stored one.
     pub fn of_revisions(
         operation: Operation,
         persistence_id: PersistenceId,
@@ -283,7 +284,7 @@ impl StorageError {
             .with_source(conflict)
     }
 
-    /// The refusal of revision 0, which is that of an id never seen.
+    /// Returns the refusal of revision 0, which is that of an id never seen.
     pub fn revision_0(operation: Operation, persistence_id: PersistenceId) -> Self {
         Self::new(StorageErrorKind::Unsupported, operation)
             .not_stored()
@@ -291,7 +292,7 @@ impl StorageError {
             .with_message("the first revision is 1")
     }
 
-    /// The refusal of a change with an event by a store that was told of no journal for it.
+    /// Returns the refusal of a change with an event by a store whose config names no journal for it.
     pub fn no_change_events(operation: Operation, persistence_id: PersistenceId) -> Self {
         Self::new(StorageErrorKind::Unsupported, operation)
             .not_stored()
@@ -301,31 +302,31 @@ impl StorageError {
             )
     }
 
-    /// The same error, certain that nothing is stored.
+    /// Returns the same error, certain that nothing is stored.
     #[must_use]
     pub fn not_stored(self) -> Self {
         self.with(|inner| inner.effect = Some(Effect::NotStored))
     }
 
-    /// The same error with another effect.
+    /// Returns the same error with another effect.
     #[must_use]
     pub fn with_effect(self, effect: Effect) -> Self {
         self.with(|inner| inner.effect = Some(effect))
     }
 
-    /// The same error about one id.
+    /// Returns the same error about one id.
     #[must_use]
     pub fn with_persistence_id(self, persistence_id: PersistenceId) -> Self {
         self.with(|inner| inner.persistence_id = Some(persistence_id))
     }
 
-    /// The same error with a sentence that says what to change: lower case, no full stop.
+    /// Returns the same error with a sentence that says what to change: lower case, no full stop.
     #[must_use]
     pub fn with_message(self, message: impl Into<String>) -> Self {
         self.with(|inner| inner.message = Some(message.into()))
     }
 
-    /// The same error with its cause.
+    /// Returns the same error with its cause.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let source: Box<dyn Error + Send + Sync> = source.into();
@@ -337,32 +338,32 @@ impl StorageError {
         self
     }
 
-    /// What kind of trouble.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> StorageErrorKind {
         self.0.kind
     }
 
-    /// What is certain about a call that would have changed something; `None` for reads.
+    /// Returns the effect of a call that would have changed something; `None` for reads.
     pub fn effect(&self) -> Option<Effect> {
         self.0.effect
     }
 
-    /// Whether it is certain that nothing was stored.
+    /// Returns whether it is certain that nothing was stored.
     pub fn is_certainly_not_stored(&self) -> bool {
         self.0.effect == Some(Effect::NotStored)
     }
 
-    /// Which method failed.
+    /// Returns the method that failed.
     pub fn operation(&self) -> Operation {
         self.0.operation
     }
 
-    /// Whose stream or snapshot, where it concerns one.
+    /// Returns the persistence id of the stream, snapshot or state, if the error concerns one.
     pub fn persistence_id(&self) -> Option<&PersistenceId> {
         self.0.persistence_id.as_ref()
     }
 
-    /// The sentence that says what to change, if there is one.
+    /// Returns the sentence that says what to change, if there is one.
     pub fn message(&self) -> Option<&str> {
         self.0.message.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Which texts every store has a place for.
+//! The longest text that every store has room for.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use crate::{StorageError, StorageErrorKind};
 pub const MAX_TEXT_BYTES: usize = 255;
 
 impl AtomicWrite {
-    /// Why no journal may store it, if so: a text is too long, or holds NUL. For plugins, which reject it then.
+    /// Returns the error if no journal may store the write because a text is too long or holds NUL. For plugins, which
+    /// then reject it.
     pub fn refusal(&self) -> Option<StorageError> {
         let message = self.events().iter().find_map(EventRecord::unfit_text)?;
         let error = unsupported(Operation::WriteMessages, message);
@@ -20,7 +21,7 @@ impl AtomicWrite {
 }
 
 impl EventRecord {
-    /// Which of its texts no journal has a place for, and why.
+    /// Returns the text that no journal has room for, and the reason.
     pub fn unfit_text(&self) -> Option<String> {
         let metadata = self.metadata.iter();
         let texts = [
@@ -33,8 +34,8 @@ impl EventRecord {
 }
 
 impl SnapshotMetadata {
-    /// Why no snapshot store may store a snapshot with these metadata and this payload, if so: a text is too long, or holds
-    /// NUL. For plugins.
+    /// Returns the error if no snapshot store may store a snapshot with these metadata and this payload, because a text
+    /// is too long or holds NUL. For plugins.
     pub fn refusal(&self, payload: &Payload) -> Option<StorageError> {
         let metadata = self.metadata.iter();
         let metadata =
@@ -46,7 +47,7 @@ impl SnapshotMetadata {
 }
 
 impl StateUpdate {
-    /// Why no state store may store it, if so: a text is too long, or holds NUL. For plugins.
+    /// Returns the error if no state store may store the update because a text is too long or holds NUL. For plugins.
     pub fn refusal(&self) -> Option<StorageError> {
         let event = self.change_event.iter();
         let of_event = event.flat_map(|event| {

@@ -17,7 +17,7 @@ impl Timestamp {
     /// The latest, for upper bounds.
     pub const MAX: Timestamp = Timestamp(i64::MAX);
 
-    /// The system clock, cut to microseconds.
+    /// Returns the system clock, cut to microseconds.
     pub fn now() -> Self {
         match SystemTime::now().duration_since(UNIX_EPOCH) {
             Ok(after) => Self(clamp(after)),

@@ -1,4 +1,4 @@
-//! Who wrote an event.
+//! The identity of the writer of an event.
 
 use std::fmt;
 
@@ -14,22 +14,22 @@ impl WriterId {
     /// Stands for "unknown", as in stores filled by other tools.
     pub const NIL: WriterId = WriterId(Uuid::nil());
 
-    /// A fresh, random id.
+    /// Makes a fresh, random id.
     pub fn random() -> Self {
         Self(Uuid::new_v4())
     }
 
-    /// The id as 16 bytes, as plugins store it.
+    /// Returns the id as 16 bytes, as plugins store it.
     pub fn as_bytes(&self) -> &[u8; 16] {
         self.0.as_bytes()
     }
 
-    /// The id that [`as_bytes`](Self::as_bytes) gave.
+    /// Returns the id that [`as_bytes`](Self::as_bytes) gave.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }
 
-    /// The id in a slice of 16 bytes; `None` for any other length.
+    /// Returns the id in a slice of 16 bytes; `None` for any other length.
     pub fn from_slice(bytes: &[u8]) -> Option<Self> {
         Uuid::from_slice(bytes).ok().map(Self)
     }

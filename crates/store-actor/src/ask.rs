@@ -14,7 +14,7 @@ pub struct Ask<T> {
 }
 
 impl<T> Ask<T> {
-    /// A question about one id.
+    /// Makes a question about one id.
     pub fn new(operation: Operation, persistence_id: PersistenceId) -> Self {
         Self {
             operation,

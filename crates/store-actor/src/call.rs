@@ -11,8 +11,8 @@ use crate::outstanding::Outstanding;
 
 /// Starts calls on the runtime that belongs to the stores.
 ///
-/// A database call that is dropped half-way can poison its connection, so nobody who waits for a call owns it:
-/// it runs to its end, however long that takes.
+/// A database call that is dropped half-way can poison its connection, so the caller that waits for a call does not own
+/// it: it runs to its end, however long that takes.
 #[derive(Clone, Debug)]
 pub struct Caller {
     runtime: Handle,
@@ -26,7 +26,7 @@ pub struct Call<T> {
     task: JoinHandle<Result<T, StorageError>>,
 }
 
-/// How waiting for a call ended.
+/// The way in which waiting for a call ended.
 pub enum CallEnd<T> {
     /// The call ended in time; a panic, or the end of the runtime, is an error of unknown effect.
     InTime(Result<T, StorageError>),
@@ -49,7 +49,7 @@ impl Caller {
         }
     }
 
-    /// The runtime of the calls.
+    /// Returns the runtime of the calls.
     pub fn runtime(&self) -> &Handle {
         &self.runtime
     }
@@ -84,7 +84,7 @@ impl<T> Call<T> {
 }
 
 impl<T> LateCall<T> {
-    /// What the askers are told: no answer in time, and for a write that nobody knows its effect.
+    /// Returns the error for the askers: no answer in time, and for a write an unknown effect.
     pub fn error(&self) -> StorageError {
         StorageError::new(StorageErrorKind::Timeout, self.call.operation)
             .with_message(format!("no answer within {:?}", self.limit))
@@ -98,7 +98,7 @@ impl<T> LateCall<T> {
         self.call.within(longer).await
     }
 
-    /// Waits until the call has ended, at most for another `grace`; gives whether it has.
+    /// Waits until the call has ended, at most for another `grace`; returns whether it has.
     ///
     /// # Cancel safety
     /// The call goes on.

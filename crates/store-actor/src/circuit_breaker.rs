@@ -13,18 +13,18 @@ use crate::store_health::StoreHealth;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// When a breaker opens, and when it tries again; the settings and defaults of Akka's.
+/// The limits at which a breaker opens, and the time after which it tries again; names and defaults as in Akka.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakerSettings {
-    /// How many failures in a row open it; 0 counts as 1.
+    /// The number of failures in a row that opens it; 0 counts as 1.
     pub max_failures: u32,
-    /// How long one call may take; longer is a failure.
+    /// The longest time of one call; a longer call is a failure.
     pub call_timeout: Duration,
-    /// How long it stays open before one call is tried.
+    /// The time for which it stays open before one call is tried.
     pub reset_timeout: Duration,
     /// The longest it stays open.
     pub max_reset_timeout: Duration,
-    /// By what the time it stays open is multiplied after each failed trial; 1.0 keeps it constant.
+    /// The factor by which the time it stays open is multiplied after each failed trial; 1.0 keeps it constant.
     pub exponential_backoff: f64,
     /// 0.2 lengthens the time it stays open by up to a fifth, at random.
     pub random_factor: f64,
@@ -52,7 +52,7 @@ impl BreakerSettings {
         }
     }
 
-    /// How long the breaker stays open after this many failed trials in a row.
+    /// Returns the time for which the breaker stays open after this many failed trials in a row.
     fn open_for(&self, failed_trials: u32) -> Duration {
         let longest = self.max_reset_timeout.max(self.reset_timeout);
         let growth = self.exponential_backoff.max(1.0).powf(failed_trials.into());
@@ -95,7 +95,7 @@ enum State {
     HalfOpen,
 }
 
-/// What a call shows of the store.
+/// The fact about the store that the end of a call shows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     Success,
@@ -117,12 +117,12 @@ pub struct Entry {
 #[derive(Clone, Debug, PartialEq)]
 pub struct BreakerOpen {
     name: String,
-    /// For how long at least; zero while the outcome of a trial is awaited.
+    /// The least time for which it stays open; zero while the outcome of a trial is awaited.
     pub remaining: Duration,
 }
 
 impl CircuitBreaker {
-    /// A closed breaker for calls of the store with this health; the name says in errors and logs for what it is.
+    /// Makes a closed breaker for calls of the store with this health; the name says in errors and logs for what it is.
     pub fn new(
         name: impl Into<String>,
         settings: BreakerSettings,
@@ -143,12 +143,12 @@ impl CircuitBreaker {
         breaker
     }
 
-    /// How long one call may take.
+    /// Returns the longest time of one call.
     pub fn call_timeout(&self) -> Duration {
         self.settings.call_timeout
     }
 
-    /// Whether a call would be let through now, without making one.
+    /// Returns whether a call would be let through now, without making one.
     ///
     /// # Errors
     /// [`BreakerOpen`] says for how long not.
@@ -289,7 +289,7 @@ impl Entry {
         self.report(End::Unknown);
     }
 
-    /// What the call gave: an error counts as a failure if its kind is the store's fault.
+    /// Records the result of the call: an error counts as a failure if its kind is the store's fault.
     ///
     /// What never came to the store, because the process asked too much of it at once, counts as neither.
     pub fn ended<T>(self, result: &Result<T, StorageError>) {
@@ -301,7 +301,8 @@ impl Entry {
         }
     }
 
-    /// Reports a call whose asker had less time than a call may take: what it gives in the `rest` of that, or a failure.
+    /// Reports a call whose asker had less time than a call may take: what it returns in the `rest` of that, or a
+    /// failure.
     ///
     /// # Cancel safety
     /// Dropping the future counts as a failure; the call goes on.

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// So far away that nobody waits for it, and yet within what every clock can tell.
+/// A time so far away that it is never reached, and yet within the range of every clock.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3_600);
 
-/// The moment after so long; a duration beyond all clocks means the far future.
+/// Returns the moment after so long; a duration beyond all clocks means the far future.
 pub fn deadline_after(limit: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(limit).unwrap_or_else(|| now + FAR)

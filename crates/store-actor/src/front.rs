@@ -12,7 +12,7 @@ use crate::refusal::{Refusal, Refuse};
 use crate::store_service::StoreService;
 use crate::store_thread::StoreThread;
 
-/// What actix understands by 0.
+/// The capacity that actix takes for unbounded.
 const UNBOUNDED: usize = 0;
 
 /// The supervised actor in front of a [`StoreService`]; ends when dropped.
@@ -37,7 +37,7 @@ impl<S: StoreService> Front<S> {
         }
     }
 
-    /// What the actor brings the requests to.
+    /// Returns the service that handles the requests.
     pub fn service(&self) -> &S {
         &self.service
     }
@@ -55,7 +55,7 @@ impl<S: StoreService> Front<S> {
         }
     }
 
-    /// Gives the request back if the actor is gone.
+    /// Returns the request if the actor is gone.
     ///
     /// What is in the mailbox of an actor that panics is dropped with it: the slots answer.
     fn deliver(&self, request: S::Request) -> Result<(), S::Request> {

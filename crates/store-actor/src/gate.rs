@@ -15,7 +15,7 @@ use crate::refusal::{Refusal, Refuse};
 /// When initialising takes too long, or fails in a way that waiting cannot cure, it answers what it holds and whatever
 /// comes next, until the store is initialised after all. Once open it stays open.
 pub struct Gate<R> {
-    /// Which store, for messages.
+    /// The name of the store, for messages.
     name: String,
     capacity: usize,
     /// Set under the lock, after everything held has gone through: who sees it comes later than all of that.
@@ -24,12 +24,12 @@ pub struct Gate<R> {
     readiness: watch::Sender<Readiness>,
 }
 
-/// What waits in front of a gate that is not open.
+/// The requests that wait in front of a gate that is not open.
 struct Hall<R> {
     held: VecDeque<R>,
     /// Whether requests are refused instead of held.
     refusing: bool,
-    /// Why the last attempt failed.
+    /// The error of the last attempt.
     cause: Option<StorageError>,
 }
 
@@ -45,7 +45,7 @@ enum Readiness {
 }
 
 impl<R: Refuse> Gate<R> {
-    /// A gate that holds up to `capacity` requests; the name says in errors which store it is.
+    /// Makes a gate that holds up to `capacity` requests; the name says in errors which store it is.
     pub fn new(name: impl Into<String>, capacity: usize) -> Self {
         Self {
             name: name.into(),
@@ -60,7 +60,7 @@ impl<R: Refuse> Gate<R> {
         }
     }
 
-    /// Which store this is.
+    /// Returns the name of the store.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -27,7 +27,8 @@ impl LogLimiter {
         }
     }
 
-    /// How many lines were held back since the last, if one is due; else this one is held back, too.
+    /// Returns the number of lines that were held back since the last one, if a line is due; otherwise holds this one
+    /// back, too.
     pub fn due(&self) -> Option<u64> {
         let now = Instant::now();
         let mut since = self.since.lock().unwrap_or_else(PoisonError::into_inner);

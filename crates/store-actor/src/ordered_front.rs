@@ -29,22 +29,23 @@ use dispatcher::Dispatcher;
 use request::{Asked, Request};
 use store_calls::StoreCalls;
 
-/// What an [`OrderedFront`] has to know of its store.
+/// The settings of an [`OrderedFront`].
 #[derive(Clone, Debug)]
 pub struct OrderedFrontSettings {
-    /// Which store this is, for errors and logs, such as `snapshot store "files"`.
+    /// The name of the store, for errors and logs, such as `snapshot store "files"`.
     pub store: String,
-    /// What its reads are called there, such as `loads`.
+    /// The name of its reads, such as `loads`.
     pub reads: &'static str,
-    /// What everything is called there that changes something, such as `saves`.
+    /// The name of its changing calls, such as `saves`.
     pub writes: &'static str,
-    /// When to stop calling the store, and how long one call may take; reads and writes have a breaker each.
+    /// The limits after which the store is not called any more, and the longest time of one call; reads and writes have
+    /// a breaker each.
     pub circuit_breaker: BreakerSettings,
-    /// How long requests are held while initialising keeps failing.
+    /// The time for which requests are held while initialising keeps failing.
     pub initialize_timeout: Duration,
-    /// How many requests are held until the store is initialised.
+    /// The number of requests that are held until the store is initialised.
     pub stash_capacity: usize,
-    /// How many calls run side by side, each for another id; 0 counts as 1.
+    /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     pub max_concurrent_calls: usize,
 }
 
@@ -54,8 +55,8 @@ pub type InitializeCall =
 
 /// Brings requests to a store: those of one id one after the other in the order of asking, different ids side by side.
 ///
-/// A call over its time-out is answered, but goes on. Behind a write no other request of the id starts until that has
-/// ended, at most for another call time-out; nobody waits for a read, which changes nothing. Ends when dropped.
+/// A call over its time-out is answered, but goes on. After a write no other request of the id starts until that has
+/// ended, at most for another call time-out; it does not wait for a read, which changes nothing. Ends when dropped.
 pub struct OrderedFront {
     front: Front<Dispatcher>,
     outstanding: Outstanding,
@@ -82,8 +83,9 @@ impl OrderedFront {
     /// Asks the store by `call`, which is polled when its turn has come, or dropped unpolled.
     ///
     /// A read may take `limit` in all, waiting included, and a call time-out at most; a write may wait so long for its
-    /// turn. What has run out of time behind another request of its id is answered when it would be its turn.
-    /// A request with an invalid id is refused as [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
+    /// turn. A request that has run out of time while it waited for another one of its id is answered when it would be
+    /// its turn. A request with an invalid id is refused as
+    /// [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
     pub fn ask<T: Send + 'static>(
         &self,
         operation: Operation,
@@ -103,7 +105,7 @@ impl OrderedFront {
         reply
     }
 
-    /// Whether the store works.
+    /// Returns whether the store works.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.front.service().health()
     }

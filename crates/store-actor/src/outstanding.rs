@@ -32,7 +32,7 @@ impl Outstanding {
         Ticket(self.0.clone())
     }
 
-    /// How many tickets there are.
+    /// Returns the number of tickets.
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)
     }

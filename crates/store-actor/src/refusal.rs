@@ -4,7 +4,7 @@ use actix_persistence_storage_api::{
     InvalidPersistenceId, Operation, PersistenceId, StorageError, StorageErrorKind,
 };
 
-/// Why a request was never handed to the store; what it would have written is certainly not stored.
+/// The reason why a request was never handed to the store; its contents are certainly not stored.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     kind: StorageErrorKind,
@@ -12,14 +12,14 @@ pub struct Refusal {
     source: Option<StorageError>,
 }
 
-/// What can be answered with a [`Refusal`].
+/// A request that can be answered with a [`Refusal`].
 pub trait Refuse: Send + 'static {
     /// Answers the request.
     fn refuse(self, refusal: &Refusal);
 }
 
 impl Refusal {
-    /// A refusal of this kind; the message says why: lower case, no full stop.
+    /// Makes a refusal of this kind; the message says why: lower case, no full stop.
     pub fn new(kind: StorageErrorKind, message: impl Into<String>) -> Self {
         Self {
             kind,
@@ -34,14 +34,14 @@ impl Refusal {
         Self::new(StorageErrorKind::Timeout, message)
     }
 
-    /// The same with its cause.
+    /// Returns the same with its cause.
     #[must_use]
     pub fn with_source(mut self, source: StorageError) -> Self {
         self.source = Some(source);
         self
     }
 
-    /// The error a request for `operation` on `persistence_id` is answered with.
+    /// Returns the error a request for `operation` on `persistence_id` is answered with.
     pub fn error(&self, operation: Operation, persistence_id: &PersistenceId) -> StorageError {
         let mut error = StorageError::new(self.kind, operation)
             .with_persistence_id(persistence_id.clone())

@@ -23,7 +23,7 @@ impl<T> Reply<T> {
         Self { receiver }
     }
 
-    /// An answer that is already there.
+    /// Makes an answer that is already there.
     pub fn ready(answer: T) -> Self {
         let (sender, receiver) = oneshot::channel();
         // The receiver is right here.

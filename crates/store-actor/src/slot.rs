@@ -9,24 +9,25 @@ use crate::outstanding::{Outstanding, Ticket};
 use crate::refusal::{Refusal, Refuse};
 use crate::reply::Reply;
 
-/// What a slot must know of a request in order to answer it when nobody else does.
+/// The facts about a request that a slot needs in order to answer it when nothing else does.
 pub trait Question: Send + 'static {
-    /// What the asker gets.
+    /// The answer for the asker.
     type Answer: Send + 'static;
 
-    /// What was asked for.
+    /// Returns the operation that was asked for.
     fn operation(&self) -> Operation;
 
-    /// Of which stream or state.
+    /// Returns the persistence id of the stream or state.
     fn persistence_id(&self) -> &PersistenceId;
 
-    /// The answer that tells this error. Runs while a slot is dropped, so it must not panic.
+    /// Returns the answer that tells this error. Runs while a slot is dropped, so it must not panic.
     fn failed(&self, error: StorageError) -> Self::Answer;
 }
 
 /// The duty to answer one question, once: dropping the slot is an answer too.
 ///
-/// Dropped before [`dispatched`](Self::dispatched), the answer is that nothing was stored; afterwards, that nobody knows.
+/// Dropped before [`dispatched`](Self::dispatched), the answer is that nothing was stored; afterwards, that the effect
+/// is unknown.
 pub struct Slot<Q: Question> {
     question: Q,
     sender: Option<oneshot::Sender<Q::Answer>>,
@@ -48,12 +49,12 @@ impl<Q: Question> Slot<Q> {
         (slot, Reply::new(receiver))
     }
 
-    /// What was asked.
+    /// Returns the question of the request.
     pub fn question(&self) -> &Q {
         &self.question
     }
 
-    /// Whether the asker has left, so that nobody would learn the answer.
+    /// Returns whether the asker has left, so that the answer would be lost.
     pub fn is_abandoned(&self) -> bool {
         self.sender.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
@@ -63,7 +64,7 @@ impl<Q: Question> Slot<Q> {
         self.dispatched = true;
     }
 
-    /// Answers.
+    /// Answers the asker.
     pub fn answer(mut self, answer: Q::Answer) {
         self.send(answer);
     }

@@ -23,17 +23,17 @@ const FIRST_DELAY: Duration = Duration::from_millis(100);
 const LONGEST_DELAY: Duration = Duration::from_secs(1);
 /// The longest a store that answers probes and fails calls is left alone before the next probe.
 const LONGEST_REST: Duration = Duration::from_secs(30);
-/// How long an answer is waited for before another probe is sent beside it.
+/// The time to wait for an answer before another probe is sent beside it.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// How many probes may be without an answer at once.
+/// The number of probes that may be without an answer at the same time.
 const MAX_UNANSWERED: usize = 3;
 /// A store that fails within this time after it came back never really did.
 const RELAPSE: Duration = Duration::from_secs(10);
-/// How long after its end an outage still accounts for failures that are noticed late.
+/// The time after the end of an outage for which it still accounts for failures that are noticed late.
 const AFTERMATH: Duration = Duration::from_secs(5);
 /// Those who waited go on within this time, at random, and not all at once.
 const SPREAD: Duration = Duration::from_millis(500);
-/// So many relapses in a row are told of one by one.
+/// The number of relapses in a row that are logged one by one.
 const TOLD_RELAPSES: u32 = 2;
 /// Between two lines of log about one outage.
 const LOG_PERIOD: Duration = Duration::from_secs(60);
@@ -61,7 +61,7 @@ pub struct StoreHealth {
     log: LogLimiter,
 }
 
-/// What happened so far.
+/// The course of outages so far.
 #[derive(Default)]
 struct Course {
     /// Whether the store was ever ready; no probe is made before.
@@ -70,7 +70,7 @@ struct Course {
     probing: bool,
     /// The outage under way.
     outage: Option<Outage>,
-    /// How often in a row an outage followed soon after the last.
+    /// The number of outages in a row that followed soon after the one before.
     relapses: u32,
     /// Tells the probe of one outage from that of the next.
     probes: u64,
@@ -220,7 +220,7 @@ impl StoreHealth {
         }
     }
 
-    /// Whether an outage is why a call failed like this, so that nothing more need be said of it.
+    /// Returns whether an outage is why a call failed like this, so that nothing more need be said of it.
     pub fn accounts_for(&self, error: &StorageError) -> bool {
         Self::is_of_an_outage(error)
             && match *self.condition.borrow() {
@@ -267,7 +267,7 @@ impl StoreHealth {
     }
 }
 
-/// How long a store that failed so soon again is left alone before the first probe.
+/// Returns the time for which a store that failed so soon again is left alone before the first probe.
 fn rest(relapses: u32) -> Duration {
     let doubled = 2_u32.checked_pow(relapses).unwrap_or(u32::MAX);
     FIRST_DELAY.saturating_mul(doubled).min(LONGEST_REST)
@@ -289,7 +289,7 @@ impl Drop for Waiting {
     }
 }
 
-/// Asks the store until it answers, or nobody needs to know any more.
+/// Asks the store until it answers, or until the answer is not needed any more.
 ///
 /// A probe that hangs is left to itself, as every call of a store, and another one is sent beside it.
 async fn probe(health: Weak<StoreHealth>, number: u64, first: Duration) {

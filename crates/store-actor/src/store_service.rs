@@ -1,4 +1,4 @@
-//! What a store actor does with requests.
+//! The service that handles the requests of a store actor.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,19 +10,20 @@ use crate::store_health::StoreHealth;
 
 /// The part of a store actor that is not actix: it outlives the actor, which only brings it the requests.
 pub trait StoreService: Send + Sync + 'static {
-    /// What can be asked.
+    /// The requests of the service.
     type Request: Refuse;
 
-    /// What holds requests until [`initialize`](Self::initialize) has worked.
+    /// Returns the gate that holds requests until [`initialize`](Self::initialize) has succeeded.
     fn gate(&self) -> &Gate<Self::Request>;
 
-    /// Whether the store works.
+    /// Returns whether the store works.
     fn health(&self) -> &Arc<StoreHealth>;
 
     /// Starts an attempt to make the store ready.
     fn initialize(&self) -> Call<()>;
 
-    /// How long requests are held while attempts fail; and how long one attempt is waited for before the next.
+    /// Returns the time for which requests are held while attempts fail, and for which one attempt is waited for before
+    /// the next.
     fn initialize_timeout(&self) -> Duration;
 
     /// Sets a request going, now that the store is ready; never blocks and never comes back to the gate.

@@ -50,7 +50,7 @@ impl StoreThread {
         }
     }
 
-    /// Where to start actors.
+    /// Returns the arbiter on which to start actors.
     pub fn arbiter(&self) -> ArbiterHandle {
         self.arbiter.clone()
     }

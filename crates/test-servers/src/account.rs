@@ -1,4 +1,4 @@
-//! Whom a server runs as.
+//! The account that a server runs as.
 
 use std::fs;
 use std::os::unix::fs::chown;

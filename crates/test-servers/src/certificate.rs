@@ -12,7 +12,7 @@ const EXTENSIONS: &str = "subjectAltName=DNS:localhost\nbasicConstraints=CA:FALS
 /// Files in the folder of a server; the certificate is for the name `localhost` and no other.
 #[derive(Clone, Debug)]
 pub(crate) struct Certificate {
-    /// Whom clients have to trust.
+    /// The authority that clients have to trust.
     pub(crate) authority: PathBuf,
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,

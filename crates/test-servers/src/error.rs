@@ -1,8 +1,8 @@
-//! What can go wrong with a server.
+//! The errors of a server.
 
 use std::io;
 
-/// Why a server does not do what a test wants of it.
+/// The reason why a server does not do what a test wants of it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
@@ -21,7 +21,7 @@ pub enum ServerError {
     NotStarted {
         /// The server, for a person.
         software: &'static str,
-        /// What happened instead.
+        /// The thing that happened instead.
         what: String,
         /// Its last lines.
         log: String,
@@ -29,7 +29,7 @@ pub enum ServerError {
     /// The operating system refused something.
     #[error("could not {action}")]
     Io {
-        /// What it refused.
+        /// The action that it refused.
         action: String,
         /// Its answer.
         source: io::Error,

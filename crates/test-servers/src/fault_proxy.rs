@@ -21,7 +21,7 @@ use flow::Flows;
 
 pub use flow::Flow;
 
-/// How long connecting to the server may take.
+/// The longest time of connecting to the server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Stands between clients and a server, and can be told at any time to misbehave; dropped, it cuts everything.
@@ -36,7 +36,7 @@ pub struct FaultProxy {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Which way bytes go.
+/// The direction of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From clients to the server.
@@ -45,7 +45,7 @@ pub enum Direction {
     Replies,
 }
 
-/// How a connection is ended.
+/// The way in which a connection is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// In order (FIN): who reads finds the end.
@@ -90,7 +90,7 @@ impl FaultProxy {
         start().map_err(ServerError::io("start a proxy"))
     }
 
-    /// Where clients find it, on 127.0.0.1.
+    /// Returns the port for clients, on 127.0.0.1.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -128,17 +128,18 @@ impl FaultProxy {
         });
     }
 
-    /// How many bytes are held, of all connections together.
+    /// Returns the number of bytes that are held, of all connections together.
     pub fn held(&self, direction: Direction) -> usize {
         self.flows.of(direction).held.load(Ordering::Acquire)
     }
 
-    /// How many bytes have gone on, of all connections together.
+    /// Returns the number of bytes that have gone on, of all connections together.
     pub fn passed(&self, direction: Direction) -> usize {
         self.flows.of(direction).passed.load(Ordering::Acquire)
     }
 
-    /// How many connections there are that the server, or a cut, has not ended, whether or not their clients are gone.
+    /// Returns the number of connections that the server, or a cut, has not ended, whether or not their clients are
+    /// gone.
     pub fn connections(&self) -> usize {
         self.flows.connections.load(Ordering::Acquire)
     }

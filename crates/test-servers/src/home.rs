@@ -13,9 +13,9 @@ use crate::error::ServerError;
 use crate::residents;
 use crate::watcher::Watcher;
 
-/// What the names of our folders begin with; nothing else is ever removed.
+/// The prefix of the names of our folders; nothing else is ever removed.
 const PREFIX: &str = "actix-persistence-";
-/// What the names of our lock files end with.
+/// The suffix of the names of our lock files.
 const SUFFIX: &str = ".server";
 /// Held while lock files are made or taken over.
 const GATE: &str = "servers.lock";
@@ -34,7 +34,7 @@ pub(crate) struct Home {
     watcher: Option<Watcher>,
 }
 
-/// What is to be removed.
+/// The files and processes that are to be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Traces {
     folder: PathBuf,
@@ -76,7 +76,7 @@ impl Home {
         Ok(home)
     }
 
-    /// Where it lies.
+    /// Returns the path of the folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.traces.folder
     }
@@ -107,7 +107,7 @@ impl Drop for Home {
 }
 
 impl Traces {
-    /// The lock file last: as long as there is something left, it is told of.
+    /// The lock file last: as long as there is something left, it is reported.
     fn remove(&self) -> io::Result<()> {
         residents::kill(&self.folder)?;
         match fs::remove_dir_all(&self.folder) {

@@ -1,4 +1,4 @@
-//! MariaDB.
+//! The recipe of MariaDB.
 
 use std::fs;
 use std::io::Read;
@@ -12,7 +12,7 @@ use crate::recipe::{Recipe, Site};
 
 /// Statements that the server runs whenever it starts, before it takes connections.
 const START: &str = "start.sql";
-/// How long a greeting may take.
+/// The longest time of a greeting.
 const GREETING: Duration = Duration::from_secs(1);
 
 /// MariaDB, with its defaults but for memory, the number of connections and the log for replicas.

@@ -1,4 +1,4 @@
-//! PostgreSQL.
+//! The recipe of PostgreSQL.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;

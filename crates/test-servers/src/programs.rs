@@ -1,4 +1,4 @@
-//! Where the programs of a server lie.
+//! The folders in which the programs of a server lie.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What differs from one database server to the next.
+//! The differences between database servers.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::certificate::Certificate;
 use crate::error::ServerError;
 
-/// How a server is prepared, run and asked whether it answers.
+/// The steps by which a server is prepared, run and asked whether it answers.
 pub(crate) trait Recipe: Sync {
     /// For a person.
     fn name(&self) -> &'static str;
@@ -14,7 +14,7 @@ pub(crate) trait Recipe: Sync {
     fn package(&self) -> &'static str;
     /// The programs by which it is recognised, all in one folder.
     fn programs(&self) -> &'static [&'static str];
-    /// Where packages put them if not on the PATH, best first.
+    /// Returns the folders into which packages put the programs if they are not on the PATH, best first.
     fn folders(&self) -> Vec<PathBuf>;
     /// Accounts to run it as in place of root, best first.
     fn accounts(&self) -> &'static [&'static str];
@@ -24,11 +24,11 @@ pub(crate) trait Recipe: Sync {
     fn serve(&self, site: &Site) -> Command;
     /// Whether the server with this process number takes connections.
     fn is_ready(&self, site: &Site, process: u32) -> bool;
-    /// How a client reaches it.
+    /// Returns the URL for clients.
     fn url(&self, site: &Site) -> String;
 }
 
-/// Where one server runs.
+/// The place in which one server runs.
 pub(crate) struct Site {
     /// The folder of the programs.
     pub(crate) programs: PathBuf,
@@ -38,7 +38,7 @@ pub(crate) struct Site {
     pub(crate) port: u16,
     /// Of the administrator, whose commands could run programs: other users of the machine reach the port too.
     pub(crate) password: String,
-    /// With which it lets clients encrypt, if it does.
+    /// The certificate with which it lets clients encrypt, if it does.
     pub(crate) certificate: Option<Certificate>,
 }
 
@@ -61,7 +61,7 @@ impl Site {
         command
     }
 
-    /// Where the data lies.
+    /// Returns the folder of the data.
     pub(crate) fn data(&self) -> PathBuf {
         self.folder.join("data")
     }

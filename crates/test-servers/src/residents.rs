@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How often we look whether the killed are gone.
+/// The interval of looks whether the killed processes are gone.
 const INTERVAL: Duration = Duration::from_millis(5);
 
 /// Kills them all and waits until they are gone; those of another user stay, and are not waited for.
@@ -85,7 +85,7 @@ fn list(folder: &Path) -> io::Result<Vec<Pid>> {
     Ok(found)
 }
 
-/// Also after the folder has been removed, which the system notes behind its name.
+/// Also after the folder has been removed, which the system notes after its name.
 fn lies_in(place: &Path, folder: &Path) -> bool {
     let text = place.to_string_lossy();
     let place = text.strip_suffix(" (deleted)").unwrap_or(&text);

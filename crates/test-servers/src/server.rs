@@ -17,13 +17,13 @@ use crate::home::Home;
 use crate::recipe::{Recipe, Site};
 use crate::{port, programs, residents, secret};
 
-/// How long a server may take until it answers, on a loaded machine.
+/// The time after which a server must answer, on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often it is asked.
+/// The interval of the questions.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// How often another port is tried when somebody took the first.
+/// The number of ports to try when another program took the first one.
 const TRIES: usize = 3;
-/// How many lines of a log an error shows; MariaDB closes with much advice.
+/// The number of lines of a log that an error shows; MariaDB closes with much advice.
 const LAST_LINES: usize = 40;
 
 /// A server of its own; dropped, it is killed and its data is gone.
@@ -90,7 +90,7 @@ impl Server {
         Ok(server)
     }
 
-    /// How a client reaches it, as administrator: with a password, over TCP on 127.0.0.1.
+    /// Returns the URL for an administrator: with a password, over TCP on 127.0.0.1.
     pub fn url(&self) -> String {
         self.recipe.url(&self.site)
     }

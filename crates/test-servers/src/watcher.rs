@@ -27,7 +27,7 @@ rm -rf -- "$folder"
 
 /// A shell that outlives us, but not for long; dropped, it does nothing any more.
 ///
-/// Nothing else is told of the death of a process that is killed: the system closes what it had open.
+/// Nothing else learns of the death of a process that is killed: the system closes what it had open.
 pub(crate) struct Watcher {
     shell: Child,
 }

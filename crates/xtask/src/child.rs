@@ -16,13 +16,13 @@ use signal_hook::iterator::Signals;
 
 use crate::progress;
 
-/// How long interrupted programs may take to end well.
+/// The time for which interrupted programs may end by themselves.
 const GRACE: Duration = Duration::from_secs(3);
-/// How long a program may be silent before its silence is reported.
+/// The time of silence of a program after which the silence is reported.
 const SILENCE: Duration = Duration::from_secs(30);
-/// How long we read on after a program has ended, for a daemon that keeps the pipe open.
+/// The time for which we read on after a program has ended, for a daemon that keeps the pipe open.
 const DRAIN: Duration = Duration::from_secs(2);
-/// What a shell gives for a program that ended by an interrupt.
+/// The exit code of a shell for a program that ended by an interrupt.
 const INTERRUPTED: i32 = 130;
 
 static RUNNING: Mutex<Running> = Mutex::new(Running {
@@ -38,7 +38,7 @@ struct Running {
     interrupted: bool,
 }
 
-/// What a program that is run by [`lines`] is doing.
+/// An event of a program that is run by [`lines`].
 pub(crate) enum Report<'a> {
     /// It wrote a line, here without its line end.
     Line(&'a str),
@@ -77,7 +77,7 @@ pub(crate) fn run(mut command: Command) -> io::Result<ExitStatus> {
     finish(spawn(&mut command)?)
 }
 
-/// Runs a program and gives what it writes to standard output.
+/// Runs a program and returns what it writes to standard output.
 pub(crate) fn output(mut command: Command) -> io::Result<(ExitStatus, Vec<u8>)> {
     let mut child = spawn(command.stdout(Stdio::piped()))?;
     let mut stdout = child.stdout.take().expect("the pipe was asked for");
@@ -88,7 +88,7 @@ pub(crate) fn output(mut command: Command) -> io::Result<(ExitStatus, Vec<u8>)> 
 
 /// Runs a program and reports each line as it comes, standard output and error in the order they were written.
 ///
-/// Ends when the program has ended, also if a daemon it left behind keeps the pipe open.
+/// Ends when the program has ended, even if a daemon it left behind keeps the pipe open.
 pub(crate) fn lines(
     mut command: Command,
     mut report: impl FnMut(Report<'_>),

@@ -181,7 +181,7 @@ pub trait Journal {
     #[must_use]
     async fn recover(&self) -> u64;
 
-    /// What it can do.
+    /// Returns its abilities.
     fn capabilities(&self) -> u64;
 }
 ";

@@ -1,4 +1,4 @@
-//! Which crate may reach which: plugins know no actor, actors know no plugin, the contract knows neither.
+//! The rule of dependencies: plugins know no actor, actors know no plugin, the contract knows neither.
 //!
 //! Only normal dependencies count, over any number of steps, with the features that the workspace resolves.
 
@@ -9,7 +9,7 @@ use cargo_metadata::DependencyKind;
 
 use crate::workspace::{self, Workspace};
 
-/// What a crate of ours may use.
+/// The crates that a crate of ours may use.
 struct Rule {
     /// Short names of the crates it binds.
     crates: &'static [&'static str],
@@ -154,7 +154,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<Violation> {
     violations(&Graph::of(workspace))
 }
 
-/// Who depends on whom; packages are known by name, for the rule is about names.
+/// The graph of dependencies; packages are known by name, for the rule is about names.
 #[derive(Default)]
 struct Graph {
     /// Package name to short name, for the crates of ours.

@@ -11,9 +11,9 @@ use crate::progress::{Step, note};
 use crate::test::tally::Tally;
 use crate::workspace;
 
-/// Where the faults are listed.
+/// The list of the faults.
 pub(crate) const LIST: &str = "crates/persistent-actor/tests/mutations.toml";
-/// Where they are put in.
+/// The folder of the sources that get the faults.
 pub(crate) const SOURCES: &str = "crates/persistent-actor/src";
 
 /// One fault: a text that stands once in a file, and what to write in its place.

@@ -30,7 +30,7 @@ impl Step {
         note(format_args!("{}: still running, {}", self.name, self.age()));
     }
 
-    /// Says how the work ended, and gives the time it took.
+    /// Says how the work ended, and returns the time it took.
     pub(crate) fn end(self, outcome: impl Display) -> Duration {
         note(format_args!("{}: {outcome}, {}", self.name, self.age()));
         self.started.elapsed()

@@ -15,7 +15,7 @@ use crate::progress::{self, Step};
 use crate::test::report::Run;
 use crate::workspace::Workspace;
 
-/// Where the lock files lie, in the target folder: where cargo lets integration tests put theirs.
+/// The folder of the lock files, in the target folder: cargo lets integration tests put theirs there.
 const LOCKS: &str = "tmp";
 
 /// The servers that the tests of some packages need; stopped when dropped.

@@ -12,9 +12,9 @@ const FENCE: &str = "```";
 
 /// A fence of a page.
 struct Fence<'t> {
-    /// What stands in the marker before it.
+    /// The contents of the marker before it.
     marker: Option<&'t str>,
-    /// What it says about its language.
+    /// The language that it names.
     language: &'t str,
     /// The lines between the two lines of the fence, counted from 0.
     lines: Range<usize>,
@@ -29,7 +29,7 @@ pub(crate) fn outdated_pages(tree: &Tree) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What is wrong with the code of the guide.
+/// Returns the mistakes in the code of the guide.
 pub(crate) fn check(tree: &Tree) -> Vec<Violation> {
     pages(tree)
         .flat_map(|(path, text)| {

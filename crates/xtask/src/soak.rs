@@ -15,9 +15,9 @@ struct LongTest {
     package: &'static str,
     /// The test program of the package.
     program: &'static str,
-    /// What the names of the tests contain.
+    /// A part of the names of the tests.
     filter: &'static str,
-    /// What makes them long.
+    /// The variable that makes them long.
     variable: (&'static str, &'static str),
 }
 
@@ -66,7 +66,7 @@ const LONG_TESTS: [LongTest; 6] = [
     },
 ];
 
-/// Runs them one after the other, also after one has failed.
+/// Runs them one after the other, even after one has failed.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let workspace = Workspace::load()?;
     let packages: Vec<_> = LONG_TESTS.iter().map(|test| test.package).collect();

@@ -16,7 +16,7 @@ use program::TestProgram;
 use report::{Report, Run};
 use tally::Tally;
 
-/// What to test.
+/// The packages and the tests to run.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Runs unit tests and the conformance kit only.
@@ -37,7 +37,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Runs every test of the workspace and gives whether all passed.
+/// Runs every test of the workspace and returns whether all passed.
 pub(crate) fn everything_passes() -> anyhow::Result<bool> {
     let options = Options {
         quick: false,

@@ -6,13 +6,16 @@
 mod architecture;
 mod conformance;
 mod database_crates;
+mod english;
 mod guide;
+mod links;
 mod machine_paths;
 mod manifests;
 mod mutations;
 mod named_tests;
 mod source_files;
 mod tree;
+mod versions;
 
 pub(crate) use tree::{Tree, Violation};
 
@@ -25,7 +28,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 11] = [
+const RULES: [Rule; 14] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
@@ -34,9 +37,12 @@ const RULES: [Rule; 11] = [
     architecture::check,
     conformance::check,
     database_crates::check,
+    english::check,
     guide::check,
+    links::check,
     named_tests::check,
     snippets::check,
+    versions::check,
 ];
 
 /// Checks the rules and the dependencies, and says what breaks them.

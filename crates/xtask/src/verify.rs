@@ -19,7 +19,7 @@ const CHECKS: [Check; 6] = [
     ("tests and doctests", test::everything_passes),
 ];
 
-/// Runs every check, also after one has failed, and ends with a list of them.
+/// Runs every check, even after one has failed, and ends with a list of them.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let mut results = Vec::new();
     for (name, check) in CHECKS {

@@ -1,4 +1,4 @@
-//! What cargo knows about this workspace.
+//! The facts that cargo knows about this workspace.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use cargo_metadata::{Metadata, MetadataCommand, Package, TargetKind};
 
 /// The workspace that this program belongs to, as cargo describes it.
 pub(crate) struct Workspace {
-    /// What `cargo metadata` gives, dependencies resolved.
+    /// The output of `cargo metadata`, dependencies resolved.
     pub(crate) metadata: Metadata,
 }
 

@@ -41,14 +41,14 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What was decided about one line of a file; final.
+/// The decision about one line of a file; final.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Decided {
-    /// What the line calls itself.
+    /// The id that the line gives itself.
     pub id: String,
     /// Whether money should come or go.
     pub kind: Kind,
-    /// How much, in cents.
+    /// The amount, in cents.
     pub cents: u64,
     /// Whether it did: not if there was not enough, or no room for more.
     pub applied: bool,
@@ -91,12 +91,12 @@ impl Account {
         PersistenceId::of("Account", name)
     }
 
-    /// What it holds, in cents.
+    /// Returns its balance, in cents.
     pub fn cents(&self) -> u64 {
         self.balance.cents
     }
 
-    /// What the account would hold afterwards, if that is possible.
+    /// Returns the balance afterwards, if the booking is possible.
     fn after(&self, kind: Kind, cents: u64) -> Option<u64> {
         match kind {
             Kind::Deposit => self.balance.cents.checked_add(cents),
@@ -146,11 +146,11 @@ pub struct Book {
     pub id: String,
     /// Whether money comes or goes.
     pub kind: Kind,
-    /// How much, in cents.
+    /// The amount, in cents.
     pub cents: u64,
 }
 
-/// What became of it.
+/// The result of a booking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Booked {
     /// The account holds more or less now.
@@ -172,7 +172,7 @@ impl Booked {
     }
 }
 
-/// Why it is not known what became of it.
+/// The reason why the result of a booking is not known.
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
     /// The decision was not stored, or it is not known whether it was.

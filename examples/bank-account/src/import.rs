@@ -18,10 +18,10 @@ use crate::progress::Progress;
 use crate::receipts::Receipts;
 use bank::{Account, Book, BookError, Booked};
 
-/// How many lines are read ahead of their answers at the most.
+/// The most lines that are read ahead of their answers.
 const MAX_UNDECIDED: usize = 10_000;
 
-/// How an import ended.
+/// The result of an import.
 #[derive(Debug, Default)]
 pub(crate) struct Summary {
     pub(crate) applied: u64,
@@ -29,11 +29,11 @@ pub(crate) struct Summary {
     /// Decided before: by an earlier line, an earlier import, or an attempt of this one whose answer was lost.
     pub(crate) duplicate: u64,
     pub(crate) malformed: u64,
-    /// How everything stopped, if it was asked to end before the end of the file.
+    /// The report of the stop, if the import was asked to end before the end of the file.
     pub(crate) interrupted: Option<StopReport>,
 }
 
-/// What is known of an account that the file has named.
+/// The state of an account that the file has named.
 struct Open {
     address: Addr<Account>,
     /// Whether one of its bookings is under way; there are never two, so that a failed one keeps its place.
@@ -60,7 +60,7 @@ pub(crate) struct Import<'a> {
     persistence: &'a Persistence,
     accounts: HashMap<String, Open>,
     in_flight: FuturesUnordered<LocalBoxFuture<'static, Answer>>,
-    /// How many lines are in flight or wait behind one.
+    /// The number of lines that are in flight or wait for one.
     undecided: usize,
     failing_accounts: usize,
     summary: Summary,

@@ -6,14 +6,14 @@ use tokio::sync::mpsc;
 
 use bank::{Account, Book};
 
-/// What the first line has to say.
+/// The columns that the first line has to name.
 const HEADER: [&str; 4] = ["id", "account", "kind", "cents"];
-/// How many lines are read before they are asked for.
+/// The number of lines that are read before they are asked for.
 const READ_AHEAD: usize = 1_024;
 /// Longer lines are malformed; nobody should have to hold one in memory.
 const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
-/// The lines of a file behind its header.
+/// The lines of a file after its header.
 ///
 /// A record never spans lines: an open quote spoils its own line and not the rest of the file.
 pub(crate) struct Lines<R> {
@@ -26,7 +26,7 @@ pub(crate) struct Lines<R> {
 pub(crate) struct Line {
     /// Its number in the file, from 1 for the header.
     pub(crate) number: u64,
-    /// How many bytes of the file were read with it, for showing progress.
+    /// The number of bytes of the file that were read with it, for showing progress.
     pub(crate) bytes_read: u64,
     /// The account and what to book on it, or what is wrong with the line.
     pub(crate) booking: Result<(String, Book), String>,

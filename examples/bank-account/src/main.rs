@@ -21,9 +21,9 @@ use crate::progress::Progress;
 use crate::receipts::Receipts;
 use bank::{Account, Decided};
 
-/// Where the bank keeps its accounts without `--config`.
+/// The file in which the bank keeps its accounts without `--config`.
 const DEFAULT_DATABASE: &str = "bank.db";
-/// How long the bank waits for what is under way when it ends.
+/// The time for which the bank waits in the end for what is under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
 /// As shells report a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
@@ -109,7 +109,7 @@ async fn import(
     file: &Path,
     receipts: Option<&Path>,
 ) -> anyhow::Result<ExitCode> {
-    // The input is looked at first: a misspelt name must not leave an empty database behind.
+    // The input is looked at first: a misspelt name must not leave an empty database.
     let (input, size): (Box<dyn io::Read + Send>, _) = if file == Path::new("-") {
         (Box::new(io::stdin()), None)
     } else {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// How often the bar is drawn without news.
+/// The interval at which the bar is drawn without news.
 const TICK: Duration = Duration::from_millis(100);
-/// How often a plain line is written.
+/// The interval at which a plain line is written.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The progress of one import.

@@ -7,7 +7,7 @@ use std::path::Path;
 use actix_persistence::ErrorChain;
 use bank::{BookError, Booked};
 
-/// Where the answers are noted: account, id, what became of the booking, and why where it failed, as CSV.
+/// A CSV file of the answers: account, id, result of the booking, and the reason of a failure.
 ///
 /// A line is written before the next answer is looked at; a booking that is tried again has several.
 pub(crate) struct Receipts(Option<File>);

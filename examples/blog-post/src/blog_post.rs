@@ -13,7 +13,7 @@ pub struct BlogPost {
 }
 
 impl BlogPost {
-    /// What stands before the `|` of its persistence ids.
+    /// The text before the `|` of its persistence ids.
     pub const ENTITY_TYPE: &'static str = "BlogPost";
 
     /// The post with this name.
@@ -51,7 +51,7 @@ impl DurableState for BlogPost {
     }
 }
 
-/// Why a command was not done.
+/// The reason why a command was not done.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostError {
@@ -63,7 +63,7 @@ pub enum PostError {
     Persist(#[from] PersistError),
 }
 
-/// What a command answers with: the revision that the post has then.
+/// The answer to a command: the revision that the post has afterwards.
 type Answer = Result<Revision, PostError>;
 
 /// Gives the post a title and a text; a published one stays published.

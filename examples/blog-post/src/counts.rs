@@ -1,4 +1,4 @@
-//! How many posts there are, kept in step with them.
+//! The number of posts, kept in step with them.
 
 use actix_persistence::{
     ChangeHandler, ExtensionError, Persistence, Session, StateChange, decode_state,

@@ -30,7 +30,7 @@ impl Blog {
         }
     }
 
-    /// Gives the revision that the post has after it.
+    /// Returns the revision that the post has after it.
     pub(crate) async fn change(&mut self, name: &str, change: Change) -> anyhow::Result<Revision> {
         let post = match self.posts.get(name) {
             Some(post) => post.clone(),
@@ -49,7 +49,7 @@ impl Blog {
         Ok(answer?)
     }
 
-    /// Makes the change of each line, prints what became of it, and gives how many were refused.
+    /// Makes the change of each line, prints what became of it, and returns how many were refused.
     pub(crate) async fn apply(&mut self, input: impl Read) -> anyhow::Result<usize> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)

@@ -15,11 +15,11 @@ use futures_util::StreamExt;
 
 use crate::lines::{Blog, Change};
 
-/// Where the blog keeps its posts without `--config`.
+/// The database in which the blog keeps its posts without `--config`.
 const DEFAULT_DATABASE: &str = "sqlite://blog.db";
-/// How many posts `find` prints.
+/// The most posts that `find` prints.
 const MOST_FOUND: usize = 100;
-/// How long the blog waits for what is under way when it ends.
+/// The time for which the blog waits in the end for what is under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
 
 /// A blog whose posts survive a crash.

@@ -1,4 +1,4 @@
-//! Where posts are stored, with what stands beside them.
+//! Opens the stores of posts, with the tables and columns beside them.
 
 use actix_persistence::{Config, Persistence};
 

@@ -1,4 +1,4 @@
-//! What is stored of a post.
+//! The stored form of a post.
 
 use actix_persistence::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// A post as it is now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Post {
-    /// By which it is found.
+    /// The title by which it is found.
     pub title: String,
-    /// What it says.
+    /// The text of the post.
     pub text: String,
     /// Whether everybody may read it.
     pub is_published: bool,

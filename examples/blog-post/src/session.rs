@@ -6,11 +6,11 @@ use actix_persistence::storage_api::SessionWork;
 use actix_persistence::{ExtensionError, Persistence, Session};
 use tokio::sync::oneshot;
 
-/// What code gives that uses a session.
+/// The result of code that uses a session.
 pub(crate) type InSession<'s, T> =
     Pin<Box<dyn Future<Output = Result<T, ExtensionError>> + Send + 's>>;
 
-/// Runs code in a transaction of its own, and gives what it gives once that is committed.
+/// Runs code in a transaction of its own, and returns what it returns once that is committed.
 pub(crate) async fn in_session<T, F>(persistence: &Persistence, code: F) -> anyhow::Result<T>
 where
     T: Send + 'static,

@@ -14,7 +14,7 @@ struct Needed {
     makes: &'static str,
 }
 
-/// How each post is counted, where ids are told apart by their bytes; and one row with the counts.
+/// Returns the tables that count posts, which compare ids byte by byte, and the one row with the counts.
 fn needed(database: &str) -> [Needed; 3] {
     [
         Needed {

@@ -70,7 +70,7 @@ impl Directory {
         })
     }
 
-    /// Where it is.
+    /// Returns its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,4 @@
-//! Numbers, texts and payloads as bytes: numbers big-endian, everything else behind its length.
+//! Numbers, texts and payloads as bytes: numbers big-endian, everything else after its length.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ impl Decoder {
         self.0.try_get_i64().ok()
     }
 
-    /// The bytes behind a length; a view of what is decoded, no copy.
+    /// The bytes after a length; a view of what is decoded, no copy.
     pub(crate) fn bytes(&mut self) -> Option<Bytes> {
         let length = usize::try_from(self.u64()?).ok()?;
         (length <= self.0.len()).then(|| self.0.split_to(length))

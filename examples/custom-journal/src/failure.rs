@@ -1,4 +1,4 @@
-//! What went wrong, before anybody has said in which operation.
+//! The error of a file operation, before the operation of the contract is known.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -25,7 +25,7 @@ impl Failure {
         }
     }
 
-    /// What is stored cannot be read; the message names the place.
+    /// Returns the error for stored data that cannot be read; the message names the place.
     pub(crate) fn corrupt(message: impl Into<String>) -> Self {
         Self::new(StorageErrorKind::Corrupt, message)
     }
@@ -58,7 +58,7 @@ impl Failure {
     }
 }
 
-/// What somebody has to change makes the application's start fail; anything else is tried again.
+/// Returns a kind that makes the application's start fail if only a person can mend it; anything else is tried again.
 fn kind_of(error: ErrorKind) -> StorageErrorKind {
     match error {
         // The last two: a file stands where a directory should.

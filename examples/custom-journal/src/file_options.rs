@@ -1,17 +1,17 @@
-//! What can be set.
+//! The options of the stores.
 
 use std::path::{Path, PathBuf};
 
 /// The largest event, and the largest snapshot, that the stores take: bytes of payload.
 pub(crate) const MAX_PAYLOAD_BYTES: usize = 16 * 1024 * 1024;
 
-/// Where the stores keep their files, and how carefully.
+/// The place of the files, and the care with which they are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FileOptions {
     /// The directory of the files; a journal and a snapshot store may share one.
     pub directory: PathBuf,
-    /// When files are synced.
+    /// The time at which files are synced.
     pub sync: SyncMode,
 }
 

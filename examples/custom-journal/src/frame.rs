@@ -16,21 +16,21 @@ use std::io::{self, ErrorKind, Read};
 use bytes::{Buf, BufMut, Bytes};
 use crc32fast::Hasher;
 
-/// How every frame begins; the first byte never occurs in a text.
+/// The first bytes of every frame; the very first never occurs in a text.
 pub(crate) const MAGIC: [u8; 4] = [0xfe, b'R', b'E', b'C'];
 const HEAD: usize = 4 + 4 + 8 + 8;
 
 /// A frame that was found whole.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Frame {
-    /// Where the append begins that wrote it.
+    /// The start of the append that wrote it.
     pub(crate) append: u64,
     /// The record.
     pub(crate) body: Bytes,
 }
 
 impl Frame {
-    /// How many bytes it takes in the file.
+    /// Returns the number of bytes that it takes in the file.
     pub(crate) fn len(&self) -> u64 {
         (HEAD + self.body.len()) as u64
     }

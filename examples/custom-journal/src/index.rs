@@ -1,4 +1,4 @@
-//! What is known of every id, in memory.
+//! The streams of all ids, in memory.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -7,23 +7,23 @@ use actix_persistence_storage_api::{Epoch, PersistenceId, SequenceNr, WriterId, 
 
 use crate::record::Record;
 
-/// Where everything is.
+/// The streams of all ids.
 ///
 /// It is changed by records only, and by the same ones when they are written and when the log is read again: so what
 /// a restart finds is what was there before.
 #[derive(Debug, Default)]
 pub(crate) struct Index(HashMap<PersistenceId, Stream>);
 
-/// What is known of one id; the default is one never seen.
+/// The numbers and places of one id; the default is an id never seen.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stream {
     /// The highest number ever stored: deletes do not lower it.
     pub(crate) highest: SequenceNr,
     /// The highest deleted number.
     pub(crate) deleted_to: SequenceNr,
-    /// Of whoever took the id over last; 0 for nobody.
+    /// The epoch of the writer that took the id over last; 0 if it was never taken over.
     pub(crate) epoch: Epoch,
-    /// Who took it over last.
+    /// The writer that took it over last.
     pub(crate) writer: Option<WriterId>,
     /// Ascending, without those that are deleted as a whole.
     writes: Vec<StoredWrite>,
@@ -38,7 +38,7 @@ struct StoredWrite {
 }
 
 impl Index {
-    /// Who has the id, and how far it has come; nobody has one never seen.
+    /// Returns the writer that holds the id, and its highest number; no writer for an id never seen.
     pub(crate) fn position(&self, id: &PersistenceId) -> WriterPosition {
         let never_seen = || Stream::default().position();
         self.get(id).map_or_else(never_seen, Stream::position)
@@ -96,7 +96,7 @@ impl Index {
 }
 
 impl Stream {
-    /// Who has the id, and how far it has come.
+    /// Returns the writer that holds the id, and its highest number.
     pub(crate) fn position(&self) -> WriterPosition {
         WriterPosition {
             writer: self.writer.unwrap_or(WriterId::NIL),

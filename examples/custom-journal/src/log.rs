@@ -21,9 +21,9 @@ use crate::scan::{HEADER, damaged, scan};
 pub(crate) struct Log {
     path: PathBuf,
     file: File,
-    /// Where the next append begins: behind the last one that succeeded.
+    /// The start of the next append: the end of the last one that succeeded.
     end: u64,
-    /// Whether the file may go on behind `end`, with some of an append that failed.
+    /// Whether the file may go on after `end`, with some of an append that failed.
     remains: bool,
     index: Index,
 }
@@ -62,7 +62,7 @@ impl Log {
         Ok(log)
     }
 
-    /// What is known of the ids.
+    /// Returns the index of the ids.
     pub(crate) fn index(&self) -> &Index {
         &self.index
     }

@@ -1,4 +1,4 @@
-//! What an application registers.
+//! The plugin, which an application registers.
 
 use std::sync::Arc;
 

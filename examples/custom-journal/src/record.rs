@@ -1,4 +1,4 @@
-//! What happens to a journal, in the form it has in the file.
+//! The records of a journal, in the form they have in the file.
 
 use actix_persistence_storage_api::{
     Epoch, EventRecord, PersistenceId, SequenceNr, Timestamp, WriterId,
@@ -52,7 +52,7 @@ impl Record {
             } => {
                 out.put_u8(WRITTEN);
                 put_bytes(&mut out, id.as_str().as_bytes());
-                // Nobody takes an id over at epoch 0.
+                // An id is never taken over at epoch 0.
                 out.put_u64(taken_over.unwrap_or(0));
                 out.put_u64(events.len() as u64);
                 for event in events {
@@ -73,7 +73,7 @@ impl Record {
         out
     }
 
-    /// `None` for bytes that [`encode`](Self::encode) never gives.
+    /// `None` for bytes that [`encode`](Self::encode) never returns.
     pub(crate) fn decode(bytes: Bytes) -> Option<Self> {
         let mut decoder = Decoder::new(bytes);
         let kind = decoder.u8()?;

@@ -3,7 +3,7 @@
 //! One call makes one append, and an append is synced before the next one begins.
 //! So when a frame is not whole, one question decides: is there a later append?
 //!
-//! - None: this is what a crash left of the last append. Nobody was told that it is stored; it is cut off.
+//! - None: this is what a crash left of the last append. It was never reported that it is stored; it is cut off.
 //! - One: what is not whole here had been synced, and somebody may have been told. The log is refused as corrupt.
 //!
 //! Within the last append frames after the broken one may be whole, because disks write in any order; that is why
@@ -20,14 +20,14 @@ use crate::failure::Failure;
 use crate::frame::{self, MAGIC};
 use crate::record::Record;
 
-/// How a log begins; the last byte is the version of its format.
+/// The first bytes of a log; the last of them is the version of its format.
 pub(crate) const HEADER: [u8; 8] = *b"CUSTJNL\x01";
 
-/// How much is searched at once for what follows damage.
+/// The number of bytes that one step searches for what follows damage.
 const CHUNK: u64 = 1024 * 1024;
 
 // ANCHOR: scan
-/// Gives every record with its position, in order, and returns where the last whole one ends.
+/// Reads every record with its position, in order, and returns where the last whole one ends.
 pub(crate) fn scan(
     path: &Path,
     file: &File,
@@ -77,7 +77,7 @@ fn check_header(reader: &mut impl Read, path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Where a whole frame stands that was appended after the broken one at `broken`.
+/// Returns the place of a whole frame that was appended after the broken one at `broken`.
 fn later_append(mut file: &File, broken: u64, length: u64) -> io::Result<Option<u64>> {
     let mut start = broken + 1;
     let mut chunk = Vec::new();
@@ -124,7 +124,7 @@ mod tests {
         bytes
     }
 
-    /// How many records are found, and where the last one ends.
+    /// Returns the number of records that are found, and the end of the last one.
     fn found(bytes: &[u8]) -> Result<(usize, usize), String> {
         let mut file = tempfile::tempfile().unwrap();
         file.write_all(bytes).unwrap();

@@ -17,7 +17,7 @@ use crate::snapshot_file::{encode, folder_of, name_of, number_in, read};
 pub(crate) struct SnapshotFolder {
     id: PersistenceId,
     folder: PathBuf,
-    /// Where the next snapshot is collected: one place for all ids, because one is saved at a time.
+    /// The file in which the next snapshot is written: one for all ids, because one snapshot is saved at a time.
     temporary: PathBuf,
     sync: SyncMode,
 }

@@ -1,4 +1,4 @@
-//! Which writes of a call may be stored.
+//! The writes of a call that may be stored.
 
 use std::collections::{HashMap, HashSet};
 
@@ -55,7 +55,8 @@ pub(crate) fn decide(index: &Index, writes: Vec<AtomicWrite>) -> (Vec<WriteOutco
     (outcomes, records)
 }
 
-/// Why the write must not be stored, if so: the id has another epoch, or it does not follow on the highest number.
+/// Returns the conflict if the write must not be stored: the id has another epoch, or the write does not follow the
+/// highest number.
 fn conflict(stored: WriterPosition, write: &AtomicWrite) -> Option<SequenceConflict> {
     let refused = WriterPosition {
         writer: write.writer(),
@@ -68,7 +69,7 @@ fn conflict(stored: WriterPosition, write: &AtomicWrite) -> Option<SequenceConfl
 }
 // ANCHOR_END: decide
 
-/// Why the write can never be stored, if so.
+/// Returns the error if the write can never be stored.
 fn too_large(write: &AtomicWrite) -> Option<StorageError> {
     let limit = MAX_PAYLOAD_BYTES;
     let mut events = write.events().iter();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-/// Where the clauses stand; the repository's text, so that a new clause without a case cannot land.
+/// The sources of the clauses: the repository's text, so that a new clause without a case cannot land.
 const CONTRACT: [&str; 8] = [
     include_str!("../../../crates/storage-api/src/journal.rs"),
     include_str!("../../../crates/storage-api/src/snapshot_store.rs"),

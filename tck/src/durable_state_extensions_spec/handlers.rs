@@ -117,7 +117,7 @@ async fn leave_other_entity_types_to_themselves(subject: Subject<dyn StateStore>
     site.expect_count(&*store, 1).await
 }
 
-/// What a handler does when it is to go wrong, after it has counted.
+/// The way in which a handler goes wrong after it has counted.
 #[derive(Clone, Copy)]
 enum Wrong {
     Error,

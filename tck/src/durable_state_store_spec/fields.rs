@@ -1,4 +1,4 @@
-//! What is stored comes back unchanged.
+//! Stored states come back unchanged.
 
 use actix_persistence_storage_api::{Payload, StateStore};
 

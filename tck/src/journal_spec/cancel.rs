@@ -33,7 +33,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(initialize_after_a_dropped_initialize, ["J-INIT-1"]),
 ];
 
-/// After how many polls a call is dropped, from never begun to most likely done.
+/// The number of polls after which a call is dropped, from never begun to most likely done.
 const POLLS: [usize; 8] = [0, 1, 2, 3, 5, 8, 20, 200];
 
 async fn store_a_dropped_write_before_the_next_recovery_or_never(

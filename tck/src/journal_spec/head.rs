@@ -1,4 +1,4 @@
-//! Where an id stands: what a recovery begins with that takes the id over with its first write.
+//! The head of a stream, with which a recovery begins that takes the id over with its first write.
 
 use actix_persistence_storage_api::{EventDeletion, Journal, StreamHead};
 use tokio::task::yield_now;

@@ -90,7 +90,7 @@ async fn all_pages(
         let from = events.last().map_or(1, |event| event.sequence_nr + 1);
         let range = ReplayRange::new(from, MAX);
         let page = journal.replay_messages(&writer.id, range, limit).await?;
-        // Also so that a journal that gives one page again and again does not keep us for ever.
+        // Also so that a journal that returns one page again and again does not keep us for ever.
         let first = page.events.first().map(|event| event.sequence_nr);
         expect(
             first == Some(from) || (first.is_none() && !page.more),

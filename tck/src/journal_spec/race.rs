@@ -1,4 +1,4 @@
-//! What two may do to one id at the same time.
+//! Calls of two writers for one id at the same time.
 
 use actix_persistence_storage_api::{EventDeletion, Journal};
 use tokio::task::yield_now;
@@ -35,7 +35,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     ),
 ];
 
-/// How many times a race is run that can go both ways.
+/// The number of rounds of a race that can go both ways.
 const ROUNDS: u64 = 20;
 
 async fn store_exactly_one_of_two_writes_for_one_number(

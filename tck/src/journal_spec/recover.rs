@@ -1,4 +1,4 @@
-//! Taking over an id: epochs, and what the new writer is told.
+//! Taking over an id: epochs, and the numbers for the new writer.
 
 use std::collections::BTreeSet;
 
@@ -111,7 +111,7 @@ async fn go_on_raising_epochs_after_restart(subject: Subject<dyn Journal>) -> Ca
 async fn accept_the_writer_of_the_last_epoch_after_restart(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
-    // A database that comes back: the writer lived on, nobody recovered in between.
+    // A database that comes back: the writer lived on, the id was not recovered in between.
     let mut writer = subject.five_events().await?;
     let subject = subject.restart().await?;
     writer.store(subject.store(), 1).await?;

@@ -41,7 +41,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     ),
 ];
 
-/// How many times a race is run that can go both ways.
+/// The number of rounds of a race that can go both ways.
 const ROUNDS: u64 = 20;
 
 /// Instances that race, two of them the same.

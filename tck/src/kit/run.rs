@@ -15,11 +15,11 @@ use crate::failure::{CaseResult, Failure};
 pub struct CaseReport {
     /// The name, with the prefix of its fixture.
     pub name: String,
-    /// What became of it.
+    /// The outcome of the case.
     pub outcome: CaseOutcome,
 }
 
-/// What became of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseOutcome {
     /// The store keeps the clauses.
@@ -33,7 +33,7 @@ pub enum CaseOutcome {
 /// A case that only has to be started.
 pub(super) struct Prepared {
     pub(super) name: String,
-    /// What the case stands for; none for the kit's own checks.
+    /// The case itself; `None` for the kit's own checks.
     pub(super) info: Option<CaseInfo>,
     /// The capability that the case needs and the store does not declare.
     pub(super) missing: Option<Capability>,

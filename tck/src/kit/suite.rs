@@ -78,7 +78,7 @@ impl<S: UnderTest + ?Sized> Suite<S> {
         }
     }
 
-    /// A check of the fixture rather than of the store.
+    /// Returns a check of the fixture rather than of the store.
     fn own_check(&self, check: &str, result: Result<(), Failure>) -> Prepared {
         let kind = S::SPECS.first().map_or("", |spec| spec.name);
         Prepared {

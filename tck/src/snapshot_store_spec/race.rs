@@ -1,4 +1,4 @@
-//! What may happen at the same time, and saves that are dropped half-way.
+//! Calls that run at the same time, and saves that are dropped half-way.
 
 use actix_persistence_storage_api::{SnapshotCriteria, SnapshotStore};
 use tokio::task::yield_now;

@@ -1,4 +1,4 @@
-//! Which changes a query gives, and what it says of each.
+//! The changes that a query returns, and the contents of each.
 
 use actix_persistence_storage_api::{PersistenceId, StateChangesQuery, StateRecord, StateStore};
 

@@ -1,4 +1,4 @@
-//! Which ids there are.
+//! The ids that a query returns.
 
 use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery, StateStore};
 

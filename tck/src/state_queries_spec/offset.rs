@@ -1,4 +1,4 @@
-//! Where a reader goes on.
+//! The place at which a reader continues.
 
 use actix_persistence_storage_api::{StateOffset, StateStore};
 

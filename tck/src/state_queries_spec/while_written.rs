@@ -1,4 +1,4 @@
-//! What a reader gets while many write.
+//! The changes that a reader gets while many writers write.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ async fn give_the_last_change_of_each_id_while_many_write(
         yield_now().await;
     }
     let mut expected: Vec<_> = writers.await??.into_iter().flatten().collect();
-    // Stored behind all others, so that they are there to be read when it is.
+    // Stored after all others, so that they are there to be read when it is.
     let last = (tck_id(WRITERS * IDS), 1);
     subject.store().upsert(state(&last.0, last.1)).await?;
     reader.read_until(subject.store(), &last).await?;
@@ -50,7 +50,7 @@ async fn give_the_last_change_of_each_id_while_many_write(
     expect_eq("last changes", reader.revisions(), expected)
 }
 
-/// What a reader misses is not made good by a later change: each id is stored once.
+/// Stores each id once, so that no later change makes up for one that the reader missed.
 async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> CaseResult {
     const NEW_IDS: usize = 40;
     // Elsewhere, so that the writers are in nobody's way but their own.
@@ -74,7 +74,7 @@ async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> 
         yield_now().await;
     }
     writers.await??;
-    // Stored behind all others, so that they are there to be read when it is.
+    // Stored after all others, so that they are there to be read when it is.
     let last = (tck_id(WRITERS * NEW_IDS), 1);
     subject.store().upsert(state(&last.0, last.1)).await?;
     let mut expected: Vec<_> = (0..=WRITERS * NEW_IDS)
@@ -88,7 +88,7 @@ async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> 
     Ok(())
 }
 
-/// Changes the ids in turns, and gives the last revision of each.
+/// Changes the ids in turns, and returns the last revision of each.
 async fn write(
     store: Arc<dyn StateStore>,
     ids: Vec<PersistenceId>,

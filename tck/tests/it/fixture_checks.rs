@@ -1,4 +1,4 @@
-//! What the kit says of capabilities, of fixtures, and of stores that panic or hang.
+//! The reports of the kit about capabilities, fixtures, and stores that panic or hang.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,7 +104,7 @@ fn ignored(outcome: &CaseOutcome) -> bool {
     *outcome == CaseOutcome::Ignored
 }
 
-/// Why the case failed.
+/// Returns the reason why the case failed.
 fn failure(reports: &[CaseReport], name: &str) -> String {
     let report = reports.iter().find(|report| report.name == name).unwrap();
     match &report.outcome {

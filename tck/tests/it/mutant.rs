@@ -56,7 +56,7 @@ impl Mutant {
         self.must_fail.into_iter().flatten().copied()
     }
 
-    /// What is wrong with the kit's verdict, if anything.
+    /// Returns the mistake in the kit's verdict, if there is one.
     fn misjudged(&self) -> Option<String> {
         let failed = failed_cases((self.kit)());
         let passed: Vec<_> = self

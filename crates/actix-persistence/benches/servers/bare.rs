@@ -12,7 +12,7 @@ pub(crate) trait Bare: Sized {
 
     async fn open(url: &str) -> Self;
 
-    /// Where the plugin finds the same database.
+    /// Returns the URL of the same database, for the plugin.
     fn url(&self) -> String;
 
     /// One connection, a transaction for each event: events per second.

@@ -6,7 +6,7 @@ mod sqlite;
 
 use actix_persistence_storage_api::{ConfigError, Item, Section, Untyped, Value};
 
-/// Where a key stands.
+/// The place of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// In `persistence`.
@@ -109,7 +109,7 @@ const MEANINGLESS: [(Place, &str, &str); 22] = [
     ),
 ];
 
-/// Takes the keys without meaning out of a section, and gives a warning for each that names what there is instead.
+/// Takes the keys without meaning out of a section, and returns a warning for each that names what there is instead.
 pub(super) fn take_meaningless(place: Place, section: &mut Section, warnings: &mut Vec<String>) {
     for (its_place, key, instead) in MEANINGLESS {
         if its_place == place {
@@ -158,7 +158,7 @@ pub(super) fn without_library(path: &str) -> &str {
         .unwrap_or(path)
 }
 
-/// What the plugin id of the default snapshot store says in Akka's config if there is none.
+/// Returns whether this plugin id means in Akka's config that there is no default snapshot store.
 pub(super) fn is_no_snapshot_store(path: &str) -> bool {
     without_library(path) == "persistence.no-snapshot-store"
 }

@@ -1,13 +1,13 @@
-//! What a config file says, in whatever language.
+//! The contents of a config file, whatever its language.
 
 use actix_persistence_storage_api::{ConfigError, Section};
 
-/// What a config file says.
+/// The contents of a config file.
 #[derive(Debug)]
 pub(super) struct Document {
     pub(super) root: Section,
-    /// What the language allows but no key of a config can have.
+    /// Mistakes that the language allows but no key of a config can have.
     pub(super) mistakes: Vec<ConfigError>,
-    /// What is ignored.
+    /// Parts that are ignored.
     pub(super) warnings: Vec<String>,
 }

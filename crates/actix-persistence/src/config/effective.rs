@@ -14,7 +14,7 @@ pub(super) fn toml(section: &Section, secret_keys: &[&str]) -> String {
     writer.text
 }
 
-/// Gives the values of a section that stand there as mere text, as those of a variable do, as what they were read as.
+/// Returns the values of a section that stand there as mere text, as those of a variable do, as what they were read as.
 pub(super) fn give_types(section: &mut Section, typed: &Section) {
     for (key, read) in typed.iter() {
         let Some(mut item) = section.remove(key) else {

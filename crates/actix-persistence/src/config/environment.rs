@@ -4,10 +4,10 @@ use std::ffi::OsString;
 
 use actix_persistence_storage_api::{ConfigError, Item, Origin, Section, Untyped, Value};
 
-/// What the names of our variables begin with, in capitals or not.
+/// The prefix of the names of our variables, in upper or lower case.
 const PREFIX: &str = "ACTIX_PERSISTENCE__";
 
-/// What stands between the keys in the name of a variable.
+/// The separator of the keys in the name of a variable.
 const SEPARATOR: &str = "__";
 
 /// More keys than any path has; each is a section within a section.
@@ -36,7 +36,7 @@ pub(super) fn set_all(
     mistakes
 }
 
-/// Why a variable cannot be a key.
+/// The reason why a variable cannot be a key.
 struct Refused {
     path: String,
     message: String,

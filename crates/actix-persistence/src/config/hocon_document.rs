@@ -13,7 +13,7 @@ use hocon::{HoconError, HoconValue, ParseOptions, ScalarType};
 use super::ConfigLoadError;
 use super::document::Document;
 
-/// Where the section is that is read: ours, and those of Akka, Akka.NET and Pekko.
+/// The sections that are read: ours, and those of Akka, Akka.NET and Pekko.
 const ROOTS: [&[&str]; 3] = [
     &["persistence"],
     &["akka", "persistence"],
@@ -27,7 +27,7 @@ const STACK_BYTES: usize = 64 * 1024 * 1024;
 /// Deeper sections than any key has; what reads the tree calls itself for each.
 const MAX_DEPTH: usize = 32;
 
-/// Where a HOCON text comes from, and what its includes and substitutions are looked up in.
+/// The origin of a HOCON text, and the places where its includes and substitutions are looked up.
 pub(super) struct Source {
     name: Arc<str>,
     base: Option<PathBuf>,

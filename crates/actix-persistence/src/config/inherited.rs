@@ -1,4 +1,4 @@
-//! Which keys of a merged section were written in its fallback section.
+//! The keys of a merged section that were written in its fallback section.
 
 use std::collections::BTreeMap;
 

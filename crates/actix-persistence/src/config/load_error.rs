@@ -1,9 +1,9 @@
-//! Why a config could not be loaded.
+//! The error of loading a config.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a config could not be loaded, before anybody asked what its keys mean.
+/// The reason why a config could not be loaded, before its keys were interpreted.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigLoadError {
@@ -24,7 +24,7 @@ pub enum ConfigLoadError {
     Unreadable {
         /// The file, absolute.
         path: PathBuf,
-        /// What the operating system says.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The file is larger than any config.
@@ -58,7 +58,7 @@ pub enum ConfigLoadError {
         line: u32,
         /// The column in characters, from 1.
         column: u32,
-        /// What is wrong; never quotes the file, which may hold a secret there.
+        /// The mistake; never quotes the file, which may hold a secret there.
         message: String,
     },
     /// A substitution or an include of a HOCON file leads nowhere.
@@ -66,7 +66,7 @@ pub enum ConfigLoadError {
     Unresolved {
         /// The file, or the name given to the text.
         name: String,
-        /// What is wrong, with the path or file that was not found.
+        /// The mistake, with the path or file that was not found.
         message: String,
     },
 }

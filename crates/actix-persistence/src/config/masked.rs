@@ -1,6 +1,6 @@
 //! Hides secrets in what is shown to people.
 
-/// What is shown in place of a secret.
+/// The text that is shown in place of a secret.
 pub(super) const MASK: &str = "***";
 
 /// Words that make any key a secret one.

@@ -8,7 +8,7 @@ use actix_persistence_storage_api::{AdditionalColumn, ChangeHandler};
 
 use super::OverflowChoices;
 
-/// What the application has registered with the builder for keys of the config to name.
+/// The code that the application has registered with the builder for keys of the config to name.
 #[derive(Clone, Default)]
 pub(crate) struct NamedCode {
     /// For `internal-stash.overflow`.

@@ -1,9 +1,9 @@
-//! The sections `published-events` and `dead-letters`: how far their readers may fall behind.
+//! The sections `published-events` and `dead-letters`: the number of notifications kept for slow readers.
 
 use actix_persistence_persistent_actor::{DeadLetters, PublishedEvents};
 use actix_persistence_storage_api::SectionReader;
 
-/// How many notifications of each kind are kept for a reader that falls behind.
+/// The number of notifications of each kind that are kept for a slow reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NotificationCapacities {
     pub(crate) published_events: usize,

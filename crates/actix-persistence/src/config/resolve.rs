@@ -21,7 +21,7 @@ const DEFAULT_MAX_CONCURRENT_RECOVERIES: usize = 50;
 /// A registered plugin, as far as the config needs to know it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PluginKind {
-    /// What a section's `kind` says to choose it.
+    /// The value of `kind` that chooses this plugin in a section.
     pub(crate) name: &'static str,
     /// The keys whose values must not be shown.
     pub(crate) secret_keys: &'static [&'static str],
@@ -36,7 +36,7 @@ impl From<&dyn Plugin> for PluginKind {
     }
 }
 
-/// What a config means, and what is wrong with it.
+/// The settings that a config means, and its mistakes.
 ///
 /// The settings are complete even if there are mistakes, with defaults in their place, so that the plugins can look for
 /// theirs too before [`Mistakes::check`] reports them together.

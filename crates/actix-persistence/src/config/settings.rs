@@ -11,11 +11,11 @@ use super::store_section::{JournalSection, SnapshotSection, StateSection};
 /// The config once its keys have been understood.
 #[derive(Debug)]
 pub(crate) struct Settings {
-    /// How many messages an actor holds while it recovers or persists, and what happens to further ones.
+    /// The number of messages that an actor holds while it recovers or persists, and the fate of further ones.
     pub(crate) stash_policy: StashPolicy,
-    /// When a failed actor is rebuilt.
+    /// The back-off of failed actors.
     pub(crate) back_off: BackOffSettings,
-    /// How far the readers of notifications may fall behind.
+    /// The number of notifications that are kept for slow readers.
     pub(crate) notifications: NotificationCapacities,
     /// Every journal, sorted by plugin id.
     pub(crate) journals: Vec<JournalSection>,
@@ -31,13 +31,13 @@ pub(crate) struct Settings {
     pub(crate) default_state_store: Option<String>,
 }
 
-/// What holds for a store unless its own section says otherwise.
+/// The settings that hold for a store unless its own section sets them.
 pub(super) struct ForAllStores<'a> {
-    /// What sections may name.
+    /// The code that sections may name.
     pub(super) code: &'a NamedCode,
-    /// How many actors recover from a journal or a state store at once.
+    /// The number of actors that may recover from a journal or a state store at the same time.
     pub(super) max_concurrent_recoveries: usize,
-    /// Where that was written, if it was.
+    /// The place at which that was written, if it was.
     pub(super) max_concurrent_recoveries_origin: Option<Origin>,
 }
 

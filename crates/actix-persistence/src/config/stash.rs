@@ -11,7 +11,7 @@ use actix_persistence_storage_api::SectionReader;
 
 use super::settings::positive_count;
 
-/// What the application has registered for the key `overflow` to choose.
+/// The code that the application has registered for the key `overflow` to choose.
 #[derive(Clone, Default)]
 pub(crate) struct OverflowChoices {
     /// For the choice `reply`.

@@ -43,7 +43,7 @@ pub(crate) struct StoreSection<S> {
     pub(crate) kind: &'static str,
     /// For types that name no serializer.
     pub(crate) serializer: Serializer,
-    /// How the actor in front of it behaves.
+    /// The settings of the actor in front of the store.
     pub(crate) settings: S,
     /// The keys that are left for the plugin.
     pub(crate) section: Section,
@@ -65,14 +65,14 @@ pub(super) trait StoreSettings: Sized {
     /// Reads the keys; a wrong one gets its default.
     fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores<'_>) -> Self;
 
-    /// What reads as if it was not meant so, to be warned of.
+    /// Returns a warning about settings that are valid but probably unintended.
     fn doubt(&self) -> Option<String>;
 
-    /// The values that hold, as the config would say them, for keys that are not written.
+    /// Returns the values that hold, as the config would say them, for keys that are not written.
     fn shown(&self, section: Section, all: &ForAllStores<'_>) -> Section;
 }
 
-/// What the sections of one sort of stores are read with.
+/// The context in which the sections of one kind of stores are read.
 pub(super) struct StoreContext<'a> {
     pub(super) kinds: &'a [PluginKind],
     pub(super) all: &'a ForAllStores<'a>,
@@ -207,7 +207,7 @@ fn default_origin() -> Origin {
     }
 }
 
-/// The section with one more value that nobody wrote.
+/// The section with one more value that was not written.
 fn default(mut section: Section, key: &str, value: impl Into<Value>) -> Section {
     let item = Item {
         value: value.into(),

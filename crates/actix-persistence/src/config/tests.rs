@@ -1,4 +1,4 @@
-//! Where a config can come from.
+//! The sources of a config.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! The wording for a name that nobody knows.
+//! The wording for an unknown name.
 
 use actix_persistence_storage_api::nearest;
 
@@ -12,7 +12,7 @@ pub(super) fn unknown_name(what: &str, name: &str, known: &[&str]) -> String {
     format!("names the unknown {what} {name:?}; {alternatives}")
 }
 
-/// What it could have been.
+/// Returns the hint that names what exists.
 pub(super) fn known_names(what: &str, name: &str, known: &[&str]) -> String {
     let mut known = known.to_vec();
     known.sort_unstable();

@@ -63,7 +63,7 @@ fn on_page(headings: &[&str]) -> BTreeSet<String> {
     keys
 }
 
-/// What the mistake about the unknown key of a section says it knows.
+/// Returns the keys that the mistake about an unknown key of a section names.
 fn known(mistakes: &str, section: &str) -> BTreeSet<String> {
     let start = format!("unknown key '{section}.zzz';");
     let (_, mistake) = mistakes.split_once(&start).expect(section);

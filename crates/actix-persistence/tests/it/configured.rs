@@ -1,4 +1,4 @@
-//! What a config file says is what happens.
+//! A config file has the effect that it describes.
 
 use std::path::Path;
 
@@ -179,7 +179,7 @@ async fn a_mistake_in_a_variable_is_reported_with_those_of_the_file_and_names_it
     }
 }
 
-/// What a user of Akka.NET has in an application's config.
+/// Returns the config of an application of Akka.NET.
 #[cfg(feature = "hocon")]
 fn akka_block(directory: &Path) -> String {
     let directory = directory.display();

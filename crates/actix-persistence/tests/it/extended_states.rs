@@ -1,4 +1,4 @@
-//! What the config binds to entity types works.
+//! Extensions that the config binds to entity types work.
 
 use std::path::Path;
 use std::sync::mpsc;
@@ -13,7 +13,7 @@ use async_trait::async_trait;
 
 use crate::note::{Note, Write};
 
-/// How many bytes a state has.
+/// A column with the number of bytes of a state.
 struct Length;
 
 impl AdditionalColumn for Length {

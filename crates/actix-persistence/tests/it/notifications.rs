@@ -1,4 +1,4 @@
-//! What the rest of the program hears of the actors.
+//! The notifications of the actors to the rest of the program.
 
 use std::collections::BTreeMap;
 

@@ -15,7 +15,7 @@ mod measured_process;
 mod stored_ledgers;
 mod watched_journal;
 
-/// How large the scenarios are.
+/// The size of the scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     Tenth,

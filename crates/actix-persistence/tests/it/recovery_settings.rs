@@ -1,4 +1,4 @@
-//! What the config says about recoveries reaches them.
+//! Settings of the config about recoveries reach them.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the builder says holds, whatever the config says.
+//! Settings of the builder hold, whatever the config says.
 
 use actix::prelude::*;
 use actix_persistence::{BackOffSettings, Config, Overflow, Persistence, StashPolicy};

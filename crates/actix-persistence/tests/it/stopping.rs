@@ -50,7 +50,7 @@ async fn everything_sent_before_the_stop_is_there_after_a_restart() {
     }
 }
 
-/// How far a counter is in a copy of nothing but the main file.
+/// Returns the count that a copy of nothing but the main file holds.
 async fn counted_in_a_copy(file: &Path) -> u64 {
     let directory = tempfile::tempdir().unwrap();
     let copy = directory.path().join("copy.db");

@@ -94,7 +94,7 @@ pub async fn a_reader_gets_every_last_state_while_transactions_end_in_any_order(
     for writer in writing.await.expect("all writers were started") {
         writer.expect("no writer fails");
     }
-    // Stored behind everything else: when it is there, everything else was.
+    // Stored after everything else: when it is there, everything else was.
     store(&*reader.store, state("last", 1)).await;
     while reader.read(3).await || !reader.seen.contains_key(&id("last")) {}
 

@@ -1,4 +1,4 @@
-//! What becomes of writes when the server ends connections.
+//! Writes while the server ends connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,13 +15,13 @@ use super::{id, revision_of, state};
 
 const STORES: usize = 2;
 const WRITERS: usize = 8;
-/// How often all connections are ended, each time after some more states were stored.
+/// The number of times that all connections are ended, each time after some more states were stored.
 const ROUNDS: usize = 15;
 const STATES_PER_ROUND: usize = 10;
-/// How long a round may take on a loaded machine.
+/// The longest time of a round on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What the writers share.
+/// The state that the writers share.
 struct Course {
     is_over: AtomicBool,
     stored: watch::Sender<usize>,
@@ -75,7 +75,7 @@ pub async fn errors_say_what_is_certain_when_connections_end<F: Future<Output = 
     assert!(course.errors.load(Ordering::Relaxed) > 0, "no write failed");
 }
 
-/// Gives the id, and the revisions that it may have: one, or two if the outcome of the last write is unknown.
+/// Returns the id, and the revisions that it may have: one, or two if the outcome of the last write is unknown.
 async fn write(
     store: Arc<dyn StateStore>,
     name: String,

@@ -1,4 +1,4 @@
-//! What a state store with extensions proves on every SQL database, or on every server.
+//! The tests of a state store with extensions on every SQL database, or on every server.
 
 mod answers;
 mod columns;

@@ -18,7 +18,7 @@ use super::state;
 const IDS: usize = 20;
 const REVISIONS: Revision = 50;
 
-/// What [`state`] stores.
+/// The state that [`state`] stores.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Number(Revision);
 

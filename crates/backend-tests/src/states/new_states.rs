@@ -16,12 +16,12 @@ use crate::StateTables;
 
 use super::{id, state, store};
 
-/// Into how many sequences a store divides its changes at most: ids whose slices differ by as much are in the same one.
+/// The most sequences into which a store divides its changes: ids whose slices differ by as much are in the same one.
 const SEQUENCES: u16 = 8;
 /// Prime, so that pages begin and end anywhere.
 const PAGE: usize = 97;
 
-/// How many write and read, and for how long.
+/// The number of writers and readers, and the time for which they work.
 struct Load {
     writers: usize,
     readers: usize,
@@ -127,7 +127,7 @@ impl Load {
     }
 }
 
-/// Stores a new state after the other, and gives their ids.
+/// Stores a new state after the other, and returns their ids.
 async fn insert(
     store: Arc<dyn StateStore>,
     ids: impl Iterator<Item = PersistenceId>,
@@ -168,7 +168,7 @@ impl Reader {
         }
     }
 
-    /// Reads until nobody writes and these are there; gives how many pages there were, and what was in them.
+    /// Reads until nobody writes and these are there; returns how many pages there were, and what was in them.
     async fn read_until(
         mut self,
         ended: Arc<AtomicBool>,

@@ -77,7 +77,7 @@ pub async fn pages_of_large_states_are_bounded_in_bytes(tables: &dyn StateTables
     assert_eq!(changes(&*states, &offset, 100).await.changes, []);
 }
 
-/// What was put there by hand with one number for many rows is read whole all the same.
+/// A page reads everything even if somebody has given one number to many rows by hand.
 ///
 /// # Panics
 /// If it is not.

@@ -1,4 +1,4 @@
-//! What the tables hold and refuse.
+//! The contents of the tables, and the rows that they refuse.
 
 use actix_persistence_storage_api::{
     CurrentState, Payload, PersistenceId, StateStore, StateUpdate, StorageErrorKind, Timestamp,
@@ -69,7 +69,7 @@ pub async fn texts_come_back_whatever_they_hold(tables: &dyn StateTables) {
     }
 }
 
-/// What no store writes cannot be put there by others either.
+/// The tables refuse rows that no store writes, whoever inserts them.
 ///
 /// # Panics
 /// If it can.
@@ -160,7 +160,7 @@ pub async fn a_lost_column_is_an_error_and_no_state(tables: &dyn StateTables) {
     assert_eq!(revision, 1);
 }
 
-/// What the first version stored is read, and goes on: a state at revision 3, a tombstone at revision 5.
+/// States that the first version stored are read, and go on: a state at revision 3, a tombstone at revision 5.
 ///
 /// # Panics
 /// If it is not what that version stored.

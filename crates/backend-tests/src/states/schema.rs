@@ -1,4 +1,4 @@
-//! What is found at the start of tables that are not whole, or not where states are.
+//! Checks at the start: tables that are not whole, or that are not where the states are.
 
 use std::sync::Arc;
 
@@ -174,7 +174,7 @@ pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn StateT
     mismatch(tables.initialize_all(&moved).await);
 }
 
-/// What the guide tells to do.
+/// The statements that the guide recommends.
 const MOVE: [&str; 2] = [
     "INSERT INTO test_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, \
          payload, checksum) \
@@ -218,7 +218,7 @@ fn copy_of_kept(id: &str) -> String {
     )
 }
 
-/// Checks that the tables are not what the store works with, and gives what it says.
+/// Checks that the tables are not what the store works with, and returns what it says.
 fn mismatch(result: Result<(), StorageError>) -> String {
     let error = result.expect_err("the tables are not those of the store");
     assert_eq!(error.kind(), StorageErrorKind::SchemaMismatch, "{error:?}");

@@ -1,4 +1,4 @@
-//! What only goes forward.
+//! Timestamps and numbers only go forward.
 
 use actix_persistence_storage_api::Timestamp;
 
@@ -6,7 +6,8 @@ use crate::StateTables;
 
 use super::{id, state, store, timestamp_of};
 
-/// A store whose clock is a day behind that of the last writer goes on a microsecond after it, also behind a tombstone.
+/// A store whose clock is a day slower than that of the last writer goes on a microsecond after it, even after a
+/// tombstone.
 ///
 /// # Panics
 /// If it does not.
@@ -33,7 +34,7 @@ pub async fn no_timestamp_goes_back_with_the_clock(tables: &dyn StateTables) {
     assert!(before <= stored && stored <= Timestamp::now(), "{stored:?}");
 }
 
-/// Every change of an id has a higher number than the one before, also when the rows with the highest were removed.
+/// Every change of an id has a higher number than the one before, even if the rows with the highest were removed.
 ///
 /// # Panics
 /// If it has not.

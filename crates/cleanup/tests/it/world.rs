@@ -15,7 +15,7 @@ use actix_persistence_storage_api::{
     Timestamp, WriteOutcome, WriterId,
 };
 
-/// What is cleaned up, and the way to it.
+/// The stores to clean up, and the way to them.
 pub(crate) struct World {
     pub(crate) journal: JournalHandle,
     pub(crate) snapshot_store: SnapshotHandle,
@@ -24,7 +24,7 @@ pub(crate) struct World {
     pub(crate) cleanup: Cleanup,
 }
 
-/// Who recovered an id.
+/// A writer that has recovered an id.
 pub(crate) struct Writer {
     pub(crate) id: PersistenceId,
     writer: WriterId,
@@ -182,7 +182,7 @@ impl World {
     }
 }
 
-/// What a journal tells of an id.
+/// The contents of a journal for one id.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Stream {
     pub(crate) events: Vec<SequenceNr>,

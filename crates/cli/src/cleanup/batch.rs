@@ -9,7 +9,7 @@ use super::interrupts::Interrupts;
 use super::say;
 use crate::outcome::Outcome;
 
-/// How many ids are done between two lines about the progress.
+/// The number of ids between two lines about the progress.
 const REPORT_EVERY: u64 = 100;
 
 pub(super) async fn run(

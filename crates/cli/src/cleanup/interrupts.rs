@@ -1,4 +1,4 @@
-//! Ctrl-C.
+//! The reaction to Ctrl-C.
 
 use std::process;
 use std::sync::Arc;

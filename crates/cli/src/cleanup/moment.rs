@@ -11,7 +11,7 @@ pub(crate) struct Moment {
     seconds: i64,
 }
 
-/// What is not `2026-01-31` or `2026-01-31T12:00:00Z`.
+/// The error for a text that is neither `2026-01-31` nor `2026-01-31T12:00:00Z`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InvalidMoment;
 

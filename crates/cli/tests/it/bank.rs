@@ -157,7 +157,7 @@ impl Bank {
         self.command(words).output().unwrap()
     }
 
-    /// What is said by a run that ends well.
+    /// Returns the output of a run that ends well.
     pub(crate) fn output(&self, words: &[&str]) -> String {
         let output = self.run(words);
         assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -19,7 +19,7 @@ use crate::write_request::WriteReply;
 
 /// One request of a group: how to call the journal for several of them, and how to take the outcomes apart again.
 pub(super) trait Member: Refuse + Sized {
-    /// The journal gives a list of these.
+    /// The journal returns a list of these.
     type Outcome: Send + 'static;
     const OPERATION: Operation;
 
@@ -27,20 +27,20 @@ pub(super) trait Member: Refuse + Sized {
 
     fn persistence_id(&self) -> &PersistenceId;
 
-    /// Whether nobody would use the answer any more.
+    /// Returns whether the answer is not needed any more.
     fn is_dead(&self, now: Instant) -> bool;
 
-    /// How many of the outcomes are this one's.
+    /// Returns the number of outcomes that belong to this request.
     fn outcomes(&self) -> usize;
 
     fn dispatched(&mut self);
 
-    /// How long a call for these requests is waited for.
+    /// Returns the time for which a call for these requests is waited for.
     fn limit(_part: &[Self], call_timeout: Duration) -> Duration {
         call_timeout
     }
 
-    /// The call for these requests. A single one gives away what it holds, because nobody will split it.
+    /// The call for these requests. A single one gives its contents away, because it is never split.
     fn call(
         journal: Arc<dyn Journal>,
         part: &mut [Self],
@@ -77,7 +77,7 @@ fn may_be_one_request(error: &StorageError) -> bool {
     )
 }
 
-/// What is told of an id that was taken over.
+/// The answer about an id that was taken over.
 pub(super) trait Taken: From<Recovered> + Send + 'static {}
 
 impl Taken for Recovered {}
@@ -165,7 +165,7 @@ impl Member for WriteJob {
     }
 }
 
-/// A recovery, whatever is to be told of it.
+/// A recovery, whatever its answer is.
 impl<T: Taken> Member for Job<Ask<T>, WriterId> {
     type Outcome = Recovered;
     const OPERATION: Operation = Operation::Recover;

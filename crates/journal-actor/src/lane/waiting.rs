@@ -1,4 +1,4 @@
-//! What waits in a lane, and what of it goes next.
+//! The requests that wait in a lane, and the choice of the next ones.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -17,7 +17,7 @@ pub(super) struct Waiting {
     deleted_last: bool,
 }
 
-/// What to do next; a group has at most one request of an id.
+/// The next step of a lane; a group has at most one request of an id.
 pub(super) enum Step {
     Writes(Vec<WriteJob>),
     Recoveries(Vec<RecoverJob>),
@@ -60,7 +60,7 @@ impl Waiting {
             .any(|request| request.persistence_id() == persistence_id)
     }
 
-    /// Takes the oldest request that may go, and all that may go with it; what nobody waits for any more is answered.
+    /// Takes the oldest request that may go, and all that may go with it; answers requests whose askers have gone.
     ///
     /// A request may go if its id is not blocked and no older request of its id waits.
     /// Deletes and resets go alone, so that after one of them whatever else may go is taken first: however many wait,
@@ -129,7 +129,7 @@ impl Waiting {
 }
 
 impl Group {
-    /// Takes the request if it is of the group's kind and there is room, or gives it back; the first one always fits.
+    /// Takes the request if it is of the group's kind and there is room, or returns it; the first one always fits.
     ///
     /// One that finds no room makes the group full, so that smaller ones do not overtake it again and again.
     fn add(&mut self, request: Ordered) -> Option<Ordered> {

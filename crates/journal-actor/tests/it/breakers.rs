@@ -1,4 +1,4 @@
-//! When the journal keeps failing.
+//! The journal keeps failing.
 
 use actix_persistence_storage_api::{
     JournalCapabilities, Operation, PageLimit, ReplayRange, StorageError, StorageErrorKind,

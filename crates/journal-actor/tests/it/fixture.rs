@@ -49,7 +49,7 @@ impl Fixture {
         Self { handle, calls }
     }
 
-    /// Initialised.
+    /// Returns an initialised journal actor.
     pub(crate) async fn ready_with(
         settings: JournalSettings,
         capabilities: JournalCapabilities,

@@ -1,4 +1,4 @@
-//! What waits goes together.
+//! Requests that wait go together.
 
 use actix_persistence_storage_api::{JournalCapabilities, WriterId};
 

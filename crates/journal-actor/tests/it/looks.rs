@@ -1,4 +1,4 @@
-//! What a recovery that only looks at its id is told, and when it takes the id over after all.
+//! The answers to a recovery that only looks at its id, and the cases in which it takes the id over after all.
 
 use actix_persistence_journal_actor::Standing;
 use actix_persistence_storage_api::{Fence, Operation, StorageError, StorageErrorKind, WriterId};

@@ -44,7 +44,7 @@ enum Behaviour {
 struct Step {
     ask: Ask,
     name: usize,
-    /// How long to wait before it.
+    /// The time to wait before it.
     pause_ms: u64,
 }
 
@@ -67,7 +67,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// What the journal does with its calls, in turn: how long they take, and how they end.
+/// Draws the behaviour of the journal's calls, in turn: their time, and their end.
 ///
 /// Some take longer than they may; all end within the grace, so that no two calls of an id may overlap.
 fn behaviours() -> impl Strategy<Value = Vec<(u64, Behaviour)>> {
@@ -100,7 +100,7 @@ impl Behaviour {
     }
 }
 
-/// What the journal has seen.
+/// The calls that the journal has seen.
 #[derive(Default)]
 struct Seen {
     /// The ids that have a call under way that changes them.

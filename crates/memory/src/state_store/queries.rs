@@ -50,7 +50,7 @@ impl StateQueries for MemoryStateStore {
 }
 
 impl StoredStates {
-    /// The ids that a query asks for, in the order of their last changes.
+    /// Returns the ids that a query asks for, in the order of their last changes.
     fn changes_of(&self, query: &StateChangesQuery) -> impl Iterator<Item = (i64, &PersistenceId)> {
         let after = query.after.position(SEQUENCE);
         let after = after.map_or(Unbounded, |position| match position.persistence_id {

@@ -17,7 +17,7 @@ use crate::queries::{
 };
 use crate::{Mysql, MysqlOptions};
 
-/// After how long without a word the server takes the client for gone, and frees what it has locked.
+/// The time without a word from the client after which the server ends the connection, and frees its locks.
 pub(super) const IDLE: Duration = Duration::from_secs(120);
 
 /// Making tables larger or other takes as long as it takes.
@@ -26,7 +26,7 @@ const MIGRATION: Duration = Duration::from_secs(3_600);
 /// Nine sizes of a handful of statements, and the others: none is prepared twice.
 const STATEMENTS: usize = 256;
 
-/// What a packet holds beside a payload, at most.
+/// The most that a packet holds beside a payload.
 const PACKET_BESIDE: usize = 8 * 1024;
 /// Less than any server has by default; small groups are sent in one packet of up to half of that.
 const LEAST_PACKET: i64 = 1024 * 1024;
@@ -116,7 +116,7 @@ pub(super) async fn restore(
     Ok(())
 }
 
-/// What a server says of itself.
+/// The answers of a server about itself.
 #[derive(Debug)]
 struct Server {
     is_mariadb: bool,
@@ -198,7 +198,8 @@ impl Server {
         Ok(())
     }
 
-    /// Why others may read what a crash may take back, if so. Nobody is told of it that it is stored.
+    /// Returns the reason why others may read what a crash may take back, if there is one. Such data is never reported
+    /// as stored.
     ///
     /// With a binary log the engine commits after that was written; without one it shows what is committed, and then writes
     /// its own log.

@@ -12,7 +12,7 @@ use sqlx::{Executor, MySqlConnection};
 use crate::Mysql;
 use crate::queries::{BEGIN, JournalQueries, ROLLBACK, chunk_sizes};
 
-/// Stores the events of the ids that pass the fence, in the transaction of the caller, and gives those that do not.
+/// Stores the events of the ids that pass the fence, in the transaction of the caller, and returns those that do not.
 pub(crate) async fn append(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
@@ -124,8 +124,8 @@ async fn take_over(
     Ok(true)
 }
 
-/// Makes sure that there are rows that know the highest numbers, and locks them: all of a group in the order of ids, also
-/// those that nobody takes over, because whoever locks some before the others meets somebody who does it the other way.
+/// Makes sure that there are rows that know the highest numbers, and locks them: all of a group in the order of ids,
+/// also those that are not taken over, because two calls that lock them in different orders would deadlock.
 async fn know(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
@@ -147,7 +147,7 @@ async fn know(
     Ok(())
 }
 
-/// Removes rows that nobody has, and that know nothing: those that were made so that they could be locked.
+/// Removes rows without a writer and without numbers: those that were made so that they could be locked.
 async fn forget(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,

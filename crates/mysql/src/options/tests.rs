@@ -1,4 +1,4 @@
-//! What a section says, and what is refused.
+//! The meaning of a section, and the sections that are refused.
 
 use actix_persistence_sql::Settings;
 use actix_persistence_storage_api::{Origin, Section};

@@ -10,21 +10,21 @@ use super::{BEFORE_NEXT, RowsStatement};
 pub struct JournalQueries {
     /// Takes over ids. Values: id, id again, writer.
     pub(crate) recover: RowsStatement,
-    /// What was taken over. Values: ids. Gives: id, highest, deleted_to, epoch.
+    /// Selects the ids that were taken over. Values: ids. Rows: id, highest, deleted_to, epoch.
     pub(crate) recovered: RowsStatement,
     /// Raises the highest numbers of ids whose epoch and highest number are as expected. Values: id, highest afterwards
     /// and before, epoch. Counts 2 for each that was raised, and 1 for each other.
     pub(crate) raise_highest: RowsStatement,
     /// Makes sure that ids have a row that knows their highest number, and locks it. Values: id, id again.
     pub(crate) know: RowsStatement,
-    /// Removes rows that nobody has, and that know no number. Values: ids.
+    /// Removes rows without a writer and without a number. Values: ids.
     pub(crate) forget: RowsStatement,
     /// Takes over ids whose epoch and highest number are as expected. Values: id, epoch before and
     /// afterwards, highest before and afterwards, writer. Counts those that were taken over.
     pub(crate) take_over: RowsStatement,
     /// Locks ids. Values: ids. Gives: id, epoch, highest.
     pub(crate) lock: RowsStatement,
-    /// Numbers events of one partition. Values: how many, partition. What it gives as id of an insert is the newest
+    /// Numbers events of one partition. Values: how many, partition. What it returns as id of an insert is the newest
     /// number, and the last one of these events.
     pub(crate) number_one: SqlStr,
     /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and how many, then the
@@ -45,7 +45,7 @@ pub struct JournalQueries {
     pub(crate) tags: SqlStr,
 }
 
-/// Into how many parts the slices are divided that are numbered each by itself.
+/// The number of parts of the slices, each of which is numbered by itself.
 pub(crate) const PARTITIONS: usize = 8;
 
 const RECOVER: &str = "\

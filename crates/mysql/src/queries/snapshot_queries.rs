@@ -11,7 +11,7 @@ pub(crate) fn snapshot_statements(names: &Names) -> SnapshotStatements {
     }
 }
 
-/// How many bytes the payloads of a row have; its texts are short.
+/// The number of bytes of the payloads of a row; its texts are short.
 const BYTES: &str = "OCTET_LENGTH(payload) + COALESCE(OCTET_LENGTH(metadata_payload), 0)";
 
 const LOAD: &str = "\

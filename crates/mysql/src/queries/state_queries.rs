@@ -32,7 +32,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
 const FITS: &str = "\
 COALESCE(OCTET_LENGTH(payload), 0) <= {most_bytes} AND OCTET_LENGTH(tags) <= 3 * {most_bytes}";
 
-/// How many it has.
+/// The number of bytes of its payloads.
 const BYTES: &str = "COALESCE(OCTET_LENGTH(payload), 0) + OCTET_LENGTH(tags)";
 
 const LOAD: &str = "\
@@ -43,8 +43,8 @@ FROM {state_table} WHERE persistence_id = ?";
 const REVISION: &str = "\
 SELECT revision FROM {state_table} WHERE persistence_id = ?";
 
-/// What would do nothing for an id that is there would do so, too, for a column of the application that must be unique:
-/// so this fails.
+/// Fails for an id that exists. A statement that would do nothing for such an id would also do nothing for a duplicate
+/// in a unique column of the application.
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
     checksum, ordering{more_columns})

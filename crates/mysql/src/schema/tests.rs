@@ -1,4 +1,4 @@
-//! What is printed for those who make the tables themselves.
+//! The schema that is printed for those who make the tables themselves.
 
 use actix_persistence_storage_api::Roles;
 

@@ -42,7 +42,7 @@ async fn a_group_that_numbers_half_of_the_partitions_does_not_wait_for_the_other
     execute(&mut other, "ROLLBACK").await;
 }
 
-/// What a crash does to a server that had shown a commit and not yet written it.
+/// Plays the crash of a server that had shown a commit and not yet written it.
 #[tokio::test]
 async fn no_number_is_given_again_when_a_commit_that_was_read_is_gone() {
     let place = Place::new().await;

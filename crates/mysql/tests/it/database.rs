@@ -7,7 +7,7 @@ use actix_persistence_mysql::{MysqlOptions, StoreOptions};
 use sqlx::mysql::MySqlConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, MySqlConnection};
 
-/// Where the server is; its user may make databases and users.
+/// Returns the URL of the server; its user may make databases and users.
 pub(crate) fn server_url() -> String {
     std::env::var("ACTIX_PERSISTENCE_TEST_MYSQL_URL").expect(
         "run `cargo xtask test`, or set ACTIX_PERSISTENCE_TEST_MYSQL_URL to the URL of a server of MySQL or MariaDB",

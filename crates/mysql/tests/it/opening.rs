@@ -1,4 +1,4 @@
-//! What initialising makes, checks and refuses.
+//! The tables that initialising makes, checks and refuses.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -178,7 +178,7 @@ async fn the_column_of_payloads_is_chosen_when_the_tables_are_made() {
     assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
 }
 
-/// What is logged, as text.
+/// The log lines, as text.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 

@@ -1,4 +1,4 @@
-//! What statements read of large tables.
+//! The rows that statements read of large tables.
 //!
 //! It is counted, not explained: MariaDB keeps how many rows were read of each table.
 
@@ -14,7 +14,7 @@ const NUMBERS: &str = "WITH RECURSIVE d AS (SELECT 0 AS n UNION ALL SELECT n + 1
     numbers AS (SELECT 1 + a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS n \
                 FROM d AS a, d AS b, d AS c, d, d AS e)";
 
-/// How many rows of a table were read since this was asked last.
+/// Returns the number of rows of a table that were read since the last call.
 async fn rows_read(place: &Place, table: &str) -> i64 {
     let name = place.database.name();
     let of_table = format!("table_schema = '{name}' AND table_name = '{table}'");

@@ -1,4 +1,4 @@
-//! What becomes of calls when others are in the way, or the server or the network fails.
+//! The outcome of calls when others are in the way, or the server or the network fails.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn times(lock: u64, statement: u64) -> impl Fn(ServerOptions) -> ServerOptions {
     }
 }
 
-/// What another application may do: it holds the row of an id.
+/// Locks the row of an id, as another application may.
 async fn hold(place: &Place, name: &str) -> MySqlConnection {
     let mut other = place.connection().await;
     let sql = format!(

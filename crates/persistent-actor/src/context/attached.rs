@@ -1,4 +1,4 @@
-//! What the caller of `persist` attaches after the call took effect.
+//! Code that the caller of `persist` attaches after the call took effect.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 pub(crate) type EventHandler<A> =
     Box<dyn FnMut(&mut A, &<A as PersistentActor>::Event, &mut PersistentContext<A>)>;
 
-/// What happens when everything of one call is handled, or has failed.
+/// Code that runs after everything of one call is handled, or has failed.
 pub(crate) trait Completion<A: PersistentActor> {
     fn stored(self: Box<Self>, actor: &mut A, ctx: &mut PersistentContext<A>);
     fn failed(self: Box<Self>, error: PersistError);
@@ -56,7 +56,7 @@ impl<A: PersistentActor> Attached<A> {
         self.outcome.as_ref()
     }
 
-    /// Notes how the call ended, for whoever asks later.
+    /// Notes how the call ended, for later questions.
     pub(crate) fn end(&mut self, outcome: Result<(), PersistError>) {
         self.outcome = Some(outcome);
     }

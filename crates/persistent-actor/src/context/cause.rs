@@ -14,10 +14,10 @@ use crate::reply::ReplySender;
 /// Makes the answer that stands for a failed persist; `None` to close the channel.
 pub(crate) type FailureAnswer<R> = fn(PersistError) -> Option<R>;
 
-/// Shared by everything that a command leads to: its events, theirs, and whoever asked for the channel.
+/// Shared by everything that a command leads to: its events, theirs, and the code that asked for the channel.
 pub(crate) type CauseRef = Rc<Cause>;
 
-/// Holds the channel of one command until it is answered: at most once, whoever does it first.
+/// Holds the channel of one command until it is answered, at most once.
 ///
 /// Dropped unanswered it tells its asker about the failure that prevented the answer, if there was one: what is certain
 /// of the command as a whole, not of one of the calls it led to.
@@ -27,16 +27,16 @@ pub(crate) struct Cause {
     fates: RefCell<Fates>,
 }
 
-/// What became of the calls that a command led to, as far as it is known.
+/// The results of the calls that a command led to, as far as they are known.
 #[derive(Default)]
 struct Fates {
     /// Whether anything is stored.
     stored: bool,
-    /// Whether that is all there is to tell, because nobody was left to answer.
+    /// Whether the results are all known, because no code is left that could answer.
     unanswered: bool,
-    /// Why something is certainly not stored.
+    /// The reason why something is certainly not stored.
     refused: Option<PersistError>,
-    /// Why it is not known of something.
+    /// The reason why it is unknown whether something is stored.
     unknown: Option<PersistError>,
 }
 
@@ -64,7 +64,7 @@ impl Cause {
         }
     }
 
-    /// Answers the asker; gives the answer back if nobody waits for one of this type any more.
+    /// Answers the asker; returns the answer if no asker waits for one of this type any more.
     pub(crate) fn answer<R: 'static>(&self, answer: R) -> Result<(), R> {
         let mut asker = self.asker.borrow_mut();
         let waits = asker
@@ -126,7 +126,7 @@ impl Fates {
         noted.get_or_insert_with(|| error.clone());
     }
 
-    /// What an asker is told who gets no other answer; `None` if nothing has failed.
+    /// Takes the error for an asker that gets no other answer; `None` if nothing has failed.
     fn take(&mut self) -> Option<PersistError> {
         let Fates {
             stored,

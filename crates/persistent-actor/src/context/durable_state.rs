@@ -1,4 +1,4 @@
-//! What an actor may do whose current state is stored.
+//! The methods of a context for an actor whose current state is stored.
 
 use actix_persistence_storage_api::{ChangeEvent, Operation, Revision, StorageError};
 
@@ -21,8 +21,8 @@ impl<A: DurableState> PersistentContext<A> {
         self.push_delete(|_| Ok(None))
     }
 
-    /// As [`persist`](Self::persist), and stores an event with the state, together or not at all, in the journal that
-    /// the state store names as its `change-event-journal`: as Akka's `withChangeEventHandler`.
+    /// Stores a state as [`persist`](Self::persist) does, and an event with it, together or not at all, in the journal
+    /// that the state store names as its `change-event-journal`: as Akka's `withChangeEventHandler`.
     ///
     /// The event has the revision as its sequence number, and the tags of the state. It is not given to the actor. What
     /// cannot be encoded, is too large, or meets a store without such a journal is rejected.
@@ -41,7 +41,8 @@ impl<A: DurableState> PersistentContext<A> {
         self.push(Kind::Stashing, states.into(), encoded)
     }
 
-    /// As [`delete`](Self::delete), with an event as for [`persist_with_event`](Self::persist_with_event), without tags.
+    /// Deletes the state as [`delete`](Self::delete) does, with an event as for
+    /// [`persist_with_event`](Self::persist_with_event), without tags.
     pub fn delete_with_event<E: Event>(&mut self, event: &E) -> Persist<A, NoEvent> {
         self.push_delete(|ctx| ctx.change_event(event).map(Some))
     }
@@ -67,7 +68,8 @@ impl<A: DurableState> PersistentContext<A> {
         Ok(ChangeEvent::new(payload, self.writer))
     }
 
-    /// The revision of the state, or of the delete, that the actor has taken note of; 0 if nothing was ever stored.
+    /// Returns the revision of the state, or of the delete, that the actor has taken note of; 0 if nothing was ever
+    /// stored.
     pub fn revision(&self) -> Revision {
         self.last_sequence_nr()
     }

@@ -1,4 +1,4 @@
-//! What a call persists, as it is stored.
+//! The contents of a persist call in their stored form.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) enum Encoded {
     Delete { event: Option<ChangeEvent> },
 }
 
-/// What is asked of a state store.
+/// A request to a state store.
 pub(crate) enum StateChange {
     /// To put a state in place of the one before.
     Upsert(StateUpdate),
@@ -32,7 +32,7 @@ pub(crate) enum StateChange {
 impl Encoded {
     pub(crate) const NOTHING: Self = Encoded::Events(Vec::new());
 
-    /// How many sequence numbers or revisions it takes.
+    /// Returns the number of sequence numbers or revisions that it takes.
     pub(crate) fn len(&self) -> usize {
         match self {
             Encoded::Events(payloads) => payloads.len(),
@@ -45,7 +45,7 @@ impl Encoded {
         self.len() == 0
     }
 
-    /// What is stored one by one.
+    /// Returns the payloads that are stored one by one.
     pub(crate) fn payloads(&self) -> &[Payload] {
         match self {
             Encoded::Events(payloads) => payloads,

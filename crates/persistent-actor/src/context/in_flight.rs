@@ -1,4 +1,4 @@
-//! What an actor has sent to its store and not heard of.
+//! The write that an actor has sent to its store and that is not answered yet.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -22,7 +22,7 @@ pub(crate) enum InFlight {
     Events {
         reply: Reply<WriteReply>,
         writes: usize,
-        /// After this nobody waits for the reply any more.
+        /// The time after which no asker waits for the reply any more.
         deadline: Pin<Box<Sleep>>,
     },
     /// A call that stores or deletes a state.
@@ -58,7 +58,7 @@ impl InFlight {
         InFlight::Change(in_time(operation, id, limit, reply).boxed_local())
     }
 
-    /// Gives one outcome per call, in order.
+    /// Returns one outcome per call, in order.
     pub(crate) fn poll(
         &mut self,
         id: &PersistenceId,

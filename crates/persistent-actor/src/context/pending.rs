@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 /// One call of the persist family; one that defers has no events. A state is the one event of its call.
 struct Invocation<A: PersistentActor> {
     events: PersistedEvents<A::Event>,
-    /// How they are stored; nothing once the fate is settled.
+    /// The encoded events; empty after their fate is settled.
     encoded: Encoded,
     attached: AttachedRef<A>,
     cause: CauseRef,
@@ -45,7 +45,7 @@ enum State {
     Settled(Fate),
 }
 
-/// What became of the events of one call.
+/// The fate of the events of one call.
 pub(crate) enum Fate {
     /// Stored, the first event with this number; with 0 it is the fate of a call that stores nothing.
     Stored {
@@ -69,7 +69,7 @@ pub(crate) struct Settled<A: PersistentActor> {
     pub(crate) fate: Fate,
 }
 
-/// How much one write may hold.
+/// The limits of one write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WriteLimit {
     pub(crate) events: usize,
@@ -77,7 +77,7 @@ pub(crate) struct WriteLimit {
 }
 
 impl WriteLimit {
-    /// Takes these events off the limit; gives whether they fitted.
+    /// Takes these events off the limit; returns whether they fitted.
     fn takes(&mut self, payloads: &[Payload]) -> bool {
         let bytes: usize = payloads.iter().map(Payload::len).sum();
         let fits = payloads.len() <= self.events && bytes <= self.bytes;
@@ -94,12 +94,12 @@ const ROOM_KEPT: usize = 32;
 /// Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
 pub(crate) struct PendingQueue<A: PersistentActor> {
     invocations: VecDeque<Invocation<A>>,
-    /// How many calls have left the queue, so that the place of the head is known.
+    /// The number of calls that have left the queue, which gives the place of its head.
     left: u64,
     /// One past the place of the youngest call that holds back commands; it has left the queue when `left` is as high.
     held_back_until: u64,
-    /// No call before this place is in the write under way, and none before the next is unsent, so that nobody has to
-    /// look there.
+    /// No call before this place is in the write under way, and none before the next is unsent, so that a search need
+    /// not look there.
     sent_from: u64,
     unsent_from: u64,
     /// The first failure of a write: nothing is sent after it.
@@ -162,7 +162,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.is_empty()
     }
 
-    /// How many calls are left to store or to handle.
+    /// Returns the number of calls that are left to store or to handle.
     pub(crate) fn len(&self) -> usize {
         self.invocations.len()
     }
@@ -236,10 +236,10 @@ impl<A: PersistentActor> PendingQueue<A> {
         invocation.encoded.as_change(persistence_id, next)
     }
 
-    /// Settles the calls of the write under way by its outcomes, and gives the highest number now stored, if any.
+    /// Settles the calls of the write under way by its outcomes, and returns the highest number now stored, if any.
     ///
     /// Tells `stored` about the events of each stored call, in order, with their first number and their time.
-    /// What was skipped behind a rejection is sent again with new numbers, so that numbers stay gap-free.
+    /// What was skipped after a rejection is sent again with new numbers, so that numbers stay gap-free.
     pub(crate) fn settle(
         &mut self,
         outcomes: Vec<WriteOutcome>,
@@ -294,7 +294,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         highest
     }
 
-    /// Where a place is in the queue; that of a call which has left it counts as the head's.
+    /// Returns the index of a place in the queue; a call that has left the queue counts as its head.
     fn index(&self, place: u64) -> usize {
         place.saturating_sub(self.left) as usize
     }
@@ -354,7 +354,7 @@ fn skipped_without_reason() -> StorageError {
         .with_message("the journal skipped a write although none before it was rejected or failed")
 }
 
-/// What became of a stored call that nobody will answer any more.
+/// Returns the error for a stored call that gets no other answer any more.
 pub(crate) fn unanswered(first: SequenceNr) -> PersistError {
     if first == 0 {
         PersistError::ActorFailed
@@ -363,7 +363,7 @@ pub(crate) fn unanswered(first: SequenceNr) -> PersistError {
     }
 }
 
-/// Tells whoever waits for the call that it failed.
+/// Answers the asker of a call that it failed.
 pub(crate) fn fail<A: PersistentActor>(
     attached: &AttachedRef<A>,
     cause: &CauseRef,

@@ -1,4 +1,4 @@
-//! What one call persists, kept until its handlers have run.
+//! The events of one call, kept until their handlers have run.
 
 use std::sync::Arc;
 

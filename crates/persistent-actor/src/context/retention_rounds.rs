@@ -6,7 +6,7 @@ use actix_persistence_storage_api::SequenceNr;
 
 use crate::{PersistentActor, Recovery, Retention, SaveSnapshotError, StoreResponse};
 
-/// What the actor knows of its snapshots, and the round under way.
+/// The snapshots that the actor knows of, and the current round of retention.
 ///
 /// Every step may be the last, because the process dies, the actor fails, or the store does. So each leaves behind a
 /// state from which the actor recovers, and knows of what went before only what a store has confirmed.
@@ -26,7 +26,7 @@ pub(crate) struct RetentionRounds<A: PersistentActor> {
     newest: Option<SequenceNr>,
 }
 
-/// What to ask of a store next.
+/// The next request to a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Find the youngest snapshot up to this number.
@@ -37,7 +37,7 @@ pub(crate) enum Step {
     DeleteSnapshots { up_to: SequenceNr },
 }
 
-/// How a step ended.
+/// The way in which a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Saved,
@@ -50,7 +50,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// What an answer to a step means for the round.
+    /// Returns the outcome that an answer to a step means for the round.
     pub(crate) fn of(response: &StoreResponse) -> Self {
         match response {
             StoreResponse::SaveSnapshotSuccess { .. } => Outcome::Saved,
@@ -98,7 +98,7 @@ impl<A: PersistentActor> RetentionRounds<A> {
         self.left_out_events
     }
 
-    /// Begins with the snapshot the recovery started from, 0 for none; gives whether it may.
+    /// Begins with the snapshot the recovery started from, 0 for none; returns whether it may.
     pub(crate) fn begin(&mut self, retention: Retention<A>, snapshot: SequenceNr) -> bool {
         if self.left_out_events {
             return false;
@@ -135,7 +135,7 @@ impl<A: PersistentActor> RetentionRounds<A> {
         self.newest = self.newest.filter(|newest| !deleted(*newest));
     }
 
-    /// Gives the step after one that ended so; `None` ends the round.
+    /// Returns the step after one that ended so; `None` ends the round.
     pub(crate) fn step_after(&mut self, outcome: Outcome) -> Option<Step> {
         match outcome {
             Outcome::SaveUnknown => {

@@ -1,4 +1,4 @@
-//! How the rounds of retention ask the stores.
+//! The requests to the stores that the rounds of retention make.
 
 use std::task::{Context, Poll};
 

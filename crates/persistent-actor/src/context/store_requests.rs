@@ -1,4 +1,4 @@
-//! What an actor asks of its stores beside persisting: snapshots, and deletes.
+//! The requests of an actor to its stores beside persisting: snapshots, and deletes.
 
 use std::sync::Arc;
 
@@ -174,8 +174,8 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     /// Asks for the deletes that have waited for the write under way.
     ///
-    /// With the epoch that is known to be the actor's, or that was there when it began to recover: it passes only as long
-    /// as nobody else has taken the id over.
+    /// With the epoch that is known to be the actor's, or that was there when it began to recover: it passes only as
+    /// long as no other writer has taken the id over.
     pub(crate) fn ask_for_waiting_deletes(&mut self) {
         let epoch = self.fence.expected();
         for ask in std::mem::take(&mut self.waiting_deletes) {

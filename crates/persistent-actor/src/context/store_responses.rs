@@ -29,7 +29,7 @@ impl StoreResponses {
         self.snapshot_store.push_back(response.boxed_local());
     }
 
-    /// How many answers are missing.
+    /// Returns the number of missing answers.
     pub(crate) fn len(&self) -> usize {
         self.journal.len() + self.snapshot_store.len()
     }
@@ -48,8 +48,8 @@ impl StoreResponses {
             })
     }
 
-    /// Waits for all answers although nobody is left to hear them: a request dies with its asker before it has reached
-    /// its store, and saves and deletes were promised to happen.
+    /// Waits for all answers although no actor is left to receive them: a request dies with its asker before it has
+    /// reached its store, and saves and deletes were promised to happen.
     pub(crate) async fn finish(self) {
         futures_util::join!(
             self.journal.for_each(|_| std::future::ready(())),

@@ -11,7 +11,7 @@ use crate::{PersistentActor, PersistentContext};
 
 type Task<A> = Pin<Box<dyn ActorFuture<A, Output = ()>>>;
 
-/// What was spawned and what is waited for, in the order it was given.
+/// The spawned futures and the awaited ones, in the order in which they were added.
 pub(crate) struct Tasks<A: PersistentActor> {
     spawned: Vec<(SpawnHandle, Task<A>)>,
     waits: VecDeque<Task<A>>,
@@ -93,7 +93,7 @@ impl<A: PersistentActor> Tasks<A> {
     }
 }
 
-/// Polls the oldest wait; gives whether it ended. Waits end in the order they were given.
+/// Polls the oldest wait; returns whether it ended. Waits end in the order they were given.
 pub(crate) fn poll_wait<A: PersistentActor>(
     actor: &mut A,
     ctx: &mut PersistentContext<A>,

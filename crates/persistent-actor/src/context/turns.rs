@@ -33,7 +33,7 @@ impl<T, F> Turns<T, F> {
     }
 }
 
-/// What a [`StreamHandler`](actix::StreamHandler) hears of its stream.
+/// One call of a [`StreamHandler`](actix::StreamHandler).
 pub(crate) enum StreamStep<T> {
     Started,
     Item(T),

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::{DeadLetterCause, PersistentActor, PersistentContext, StoreResponse};
 
 impl<A: PersistentActor> PersistentContext<A> {
-    /// Says that the actor does nothing about an answer of a store: a failure becomes a
-    /// [dead letter](DeadLetterCause::StoreFailure), a success is forgotten.
+    /// Declares that the actor does not handle an answer of a store: a failure becomes a [dead
+    /// letter](DeadLetterCause::StoreFailure), a success is forgotten.
     ///
     /// For an [`on_store_response`](PersistentActor::on_store_response) that takes care of some answers only; the
     /// provided one calls it with all of them.

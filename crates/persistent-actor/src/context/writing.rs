@@ -13,7 +13,7 @@ use crate::{PersistentActor, PersistentContext, Stores};
 
 impl<A: PersistentActor> PersistentContext<A> {
     /// Sends everything persisted since the last write, up to what the store takes at once, unless one is under way.
-    /// Gives whether there was something to send: then its answer is to be [asked for](Self::poll_write).
+    /// Returns whether there was something to send: then its answer is to be [asked for](Self::poll_write).
     pub(crate) fn flush(&mut self) -> bool {
         if self.in_flight.is_some() || self.recovering || self.pending.is_empty() {
             return false;
@@ -62,7 +62,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         Some(InFlight::change(store, change))
     }
 
-    /// Takes the reply of the write under way, if it is there; gives whether it was.
+    /// Takes the reply of the write under way, if it is there; returns whether it was.
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(in_flight) = &mut self.in_flight else {
             return false;

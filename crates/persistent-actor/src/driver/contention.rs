@@ -1,4 +1,4 @@
-//! How writers of one id get out of each other's way.
+//! Delays that let writers of one id avoid each other.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How an actor ends when everything stops.
+//! The end of an actor when everything stops.
 
 use std::task::Poll;
 
@@ -19,7 +19,7 @@ where
         }
     }
 
-    /// Tells whoever stops everything how far the actor has come.
+    /// Reports the progress of the actor to the stop of everything.
     pub(super) fn tell_what_is_left(&self, urgency: Urgency, ended: Poll<Ended>) {
         let waiting = self.mailbox.stash().borrow().waiting();
         let work = match (ended, &self.stage) {

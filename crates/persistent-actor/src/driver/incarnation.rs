@@ -41,7 +41,7 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     actor: A,
     ctx: PersistentContext<A>,
     recovery: Option<RecoveryFuture<A>>,
-    /// What is left of the page that is being applied.
+    /// The rest of the page that is being applied.
     replaying: std::vec::IntoIter<NumberedEvent<A::Event>>,
     /// Whether others of the arbiter are to have their turn, because it has applied events for some time.
     shares: bool,
@@ -63,7 +63,7 @@ type Process<A> = RecoveryProcess<<A as PersistentActor>::Event, <A as Persisten
 type Step<A> = RecoveryStep<<A as PersistentActor>::Event, <A as PersistentActor>::Snapshot>;
 type RecoveryFuture<A> = LocalBoxFuture<'static, (Process<A>, Result<Step<A>, RecoveryError>)>;
 
-/// How an incarnation ended.
+/// The way in which an incarnation ended.
 pub(crate) enum Exit {
     /// As it wanted; the address closes.
     Stopped,
@@ -71,13 +71,13 @@ pub(crate) enum Exit {
     Failed(Failure),
 }
 
-/// What the next incarnation has to know about the failure of this one.
+/// The failure of an incarnation, as the next one has to know it.
 pub(crate) struct Failure {
-    /// Whether another attempt will hardly fare better, so that nobody should wait for it.
+    /// Whether another attempt will probably fail, too, so that no asker should wait for it.
     pub(crate) is_lasting: bool,
-    /// How long the actor had worked after its recovery.
+    /// The time that the actor had worked after its recovery.
     pub(crate) worked_for: Option<Duration>,
-    /// Whether it was about to stop, so that nobody wants another one.
+    /// Whether it was about to stop, so that no other one is wanted.
     pub(crate) was_stopping: bool,
     /// Whether another writer was there first when it wrote.
     pub(crate) is_conflict: bool,
@@ -170,7 +170,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.ctx.terminated |= urgency >= Urgency::End;
     }
 
-    /// What it has still to do.
+    /// Returns the work that it still has to do.
     pub(crate) fn unfinished_work(&self) -> UnfinishedWork {
         if self.recovery.is_some() {
             UnfinishedWork::Recovering
@@ -185,7 +185,7 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    /// How many snapshots, deletes and retention steps are not answered.
+    /// Returns the number of snapshots, deletes and retention steps that are not answered.
     fn stores_owe(&self) -> usize {
         self.ctx.store_responses.len() + usize::from(self.ctx.retention_step.is_some())
     }
@@ -267,9 +267,9 @@ impl<A: PersistentActor> Incarnation<A> {
         Ok(Poll::Pending)
     }
 
-    /// Whether everything stops before its recovery has got its turn, and there is nothing to recover for.
+    /// Returns whether everything stops before its recovery has got its turn, and there is nothing to recover for.
     ///
-    /// An actor that nobody can reach recovers all the same as long as it may live: it may begin something by itself.
+    /// An actor without an address recovers all the same as long as it may live: it may begin something by itself.
     fn need_not_recover(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
         self.draining
             && self.ctx.recovering
@@ -370,7 +370,7 @@ impl<A: PersistentActor> Incarnation<A> {
         Ok(())
     }
 
-    /// Takes what the journal answered, and handles the next call whose fate is known; gives whether there was one.
+    /// Takes what the journal answered, and handles the next call whose fate is known; returns whether there was one.
     fn poll_stores(&mut self, cx: &mut Context<'_>) -> Result<bool, Failure> {
         if self.ctx.recovering {
             return Ok(false);
@@ -566,8 +566,8 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    /// Whether everything it persisted is handled, and it was asked to stop, or nobody can reach it and it has nothing
-    /// left to do.
+    /// Returns whether everything it persisted is handled, and it was asked to stop, or nobody can reach it and it has
+    /// nothing left to do.
     fn wants_to_stop(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
         self.ctx.pending.is_empty()
             && (self.ctx.stop_requested
@@ -576,7 +576,7 @@ impl<A: PersistentActor> Incarnation<A> {
                     && mailbox.is_abandoned(cx)))
     }
 
-    /// Asks the actor whether it really stops; gives whether it has.
+    /// Asks the actor whether it really stops; returns whether it has.
     fn stop(&mut self, registration: &Registration) -> Result<bool, Failure> {
         if !self.stopping_called {
             self.stopping_called = true;

@@ -82,7 +82,7 @@ impl<A: PersistentActor> Mailbox<A> {
         yield_to_others(cx);
     }
 
-    /// Sees to it that a message waits, if one has arrived, and gives whether one does.
+    /// Sees to it that a message waits, if one has arrived, and returns whether one does.
     ///
     /// A stash may have no room at all: the policy decides about what arrives after the message that an actor is rebuilt for.
     pub(crate) fn take_in_one(&mut self, cx: &mut Context<'_>) -> bool {
@@ -95,7 +95,7 @@ impl<A: PersistentActor> Mailbox<A> {
         true
     }
 
-    /// Takes all that has arrived, whether there is room for it or not, and lets nobody send any more.
+    /// Takes all that has arrived, whether there is room for it or not, and closes the channel.
     ///
     /// The channel is closed first, so that senders who do not stop cannot keep this from ending.
     pub(crate) fn seal(&mut self) {
@@ -129,8 +129,8 @@ impl<A: PersistentActor> Mailbox<A> {
         }
     }
 
-    /// Whether nothing waits and nobody can send any more; what the actor has put aside does not count, because
-    /// nothing is left that could make it process that.
+    /// Whether nothing waits and no sender is left; what the actor has put aside does not count, because nothing is
+    /// left that could make it process that.
     pub(crate) fn is_abandoned(&mut self, cx: &mut Context<'_>) -> bool {
         // In this order: what was sent before the last address was dropped is still seen.
         let connected = self

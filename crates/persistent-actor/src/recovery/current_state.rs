@@ -10,7 +10,7 @@ use crate::serializer::{Manifest, shown};
 use crate::stored_as::ReadState;
 use crate::{Event, RecoveryError, StoredState};
 
-/// Gives the state and its revision; no state after a delete, and revision 0 as well if there never was one.
+/// Returns the state and its revision; no state after a delete, and revision 0 as well if there never was one.
 pub(crate) async fn current_state<S: Event>(
     environment: &Environment,
     persistence_id: &PersistenceId,

@@ -32,18 +32,19 @@ impl<E> NumberedEvent<E> {
     }
 }
 
-/// What is left of a replay from one number to another, both inclusive.
+/// The rest of a replay from one number to another, both inclusive.
 ///
 /// Events that are deleted while they are read are never passed over: the replay fails, and finds the snapshot that
-/// covers them when it starts over. Events are counted and missed as the journal gives them; then the replay filter sees them, and what it lets pass is
-/// decoded. No more than a page and the filter's window is in memory.
+/// covers them when it starts over. Events are counted and missed as the journal returns them; then the replay filter
+/// sees them, and what it lets pass is decoded. No more than a page and the filter's window is in memory.
 pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
     manifest: Manifest,
     filter: Option<ReplayFilter>,
     instead_of: Option<Box<RecoveryError>>,
-    /// What was deleted before anything was looked for; the snapshot that was found covers it, or nobody misses it.
+    /// The highest number that was deleted before the replay began; the snapshot that was found covers these events, or
+    /// they are not needed.
     deleted_before: SequenceNr,
     next: SequenceNr,
     to: SequenceNr,
@@ -83,7 +84,7 @@ impl<E: Event> EventPages<E> {
         })
     }
 
-    /// Where every event is needed, even those that may have been deleted, because a snapshot cannot be used.
+    /// Requires every event, even those that may have been deleted, because a snapshot cannot be used.
     pub(crate) fn instead_of_snapshot(mut self, why: Option<Box<RecoveryError>>) -> Self {
         self.instead_of = why;
         self
@@ -103,7 +104,7 @@ impl<E: Event> EventPages<E> {
         self.decode_all(held_back).await
     }
 
-    /// Reads one page, and gives what the filter lets pass by now.
+    /// Reads one page, and returns what the filter lets pass by now.
     async fn read_page(&mut self) -> Result<Vec<EventRecord>, RecoveryError> {
         let range = ReplayRange::new(self.next, self.to);
         let mut limit = PageLimit::DEFAULT;
@@ -171,7 +172,7 @@ impl<E: Event> EventPages<E> {
         Ok(())
     }
 
-    /// Gives the event that may be applied now, if there is one.
+    /// Returns the event that may be applied now, if there is one.
     fn filter(&mut self, record: EventRecord) -> Result<Option<EventRecord>, RecoveryError> {
         let settings = &self.journal.settings().replay_filter;
         if settings.debug {

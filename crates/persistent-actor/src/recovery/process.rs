@@ -16,9 +16,9 @@ use crate::recovery::snapshot_search::{Found, SnapshotSearch};
 use crate::stored_as::ReadState;
 use crate::{Event, Recovery, RecoveryError, Snapshot, SnapshotOffer, TakeOver};
 
-/// What the next step brings to the actor.
+/// The result of one step of a recovery, for the actor.
 pub(crate) enum RecoveryStep<E, S> {
-    /// Where the id stands; nothing that an earlier incarnation of this process sent is stored after that.
+    /// The head of the stream; nothing that an earlier incarnation of this process sent is stored after that.
     Begun(Standing),
     /// The state to start from.
     Snapshot(SnapshotOffer<S>),
@@ -251,7 +251,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         }
     }
 
-    /// The events after a snapshot, 0 for none.
+    /// Returns the events after a snapshot, 0 for none.
     fn pages(
         &self,
         snapshot_sequence_nr: SequenceNr,

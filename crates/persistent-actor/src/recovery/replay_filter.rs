@@ -20,19 +20,19 @@ pub(crate) struct ReplayFilter {
     max_old_writers: usize,
     /// Ascending as long as nothing is wrong.
     window: VecDeque<EventRecord>,
-    /// Who wrote the last event, as far as it is known.
+    /// The writer of the last event, as far as it is known.
     writer: Option<WriterId>,
     /// The number of the last event that was in order; 0 before the first.
     last: SequenceNr,
     old_writers: VecDeque<WriterId>,
 }
 
-/// What became of an event that was offered.
+/// The result for an event that was offered.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Offered {
     /// The event that left the window for it; to be applied.
     pub(crate) released: Option<EventRecord>,
-    /// What is wrong.
+    /// The contradictions that were found.
     pub(crate) issues: Vec<ReplayIssue>,
 }
 
@@ -77,7 +77,7 @@ impl ReplayFilter {
         Offered { released, issues }
     }
 
-    /// Gives the next event that is still held back, once the journal has no more.
+    /// Returns the next event that is still held back, once the journal has no more.
     pub(crate) fn release(&mut self) -> Option<EventRecord> {
         self.window.pop_front()
     }

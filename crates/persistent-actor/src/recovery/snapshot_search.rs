@@ -26,12 +26,12 @@ pub(crate) struct SnapshotSearch<S> {
     /// No snapshot may be above it.
     limit: SequenceNr,
     offered: Option<(SequenceNr, OfferAnswer)>,
-    /// Why the youngest snapshot is not used.
+    /// The reason why the youngest snapshot is not used.
     passed_over: Option<Box<RecoveryError>>,
     snapshot: PhantomData<fn() -> S>,
 }
 
-/// How the search goes on.
+/// The next step of the search.
 pub(crate) enum Found<S> {
     /// To be given to the actor, and then to be asked again.
     Offer(SnapshotOffer<S>),
@@ -39,7 +39,7 @@ pub(crate) enum Found<S> {
     Start {
         /// The number of the snapshot the actor took; 0 for none.
         snapshot_sequence_nr: SequenceNr,
-        /// Why a younger snapshot was not used: then every event after this one is needed.
+        /// The reason why a younger snapshot was not used: then every event after this one is needed.
         instead_of: Option<Box<RecoveryError>>,
     },
 }

@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::ser::{self, Serialize, Serializer};
 
-/// What a value may hold.
+/// The values that a serializer can write and read again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
-    /// How many lists, maps and structs may be open at a time.
+    /// The number of lists, maps and structs that may be open at a time.
     pub(super) levels: usize,
     /// Whether a float must be finite.
     pub(super) finite: bool,

@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// What fits is checked while this is compiled, as for a type of an application.
+    /// Checks at compile time, as for a type of an application, that a manifest fits.
     const _: () = check_manifest("bank.account", u32::MAX);
 
     #[test]

@@ -8,7 +8,7 @@ use crate::HARD_PAYLOAD_LIMIT;
 /// Deeper values are refused; about as by `serde_json`.
 pub(super) const MAX_DEPTH: usize = 128;
 
-/// What a value takes in memory, roughly and without the bytes of texts: an empty list is one byte on disk.
+/// The memory that a value takes, roughly and without the bytes of texts: an empty list is one byte on disk.
 const LIST_OR_MAP: usize = 64;
 const TEXT_OR_BYTES: usize = 32;
 const SCALAR: usize = 8;
@@ -66,7 +66,7 @@ fn close_finished(open: &mut Vec<u64>) {
     }
 }
 
-/// Skips a value's marker and its own bytes; gives the number of values inside it and what follows.
+/// Skips a value's marker and its own bytes; returns the number of values inside it and what follows.
 /// See <https://github.com/msgpack/msgpack/blob/master/spec.md>.
 fn head(bytes: &[u8]) -> Result<(u64, &[u8]), &'static str> {
     let (&marker, rest) = bytes.split_first().ok_or("cut off")?;

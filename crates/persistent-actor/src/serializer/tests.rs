@@ -1,4 +1,4 @@
-//! What is encoded, what is refused, and that hostile bytes do no harm.
+//! Values that are encoded, values that are refused, and hostile bytes that do no harm.
 
 mod read_again;
 

@@ -1,4 +1,4 @@
-//! What actix does that decided how this crate is built, shown on actix itself.
+//! Behaviour of actix that decided how this crate is built, shown on actix itself.
 //!
 //! No test here runs code of this crate. One that fails after an upgrade of actix says in its message which part of
 //! ours rests on the fact, or was written to avoid it, and has to be looked at again.

@@ -1,5 +1,5 @@
-//! What may happen at any moment of an actor's work does no harm at any: the last address goes, a stop comes,
-//! everything stops.
+//! Nothing that happens at any moment of an actor's work does harm: the last address goes, a stop comes, everything
+//! stops.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -116,13 +116,13 @@ impl Handler<Stop> for Busy {
     }
 }
 
-/// What is found when the actor is gone.
+/// The traces that are found when the actor is gone.
 #[derive(Debug, PartialEq)]
 struct Found {
     stopped: bool,
     /// Whether the work was.
     confirmed: bool,
-    /// What the next start recovers.
+    /// The sum that the next start recovers.
     sum: i64,
 }
 

@@ -1,4 +1,4 @@
-//! What nobody took care of, and where it is heard of.
+//! Dead letters, and the places where they are heard of.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::scripted_journal::{Scripted, ScriptedJournal};
 use crate::tally::{Add, Added, Get, Log, Run, Sum, Tally, persist, stop};
 use crate::world::{World, run};
 
-/// What can be read now.
+/// Returns the letters that can be read now.
 fn read(letters: &mut Subscription<DeadLetter>) -> Vec<String> {
     std::iter::from_fn(|| letters.next().now_or_never().flatten())
         .map(|item| show(item.unwrap()))
@@ -142,7 +142,7 @@ where
     letters
 }
 
-/// What failed besides the delete of events, whether or not the actor takes care of that.
+/// The requests that fail besides the delete of events, whether or not the actor handles that.
 const WITHOUT_A_STORE: [&str; 3] = [
     "could not delete a snapshot: not supported by this store: no snapshot store is configured",
     "could not delete snapshots: not supported by this store: no snapshot store is configured",

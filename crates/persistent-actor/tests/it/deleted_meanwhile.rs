@@ -1,4 +1,4 @@
-//! What is deleted while an actor recovers, or is not covered by a snapshot any more, is never passed over.
+//! Events that are deleted while an actor recovers, or that no snapshot covers any more, are never passed over.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 use crate::tally::{Add, Added, Get, Log, Run, Sum, Tally, persist, timer};
 use crate::world::{World, run};
 
-/// What keeps the only actor, and how many messages wait.
+/// Returns the work that keeps the only actor, and the number of messages that wait.
 fn unfinished(drain: &Drain) -> Option<(UnfinishedWork, usize)> {
     let actors = drain.unfinished();
     assert!(actors.len() <= 1);

@@ -13,7 +13,7 @@ use crate::stalling_journal::{Stall, Stalling, StallingJournal};
 use crate::tally::{Add, Log, Tally};
 use crate::world::{World, run};
 
-/// How long the one who stops everything waits.
+/// The time for which the stop of everything waits.
 const DEADLINE: Duration = Duration::from_secs(1);
 
 /// At every point where a recovery of these events waits for its journal.

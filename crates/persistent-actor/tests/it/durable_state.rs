@@ -1,4 +1,4 @@
-//! What an actor guarantees whose current state is stored, on the memory plugin behind the real store actor.
+//! The guarantees of an actor whose current state is stored, on the memory plugin behind the real store actor.
 
 mod deleting;
 mod failures;

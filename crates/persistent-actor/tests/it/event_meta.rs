@@ -1,4 +1,4 @@
-//! What an actor may know of an event besides itself.
+//! The metadata of an event that an actor may know.
 
 use std::sync::{Arc, Mutex};
 

@@ -25,7 +25,7 @@ use crate::world::{World, run};
 
 type Ctx = PersistentContext<Everywhere>;
 
-/// Where the call is made.
+/// The place at which the call is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Place {
     Started,
@@ -71,7 +71,7 @@ const PLACES: [Place; 19] = [
     Place::Stopped,
 ];
 
-/// What goes on meanwhile.
+/// The situation in which the call is made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Situation {
     Alive,
@@ -216,7 +216,7 @@ struct Everywhere {
     place: Place,
     situation: Situation,
     make: fn(&mut Everywhere, &mut Ctx),
-    /// How often the call was made, and how often it returned.
+    /// The number of calls that were made, and of those that returned.
     made: Arc<AtomicUsize>,
     returned: Arc<AtomicUsize>,
     responses: Arc<Mutex<Vec<StoreResponse>>>,

@@ -1,4 +1,4 @@
-//! What fails is answered, the actor is rebuilt, and its address goes on.
+//! Every failure is answered, the actor is rebuilt, and its address goes on.
 
 use std::time::Duration;
 

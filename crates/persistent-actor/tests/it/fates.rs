@@ -1,6 +1,6 @@
-//! What the asker of a command learns that led to several calls, as the contract has it: what is certain of all of them.
+//! The answer to the asker of a command that led to several calls, by the contract: what is certain of all of them.
 
-/// What became of the calls of one command.
+/// The fates of the calls of one command.
 #[derive(Default)]
 pub(crate) struct Fates {
     stored: bool,
@@ -23,7 +23,7 @@ impl Fates {
         }
     }
 
-    /// What the asker is told now; `None` if nothing has failed.
+    /// Returns the error for the asker now; `None` if nothing has failed.
     pub(crate) fn take(&mut self) -> Option<&'static str> {
         let fates = std::mem::take(self);
         if fates.unknown.is_some() {

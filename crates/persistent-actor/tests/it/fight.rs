@@ -12,14 +12,14 @@ use crate::lagging_stores::lagging_stores;
 use crate::tally::{Add, Get, Log, Retaining, Tally};
 use crate::world::{World, run};
 
-/// How many fights there are unless this variable says otherwise; `cargo xtask soak` does.
+/// The number of fights unless this variable says otherwise; `cargo xtask soak` does.
 const FIGHTS: u64 = 6;
 const FIGHTS_VARIABLE: &str = "ACTIX_PERSISTENCE_TEST_FIGHTS";
-/// How long each takes, on the clock of the test.
+/// The length of each fight, on the clock of the test.
 const FIGHT: Duration = Duration::from_secs(20);
 const IDS: [&str; 2] = ["1", "2"];
 
-/// What became of all commands.
+/// The results of all commands.
 #[derive(Default)]
 struct Score {
     acknowledged: [i64; IDS.len()],

@@ -1,4 +1,4 @@
-//! What the stores answer does not travel through the mailbox.
+//! Answers of the stores do not travel through the mailbox.
 
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{Overflow, StashPolicy};

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::PersistenceId;
 use crate::history::id;
 use crate::tally::{Added, Get, Log, Sum};
 
-/// What a fussy actor does with its snapshots.
+/// The way in which a fussy actor treats its snapshots.
 #[derive(Clone, Copy)]
 pub(crate) enum Taste {
     /// Refuses those with a negative sum.

@@ -48,7 +48,7 @@ pub(crate) async fn end<A: actix::Actor>(world: &World, address: actix::Addr<A>)
     }
 }
 
-/// What a tally with this recovery replays, and the sum it ends with.
+/// Returns the events that a tally with this recovery replays, and the sum it ends with.
 pub(crate) async fn recovered(world: &World, log: &Log, recovery: Recovery) -> (Vec<String>, i64) {
     let shared = log.clone();
     let tally = world
@@ -64,7 +64,7 @@ pub(crate) async fn recovered(world: &World, log: &Log, recovery: Recovery) -> (
     (entries, sum)
 }
 
-/// Why neither an actor nor a reader with this recovery comes back.
+/// Returns the reason why neither an actor nor a reader with this recovery comes back.
 pub(crate) async fn failure(world: &World, log: &Log, recovery: Recovery) -> RecoveryError {
     let looking = Tally {
         recovery,

@@ -206,7 +206,7 @@ fn an_actor_whose_arbiter_ends_is_told_that_it_has_stopped() {
 
 #[test]
 fn the_stores_are_kept_open_until_they_have_done_what_the_last_actor_asked_for() {
-    /// What closes the stores when it is dropped.
+    /// Closes the stores when it is dropped.
     struct Stores(Log);
     impl Drop for Stores {
         fn drop(&mut self) {

@@ -1,4 +1,4 @@
-//! What is logged when something goes wrong, and what never is.
+//! The lines that are logged when something goes wrong, and the data that never is.
 
 use std::cell::RefCell;
 use std::io;
@@ -12,7 +12,7 @@ use crate::tally::{Add, AddLarge, Get, Log, Run, Tally};
 use crate::world::{World, run};
 
 thread_local! {
-    /// What this thread has logged; a test and its actors share one.
+    /// The lines that this thread has logged; a test and its actors share one.
     static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -1,4 +1,4 @@
-//! What a persistent actor guarantees, on the memory plugin behind the real store actors.
+//! The guarantees of a persistent actor, on the memory plugin behind the real store actors.
 #![allow(clippy::unwrap_used)]
 
 mod actix_facts;

@@ -1,4 +1,4 @@
-//! What is certain of a command that leads to several writes, of which one fails.
+//! The certainty about a command that leads to several writes, of which one fails.
 
 use actix::{Handler, Message};
 use actix_persistence_persistent_actor::{PersistError, Reply};

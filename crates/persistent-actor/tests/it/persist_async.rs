@@ -30,7 +30,7 @@ fn note(entry: &'static str) -> Run {
     Run::new(move |tally, _| tally.log.add(entry))
 }
 
-/// What happened after the recovery.
+/// Returns the log since the recovery.
 fn since_recovery(log: &Log) -> Vec<String> {
     log.take().split_off(1)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestRunner};
 
-/// How many programs are run unless [`PROGRAMS_VARIABLE`] says otherwise; `cargo xtask soak` does.
+/// The number of programs to run unless [`PROGRAMS_VARIABLE`] says otherwise; `cargo xtask soak` does.
 const PROGRAMS: u32 = 3_000;
 const PROGRAMS_VARIABLE: &str = "ACTIX_PERSISTENCE_TEST_PROGRAMS";
 /// A program takes milliseconds; one that takes so long goes round in a circle.

@@ -1,4 +1,4 @@
-//! What is published: what was stored, once, in order, and nothing else.
+//! Stored events are published, once, in order, and nothing else is.
 
 use actix::ActorContext;
 use actix_persistence_memory::MemoryStorage;
@@ -14,7 +14,7 @@ use crate::world::{World, run};
 
 type Events = Subscription<PublishedEvent<Added>>;
 
-/// What can be read now: number and event.
+/// Returns the events that can be read now, with their numbers.
 fn read(events: &mut Events) -> Vec<Result<(u64, i64), Missed>> {
     std::iter::from_fn(|| events.next().now_or_never().flatten())
         .map(|item| item.map(|published| (published.sequence_nr, published.event.n)))

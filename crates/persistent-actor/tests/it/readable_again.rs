@@ -1,4 +1,4 @@
-//! What is acknowledged can be read again by the same program; what could not be is rejected.
+//! Everything that is acknowledged can be read again by the same program; a value that could not be is rejected.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::durable_state::state_world::StateWorld;
 use crate::scripted_journal::ScriptedJournal;
 use crate::world::{World, run};
 
-/// What is drawn: some of it can be stored, and some could not be read again.
+/// A drawn value: some can be stored, and some could not be read again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Shape {
     Number(f64),

@@ -1,4 +1,4 @@
-//! How much of its past an actor asks for, and what it is told when it is back.
+//! The part of its past that an actor asks for, and its callbacks when it is back.
 
 use actix::Actor;
 use actix_persistence_persistent_actor::{

@@ -1,4 +1,4 @@
-//! Who may recover, and that a turn always goes on to the next.
+//! The permits to recover, each of which always goes on to the next actor.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -63,7 +63,7 @@ impl Handler<Get> for Busy {
     }
 }
 
-/// Where a recovery is kept waiting.
+/// The place at which a recovery is kept waiting.
 #[derive(Clone, Copy, Debug)]
 enum Wait {
     Permit,

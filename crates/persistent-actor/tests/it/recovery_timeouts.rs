@@ -33,7 +33,8 @@ async fn stalling(events: i64, stall: Stall) -> (World, Arc<Stalling>, Log) {
     (world, journal, log)
 }
 
-/// What the tally was told after exactly the limit, and what it had replayed until then; `cure` makes it come back.
+/// Returns the error of the tally after exactly the limit, and the events it had replayed until then; `cure` makes it
+/// come back.
 async fn times_out(world: &World, log: &Log, cure: impl FnOnce()) -> Vec<String> {
     let tally = world.start(Tally::factory("1", log)).unwrap();
     let asked = tally.send(Get);

@@ -1,4 +1,4 @@
-//! What recovery makes of streams that two writers stored side by side.
+//! Recovery from streams that two writers stored side by side.
 
 use actix::MailboxError;
 use actix_persistence_journal_actor::{ReplayFilterMode, ReplayFilterSettings};

@@ -11,7 +11,7 @@ use crate::world::run;
 /// One process, until it dies or is given up.
 #[derive(Clone, Debug)]
 struct Life {
-    /// What becomes of its saves, deletes and loads, in their order.
+    /// The fates of its saves, deletes and loads, in their order.
     fates: Vec<Fate>,
     /// The numbers that each command adds, and whether to wait for retention before the next one.
     commands: Vec<(Vec<i64>, bool)>,
@@ -45,7 +45,7 @@ fn retaining() -> impl Strategy<Value = Retaining> {
     )
 }
 
-/// What the events must add up to, whatever was deleted.
+/// The sum of the events, whatever was deleted.
 #[derive(Clone, Copy, Default)]
 struct Expected {
     sum: i64,

@@ -12,7 +12,7 @@ use actix_persistence_persistent_actor::{
 use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 use serde::{Deserialize, Serialize};
 
-/// What happened, in order; shared by the test and every incarnation.
+/// The log of a test, in order; shared by the test and every incarnation.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
 
@@ -58,7 +58,7 @@ pub(crate) struct Tally {
     pub(crate) take_over: TakeOver,
 }
 
-/// What it retains.
+/// The retention of a tally.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retaining {
     pub(crate) every: u64,

@@ -1,4 +1,4 @@
-//! What an actor begins where nothing else goes on goes on all the same.
+//! Work that an actor begins goes on, even if nothing else goes on.
 
 use std::time::Duration;
 

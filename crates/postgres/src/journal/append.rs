@@ -8,7 +8,7 @@ use sqlx::{Arguments, Encode, PgConnection, Postgres as PgDatabase, Type};
 use crate::Postgres;
 use crate::queries::PostgresQueries;
 
-/// Stores the events of the ids that pass the fence, and gives those that do not.
+/// Stores the events of the ids that pass the fence, and returns those that do not.
 pub(crate) async fn append(
     connection: &mut PgConnection,
     queries: &PostgresQueries,
@@ -65,7 +65,7 @@ impl Columns {
         self.add(heads.iter().map(|head| head.last));
     }
 
-    /// Who takes ids over, and the epochs afterwards.
+    /// Adds the writers that take ids over, and the epochs afterwards.
     fn add_writers(&mut self, group: &Group) {
         let writers = group.heads.iter().map(|head| head.taken_over_by);
         self.add(writers.map(|writer| writer.map(|writer| writer.as_bytes().to_vec())));

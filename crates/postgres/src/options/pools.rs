@@ -41,7 +41,7 @@ impl Pools {
         self.0.get(name).cloned()
     }
 
-    /// What to say about a name that is not there.
+    /// Returns the message about a name that does not exist.
     pub(super) fn missing(&self) -> String {
         if self.0.is_empty() {
             return "must name a pool, and the application gave none".to_owned();
@@ -57,7 +57,7 @@ impl NamedPool {
         Self { name, pool }
     }
 
-    /// How its next connection would be made.
+    /// Returns the options with which its next connection would be made.
     pub(crate) fn connect_options(&self) -> Arc<PgConnectOptions> {
         self.pool.connect_options()
     }

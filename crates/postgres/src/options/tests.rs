@@ -1,4 +1,4 @@
-//! What a section may say.
+//! The values that a section may hold.
 
 use std::time::Duration;
 

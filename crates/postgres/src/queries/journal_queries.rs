@@ -51,7 +51,7 @@ WITH fenced AS (
     RETURNING m.persistence_id
 )";
 
-/// The fence where ids are taken over: a row that is not there yet is made, and whoever comes second with it loses.
+/// The fence where ids are taken over: a row that does not exist yet is made, and the second one to make it loses.
 /// Other tools may have put events there that the row does not know.
 const FENCE_THAT_TAKES_OVER: &str = "\
 WITH heads AS (

@@ -7,7 +7,7 @@ const FITS: &str = "\
 {payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0) <= {most_bytes}
        AND octet_length(e.manifest) + COALESCE(octet_length(e.metadata_manifest), 0) <= {most_text_bytes}";
 
-/// How many it has.
+/// The number of bytes of its payloads.
 const BYTES: &str = "\
 {payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0) + octet_length(e.manifest)
          + COALESCE(octet_length(e.metadata_manifest), 0)";

@@ -9,7 +9,7 @@ const FITS: &str = "\
 COALESCE({payload_size}, 0)::bigint <= {most_bytes} AND octet_length(e.tags::text) <= 3 * {most_bytes}
        AND octet_length(e.manifest) <= {most_text_bytes}";
 
-/// How many it has.
+/// The number of bytes of its payloads.
 const BYTES: &str = "\
 COALESCE({payload_size}, 0)::bigint + octet_length(e.tags::text) + octet_length(e.manifest)";
 
@@ -51,8 +51,8 @@ const IDS: &str = include_str!("state_ids.sql");
 
 const WITHOUT_TYPE: &str = " AND e.entity_type = ''";
 
-/// What has another entity type is left out: so no offset is above the number of a change that was stored, and what a restored
-/// dump holds tells whether offsets of before are good there.
+/// Leaves out other entity types: so no offset is above the number of a change that was stored, and a restored dump
+/// shows whether offsets from before are valid there.
 const COMPLETE_TO: &str = "\
 SELECT 0::bigint, e.ordering FROM {state_table} AS e
 WHERE e.entity_type = $1::text AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint

@@ -187,7 +187,7 @@ async fn a_reader_gets_every_event_once_and_in_order_while_transactions_of_any_l
     );
 }
 
-/// What a reader would do that knows nothing of transactions under way: it shows that the test above can fail.
+/// Reads as a reader would that knows nothing of transactions under way: it shows that the test above can fail.
 #[tokio::test]
 async fn a_reader_without_the_bound_would_miss_an_event_that_commits_late() {
     let place = Place::new().await;
@@ -290,7 +290,7 @@ async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
     assert_eq!(reader.numbers(), [7, 8, 9, 1]);
 }
 
-/// What a reader has of them is not in the dump either.
+/// The dump does not hold the events that a reader has of them, either.
 #[tokio::test]
 async fn events_that_were_removed_before_a_dump_are_remembered_by_their_numbers() {
     let place = Place::new().await;

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::Roles;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, PgConnection};
 
-/// Where the server is; its user may make databases and roles.
+/// Returns the URL of the server; its user may make databases and roles.
 pub(crate) fn server_url() -> String {
     std::env::var("ACTIX_PERSISTENCE_TEST_POSTGRES_URL").expect(
         "run `cargo xtask test`, or set ACTIX_PERSISTENCE_TEST_POSTGRES_URL to the URL of a PostgreSQL server",

@@ -1,4 +1,4 @@
-//! What applications add to durable states, beyond the conformance kit.
+//! Extensions of durable states by applications, beyond the conformance kit.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

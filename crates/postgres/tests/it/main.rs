@@ -1,4 +1,4 @@
-//! What the plugin promises beyond the conformance kit.
+//! The promises of the plugin beyond the conformance kit.
 //!
 //! Every test has a database of its own on the server that `cargo xtask test` starts, or the environment names.
 #![allow(clippy::unwrap_used)]

@@ -40,7 +40,7 @@ fn state(name: &str) -> StateUpdate {
     StateUpdate::new(id(name), 1, Payload::new(1, "m", "1"))
 }
 
-/// What a reader would do that knows nothing of transactions under way: it shows that what others test can fail.
+/// Reads as a reader would that knows nothing of transactions under way: it shows that the other tests can fail.
 #[tokio::test]
 async fn a_reader_without_the_bound_would_miss_a_state_that_is_committed_late() {
     let place = Place::new().await;

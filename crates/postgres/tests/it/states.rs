@@ -213,7 +213,7 @@ async fn a_dump_of_a_server_that_was_further_on_is_refused_with_what_to_run() {
     again.initialize().await.unwrap();
 }
 
-/// What a reader has of them is not in the dump either.
+/// The dump does not hold the states that a reader has of them, either.
 #[tokio::test]
 async fn states_that_were_removed_before_a_dump_are_remembered_by_their_numbers() {
     const KEPT: &str = "SELECT max(ordering) FROM durable_state_removed";

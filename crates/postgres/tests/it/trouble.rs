@@ -1,4 +1,4 @@
-//! What becomes of calls when others are in the way, or the server or the network fails.
+//! The outcome of calls when others are in the way, or the server or the network fails.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use crate::database::execute;
 use crate::place::{Place, assert_error, id, numbers, store, write};
 
-/// What another application may do: it holds the rows of ids.
+/// Locks the rows of ids, as another application may.
 async fn hold(place: &Place, names: &str) -> PgConnection {
     let mut other = place.connection().await;
     let sql = format!(

@@ -1,4 +1,4 @@
-//! What a live query does when the database does not answer.
+//! A live query while the database does not answer.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! When the store keeps failing.
+//! The store keeps failing.
 
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
 

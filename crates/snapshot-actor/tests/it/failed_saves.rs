@@ -1,4 +1,4 @@
-//! What a failed save leaves is left alone.
+//! Traces of a failed save are left alone.
 
 use actix_persistence_storage_api::{Effect, Operation, StorageErrorKind};
 use tokio::time::Instant;

@@ -51,7 +51,7 @@ impl Fixture {
         Self { handle, calls }
     }
 
-    /// Initialised.
+    /// Returns an initialised snapshot actor.
     pub(crate) async fn ready_with(settings: SnapshotSettings) -> Self {
         let mut fixture = Self::starting(settings);
         fixture.calls.expect(Call::Initialize).await.works();

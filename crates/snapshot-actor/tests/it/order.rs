@@ -1,4 +1,4 @@
-//! What waits for what.
+//! The requests that wait for others.
 
 use actix_persistence_storage_api::SnapshotCriteria;
 

@@ -17,7 +17,7 @@ pub(super) struct Seats<C: Connector> {
     free: Arc<Semaphore>,
     idle: Mutex<Vec<Idle<C>>>,
     number: usize,
-    /// How many operations have ended to which the database gave its answers.
+    /// The number of operations that the database has answered.
     served: AtomicU64,
     role: Role,
     connector: Arc<C>,
@@ -85,7 +85,7 @@ impl<C: Connector> Seats<C> {
         })
     }
 
-    /// Closes the connections that nobody uses now.
+    /// Closes the connections that are not used now.
     pub(super) fn close_idle(&self) {
         self.idle().clear();
     }
@@ -103,7 +103,7 @@ impl<C: Connector> Seats<C> {
         drop(seats);
     }
 
-    /// The connection that waited for the shortest time, if it can still be used; one that cannot is closed.
+    /// Returns the connection that waited for the shortest time, if it can still be used; one that cannot is closed.
     async fn usable(&self) -> Result<Option<C::Open>, Fault> {
         let idle = self.idle().pop();
         let Some(Idle { mut open, since }) = idle else {

@@ -29,7 +29,7 @@ impl Visit {
         }
     }
 
-    /// How long it may take.
+    /// Returns the longest time that it may take.
     pub(crate) fn limit(&self) -> Duration {
         self.limit
     }

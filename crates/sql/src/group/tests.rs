@@ -1,4 +1,4 @@
-//! What becomes of each write of a call, and what the database is asked to store.
+//! The outcome of each write of a call, and the rows that the database is asked to store.
 
 use std::ops::RangeInclusive;
 
@@ -25,7 +25,7 @@ fn write_at(id: &str, fence: Fence, numbers: RangeInclusive<u64>, size: usize) -
     AtomicWrite::new(PersistenceId::of_unique(id), fence, events.collect()).unwrap()
 }
 
-/// What the database is asked to store, and the outcomes when it lets these ids lose.
+/// Returns the rows that the database is asked to store, and the outcomes when it lets these ids lose.
 fn play(writes: &[AtomicWrite], losers: &[&str]) -> (Group, Vec<WriteOutcome>) {
     let (mut plan, group) = plan(writes.to_vec(), LIMIT, |_| None);
     let losers = losers.iter().map(|id| PersistenceId::of_unique(id));

@@ -9,7 +9,8 @@ use crate::row::{get_integer, get_key, get_number};
 use crate::values::{Values, to_bound};
 use crate::{ConnectionOf, Dialect, Fault, JournalStatements, Portable, RowOf};
 
-/// Fails unless the id still has the epoch of whoever deletes; it keeps it until the transaction of the caller ends.
+/// Fails unless the id still has the epoch of the deleting writer; it keeps it until the transaction of the caller
+/// ends.
 async fn check_epoch<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
@@ -24,7 +25,7 @@ async fn check_epoch<D: Dialect>(
     if u64::try_from(stored).is_ok_and(|stored| stored == epoch) {
         return Ok(());
     }
-    let message = format!("epoch {epoch} of who deletes is over, the id has epoch {stored}");
+    let message = format!("the delete names epoch {epoch}, but the id has epoch {stored}");
     Err(Fault::refused(StorageErrorKind::SequenceConflict, message))
 }
 
@@ -46,7 +47,7 @@ pub(super) async fn delete_to<D: Dialect>(
 
 /// Removes a chunk of the deleted rows of some id, in the transaction of the caller.
 ///
-/// Gives whether there may be more.
+/// Returns whether there may be more.
 pub(super) async fn purge_next<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,
@@ -89,7 +90,7 @@ pub(super) async fn reset<D: Dialect>(
     }
 }
 
-/// How much one transaction removes at most; a larger row is removed alone.
+/// The most that one transaction removes; a larger row is removed alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     pub(super) rows: u64,
@@ -108,10 +109,10 @@ impl Chunk {
     }
 }
 
-/// How many sizes are asked for at once.
+/// The number of sizes that are asked for at a time.
 const LOOK: u64 = 1_000;
 
-/// What there was to remove.
+/// The result of one step of removal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purged {
     Nothing,

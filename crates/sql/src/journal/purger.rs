@@ -25,9 +25,9 @@ pub(super) struct Purger<D: Dialect> {
 struct Work<D: Dialect> {
     connections: Weak<Connections<D::Connector>>,
     statements: Arc<JournalStatements>,
-    /// What one transaction removes when the database is well.
+    /// The size of a transaction when the database is well.
     full_chunk: Chunk,
-    /// What it removes now: less after it took too long.
+    /// The current size of a transaction: smaller after one took too long.
     chunk: Mutex<Chunk>,
     /// Calls of `start` since the running task last looked, plus one while it runs.
     requests: AtomicUsize,
@@ -58,7 +58,7 @@ impl<D: Dialect> Purger<D> {
         self.work.is_paused.store(true, Ordering::Release);
     }
 
-    /// How much one transaction should remove now.
+    /// Returns the current size of a transaction.
     pub(super) fn chunk(&self) -> Chunk {
         *self.work.chunk()
     }
@@ -116,7 +116,7 @@ impl<D: Dialect> Work<D> {
         Ok(())
     }
 
-    /// Gives whether there was something to remove; not when the journal is gone.
+    /// Returns whether there was something to remove; not when the journal is gone.
     async fn purge_chunk(&self) -> Result<bool, StorageError> {
         let Some(connections) = self.connections.upgrade() else {
             return Ok(false);
@@ -143,7 +143,7 @@ impl<D: Dialect> Work<D> {
         }
     }
 
-    /// Whether there was more to remove than the database could in time, so that it will be asked for less.
+    /// Returns whether there was more to remove than the database could in time, so that it will be asked for less.
     fn takes_less_after(&self, error: &StorageError, chunk: Chunk) -> bool {
         if error.kind() != StorageErrorKind::Timeout {
             return false;

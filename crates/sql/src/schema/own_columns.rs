@@ -1,11 +1,11 @@
-//! Which columns the steps of a schema give to a table.
+//! The columns that the steps of a schema give to a table.
 
 use sqlx::SqlStr;
 
-/// The columns that the statement gives to a table which makes it, in order; `quoted` is the name as statements have it.
+/// The columns of a table that the statement makes, in order; `quoted` is the name as statements have it.
 ///
-/// It is read from the steps, so that nobody writes the columns down twice: within `CREATE TABLE` each column begins a line
-/// by its name in small letters, four spaces in, and what else is there begins with a capital one.
+/// It is read from the steps, so that the columns are not written twice: within `CREATE TABLE` each column begins a
+/// line by its name in small letters, four spaces in, and what else is there begins with a capital one.
 pub(super) fn own_columns(steps: &[SqlStr], quoted: &str) -> Vec<Box<str>> {
     let lines = steps.iter().flat_map(|step| step.as_str().lines());
     lines

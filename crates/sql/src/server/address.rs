@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use super::percent::percent_decoded;
 use super::{Secret, TlsMode};
 
-/// What is special about the URLs of a database.
+/// The peculiarities of the URLs of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerKind {
-    /// What may stand before `://`.
+    /// The schemes that may precede `://`.
     pub schemes: &'static [&'static str],
     /// The port if none is given.
     pub port: u16,
 }
 
-/// What a URL says.
+/// The contents of a URL.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Address {
     /// The host; none for a socket.
@@ -39,7 +39,7 @@ pub(super) struct Address {
     pub client_key: Option<PathBuf>,
 }
 
-/// What may follow behind `?`.
+/// The parameters that may follow `?`.
 ///
 /// Everything else is refused: the driver would write what it does not know to the log, with its value.
 const PARAMETERS: &str = "sslmode, sslrootcert, sslcert, sslkey (also spelt ssl-mode, ssl-ca, ssl-cert, ssl-key), \

@@ -1,4 +1,4 @@
-//! Where a password comes from.
+//! The sources of a password.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ impl Secret {
         Self(text.into())
     }
 
-    /// The text, for the driver.
+    /// Returns the text, for the driver.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -29,7 +29,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Where the password of a connection comes from.
+/// The source of the password of a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Password {
     /// The server asks for none.
@@ -43,7 +43,7 @@ pub enum Password {
 }
 
 impl Password {
-    /// The password as it is now: it may be changed while connections are open, and counts for the next one.
+    /// Returns the password as it is now: it may be changed while connections are open, and counts for the next one.
     ///
     /// # Errors
     /// If it cannot be read.

@@ -1,4 +1,4 @@
-//! What stands for characters that mean something in a URL.
+//! The escapes for characters that have a meaning in a URL.
 
 /// Decodes `%20` and the like; `None` if that does not work out.
 pub fn percent_decoded(text: &str) -> Option<String> {

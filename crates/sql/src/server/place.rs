@@ -1,4 +1,4 @@
-//! Where a server is, put together from what was given.
+//! The address of a server, put together from what was given.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use super::address::Address;
 use super::{Password, Secret, ServerKind, ServerOptions, Tls, TlsMode};
 use crate::InvalidOption;
 
-/// Where a server is and how one logs in there; shown without the password.
+/// The address of a server and the account; shown without the password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerPlace {
     /// The name or the address of the server; `localhost` with a socket.
@@ -19,16 +19,16 @@ pub struct ServerPlace {
     pub socket: Option<PathBuf>,
     /// The database.
     pub database: String,
-    /// Who logs in.
+    /// The user that logs in.
     pub user: String,
-    /// With what.
+    /// The password of the user.
     pub password: Password,
-    /// How connections are encrypted.
+    /// The encryption of connections.
     pub tls: Tls,
 }
 
 impl ServerPlace {
-    /// The key of what differs in how one logs in at the same place, if something does.
+    /// Returns the key of what differs in how one logs in at the same place, if something does.
     pub fn difference(&self, other: &Self) -> Option<&'static str> {
         if self.password != other.password {
             Some("password")
@@ -40,7 +40,7 @@ impl ServerPlace {
     }
 }
 
-/// Which database it is and who asks: the same for stores that can share connections.
+/// Shows the database and the user: the same for stores that can share connections.
 impl fmt::Display for ServerPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@", self.user)?;
@@ -88,7 +88,7 @@ pub(super) fn place(
     })
 }
 
-/// What the URL and the keys say together.
+/// Returns the address that the URL and the keys say together.
 fn address(options: &ServerOptions, kind: &ServerKind) -> Result<Address, InvalidOption> {
     let mut address = match &options.url {
         Some(url) => {

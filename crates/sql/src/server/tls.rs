@@ -15,7 +15,7 @@ use crate::Fault;
 pub enum TlsMode {
     /// `disable`: no encryption.
     Disable,
-    /// `require`: encryption with whoever answers.
+    /// `require`: encryption without a check of the server.
     Require,
     /// `verify-ca`: the certificate must come from an authority that is trusted, whosever it is.
     VerifyCa,
@@ -56,7 +56,7 @@ impl TlsMode {
     }
 }
 
-/// How connections are encrypted.
+/// The encryption of connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
     /// Whether, and what is checked.
@@ -100,7 +100,7 @@ impl Tls {
     }
 }
 
-/// A file without what it should hold would count as one that trusts nobody in addition, or be told of in other words.
+/// A file without what it should hold would count as one that adds no authority, or would be reported in other words.
 async fn read(key: &str, path: &Path, holds: &str) -> Result<Vec<u8>, Fault> {
     let path_of_task = path.to_owned();
     let read = tokio::task::spawn_blocking(move || std::fs::read(path_of_task));

@@ -1,4 +1,4 @@
-//! What a statement of the application can do to the transaction in which it runs.
+//! The effect that a statement of the application can have on the transaction in which it runs.
 
 /// The kinds of statements, by what they can do beside reading and changing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,11 +14,12 @@ pub(super) enum Kind {
     OfSessions,
     /// Sends or takes data beside its answer, which no driver here expects.
     Streams,
-    /// Anything: whoever runs it looks afterwards whether the transaction is still there.
+    /// Any other statement: the caller looks afterwards whether the transaction is still there.
     Other,
 }
 
-/// What a text is; `definitions_commit` tells whether statements that define tables do so where it runs.
+/// Returns the kind of a statement; `definitions_commit` tells whether statements that define tables commit where it
+/// runs.
 pub(super) fn kind_of(sql: &str, definitions_commit: bool) -> Kind {
     // Several statements in one text: not every database refuses that.
     if sql

@@ -49,7 +49,7 @@ impl<D: Dialect> ChangeEvents<D> {
         place.is_ok_and(|place| place == connections.connector().place())
     }
 
-    /// Why the journal cannot take an event, if so.
+    /// Returns the reason why the journal cannot take an event, if there is one.
     pub(super) fn refusal(&self, event: &ChangeEvent) -> Option<(StorageErrorKind, String)> {
         let limit = self.options.store().max_event_bytes;
         if event.payload.len() > limit {

@@ -61,7 +61,7 @@ pub(super) async fn read_changes<D: Dialect>(
     Ok(StateChangesPage::new(changes, offset, more))
 }
 
-/// What a page may give of one sequence.
+/// The changes of one sequence that a page may return.
 struct Sequence {
     number: u16,
     /// Whether some slice that is asked for is numbered by it.
@@ -104,7 +104,7 @@ impl Sequence {
         Ok(sequences)
     }
 
-    /// Moves an offset behind all that is complete, if it is not there yet.
+    /// Moves an offset after all that is complete, if it is not there yet.
     fn move_on(&self, offset: &mut StateOffset) {
         let Some(complete_to) = self.complete_to.filter(|_| self.is_asked_for) else {
             return;
@@ -168,7 +168,7 @@ fn sequence_of(statements: &StateStatements, id: &PersistenceId) -> u16 {
     numbering.map_or(ONLY_SEQUENCE, |numbering| id.slice() % numbering.partitions)
 }
 
-/// The change in a row, which an offset is behind.
+/// The change in a row, which an offset is after.
 fn to_change<D: Dialect>(
     row: &RowOf<D>,
     id: PersistenceId,

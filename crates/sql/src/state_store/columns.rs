@@ -16,11 +16,11 @@ use super::state_table::StateTable;
 /// The columns of an entity type, in the order in which they were given.
 pub(super) struct Columns<D: Dialect> {
     columns: Vec<Column>,
-    /// What the database calls the types of the columns; known when the table was looked at.
+    /// The database's names of the types of the columns; known after the first look at the table.
     types: OnceLock<Vec<Box<str>>>,
     /// The names of the table.
     names: Names,
-    /// By what is done with each column.
+    /// The statements, by the use of each column.
     statements: Mutex<HashMap<Vec<Part>, Arc<StateStatements>>>,
     dialect: std::marker::PhantomData<fn() -> D>,
 }
@@ -30,7 +30,7 @@ struct Column {
     code: Arc<dyn AdditionalColumn>,
 }
 
-/// What is done with a column in a statement.
+/// The use of a column in a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Part {
     Kept,
@@ -39,7 +39,7 @@ enum Part {
     Set(&'static str),
 }
 
-/// What becomes of the columns in one change.
+/// The values of the columns in one change.
 pub(super) struct Bound {
     /// The statements that do it.
     pub(super) statements: Arc<StateStatements>,
@@ -222,7 +222,7 @@ impl<D: Dialect> Columns<D> {
     }
 }
 
-/// How many values of the store come before those of the columns.
+/// The number of values of the store before those of the columns.
 const OF_INSERT: usize = 10;
 const OF_UPDATE: usize = 8;
 

@@ -1,4 +1,4 @@
-//! Where the states of each entity type are, and what belongs to them.
+//! The tables of the states of each entity type, and what belongs to them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -13,16 +13,16 @@ use crate::{Dialect, InvalidOption, Settings, TableName};
 use super::columns::Columns;
 use super::state_table::StateTable;
 
-/// What a store knows of entity types.
+/// The entity types that a store knows.
 pub(super) struct Entities<D: Dialect> {
-    /// What every type has that has nothing of its own.
+    /// The extensions of every type that has none of its own.
     default: Arc<Entity<D>>,
     by_type: HashMap<String, Arc<Entity<D>>>,
     /// Every table once: that of the store, then the others by name.
     tables: Vec<Arc<StateTable<D>>>,
 }
 
-/// What an entity type has.
+/// The table and the extensions of an entity type.
 pub(super) struct Entity<D: Dialect> {
     pub(super) table: Arc<StateTable<D>>,
     pub(super) columns: Columns<D>,
@@ -77,12 +77,12 @@ impl<D: Dialect> Entities<D> {
         })
     }
 
-    /// What the type of an id has.
+    /// Returns the entity of the type of an id.
     pub(super) fn of(&self, persistence_id: &PersistenceId) -> &Arc<Entity<D>> {
         self.of_type(persistence_id.entity_type())
     }
 
-    /// What a type has.
+    /// Returns the entity of a type.
     pub(super) fn of_type(&self, entity_type: &str) -> &Arc<Entity<D>> {
         self.by_type.get(entity_type).unwrap_or(&self.default)
     }

@@ -22,7 +22,7 @@ use super::state_table::StateTable;
 /// Stands in the statement where the condition belongs: never what a name could be.
 const CONDITION: &str = "/*condition*/";
 
-/// How many conditions are remembered that the database has understood.
+/// The number of conditions that are remembered as valid.
 const MOST_REMEMBERED: usize = 1_000;
 
 /// The conditions of a table that the database has understood where nothing is around them, as texts with placeholders.

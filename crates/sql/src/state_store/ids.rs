@@ -10,12 +10,12 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
 /// Above every id, which has at most 255 bytes.
 const ABOVE_ALL: char = '\u{10ffff}';
 
-/// The ids of one entity type, or of all of them, behind an id: one range in the order of bytes, so that the primary key
+/// The ids of one entity type, or of all of them, after an id: one range in the order of bytes, so that the primary key
 /// finds its beginning.
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
     pub(super) lowest: String,
-    /// Exclusive.
+    /// The lower bound, exclusive.
     pub(super) behind: String,
     /// Whether only those without a type are meant, which are between all others.
     pub(super) without_type: bool,
@@ -40,7 +40,7 @@ impl Bounds {
     }
 }
 
-/// Which ids a statement is to find.
+/// The ids that a statement is to find.
 #[derive(Clone, Debug)]
 pub(super) struct IdRange {
     bounds: Bounds,

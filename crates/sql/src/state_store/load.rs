@@ -58,7 +58,7 @@ fn to_checked<D: Dialect>(
     Ok(CurrentState::live(revision, state))
 }
 
-/// When the state or the tombstone in a row was stored.
+/// Returns the time at which the state or the tombstone in a row was stored.
 pub(super) fn to_timestamp<D: Dialect>(row: &RowOf<D>, first: usize) -> Result<Timestamp, Fault> {
     get_integer::<D>(row, first + 2).map(Timestamp::from_micros)
 }

@@ -1,4 +1,4 @@
-//! What is looked at when a store is opened, beyond the versions of its tables.
+//! The checks when a store is opened, beyond the versions of its tables.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ impl<D: Dialect> SqlStateStore<D> {
         Ok(())
     }
 
-    /// Fails if another table of the store holds states of a type that has a table now: nobody would find them there, and
-    /// their actors would begin anew.
+    /// Fails if another table of the store holds states of a type that has a table now: they would not be found there,
+    /// and their actors would begin anew.
     pub(super) async fn check_homes(&self) -> Result<(), StorageError> {
         for (entity_type, home) in self.entities.with_tables() {
             let others = self.entities.tables().iter();

@@ -1,4 +1,4 @@
-//! How many states a page has room for.
+//! The number of states that fit into a page.
 
 use actix_persistence_storage_api::CurrentState;
 

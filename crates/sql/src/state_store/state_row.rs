@@ -1,4 +1,4 @@
-//! What a write makes of the row of an id.
+//! The row of an id after a write.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(super) struct StateRow {
     columns: Vec<SqlValue>,
 }
 
-/// What is stored beside the revision.
+/// The columns that are stored beside the revision.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
     /// None leaves a tombstone.
@@ -40,7 +40,7 @@ impl Content {
         }
     }
 
-    /// What it means for whoever keeps something beside states.
+    /// Returns the kind of the change, for code that keeps something beside states.
     pub(super) fn kind(&self) -> ChangeKind<'_> {
         let tags = &self.tags;
         match &self.payload {

@@ -42,7 +42,7 @@ impl<D: Dialect> StateTable<D> {
     }
 }
 
-/// What follows on the name of a table of states where another one numbers its rows.
+/// The suffix of the table that numbers the rows of a table of states.
 pub(crate) const ORDERING: &str = "ordering";
 /// The same of the table that keeps the highest number of what was removed.
 const REMOVED: &str = "removed";

@@ -15,7 +15,7 @@ use super::change_events::ChangeEvents;
 use super::entities::Handler;
 use super::state_row::StateRow;
 
-/// Which stored revisions a write may replace.
+/// The stored revisions that a write may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// That on which it follows; at revision 1, none may be stored.
@@ -24,7 +24,7 @@ pub(super) enum Rule {
     Any,
 }
 
-/// What became of a write.
+/// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
     /// It is stored.
@@ -33,10 +33,11 @@ pub(super) enum Written {
     Conflict { found: Revision },
 }
 
-/// How often a write is tried that finds nothing in its way after it failed: each time another one must have come between.
+/// The number of attempts at a write that fails although nothing is in its way: each time another write must have come
+/// between.
 const ATTEMPTS: usize = 10;
 
-/// What comes with a change, in the transaction that stores it.
+/// The work that accompanies a change, in the transaction that stores it.
 pub(super) struct Accompaniment<'a, D: Dialect> {
     pub(super) handling: Option<&'a Handling>,
     pub(super) event: Option<(&'a ChangeEvents<D>, &'a ChangeEvent)>,
@@ -150,7 +151,7 @@ async fn write_row<D: Dialect>(
 
 /// Gives a row its place in the order of commits, where the database has no such order of its own.
 ///
-/// From here to the commit nobody else can number rows of the same partition, so this is the last thing that a
+/// From here to the commit no other transaction can number rows of the same partition, so this is the last thing that a
 /// transaction does.
 async fn number<D: Dialect>(
     connection: &mut ConnectionOf<D>,
@@ -176,7 +177,7 @@ async fn number<D: Dialect>(
     Ok(())
 }
 
-/// What is wrong where a counter is missing.
+/// Returns the fault for a counter that is missing.
 pub(super) fn no_counter() -> Fault {
     Fault::corrupt(
         "the table that numbers states lacks a row; restore it with the highest 'ordering' of its partition",
@@ -242,7 +243,7 @@ async fn find_revision<D: Dialect>(
     rows.first().map(|row| get_number::<D>(row, 0)).transpose()
 }
 
-/// Gives how many rows it found.
+/// Returns how many rows it found.
 async fn execute<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: SqlStr,

@@ -25,7 +25,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Of a database that has no log yet: whoever opens it so makes one.
+    /// Of a database that has no log yet: opening it makes one.
     const NONE: Self = Self {
         id: None,
         index: None,
@@ -38,20 +38,20 @@ impl Log {
         Ok(Self { id, index })
     }
 
-    /// The length in bytes of the log that lies there, if it is still this one.
+    /// Returns the length in bytes of the log that lies there, if it is still this one.
     fn bytes(&self, location: &Location) -> Result<Option<u64>, Fault> {
         let (id, bytes) = look_at(location, "-wal")?;
         Ok((id == self.id).then_some(bytes))
     }
 
-    /// Whether whoever opens the database now takes the same locks, or nobody has opened it since.
+    /// Returns whether a process that opens the database now takes the same locks, or none has opened it since.
     fn shares_locks(&self, now: &Self) -> bool {
         now.index == self.index || *now == Log::NONE
     }
 }
 
-/// Fails if the log of a connection that has just committed is not the one beside the database any more, and gives the
-/// length of the log otherwise.
+/// Fails if the log of a connection that has just committed is not the one beside the database any more, and returns
+/// the length of the log otherwise.
 pub(super) async fn check_committed(
     connection: &mut SqliteConnection,
     location: &Location,
@@ -79,7 +79,7 @@ pub(super) async fn is_current(
     Ok(false)
 }
 
-/// Copies a log that was removed to the database, if nobody can be writing there.
+/// Copies a log that was removed to the database, if no other process can be writing there.
 ///
 /// Whoever opens the database does not find what is in such a log. As long as a connection to it is open, SQLite still
 /// can copy it to where others find it.
@@ -136,7 +136,7 @@ pub(super) async fn check_opened(
     Err(replaced())
 }
 
-/// What became of an attempt to empty the log.
+/// The result of an attempt to empty the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Truncated {
     /// The database file holds everything, and the log is empty.

@@ -1,4 +1,4 @@
-//! How far a database has come, noted beside it, so that a lost end of its log is found when it is opened.
+//! The position of a database, noted beside it, so that a lost end of its log is found when it is opened.
 //!
 //! SQLite takes a log up to the first frame that is damaged or missing, and drops the rest without a word. So each
 //! transaction raises a number in the database, and after its commit the number is noted in a small file beside it. The
@@ -16,7 +16,7 @@ use sqlx::{Row, SqliteConnection};
 use crate::options::{Location, Synchronous};
 use crate::queries;
 
-/// What a note begins with.
+/// The first line of a note.
 const TITLE: &str = "actix-persistence position 1";
 
 /// The note beside a database, kept by the one connection of this process that writes.
@@ -28,12 +28,12 @@ pub(super) struct Position {
     note: Note,
 }
 
-/// What is noted.
+/// The contents of a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Note {
-    /// Which database it is, in hexadecimal digits: another one may be put there.
+    /// The identity of the database, in hexadecimal digits: another one may be put in its place.
     database: String,
-    /// How many transactions it had at least.
+    /// The least number of transactions that it had.
     commits: u64,
     /// Whether they were on the disk when this was noted.
     is_durable: bool,
@@ -86,7 +86,7 @@ impl Position {
         self.write();
     }
 
-    /// What was committed is not affected if this fails.
+    /// Writes the note; a failure does not affect what was committed.
     fn write(&mut self) {
         let Some(file) = &mut self.file else {
             return;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use actix_persistence_sql::Fault;
 use sqlx::SqliteConnection;
 
-/// After how many instructions of its virtual machine SQLite asks again: less than a millisecond.
+/// The number of instructions of its virtual machine after which SQLite asks again: less than a millisecond.
 const INSTRUCTIONS: i32 = 10_000;
 
 /// Dropped, it ends the statement that the connection runs: in a thread of its own that would go on, and hold the lock of

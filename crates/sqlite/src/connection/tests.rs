@@ -1,4 +1,4 @@
-//! What becomes of connections when something goes wrong on them.
+//! The fate of connections after something goes wrong on them.
 
 use std::sync::{Arc, Mutex};
 

@@ -34,7 +34,7 @@ pub(crate) async fn append(
 
 /// The ids that have another epoch, or another highest number than the one to follow on.
 ///
-/// One statement for many ids, which gives a row only for those that differ.
+/// One statement for many ids, which returns a row only for those that differ.
 async fn losers(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,

@@ -1,4 +1,4 @@
-//! Where the database is: the `url` setting.
+//! The place of the database: the `url` setting.
 
 use std::path::{Path, PathBuf};
 

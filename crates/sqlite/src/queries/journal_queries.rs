@@ -11,7 +11,7 @@ pub struct JournalQueries {
     /// Takes over ids. Values: id, writer. Gives: id, highest, deleted_to, epoch.
     pub(crate) recover: RowsStatement,
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
-    /// Gives the id of each that differs.
+    /// Returns the id of each that differs.
     pub(crate) check_fence: RowsStatement,
     /// Notes who takes ids over. Values: id, highest number before, epoch afterwards, writer.
     pub(crate) take_over: RowsStatement,
@@ -26,7 +26,7 @@ pub struct JournalQueries {
     pub(crate) replay: SqlStr,
     /// The newest `ordering` ever given, and the newest that is accounted for. No row before the first event.
     pub(crate) newest: SqlStr,
-    /// What lets a person go on without rows that were lost.
+    /// Lets a person continue without rows that were lost.
     pub(crate) go_on: SqlStr,
     /// The payload and the payload of the metadata of one event. Values: id, number.
     pub(crate) large_payloads: SqlStr,
@@ -54,7 +54,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
 /// read in vain where a page ends.
 pub(crate) const LARGE_PAYLOAD_BYTES: usize = 16 * 1024;
 
-/// How many events a page reads at once.
+/// The number of events that a page reads at a time.
 pub(crate) const EVENTS_IN_A_ROW: usize = 64;
 
 const RECOVER: &str = "\
@@ -196,12 +196,11 @@ WHERE persistence_id = ?1 AND purged_to = highest";
 
 /// One statement, so that the events and what is deleted are of one moment without a transaction around them.
 ///
-/// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is
-/// several times as fast as a row for each. What is in the value is told by `crate::journal`'s `Packed`; `concat`
-/// takes NULL for an empty text. Chunks follow on each other in order, from wherever the next event is, and the
-/// statement ends as soon as nobody reads on. For that `chunk` must be the outer table: as the inner one SQLite would
-/// find every chunk up to the end of the range before the first is read, and a replay would cost the square of its
-/// length.
+/// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is several
+/// times as fast as a row for each. What is in the value is told by `crate::journal`'s `Packed`; `concat` takes NULL
+/// for an empty text. Chunks follow on each other in order, from wherever the next event is, and the statement ends as
+/// soon as its rows are not read any more. For that `chunk` must be the outer table: as the inner one SQLite would find
+/// every chunk up to the end of the range before the first is read, and a replay would cost the square of its length.
 const REPLAY: &str = "\
 WITH RECURSIVE
 deleted (deleted_to) AS (

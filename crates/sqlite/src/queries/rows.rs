@@ -8,7 +8,7 @@ const LARGEST: usize = 128;
 /// Above this the sizes are its multiples.
 const STEP: usize = 16;
 
-/// <https://www.sqlite.org/limits.html#max_variable_number>
+/// The limit of SQLite: <https://www.sqlite.org/limits.html#max_variable_number>.
 const MOST_BINDS: usize = 32_766;
 const MOST_COLUMNS: usize = 16;
 const _: () = assert!(LARGEST * MOST_COLUMNS < MOST_BINDS);

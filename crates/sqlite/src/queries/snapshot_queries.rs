@@ -16,7 +16,7 @@ const FITS: &str = "\
 octet_length(payload) + COALESCE(octet_length(metadata_payload), 0) <= {most_bytes}
        AND octet_length(manifest) + COALESCE(octet_length(metadata_manifest), 0) <= {most_text_bytes}";
 
-/// How many it has.
+/// The number of bytes of its payloads.
 const BYTES: &str = "\
 octet_length(payload) + COALESCE(octet_length(metadata_payload), 0) + octet_length(manifest)
          + COALESCE(octet_length(metadata_manifest), 0)";

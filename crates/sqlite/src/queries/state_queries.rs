@@ -31,7 +31,7 @@ const FITS: &str = "\
 COALESCE(octet_length(payload), 0) <= {most_bytes} AND octet_length(tags) <= 3 * {most_bytes}
        AND octet_length(manifest) <= {most_text_bytes}";
 
-/// How many it has.
+/// The number of bytes of its payloads.
 const BYTES: &str = "\
 COALESCE(octet_length(payload), 0) + octet_length(tags) + octet_length(manifest)";
 

@@ -13,7 +13,7 @@ use crate::place::{Place, event, failure, id, numbers, replay_all, store, write}
 const ROWS: &str = "SELECT count(*) FROM event_journal";
 const UNPURGED: &str = "SELECT count(*) FROM journal_metadata WHERE purged_to < deleted_to";
 
-/// What a process leaves behind that ends between hiding events and removing their rows.
+/// The traces of a process that ends between hiding events and removing their rows.
 const CRASHED: &str = "UPDATE journal_metadata SET highest = 10, deleted_to = 8, purged_to = 3";
 
 /// Every look is a query, so others get their turn; the removal itself ends it.

@@ -1,4 +1,4 @@
-//! What happens while another process holds the lock.
+//! Calls while another process holds the lock.
 
 use std::time::{Duration, Instant};
 

@@ -97,7 +97,7 @@ async fn the_log_stays_short_although_somebody_always_reads() {
     assert!(longest < 4 * LIMIT, "the log had {longest} bytes");
 }
 
-/// What somebody has who copies nothing but the main file.
+/// Returns the numbers in a copy of nothing but the main file.
 async fn numbers_in_a_copy_of_the_main_file(place: &Place) -> Vec<u64> {
     let copy = Place::new();
     fs::copy(&place.path, &copy.path).unwrap();

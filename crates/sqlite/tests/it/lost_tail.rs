@@ -18,7 +18,7 @@ fn beside(place: &Place, end: &str) -> PathBuf {
     place.directory.path().join(format!("some.db{end}"))
 }
 
-/// What is on the disk when a process ends in the middle: events one by one, most of them in the log.
+/// Returns the disk of a process that ended in the middle: events one by one, most of them in the log.
 async fn crashed(options: impl Fn(SqliteOptions) -> SqliteOptions) -> Place {
     let place = Place::new();
     let journal = place.journal_with(options(place.options())).await;

@@ -1,4 +1,4 @@
-//! What the plugin promises beyond the conformance kit.
+//! The promises of the plugin beyond the conformance kit.
 //!
 //! The faults of the sample provider of Akka.NET (`Akka.Persistence.Custom`), and the test that each has here.
 //! Names that begin with `journal_spec`, `journal_serialization_spec` or `snapshot_store_spec` are cases of the kit.

@@ -1,4 +1,4 @@
-//! What initialising makes, checks and refuses.
+//! The tables that initialising makes, checks and refuses.
 
 use std::fs;
 

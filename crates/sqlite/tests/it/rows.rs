@@ -1,4 +1,4 @@
-//! What the tables hold and refuse.
+//! The contents of the tables, and the rows that they refuse.
 
 use actix_persistence_storage_api::{
     AtomicWrite, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria, SnapshotMetadata,

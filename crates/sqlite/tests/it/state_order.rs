@@ -11,8 +11,8 @@ const CHANGES: &str = include_str!("../../src/queries/state_changes.sql");
 const FIND: &str = include_str!("../../src/queries/state_find.sql");
 const IDS: &str = include_str!("../../src/queries/state_ids.sql");
 
-/// How SQLite would run a statement over a table with 90,000 states of one type before 10,000 of another; no values are
-/// needed for that.
+/// Returns SQLite's plan of a statement over a table with 90,000 states of one type before 10,000 of another; no values
+/// are needed for that.
 async fn plan(sql: &str, analysed: bool) -> Vec<String> {
     let place = Place::new();
     let _store = place.state_store_with(place.options()).await;

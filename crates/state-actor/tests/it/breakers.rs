@@ -1,4 +1,4 @@
-//! When the store keeps failing, or those who ask it do.
+//! The store keeps failing, or those who ask it do.
 
 use actix_persistence_storage_api::{
     Operation, RevisionConflict, StorageError, StorageErrorKind as Kind,

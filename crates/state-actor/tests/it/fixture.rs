@@ -50,7 +50,7 @@ impl Fixture {
         Self { handle, calls }
     }
 
-    /// Initialised.
+    /// Returns an initialised state actor.
     pub(crate) async fn ready_with(settings: StateSettings) -> Self {
         let mut fixture = Self::starting(settings);
         let called = fixture.calls.next().await;

@@ -1,4 +1,4 @@
-//! Who may recover.
+//! The permits to recover.
 
 use std::pin::pin;
 

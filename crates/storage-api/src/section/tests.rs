@@ -1,4 +1,4 @@
-//! What a reader of a section gives and reports.
+//! Values and mistakes that the reader of a section returns.
 
 use super::*;
 

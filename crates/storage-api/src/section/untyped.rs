@@ -30,7 +30,7 @@ impl Untyped {
         }
     }
 
-    /// The text as it was written.
+    /// Returns the text as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -63,7 +63,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// Initialised.
+    /// Returns an initialised service.
     fn new(thread: &StoreThread) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

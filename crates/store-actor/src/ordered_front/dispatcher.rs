@@ -15,7 +15,7 @@ use crate::refusal::Refuse;
 use crate::store_health::StoreHealth;
 use crate::store_service::StoreService;
 
-/// What the actor does with requests.
+/// Hands the requests of the actor to the store.
 pub(super) struct Dispatcher {
     gate: Gate<Request>,
     calls: Arc<StoreCalls>,

@@ -59,7 +59,7 @@ impl Worker {
         }
     }
 
-    /// The next request; without one the queue is gone, under the lock, and a later request starts anew.
+    /// Returns the next request; without one the queue is gone, under the lock, and a later request starts anew.
     fn next(&mut self) -> Option<Request> {
         let mut queues = lock(&self.queues);
         let next = queues.get_mut(&self.persistence_id)?.pop_front();

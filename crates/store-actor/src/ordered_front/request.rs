@@ -25,7 +25,7 @@ pub(super) trait Job: Send {
 
     fn persistence_id(&self) -> &PersistenceId;
 
-    /// Whether the asker has left.
+    /// Returns whether the asker has left.
     fn is_abandoned(&self) -> bool;
 
     fn refuse(self: Box<Self>, refusal: &Refusal);
@@ -46,7 +46,7 @@ pub(super) struct Asked<T: Send + 'static, F> {
 }
 
 impl Request {
-    /// Whether nobody would use the answer any more.
+    /// Whether the answer is not needed any more.
     pub(super) fn is_dead(&self, now: Instant) -> bool {
         self.deadline <= now || self.job.is_abandoned()
     }

@@ -1,4 +1,4 @@
-//! What it takes to call the store.
+//! The parts that are needed to call the store.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -50,7 +50,7 @@ impl StoreCalls {
         }
     }
 
-    /// What decides whether such an operation is called at all.
+    /// Returns the breaker that decides whether such an operation is called at all.
     pub(super) fn breaker(&self, operation: Operation) -> &Arc<CircuitBreaker> {
         if operation.writes() {
             &self.writes

@@ -18,12 +18,12 @@ pub(super) struct Connection {
     flows: Arc<Flows>,
 }
 
-/// What becomes of a way whose end is gone.
+/// The fate of a direction whose end is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WhenGone {
     /// It ends.
     Ends,
-    /// What comes is thrown away, until there is no more: a server that cannot answer might leave its work undone.
+    /// Bytes are thrown away until there are no more: a server that cannot answer might leave its work undone.
     HearsOut,
 }
 
@@ -85,7 +85,7 @@ async fn both(
     }
 }
 
-/// Carries bytes one way, and then the end; gives how to cut both ways if it comes to that.
+/// Carries bytes one way, and then the end; returns how to cut both ways if it comes to that.
 ///
 /// Reads at once whatever the flow is: what a client sent before it was reset would be lost with its socket.
 async fn one_way(

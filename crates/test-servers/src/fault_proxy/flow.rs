@@ -1,4 +1,4 @@
-//! What becomes of bytes that go one way.
+//! The fate of bytes that go one way.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -7,14 +7,14 @@ use tokio::sync::watch;
 
 use super::{Cut, Direction};
 
-/// What becomes of bytes that go one way.
+/// The fate of bytes that go one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// They go on at once.
     Pass,
     /// They go on this much later, in order.
     Delay(Duration),
-    /// They are kept until this changes; then they go on, also if who sent them is gone by then.
+    /// They are kept until this changes; then they go on, even if who sent them is gone by then.
     Hold,
     /// This many more go on, over all connections together; the others are kept as by `Hold`.
     HoldAfter(usize),
@@ -24,15 +24,15 @@ pub enum Flow {
     CutAfter(usize, Cut),
 }
 
-/// What the connections of a proxy look at, and what they tell.
+/// The flags that the connections of a proxy read, and the counters that they write.
 #[derive(Debug)]
 pub(super) struct Flows {
     requests: Way,
     replies: Way,
     pub(super) refuses: watch::Sender<bool>,
-    /// How many cuts there were, and how the last one was made.
+    /// The number of cuts, and the way of the last one.
     pub(super) cuts: watch::Sender<(u64, Cut)>,
-    /// How many connections to the server are open.
+    /// The number of open connections to the server.
     pub(super) connections: AtomicUsize,
 }
 
@@ -40,9 +40,9 @@ pub(super) struct Flows {
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) flow: watch::Sender<Flow>,
-    /// How many bytes came and have not gone on.
+    /// The number of bytes that came and have not gone on.
     pub(super) held: AtomicUsize,
-    /// How many have gone on.
+    /// The number of bytes that have gone on.
     pub(super) passed: AtomicUsize,
 }
 

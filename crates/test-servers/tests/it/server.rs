@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix_persistence_test_servers::{Database, Server};
 
-/// What a client of PostgreSQL asks first: whether it may encrypt. MariaDB speaks first.
+/// The first question of a client of PostgreSQL: whether it may encrypt. MariaDB speaks first.
 const MAY_I_ENCRYPT: [u8; 8] = [0, 0, 0, 8, 4, 210, 22, 47];
 
 fn start(database: Database) -> Server {

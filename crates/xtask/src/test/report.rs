@@ -1,4 +1,4 @@
-//! What came of the tests.
+//! The report of the tests.
 
 use std::fmt;
 use std::process::ExitStatus;
@@ -11,7 +11,7 @@ pub(crate) struct Run {
     name: String,
     kit_of: Option<String>,
     tally: Tally,
-    /// What went wrong beyond failed tests.
+    /// The failure beyond failed tests.
     fault: Option<String>,
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitStatus;
 
 use super::report::Run;
 
-/// What one closing line says; libtest and libtest-mimic write the same form.
+/// The counts of one closing line; libtest and libtest-mimic write the same form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Tests that passed.
@@ -60,7 +60,7 @@ impl Doctests {
         }
     }
 
-    /// Gives a run for each crate; a failed whole without a failed part is a failure of its own.
+    /// Returns a run for each crate; a failed whole without a failed part is a failure of its own.
     pub(crate) fn end(self, status: ExitStatus) -> Vec<Run> {
         let mut runs: Vec<Run> = self
             .crates

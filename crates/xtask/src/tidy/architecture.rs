@@ -34,7 +34,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// What stands in backquotes.
+/// Returns the texts in backquotes.
 fn quoted(page: &str) -> BTreeSet<&str> {
     let lines = page.lines();
     lines

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::tree::{Tree, Violation};
 use crate::contract;
 
-/// Where the cases are written.
+/// The folder of the cases.
 const CASES: &str = "tck/src";
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

@@ -20,10 +20,11 @@ const PRESCRIBED: [&str; 9] = [
     "session.rs",
 ];
 
-/// What they share.
+/// The crate that they share.
 const SHARED: &str = "crates/sql/src";
 
-/// How names are put into SQL text, at one place of what they share; put together so that this file is not such a place.
+/// The call that puts names into SQL text, at one place of the shared crate; put together so that this file is not such
+/// a place.
 const AUDITED_CALL: &str = concat!("AssertSqlSafe", "(");
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

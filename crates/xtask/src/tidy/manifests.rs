@@ -1,11 +1,11 @@
-//! What every crate's manifest says, and the README that is its documentation.
+//! The contents of every crate's manifest, and the README that is its documentation.
 
 use anyhow::Context;
 use toml::{Table, Value};
 
 use super::tree::{Tree, Violation};
 
-/// What package names begin with and folder names do not.
+/// The prefix that package names have and folder names do not.
 const PREFIX: &str = "actix-persistence-";
 /// The facade keeps its full name.
 const FACADE: &str = "actix-persistence";

@@ -1,4 +1,4 @@
-//! How source files begin, what they are called, how long they are, what they may not contain.
+//! The first line, the name, the length and the forbidden contents of source files.
 
 use super::tree::{SourceFile, Tree, Violation};
 
@@ -14,7 +14,8 @@ const PLUGINS: [&str; 5] = ["memory", "sqlite", "postgres", "mysql", "custom-jou
 /// File names that say nothing.
 const EMPTY_NAMES: [&str; 4] = ["utils", "common", "helpers", "types"];
 
-/// What no source file may contain, with what to do about it; put together so that this file does not contain it.
+/// Texts that no source file may contain, with the advice to give; put together so that this file does not contain
+/// them.
 const FORBIDDEN: [(&str, &str); 4] = [
     (
         concat!("#[", "ignore"),
@@ -34,7 +35,7 @@ const FORBIDDEN: [(&str, &str); 4] = [
     ),
 ];
 
-/// How an ignored code block opens in Markdown and in docs.
+/// The opening of an ignored code block in Markdown and in docs.
 const IGNORED_FENCE: &str = concat!("```", "ignore");
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {

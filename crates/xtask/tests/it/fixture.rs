@@ -68,13 +68,13 @@ impl Fixture {
         Outcome::of(self.xtask(arguments).output().unwrap())
     }
 
-    /// Where a file or folder of the workspace lies.
+    /// Returns the path of a file or folder of the workspace.
     pub(crate) fn folder(&self, path: &str) -> PathBuf {
         self.root.path().join(path)
     }
 }
 
-/// What a command left behind.
+/// The output and the status of a command.
 pub(crate) struct Outcome {
     /// Whether it ended with success.
     pub(crate) success: bool,

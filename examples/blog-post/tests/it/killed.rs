@@ -8,7 +8,7 @@ use crate::place::Place;
 use crate::posts::{Posts, line};
 use crate::watching::Watching;
 
-/// How often everything is done, 1 unless told otherwise.
+/// The variable with the number of rounds, 1 unless set.
 const ROUNDS_VARIABLE: &str = "ACTIX_PERSISTENCE_TEST_ROUNDS";
 /// Programs at once, each with posts of its own.
 const WRITERS: usize = 4;
@@ -19,11 +19,11 @@ const POSTS: usize = 50;
 /// A write may meet the last one of a program that is gone, once.
 const ATTEMPTS: usize = 5;
 
-/// What one of the programs does.
+/// The work of one of the programs.
 struct Writer {
     number: usize,
     lines: Vec<String>,
-    /// How many of them are done.
+    /// The number of its lines that are done.
     done: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Whoever follows the changes while they are made sees the last state of every post, and each post in order.
+//! A reader that follows the changes while they are made sees the last state of every post, and each post in order.
 
 use crate::place::{Place, lines_of};
 use crate::posts::{Posts, line};

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::own_database::OwnDatabase;
 
-/// Where one blog is, and how it is reached.
+/// The database of one blog, and the way to reach it.
 pub(crate) struct Place {
     folder: TempDir,
     config: Option<&'static str>,
@@ -66,7 +66,7 @@ impl Place {
         command
     }
 
-    /// What the program does with this on its standard input.
+    /// Returns the output of the program with this on its standard input.
     pub(crate) fn output(&self, arguments: &[&str], input: &str) -> Output {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -82,7 +82,7 @@ impl Place {
         output
     }
 
-    /// What it prints, line by line, when it works.
+    /// Returns the lines that it prints when it works.
     pub(crate) fn lines(&self, arguments: &[&str], input: &str) -> Vec<String> {
         let output = self.output(arguments, input);
         let stderr = String::from_utf8_lossy(&output.stderr);

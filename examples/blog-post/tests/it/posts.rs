@@ -1,4 +1,4 @@
-//! What a blog has to be after some changes, in plain sequential Rust.
+//! The posts of a blog after some changes, in plain sequential Rust.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl Posts {
         self.0.get(name).map_or(0, |post| post.revision)
     }
 
-    /// What `watch` prints of each post behind its name.
+    /// Returns the text that `watch` prints after the name of each post.
     pub(crate) fn shown(&self) -> BTreeMap<String, String> {
         let stored = self.0.iter().filter(|(_, post)| post.revision > 0);
         let shown = stored.map(|(name, post)| {
@@ -59,7 +59,7 @@ impl Posts {
         shown.collect()
     }
 
-    /// What `counts` prints.
+    /// Returns the text that `counts` prints.
     pub(crate) fn counts(&self) -> String {
         let of = |kind| {
             let now = self.0.values().filter_map(|post| post.now.as_ref());

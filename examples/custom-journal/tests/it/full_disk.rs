@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::writer::{LOG, Writer, numbers, open};
 
-/// Where the process with the limit works; not set in others.
+/// The variable with the folder of the process with the limit; not set in others.
 const PLACE: &str = "CUSTOM_JOURNAL_FULL_DISK";
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What the conformance kit cannot know: files that are torn, damaged, full, locked or left over.
+//! Failures that the conformance kit cannot know: files that are torn, damaged, full, locked or left over.
 #![allow(clippy::unwrap_used)]
 
 mod damage;

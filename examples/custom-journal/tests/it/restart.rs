@@ -1,4 +1,4 @@
-//! What a journal knows after it was opened again.
+//! The knowledge of a journal after it was reopened.
 
 use actix_persistence_storage_api::{EventDeletion, Journal, SequenceNr, WriterId};
 use tempfile::TempDir;

@@ -1,4 +1,4 @@
-//! What a crash leaves at the end of the log is cut off, and what was there before is there again.
+//! The torn end of a log after a crash is cut off, and everything before it is there again.
 
 use std::fs;
 

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
 };
 use custom_journal::{FileJournal, FileOptions, SyncMode};
 
-/// Where a journal keeps its records.
+/// The file in which a journal keeps its records.
 pub(crate) const LOG: &str = "journal.log";
 
 /// Opens a journal that does not wait for the disk: nothing here cuts the power.
@@ -83,7 +83,7 @@ impl Writer {
     }
 }
 
-/// What is to be seen of an id, without changing it.
+/// The visible state of an id, read without changing it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     pub(crate) events: Vec<EventRecord>,

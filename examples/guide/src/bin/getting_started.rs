@@ -1,4 +1,4 @@
-//! A door bell that knows how often it has rung, also after a restart.
+//! A door bell that knows how often it has rung, even after a restart.
 //!
 //! ```text
 //! cargo run -p guide --bin getting_started -- bell.db

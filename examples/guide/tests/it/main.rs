@@ -8,3 +8,4 @@ mod short_programs;
 mod snapshots;
 mod stopping;
 mod testing;
+mod with_actix_web;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-/// What the program prints, run with these arguments in this folder; it must end well.
+/// Returns the output of the program, run with these arguments in this folder; it must end well.
 pub(crate) fn stdout_of(program: &str, folder: &Path, arguments: &[&str]) -> String {
     let (stdout, stderr) = output_of(program, folder, arguments);
     assert_eq!(stderr, "");

@@ -19,7 +19,7 @@ fn what_is_ordered_after_the_close_is_not_cooked() {
     );
 }
 
-/// What the kitchen prints with these orders, when Ctrl-C is pressed after this line.
+/// Returns the output of the kitchen with these orders, when Ctrl-C is pressed after this line.
 fn printed(orders: &[&str], last_line: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut child = Command::new(env!("CARGO_BIN_EXE_stopping"))

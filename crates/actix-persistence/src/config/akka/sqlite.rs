@@ -95,7 +95,7 @@ fn url(text: &str) -> Option<String> {
     super::connection_string::url(text)
 }
 
-/// Nobody could open it.
+/// It cannot be opened.
 #[cfg(not(feature = "sqlite"))]
 fn url(_: &str) -> Option<String> {
     None

@@ -1,4 +1,4 @@
-//! What variables mean, and what is said about those that mean nothing.
+//! The meaning of environment variables, and the reports about those that have none.
 
 use crate::Config;
 

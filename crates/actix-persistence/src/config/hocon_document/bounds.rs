@@ -1,10 +1,10 @@
-//! What the parser does not refuse in a HOCON text, and must not get.
+//! Limits on a HOCON text that the parser does not check.
 
 mod copies;
 
 use copies::Copies;
 
-/// How deep keys and lists may be nested, however they are written: `a { b { c } }` or `a.b.c`.
+/// The deepest nesting of keys and lists, however they are written: `a { b { c } }` or `a.b.c`.
 const MAX_DEPTH: usize = 48;
 
 /// The most substitutions, and the most values added with `+=`; each may lead to all others.
@@ -40,7 +40,7 @@ pub(super) fn check(text: &str) -> Result<(), (usize, &'static str)> {
 struct Scanner {
     /// Breaks of lines so far.
     line: usize,
-    /// How much deeper each open brace or bracket leads: itself, and the dots in its key.
+    /// The depth that each open brace or bracket adds: itself, and the dots in its key.
     open: Vec<usize>,
     /// The sum of `open`.
     depth: usize,
@@ -52,7 +52,7 @@ struct Scanner {
     expects_value: bool,
     links: usize,
     copies: Copies,
-    /// A brace or bracket was closed that nobody opened.
+    /// A brace or bracket was closed that was not opened.
     unbalanced: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What HOCON means, and what is said about a text that is none.
+//! The meaning of HOCON, and the reports about a text that is none.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What the keys mean, and what a user sees when they mean nothing.
+//! The meaning of the keys, and the reports about those that have none.
 
 mod akka;
 mod errors;
@@ -40,7 +40,7 @@ fn settings(config: &Config) -> Settings {
     resolution.settings
 }
 
-/// What a user sees.
+/// Returns the mistakes as a user sees them.
 fn mistakes(config: &Config) -> String {
     let (resolution, _) = config.resolve_silently(&KINDS, &NamedCode::default());
     let errors = resolution.mistakes.check().unwrap_err();

@@ -1,4 +1,4 @@
-//! Where state stores tell of their changes.
+//! The journal into which a state store writes the events of its changes.
 
 use actix_persistence_storage_api::{ConfigError, ConfigErrors};
 

@@ -39,7 +39,7 @@ pub(super) fn read(store: &mut SectionReader<'_>, defaults: BreakerSettings) -> 
     breaker
 }
 
-/// The values that hold, within a section of values that nobody wrote.
+/// The values that hold, within a section of values that were not written.
 pub(super) fn shown(breaker: &BreakerSettings, store: Section) -> Section {
     let section = Section::new(store.path_of(KEY), default_origin());
     let section = default(section, "max-failures", i64::from(breaker.max_failures));

@@ -25,7 +25,7 @@ pub(super) fn read(store: &mut SectionReader<'_>) -> QuerySettings {
     settings
 }
 
-/// The values that hold, within a section of values that nobody wrote.
+/// The values that hold, within a section of values that were not written.
 pub(super) fn shown(settings: &QuerySettings, store: Section) -> Section {
     let page_size = i64::try_from(settings.page_size).unwrap_or(i64::MAX);
     let section = Section::new(store.path_of(KEY), default_origin());

@@ -11,7 +11,7 @@ use super::{
     state_extensions,
 };
 
-/// How the actor in front of a state store behaves, how it is queried, and what the store has beside its states.
+/// The settings of the actor in front of a state store, of its queries, and of what the store holds beside its states.
 #[derive(Debug)]
 pub(crate) struct StateStoreSettings {
     pub(crate) actor: StateSettings,

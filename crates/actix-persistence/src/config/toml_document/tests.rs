@@ -1,4 +1,4 @@
-//! What is read from TOML, and what a user sees when it is none.
+//! The values that are read from TOML, and the reports about a text that is none.
 
 use super::*;
 

@@ -11,7 +11,7 @@ use super::{Scale, measured_process, stored_ledgers};
 
 const SHORT: u64 = 1_000;
 
-/// How many events the long log has, and by how much its recovery may raise the peak of memory.
+/// Returns the number of events of the long log, and the most by which its recovery may raise the peak of memory.
 fn long_log() -> (u64, u64) {
     match Scale::from_environment() {
         // Little enough that a tenth of the events would not fit in.

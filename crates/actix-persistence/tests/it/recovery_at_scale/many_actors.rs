@@ -18,7 +18,7 @@ use super::{Scale, measured_process, stored_ledgers};
 const PERMITS: u64 = 50;
 /// A process with so many actors is what the one with all of them is compared to.
 const FEW: u64 = 2 * PERMITS;
-/// How much each actor may add to the peak: four times what was measured.
+/// The most that each actor may add to the peak: four times what was measured.
 const MAX_BYTES_EACH: u64 = 16 * 1024;
 /// Something hangs if they have not recovered by then.
 const DEADLINE: Duration = Duration::from_secs(120);

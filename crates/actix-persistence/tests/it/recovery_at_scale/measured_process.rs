@@ -9,7 +9,7 @@ const FILE: &str = "ACTIX_PERSISTENCE_TEST_FILE";
 const MARK: &str = "measured ";
 const PEAK: &str = "peak-kib";
 
-/// What a process is to do, if it was started by [`run`]: a number and the database to do it on.
+/// Returns the task of a process that was started by [`run`]: a number, and the database to use.
 pub(super) fn scenario() -> Option<(u64, PathBuf)> {
     let number = std::env::var(SCENARIO).ok()?.parse().unwrap();
     Some((number, std::env::var_os(FILE).unwrap().into()))
@@ -31,7 +31,7 @@ pub(super) fn report_peak() {
     }
 }
 
-/// What a process reported.
+/// The report of a process.
 pub(super) struct Measured(BTreeMap<String, u64>);
 
 impl Measured {

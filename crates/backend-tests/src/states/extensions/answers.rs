@@ -13,13 +13,13 @@ use super::with_handler;
 use crate::StateTables;
 use crate::states::{revision_of, state};
 
-/// How many rows the scripts have left behind.
+/// Counts the rows that the scripts have left.
 const LEFT: &str = "SELECT COUNT(*) FROM left_behind";
 
-/// Leaves a row behind, runs statements, and succeeds or fails.
+/// Leaves a row, runs statements, and succeeds or fails.
 #[derive(Clone, Debug)]
 struct Script {
-    /// How statements name the table of rows.
+    /// The name of the table of rows in statements.
     table: &'static str,
     statements: Vec<&'static str>,
     fails: bool,
@@ -60,7 +60,7 @@ async fn transact(store: &dyn StateStore, script: &Script) -> Result<(), Storage
     sql(store).transact(work).await
 }
 
-/// What an answer says is what is stored: everything, or nothing, or that nobody knows.
+/// Fails unless the answer is true: everything is stored, or nothing, or the effect is unknown.
 fn assert_true(script: &Script, answer: &Result<(), StorageError>, all: bool, nothing: bool) {
     match answer {
         Ok(()) => assert!(all, "{script:?} was acknowledged, and is not stored"),

@@ -34,7 +34,7 @@ impl ChangeHandler for Held {
     }
 }
 
-/// Stores the first event of an id that nobody has used before.
+/// Stores the first event of an id that was never used.
 async fn append(journal: &dyn Journal, number: usize) -> Result<(), StorageError> {
     let id = PersistenceId::of("Account", &number.to_string());
     let writer = WriterId::random();

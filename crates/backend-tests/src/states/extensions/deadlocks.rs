@@ -16,7 +16,7 @@ use crate::states::{revision_of, state, store};
 
 /// Counts in two rows, in an order that depends on the id.
 struct CrossCounting {
-    /// What counts one in a row.
+    /// The statement that counts one in a row.
     count: &'static str,
     calls: Arc<AtomicUsize>,
     /// Holds the first two calls until each has one of the rows.

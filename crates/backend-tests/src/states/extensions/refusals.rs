@@ -14,12 +14,13 @@ use crate::states::{id, revision_of, state, store};
 pub struct Refused {
     /// The type of the column, with whatever rules it has.
     pub column: &'static str,
-    /// What it refuses.
+    /// The value that it refuses.
     pub value: SqlValue,
 }
 
-/// What a column, or a trigger, does not take is refused as that, certainly not stored, and no trouble of the store, however
-/// often; the state goes on. The statement makes a trigger that refuses every change of a row with the revision 3.
+/// A value that a column or a trigger refuses is reported as refused, certainly not stored, and no failure of the
+/// store, however often; the state goes on. The statement makes a trigger that refuses every change of a row with the
+/// revision 3.
 ///
 /// # Panics
 /// If it is otherwise.

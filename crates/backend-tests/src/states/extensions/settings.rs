@@ -1,10 +1,10 @@
-//! What code of the application sets for its session.
+//! Settings that code of the application makes for its session.
 
 use std::sync::{Arc, Mutex};
 
 use actix_persistence_storage_api::{ExtensionError, SessionWork, StateStore};
 
-/// Runs a statement in a transaction of the application, and gives the texts of its only row.
+/// Runs a statement in a transaction of the application, and returns the texts of its only row.
 async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
     let found = Arc::new(Mutex::new(Vec::new()));
     let out = Arc::clone(&found);
@@ -23,7 +23,7 @@ async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
 }
 
 /// Whatever statements set, and wherever they do it, the next transaction finds what it found before. The store has one
-/// connection for this; `look` gives texts, and must give the same before and after.
+/// connection for this; `look` returns texts, and must give the same before and after.
 ///
 /// # Panics
 /// If it is otherwise.

@@ -1,4 +1,4 @@
-//! What a server must be.
+//! The requirements on a server.
 
 use super::*;
 

@@ -9,7 +9,7 @@ use crate::queries::{JournalQueries, PARTITIONS};
 /// Numbers events, in the transaction of the caller: those of a partition follow on each other, above whatever was committed
 /// before.
 ///
-/// Until the commit nobody else can number events of these partitions, so this comes as late as it can.
+/// Until the commit no other transaction can number events of these partitions, so this comes as late as it can.
 pub(super) async fn number(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
@@ -39,7 +39,7 @@ fn partition_of(row: &EventRow) -> usize {
     usize::from(row.slice) % PARTITIONS
 }
 
-/// What most transactions of a few ids need, in one trip to the server.
+/// Does the work that most transactions of a few ids need, in one trip to the server.
 async fn number_one(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,

@@ -1,4 +1,4 @@
-//! What happens to a call whose fate is known.
+//! The handling of a call whose fate is known.
 
 use std::sync::Arc;
 
@@ -153,7 +153,7 @@ impl<A: PersistentActor> Incarnation<A> {
         })
     }
 
-    /// Whom to tell about the delete of a state; `None` if it is something else that was persisted.
+    /// Returns the handler to call for the delete of a state; `None` if something else was persisted.
     fn deletes(events: &PersistedEvents<A::Event>) -> Option<&'static StateHooks<A>> {
         A::STORED_AS.hooks().filter(|_| events.is_delete())
     }

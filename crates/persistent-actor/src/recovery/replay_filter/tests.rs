@@ -57,7 +57,7 @@ fn settings(mode: ReplayFilterMode, window_size: usize) -> ReplayFilterSettings 
     settings
 }
 
-/// What is applied, and every issue.
+/// Returns the events that are applied, and every issue.
 fn filtered(settings: &ReplayFilterSettings, events: Vec<EventRecord>) -> (String, Vec<Found>) {
     let mut filter = ReplayFilter::new(settings).unwrap();
     let (mut applied, mut issues) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! What is encoded is decoded again, to an equal value.
+//! Every encoded value is decoded to an equal value.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +81,7 @@ impl Tree {
         }
     }
 
-    /// How many brackets its JSON has within each other; its texts have none.
+    /// Returns the depth of the nested brackets in its JSON; its texts have none.
     fn depth(&self) -> usize {
         let json = serde_json::to_vec(self).unwrap();
         let (mut depth, mut deepest) = (0_usize, 0);

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use crate::actix_facts::probe::{Do, Probe, caught_up, run_with_threads};
 use crate::world::run;
 
-/// Why a weak address may not be taken as a sign that its actor will go on.
+/// The reason why a weak address may not be taken as a sign that its actor will go on.
 #[test]
 fn a_weak_address_brings_back_an_actor_that_is_about_to_end() {
     run(|| async {
@@ -33,7 +33,8 @@ fn a_weak_address_brings_back_an_actor_that_is_about_to_end() {
     });
 }
 
-/// Why there is no handle of ours that hides the type of a persistent actor: recipients do, whatever its context.
+/// The reason why there is no handle of ours that hides the type of a persistent actor: recipients do, whatever its
+/// context.
 #[test]
 fn recipients_are_equal_by_channel_and_have_weak_ones_too() {
     run(|| async {
@@ -56,7 +57,7 @@ fn recipients_are_equal_by_channel_and_have_weak_ones_too() {
     });
 }
 
-/// Why `start_in` builds the actor on its arbiter, and gives its address to whoever asked.
+/// The reason why `start_in` builds the actor on its arbiter, and gives its address to whoever asked.
 #[test]
 fn an_actor_need_not_be_send_where_its_address_and_messages_are() {
     struct Local(Rc<Cell<u32>>);

@@ -1,4 +1,4 @@
-//! What waits in the mailbox of an actor, and how much of it.
+//! The messages that wait in the mailbox of an actor, and their number.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use crate::actix_facts::probe::{Atomic, Do, Probe, caught_up};
 use crate::world::run;
 
-/// Why a command whose asker has gone is not handled by a persistent actor either: it was never promised.
+/// The reason why a command whose asker has gone is not handled by a persistent actor either: it was never promised.
 #[test]
 fn a_message_whose_asker_has_gone_before_its_turn_is_skipped() {
     run(|| async {
@@ -28,7 +28,7 @@ fn a_message_whose_asker_has_gone_before_its_turn_is_skipped() {
     });
 }
 
-/// Why what was persisted is handled to its end also when nobody waits for the reply.
+/// The reason why what was persisted is handled to its end also when nobody waits for the reply.
 #[test]
 fn a_message_whose_asker_goes_after_it_has_begun_is_handled_to_its_end() {
     run(|| async {
@@ -48,7 +48,7 @@ fn a_message_whose_asker_goes_after_it_has_begun_is_handled_to_its_end() {
     });
 }
 
-/// Why `start` asks for a channel of 16: what users of actix know.
+/// The reason why `start` asks for a channel of 16: what users of actix know.
 #[test]
 fn a_mailbox_has_room_for_16() {
     assert_eq!(
@@ -58,7 +58,7 @@ fn a_mailbox_has_room_for_16() {
     );
 }
 
-/// Why the stash has a limit of its own: the capacity of the channel holds back hardly anybody.
+/// The reason why the stash has a limit of its own: the capacity of the channel holds back hardly anybody.
 #[test]
 fn the_capacity_counts_for_try_send_on_one_address_and_for_nobody_else() {
     let recheck = "re-check what is documented about back-pressure before the stash";
@@ -87,7 +87,7 @@ fn the_capacity_counts_for_try_send_on_one_address_and_for_nobody_else() {
     assert_eq!(drain(&mut receiver), 500, "{recheck}");
 }
 
-/// Why the capacity of the channel is a constant of ours, and no setting that could be zero.
+/// The reason why the capacity of the channel is a constant of ours, and no setting that could be zero.
 #[test]
 fn a_capacity_of_zero_is_no_limit() {
     let (address, mut receiver) = probe_channel(0);
@@ -97,7 +97,7 @@ fn a_capacity_of_zero_is_no_limit() {
     assert_eq!(drain(&mut receiver), 50, "{recheck}");
 }
 
-/// Why `Incarnation::run` counts its turns and lets others of its arbiter run.
+/// The reason why `Incarnation::run` counts its turns and lets others of its arbiter run.
 #[test]
 fn a_mailbox_is_emptied_without_letting_others_run() {
     const SENT: u32 = 10_000;

@@ -1,4 +1,4 @@
-//! What actix gives to those who bring a context and a run loop of their own.
+//! The parts of actix for a context and a run loop of one's own.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -72,7 +72,7 @@ impl ToEnvelope<Own, Ping> for OwnContext {
     }
 }
 
-/// Why every command, however it is sent, passes the envelope of `PersistentContext`.
+/// The reason why every command, however it is sent, passes the envelope of `PersistentContext`.
 #[test]
 fn whatever_is_sent_is_packed_by_the_context_with_the_asker_if_there_is_one() {
     run(|| async {
@@ -98,7 +98,8 @@ fn whatever_is_sent_is_packed_by_the_context_with_the_asker_if_there_is_one() {
     });
 }
 
-/// Why `Mailbox::is_abandoned` looks once more after the last address is gone, and never trusts the stream to end.
+/// The reason why `Mailbox::is_abandoned` looks once more after the last address is gone, and never trusts the stream
+/// to end.
 #[test]
 fn a_receiver_keeps_what_was_sent_before_the_last_address_was_dropped_and_does_not_end() {
     let (address, mut receiver) = own_channel();
@@ -113,7 +114,7 @@ fn a_receiver_keeps_what_was_sent_before_the_last_address_was_dropped_and_does_n
     assert!(receiver.next().now_or_never().is_none(), "{recheck}");
 }
 
-/// Why an actor that only waits for messages notices that nobody can send any more.
+/// The reason why an actor that only waits for messages notices that nobody can send any more.
 #[test]
 fn dropping_the_last_address_wakes_the_receiver() {
     run(|| async {
@@ -135,7 +136,7 @@ fn dropping_the_last_address_wakes_the_receiver() {
     });
 }
 
-/// Why `PersistentContext` keeps a weak address of its actor, and can give a strong one as long as it lives.
+/// The reason why `PersistentContext` keeps a weak address of its actor, and can give a strong one as long as it lives.
 #[test]
 fn a_weak_address_can_be_upgraded_as_long_as_the_receiver_lives() {
     let (address, receiver) = own_channel();
@@ -153,7 +154,7 @@ fn a_weak_address_can_be_upgraded_as_long_as_the_receiver_lives() {
     assert!(weak_recipient.upgrade().is_none(), "{recheck}");
 }
 
-/// Why dropping a stashed command is all it takes to tell its asker.
+/// The reason why dropping a stashed command is all it takes to tell its asker.
 #[test]
 fn dropping_an_envelope_tells_its_asker_that_the_mailbox_is_closed() {
     run(|| async {
@@ -172,7 +173,7 @@ fn dropping_an_envelope_tells_its_asker_that_the_mailbox_is_closed() {
     });
 }
 
-/// Why the envelope of `PersistentContext` looks whether the asker is still there: actix's own does.
+/// The reason why the envelope of `PersistentContext` looks whether the asker is still there: actix's own does.
 #[test]
 fn the_envelope_of_actix_skips_a_message_whose_asker_has_gone() {
     let (sender, mut receiver) = channel::<Probe>(16);

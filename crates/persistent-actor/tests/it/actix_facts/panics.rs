@@ -1,11 +1,11 @@
-//! What a panic leaves of an actor on actix's own context.
+//! The rest of an actor after a panic on actix's own context.
 
 use actix::{ActorFutureExt, AsyncContext, MailboxError};
 
 use crate::actix_facts::probe::{Do, Probe, caught_up};
 use crate::world::run;
 
-/// Why `Incarnation` catches the panics of user code: actix lets the address die with the actor.
+/// The reason why `Incarnation` catches the panics of user code: actix lets the address die with the actor.
 #[test]
 fn a_panic_in_a_handler_ends_that_actor_alone_and_closes_its_address() {
     run(|| async {
@@ -40,7 +40,7 @@ fn a_panic_in_a_wait_ends_that_actor_alone_and_closes_its_address() {
     });
 }
 
-/// Why nothing of a persistent actor runs before its panic is caught: another panic would abort the process.
+/// The reason why nothing of a persistent actor runs before its panic is caught: another panic would abort the process.
 #[test]
 fn stopping_and_stopped_are_called_while_the_panic_unwinds() {
     run(|| async {

@@ -10,7 +10,7 @@ use actix::{
 use tokio::sync::{oneshot, watch};
 use tokio::time::timeout;
 
-/// What happened, in order.
+/// The events of a test, in order.
 #[derive(Clone)]
 pub(crate) struct Trace(Arc<watch::Sender<Vec<&'static str>>>);
 
@@ -49,7 +49,7 @@ impl Drop for NoteDrop {
     }
 }
 
-/// What the actor does when it is asked whether it really stops.
+/// The reaction of the actor when it is asked whether it really stops.
 pub(crate) type OnStopping = fn(&mut Probe, &mut Context<Probe>) -> Running;
 
 pub(crate) struct Probe {

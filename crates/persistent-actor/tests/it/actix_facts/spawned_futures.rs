@@ -5,8 +5,8 @@ use actix::AsyncContext;
 use crate::actix_facts::probe::{Do, Probe, caught_up};
 use crate::world::run;
 
-/// Why the handlers of events that were persisted without waiting have an ordered queue of their own, and why `Tasks`
-/// keeps what is spawned in its order.
+/// The reason why the handlers of events that were persisted without waiting have an ordered queue of their own, and
+/// why `Tasks` keeps what is spawned in its order.
 #[test]
 fn a_spawned_future_that_ends_lets_the_last_one_jump_the_queue() {
     run(|| async {
@@ -25,7 +25,7 @@ fn a_spawned_future_that_ends_lets_the_last_one_jump_the_queue() {
     });
 }
 
-/// Why the answers of the stores have a queue of their own, and nothing of ours goes by `notify`.
+/// The reason why the answers of the stores have a queue of their own, and nothing of ours goes by `notify`.
 #[test]
 fn a_notification_is_overtaken_by_what_is_sent_after_it() {
     run(|| async {

@@ -1,4 +1,4 @@
-//! How an actor on actix's own context ends.
+//! The end of an actor on actix's own context.
 
 use actix::{
     Actor, ActorContext, ActorFutureExt, Arbiter, AsyncContext, MailboxError, Running, WrapFuture,
@@ -8,7 +8,7 @@ use tokio::sync::oneshot;
 use crate::actix_facts::probe::{Do, Probe, Trace, caught_up, run_with_threads};
 use crate::world::run;
 
-/// Why `stop` of `PersistentContext` takes effect only when everything persisted was handled.
+/// The reason why `stop` of `PersistentContext` takes effect only when everything persisted was handled.
 #[test]
 fn a_stop_keeps_a_wait_given_before_from_ever_being_polled_and_loses_what_is_queued() {
     run(|| async {
@@ -45,7 +45,7 @@ fn a_stop_within_a_wait_drops_the_older_waits() {
     });
 }
 
-/// Why `PersistentContext` takes back a stop too when `stopping` says `Continue`: applications rely on it.
+/// The reason why `PersistentContext` takes back a stop too when `stopping` says `Continue`: applications rely on it.
 #[test]
 fn an_actor_that_continues_in_stopping_goes_on_with_its_waits() {
     run(|| async {
@@ -61,7 +61,7 @@ fn an_actor_that_continues_in_stopping_goes_on_with_its_waits() {
     });
 }
 
-/// Why draining is a matter of `stop` alone, and `terminate` is documented to give up what is being stored.
+/// The reason why draining is a matter of `stop` alone, and `terminate` is documented to give up what is being stored.
 #[test]
 fn terminate_skips_stopping() {
     run(|| async {
@@ -76,7 +76,7 @@ fn terminate_skips_stopping() {
     });
 }
 
-/// Why a shutdown that loses nothing is awaited before the arbiters are stopped.
+/// The reason why a shutdown that loses nothing is awaited before the arbiters are stopped.
 #[test]
 fn a_stopping_arbiter_calls_stopping_and_stopped_and_drops_the_waits() {
     run_with_threads(|| async {
@@ -131,7 +131,8 @@ fn nothing_that_an_actor_begins_when_its_arbiter_stops_is_woken_again() {
     });
 }
 
-/// Why an actor nobody can reach any more still handles what was sent and persisted, on `PersistentContext` too.
+/// The reason why an actor nobody can reach any more still handles what was sent and persisted, on `PersistentContext`
+/// too.
 #[test]
 fn an_actor_whose_last_address_is_gone_ends_its_wait_and_its_mailbox_first() {
     run(|| async {

@@ -13,7 +13,7 @@ use actix::{
 use crate::actix_facts::probe::{Do, Probe, Trace, caught_up};
 use crate::world::run;
 
-/// Why `Driver` restarts persistent actors, and actix's supervisor does not.
+/// The reason why `Driver` restarts persistent actors, and actix's supervisor does not.
 #[test]
 fn the_supervisor_does_not_restart_an_actor_that_panicked() {
     run(|| async {
@@ -32,7 +32,8 @@ fn the_supervisor_does_not_restart_an_actor_that_panicked() {
     });
 }
 
-/// Why `Driver` builds every incarnation with the factory: events replayed on an old state would count twice.
+/// The reason why `Driver` builds every incarnation with the factory: events replayed on an old state would count
+/// twice.
 #[test]
 fn the_supervisor_restarts_a_stopped_actor_with_its_state_and_mailbox_and_without_its_futures() {
     run(|| async {
@@ -65,7 +66,7 @@ fn the_supervisor_restarts_a_stopped_actor_with_its_state_and_mailbox_and_withou
     });
 }
 
-/// Why `Driver` backs off by a timer between two incarnations, also when the very start fails.
+/// The reason why `Driver` backs off by a timer between two incarnations, also when the very start fails.
 #[test]
 fn the_supervisor_restarts_an_actor_that_stops_in_started_without_letting_others_run() {
     const STARTS: u32 = 10_000;
@@ -120,7 +121,7 @@ impl Handler<Fail> for Service {
     }
 }
 
-/// Why the stores are found through handles of ours, and not through actix's registries.
+/// The reason why the stores are found through handles of ours, and not through actix's registries.
 #[test]
 fn the_registry_gives_the_address_of_a_service_that_panicked_and_takes_no_other() {
     run(|| async {

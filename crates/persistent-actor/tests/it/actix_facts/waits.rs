@@ -9,7 +9,8 @@ use tokio::time::{Instant, sleep};
 use crate::actix_facts::probe::{Atomic, Do, Probe, caught_up};
 use crate::world::run;
 
-/// Why what is persisted is queued by us and not waited for, and why `PersistentContext` has its own FIFO of waits.
+/// The reason why what is persisted is queued by us and not waited for, and why `PersistentContext` has its own FIFO of
+/// waits.
 #[test]
 fn waits_of_one_turn_end_last_in_first_out() {
     run(|| async {
@@ -27,7 +28,7 @@ fn waits_of_one_turn_end_last_in_first_out() {
     });
 }
 
-/// Why `PersistentContext` polls no spawned future between a command and the handlers of its events.
+/// The reason why `PersistentContext` polls no spawned future between a command and the handlers of its events.
 #[test]
 fn one_spawned_future_runs_with_the_actor_before_a_new_wait_is_polled() {
     run(|| async {
@@ -53,7 +54,7 @@ fn one_spawned_future_runs_with_the_actor_before_a_new_wait_is_polled() {
     });
 }
 
-/// Why the time a write may take is measured beside the write, and not by a timer of the actor.
+/// The reason why the time a write may take is measured beside the write, and not by a timer of the actor.
 #[test]
 fn a_wait_freezes_messages_spawned_futures_and_timers() {
     run(|| async {
@@ -80,7 +81,7 @@ fn a_wait_freezes_messages_spawned_futures_and_timers() {
     });
 }
 
-/// Why an event handler that persists has its event queued: as a wait it would come after everything else.
+/// The reason why an event handler that persists has its event queued: as a wait it would come after everything else.
 #[test]
 fn a_wait_given_within_a_wait_starts_when_that_one_has_ended() {
     run(|| async {
@@ -108,7 +109,7 @@ fn a_wait_given_within_a_wait_starts_when_that_one_has_ended() {
     });
 }
 
-/// Why the reply that is attached to a persist holds back later commands as an `AtomicResponse` does.
+/// The reason why the reply that is attached to a persist holds back later commands as an `AtomicResponse` does.
 #[test]
 fn atomic_responses_of_several_messages_end_in_the_order_of_the_messages() {
     run(|| async {

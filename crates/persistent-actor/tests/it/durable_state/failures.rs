@@ -1,4 +1,4 @@
-//! What fails is answered with what is certain about it, and the actor is recovered before it goes on.
+//! Every failure is answered with what is certain about it, and the actor is recovered before it goes on.
 
 use std::sync::Arc;
 

@@ -16,16 +16,16 @@ use crate::programs::run_programs;
 use crate::world::run;
 use program::{Step, steps};
 
-/// What can be seen of a program from outside.
+/// The effects of a program that can be seen from outside.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Observed {
     /// Every turn, state, handler and answer, in order.
     pub(crate) log: Vec<String>,
-    /// What each asker got, in the order of the asks.
+    /// The answers to the asks, in the order of the asks.
     pub(crate) answers: Vec<String>,
-    /// What is stored in the end.
+    /// The stored state in the end.
     pub(crate) stored: (Revision, Option<i64>),
-    /// What the next incarnation makes of it.
+    /// The state of the next incarnation.
     pub(crate) state: Option<i64>,
 }
 

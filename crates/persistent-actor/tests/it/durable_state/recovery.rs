@@ -59,7 +59,7 @@ fn a_recovery_that_fails_is_tried_again_and_commands_wait_for_it() {
     });
 }
 
-/// What the actor says about a stored payload that it cannot use; the commands that wait are let go.
+/// Returns the actor's error about a stored payload that it cannot use; the commands that wait are let go.
 async fn failure(payload: Payload) -> String {
     let (world, log) = (StateWorld::new(), Log::default());
     world.store(&memo_id("1"), payload).await;

@@ -1,4 +1,4 @@
-//! What older programs stored is read, and what is stored need not look like what the actor works with.
+//! States of older programs are read, and the stored form may differ from the type that the actor works with.
 
 use actix::{Actor, Handler, Message};
 use actix_persistence_persistent_actor::{
@@ -19,7 +19,7 @@ struct Post {
     paragraphs: Vec<String>,
 }
 
-/// How a post is stored: nobody but the store sees it.
+/// The stored form of a post: only the store sees it.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     t: String,
@@ -45,7 +45,7 @@ impl From<Post> for Stored {
     }
 }
 
-/// What version 1 stored.
+/// The form that version 1 stored.
 #[derive(Deserialize)]
 struct Post1 {
     title: String,
@@ -118,7 +118,7 @@ async fn with(manifest: &str, json: &'static str) -> StateWorld {
     world
 }
 
-/// What the actor had recovered.
+/// Returns the post that the actor had recovered.
 async fn recovered(world: &StateWorld) -> Post {
     let factory = || BlogPost {
         log: Log::default(),

@@ -79,7 +79,7 @@ impl StateWorld {
         start(factory, move |_| Ok(environment))
     }
 
-    /// What is stored.
+    /// Returns the stored state.
     pub(crate) async fn stored(&self, id: &PersistenceId) -> CurrentState {
         self.storage.state_store().get(id).await.unwrap()
     }

@@ -45,7 +45,7 @@ impl Snapshot for State {
     const VERSION: u32 = 1;
 }
 
-/// What incarnations share: one number for each event and each callback, in the order of the calls.
+/// The counter that incarnations share: one number for each event and each callback, in the order of the calls.
 #[derive(Clone, Default)]
 struct Numbers(Arc<AtomicI64>);
 

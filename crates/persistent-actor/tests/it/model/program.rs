@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What happens from outside; then everything happens that can.
+/// An event from outside; after it everything happens that can.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// A command is sent, and its answer waited for.
@@ -16,7 +16,7 @@ pub(crate) enum Step {
     Start,
 }
 
-/// What the journal does with the write that waits.
+/// The answer of the journal to the write that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verdict {
     Store,
@@ -30,7 +30,7 @@ pub(crate) enum Verdict {
     LostUnknown,
 }
 
-/// What a command does, and how it is answered.
+/// A command, and the way in which it is answered.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
     pub(crate) ops: Vec<Op>,
@@ -59,7 +59,7 @@ pub(crate) struct Call {
     pub(crate) complete: Vec<Op>,
 }
 
-/// What code in the actor does.
+/// An operation of code in the actor.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Persist(Call),

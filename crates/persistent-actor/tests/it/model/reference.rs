@@ -39,7 +39,7 @@ pub(crate) fn expected(steps: &[Step]) -> Option<Observed> {
     (world.most_turns <= TURNS_AT_ONCE).then(|| world.finish())
 }
 
-/// How long a timer of the program takes.
+/// Returns the time that a timer of the program takes.
 pub(crate) fn timer_millis(after: u64) -> u64 {
     after * TIMER
 }

@@ -24,7 +24,7 @@ pub(super) struct Packed<'a> {
 #[derive(Debug)]
 pub(super) struct Unpacked {
     pub(super) event: EventRecord,
-    /// The bytes of payload and metadata, also if they are still to be read.
+    /// The bytes of payload and metadata, even if they are still to be read.
     pub(super) size: usize,
     /// The payloads are still to be read.
     pub(super) is_large: bool,
@@ -119,7 +119,7 @@ impl<'a> Packed<'a> {
         })
     }
 
-    /// A number up to the next comma, `Some(None)` if nothing stands before it.
+    /// Returns a number up to the next comma, `Some(None)` if nothing stands before it.
     fn integer(&mut self) -> Option<Option<i64>> {
         let end = self.rest.iter().position(|byte| *byte == b',')?;
         let (digits, rest) = self.rest.split_at(end);
@@ -131,7 +131,7 @@ impl<'a> Packed<'a> {
         Some(Some(number))
     }
 
-    /// A number that is there and not negative.
+    /// Returns a number that is there and not negative.
     fn number(&mut self) -> Option<u64> {
         u64::try_from(self.integer()??).ok()
     }
@@ -141,7 +141,7 @@ impl<'a> Packed<'a> {
         usize::try_from(length).map_err(|_| torn())
     }
 
-    /// The place of a length where there must be none.
+    /// Returns the place of a length where there must be none.
     fn no_length(&mut self) -> Result<usize, Fault> {
         match self.integer() {
             Some(None) => Ok(0),
@@ -162,7 +162,7 @@ impl<'a> Packed<'a> {
         Ok(Bytes::copy_from_slice(self.bytes(length)?))
     }
 
-    /// The text of the event before, if it is the same: most events of an id share theirs.
+    /// Returns the text of the event before, if it is the same: most events of an id share theirs.
     fn text(&mut self, length: usize, before: Option<&Arc<str>>) -> Result<Arc<str>, Fault> {
         let bytes = self.bytes(length)?;
         match before {

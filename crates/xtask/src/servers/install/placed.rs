@@ -12,7 +12,7 @@ use crate::progress;
 /// Set for the package manager alone.
 pub(super) const VARIABLE: &str = "ACTIX_PERSISTENCE_INSTALLS";
 
-/// What keeps packages from making a database of their own, and from starting it.
+/// The settings that keep packages from making a database of their own, and from starting it.
 const FILES: [Settings; 2] = [
     // Read by the maintainer scripts of Debian's PostgreSQL.
     Settings {

@@ -1,4 +1,4 @@
-//! How large the substitutions of a HOCON text can make it.
+//! The size to which substitutions can expand a HOCON text.
 
 /// The most bytes that a text and its copies may have.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
@@ -27,7 +27,7 @@ impl Copies {
         }
     }
 
-    /// Adds a substitution; `inner` begins behind its brace.
+    /// Adds a substitution; `inner` begins after its brace.
     pub(super) fn add(&mut self, inner: &str) {
         let mut added = Target {
             keys: keys(inner),

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What a plugin does with its section.
+/// Reads a section as a plugin does.
 fn read_as_plugin(section: &Section) -> Result<(), ConfigErrors> {
     let mut reader = section.reader();
     reader.required_string("url");

@@ -35,7 +35,7 @@ impl ChangeHandler for Counts {
     }
 }
 
-/// What the program has registered.
+/// Returns the code that the program has registered.
 fn code() -> NamedCode {
     let mut code = NamedCode::default();
     for (name, column) in [("title", "title"), ("heading", "title"), ("author", "by")] {

@@ -26,7 +26,7 @@ const BACK_OFF: Duration = Duration::from_secs(3);
 
 type Answer = Result<usize, PersistError>;
 
-/// What incarnations share: one number for each state and each callback, in the order of the calls.
+/// The counter that incarnations share: one number for each state and each callback, in the order of the calls.
 #[derive(Clone, Default)]
 struct Numbers(Arc<AtomicI64>);
 
@@ -186,7 +186,7 @@ impl Player {
     }
 }
 
-/// What a program is played in.
+/// The stage on which a program is played.
 struct Stage {
     world: StateWorld,
     states: Arc<Stepping>,

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What happens from outside; then everything happens that can.
+/// An event from outside; after it everything happens that can.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// A command is sent, and its answer waited for.
@@ -16,7 +16,7 @@ pub(crate) enum Step {
     Start,
 }
 
-/// What the store does with the write that waits.
+/// The answer of the store to the write that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Verdict {
     Store,
@@ -32,7 +32,7 @@ pub(crate) enum Verdict {
     Usurped,
 }
 
-/// What a command does; with a last change it is answered when that is stored, otherwise at once.
+/// A command; with a last change it is answered after that is stored, otherwise at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
     pub(crate) ops: Vec<Op>,
@@ -56,7 +56,7 @@ pub(crate) enum What {
     Delete,
 }
 
-/// What code in the actor does.
+/// An operation of code in the actor.
 #[derive(Clone, Debug)]
 pub(crate) enum Op {
     Change(Change),

@@ -43,9 +43,9 @@ struct Ended;
 struct Machine {
     log: Vec<String>,
     numbers: i64,
-    /// What each asker got.
+    /// The answer that each asker got.
     answers: Vec<Option<String>>,
-    /// What became of the calls that each command led to.
+    /// The fates of the calls that each command led to.
     fates: Vec<Fates>,
     /// Whether the handler of each command has returned, so that its channel is answered later.
     handed_over: Vec<bool>,
@@ -59,7 +59,7 @@ struct Machine {
     held: bool,
     /// Whether the incarnation ends because another writer was there first.
     lost: bool,
-    /// How often that happened since anything was stored.
+    /// The number of conflicts since anything was stored.
     conflicts: u32,
 }
 
@@ -479,7 +479,7 @@ impl Machine {
     }
 }
 
-/// What is told of a call that nobody is left to answer; one that stores nothing has revision 0.
+/// Returns the answer for a call that nothing is left to answer; one that stores nothing has revision 0.
 fn unanswered(revision: Revision) -> &'static str {
     if revision == 0 {
         "ActorFailed"
