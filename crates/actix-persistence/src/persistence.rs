@@ -133,8 +133,8 @@ impl Persistence {
     /// As [`start`](Self::start), once the id is free: waits for the end of the actor that has it, and again if another one
     /// is started in between. So an id is started again right after its last address was dropped.
     ///
-    /// It asks nobody to stop: an actor that others hold an address of, or that lives by timers, is waited for as long as it
-    /// goes on. The actor must be able to run meanwhile: await this on its own arbiter, do not block.
+    /// It asks no actor to stop: one that others hold an address of, or that lives by timers, is waited for as long as
+    /// it goes on. The actor must be able to run meanwhile: await this on its own arbiter, do not block.
     ///
     /// # Errors
     /// As [`start`](Self::start), but for [`AlreadyRunning`](StartError::AlreadyRunning).
@@ -160,10 +160,10 @@ impl Persistence {
     /// none. Then the id can be started again.
     ///
     /// Returns why its last recovery failed, if it ended without being recovered: because of
-    /// [`max_restarts`](BackOffSettings::max_restarts), or because nobody could reach it any more. Called right after the
-    /// start, it watches over the whole life of the actor.
+    /// [`max_restarts`](BackOffSettings::max_restarts), or because it could not be reached any more. Called right after
+    /// the start, it watches over the whole life of the actor.
     ///
-    /// It asks nobody to stop: send the actor a command that stops it, or drop its last address, and await this before
+    /// It asks no actor to stop: send it a command that stops it, or drop its last address, and await this before
     /// the next [`start`](Self::start), instead of trying until it is no longer
     /// [`AlreadyRunning`](StartError::AlreadyRunning); or let [`start_when_stopped`](Self::start_when_stopped) do both. The
     /// actor must be able to run meanwhile: on its own arbiter, await
@@ -187,10 +187,10 @@ impl Persistence {
         }
     }
 
-    /// Why the last recovery of the actor with this id failed; `None` if there is no such actor in this process, or one that
-    /// is recovered or has not failed yet.
+    /// Returns why the last recovery of the actor with this id failed; `None` if there is no such actor in this
+    /// process, or one that is recovered or has not failed yet.
     ///
-    /// For whoever found a channel closed: an actor in back-off after a failure that
+    /// Meant for a caller that found a channel closed: an actor in back-off after a failure that
     /// [waiting does not cure](RecoveryError::is_curable_by_waiting) closes them. That of a command it names in its
     /// [`recovery_replies`](PersistentActor::recovery_replies) is answered instead.
     pub fn recovery_failure(&self, persistence_id: &PersistenceId) -> Option<Arc<RecoveryError>> {

@@ -1,11 +1,11 @@
-//! What a call was answered.
+//! The answer to a call.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Uid;
 use crate::record::Entry;
 
-/// What a call was answered; one without an answer is as one that was answered `Unknown`.
+/// The answer to a call; a call without one counts as answered `Unknown`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
@@ -19,7 +19,7 @@ pub enum Answer {
     Unknown,
 }
 
-/// What was done.
+/// The result of a call that is done.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Done {
@@ -48,7 +48,7 @@ pub enum Done {
     Listed(Listed),
 }
 
-/// What a recovery, or a replay, saw.
+/// The events and the state that a recovery, or a replay, saw.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Recovered {
     /// The highest number that it knows afterwards.
@@ -72,7 +72,7 @@ pub struct Recovered {
     pub digest: Option<u64>,
 }
 
-/// What a query over states gave.
+/// The states that a query gave.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Listed {
     /// Each state that was given.

@@ -4,7 +4,7 @@ use crate::answer::Recovered;
 use crate::rising::Rising;
 use crate::{Incarnation, Uid};
 
-/// What became of a write.
+/// The outcome of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Stored, the first event under this number.
@@ -19,9 +19,9 @@ pub(crate) enum Outcome {
 pub(crate) struct Write<'h> {
     pub(crate) process: u32,
     pub(crate) from: u64,
-    /// When it was known to be stored: `u64::MAX` unless it is acknowledged.
+    /// The time at which it was known to be stored: `u64::MAX` unless it is acknowledged.
     pub(crate) stored_at: u64,
-    /// When it was answered, whatever was said.
+    /// The time at which it was answered, whatever the answer was.
     pub(crate) answered_at: Option<u64>,
     pub(crate) line: usize,
     pub(crate) answer_line: usize,
@@ -110,7 +110,7 @@ pub(crate) struct Placed {
     pub(crate) line: usize,
 }
 
-/// Where an id stood in the end.
+/// The numbers at which an id stood in the end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
     pub(crate) highest: u64,
@@ -130,7 +130,7 @@ pub(crate) struct EventStream<'h> {
     pub(crate) snapshot_deletions: Vec<SnapshotDeletion>,
     pub(crate) handled: Vec<HandlerRun>,
     pub(crate) ended: Vec<(Incarnation, u64, usize)>,
-    /// What readers were shown: asked at, shown at, and the event.
+    /// The events that readers were shown: asked at, shown at, and the event.
     pub(crate) shown: Vec<(u64, u64, Placed)>,
     /// Rows of the end.
     pub(crate) rows: Vec<Placed>,

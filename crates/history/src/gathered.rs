@@ -36,7 +36,7 @@ pub(crate) struct Listing<'h> {
     pub(crate) entries: &'h [Entry],
 }
 
-/// Which tables were read whole.
+/// The tables that were read whole.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Dumped<'h> {
     pub(crate) events: Option<usize>,
@@ -47,7 +47,7 @@ pub(crate) struct Dumped<'h> {
     pub(crate) changes: Vec<(&'h str, &'h str, usize)>,
 }
 
-/// What is known of one id.
+/// Everything that is known of one id.
 #[derive(Debug, Default)]
 struct Id<'h> {
     name: &'h str,

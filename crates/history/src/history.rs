@@ -53,7 +53,7 @@ pub enum ReadError {
     Line {
         /// Its number, from 1 on.
         line: usize,
-        /// Why it is none.
+        /// The reason why it is none.
         source: serde_json::Error,
     },
 }

@@ -1,10 +1,10 @@
-//! What a process asks.
+//! The calls that a process makes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Incarnation, Uid};
 
-/// What a process asks of an actor or a store.
+/// A call that a process makes to an actor or a store.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -23,7 +23,7 @@ pub enum Operation {
     Persist {
         /// The persistence id.
         id: String,
-        /// Which life of the actor.
+        /// The life of the actor.
         incarnation: Incarnation,
         /// The events; the place of each in its batch is its place here. Each is persisted once in a history.
         uids: Vec<Uid>,
@@ -34,7 +34,7 @@ pub enum Operation {
     Ask {
         /// The persistence id.
         id: String,
-        /// Who sends; its commands are handled in order. Unique in the history.
+        /// The number of the sender; its commands are handled in order. Unique in the history.
         sender: u64,
         /// The event that the command leads to; a command that is sent again is a new one.
         uid: Uid,
@@ -70,7 +70,7 @@ pub enum Operation {
     SaveSnapshot {
         /// The persistence id.
         id: String,
-        /// Which life of the actor.
+        /// The life of the actor.
         incarnation: Incarnation,
         /// The number of the last event that it covers.
         number: u64,
@@ -90,7 +90,7 @@ pub enum Operation {
     Upsert {
         /// The persistence id.
         id: String,
-        /// Which life of the actor, or who writes.
+        /// The life of the actor, or the writer.
         incarnation: Incarnation,
         /// The revision, if it is known before it is stored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -102,7 +102,7 @@ pub enum Operation {
     DeleteState {
         /// The persistence id.
         id: String,
-        /// Which life of the actor, or who deletes.
+        /// The life of the actor, or the writer that deletes.
         incarnation: Incarnation,
         /// The revision, if it is known before the delete.
         #[serde(default, skip_serializing_if = "Option::is_none")]

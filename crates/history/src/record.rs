@@ -13,11 +13,11 @@ pub struct Record {
     pub at: u64,
     /// The number of the process that says so; a process that is started again gets another. 0 is whoever starts them.
     pub process: u32,
-    /// What happened.
+    /// The fact that the record tells.
     pub what: What,
 }
 
-/// What a record tells.
+/// A fact that a record tells.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -25,21 +25,21 @@ pub enum What {
     Invoke {
         /// The number of the call, unique in its process.
         call: u64,
-        /// What is asked.
+        /// The operation that is asked for.
         operation: Operation,
     },
     /// A call has ended.
     Answer {
         /// The number of the call.
         call: u64,
-        /// What was answered.
+        /// The answer to it.
         answer: Answer,
     },
     /// A live actor was told that its event is stored: the handler of that event ran.
     Handled {
         /// The persistence id.
         id: String,
-        /// Which life of the actor.
+        /// The life of the actor.
         incarnation: Incarnation,
         /// The event.
         uid: Uid,
@@ -50,7 +50,7 @@ pub enum What {
     Ended {
         /// The persistence id.
         id: String,
-        /// Which life of the actor.
+        /// The life of the actor.
         incarnation: Incarnation,
     },
     /// A reader begins.
@@ -74,7 +74,7 @@ pub enum What {
         reader: u64,
         /// The time before it asked for the page.
         asked_at: u64,
-        /// What was on the page.
+        /// The page that it was shown.
         page: Page,
     },
     /// A reader has come to the end, and must have been shown all that was known to be stored when it asked.
@@ -89,16 +89,16 @@ pub enum What {
     },
     /// Something was done to a process.
     Process {
-        /// Which one.
+        /// The number of the process.
         number: u32,
-        /// What was done to it.
+        /// The event in its life.
         event: ProcessEvent,
     },
     /// Something was done to a database server.
     Server {
-        /// Which one.
+        /// The name of the server.
         name: String,
-        /// What was done to it.
+        /// The event in its life.
         event: ProcessEvent,
     },
     /// A row, as it was in the end, read by plain SQL after every process had ended.
@@ -107,7 +107,7 @@ pub enum What {
     Dumped(Table),
 }
 
-/// What is done to a process or a server.
+/// An event in the life of a process or a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessEvent {
@@ -125,7 +125,7 @@ pub enum ProcessEvent {
     Ended,
 }
 
-/// What a reader was shown at once.
+/// The entries that a reader was shown at once.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// The offset after the page as a number, if it has an order as a number.

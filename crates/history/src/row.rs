@@ -1,4 +1,4 @@
-//! What is stored in the end.
+//! The rows that are stored in the end.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ pub enum Row {
         /// The event.
         uid: Uid,
     },
-    /// Where an id stands.
+    /// The numbers at which an id stands.
     Head {
         /// The persistence id.
         id: String,
@@ -44,7 +44,7 @@ pub enum Row {
         /// The state; `None` if it is deleted.
         uid: Option<Uid>,
     },
-    /// What a change handler wrote in the transaction of a change, or a change event: one row per change.
+    /// The row that a change handler wrote in the transaction of a change, or a change event: one row per change.
     Change {
         /// The table, for people.
         table: String,
@@ -57,23 +57,23 @@ pub enum Row {
     },
 }
 
-/// What rows belong to.
+/// The table that rows belong to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Table {
-    /// [`Row::Event`]
+    /// Holds each [`Row::Event`].
     Events,
-    /// [`Row::Head`]
+    /// Holds each [`Row::Head`].
     Heads,
-    /// [`Row::Snapshot`]
+    /// Holds each [`Row::Snapshot`].
     Snapshots,
-    /// [`Row::State`]
+    /// Holds each [`Row::State`].
     States,
-    /// [`Row::Change`] of one table. Rows of ids whose states were removed altogether may be there or not.
+    /// Holds each [`Row::Change`] of one table. Rows of ids whose states were removed altogether may be there or not.
     Changes {
         /// The table.
         table: String,
-        /// What the ids begin with whose every change has a row in it; empty for all states of the history.
+        /// The beginning of the ids whose every change has a row in it; empty for all states of the history.
         prefix: String,
     },
 }

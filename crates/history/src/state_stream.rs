@@ -7,7 +7,7 @@ use crate::{Incarnation, Uid};
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     pub(crate) from: u64,
-    /// When it was known to be stored: `u64::MAX` unless it is acknowledged.
+    /// The time at which it was known to be stored: `u64::MAX` unless it is acknowledged.
     pub(crate) stored_at: u64,
     pub(crate) line: usize,
     pub(crate) answer_line: usize,
@@ -19,7 +19,7 @@ pub(crate) struct Change {
     pub(crate) outcome: ChangeOutcome,
 }
 
-/// What became of a change.
+/// The outcome of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeOutcome {
     Stored,
@@ -66,7 +66,7 @@ pub(crate) struct StateStream<'h> {
     pub(crate) revisions: Vec<(u64, usize)>,
     /// For each of `revisions`, when the first delete from there on was asked for.
     pub(crate) deletes_from: Vec<u64>,
-    /// When the first delete of unknown outcome was asked for.
+    /// The time at which the first delete of unknown outcome was asked for.
     pub(crate) unknown_delete: Option<u64>,
     /// The change of every uid.
     pub(crate) by_uid: Vec<(Uid, usize)>,
@@ -133,7 +133,7 @@ impl StateStream<'_> {
         found.ok().map(|place| self.by_uid[place].1)
     }
 
-    /// When the first delete was asked for that may have come after this revision.
+    /// Returns the time at which the first delete was asked for that may have come after this revision.
     pub(crate) fn first_delete_after(&self, revision: u64) -> Option<u64> {
         let next = self.revisions.partition_point(|entry| entry.0 <= revision);
         let stored = self.deletes_from.get(next).copied();

@@ -72,7 +72,7 @@ pub(crate) fn calls<'h>(history: &'h History, violations: &mut Violations) -> Ve
     calls
 }
 
-/// When an id was reset: its numbers start again, and so a new life begins.
+/// The times at which an id was reset: its numbers start again, and so a new life begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resets {
     /// From the first try until the one that succeeded.

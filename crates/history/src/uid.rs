@@ -1,4 +1,4 @@
-//! What tells payloads and incarnations apart.
+//! The ids that tell payloads and incarnations apart.
 
 use std::fmt;
 

@@ -1,25 +1,25 @@
-//! What a history shows to be broken.
+//! The promises that a history shows to be broken.
 
 use std::fmt;
 
-/// What was promised and is broken.
+/// A promise that a history can show to be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Invariant {
-    /// The history itself contradicts itself, or uses an id twice: whoever wrote it is wrong.
+    /// The history itself contradicts itself, or uses an id twice: the program that wrote it is wrong.
     WellFormed,
-    /// What was acknowledged, or seen, is there ever after, unless it was deleted.
+    /// Everything that was acknowledged, or seen, is there ever after, unless it was deleted.
     NothingLost,
     /// The numbers of an id are 1, 2, 3 and so on, without a gap.
     NoGap,
-    /// No number belongs to two events, also after a delete.
+    /// No number belongs to two events, even after a delete.
     NoNumberTwice,
     /// No event is stored under two numbers.
     NoEventTwice,
-    /// What an id shows was written to it.
+    /// Everything that an id shows was written to it.
     NothingOfOthers,
     /// A batch is stored whole, in order and without another's event in it, or not at all.
     WholeBatches,
-    /// What was said certainly not to be stored never is.
+    /// Anything that was said certainly not to be stored never is.
     RefusedNeverStored,
     /// Of each incarnation the handlers run once per event, in order.
     HandlersOnceInOrder,
@@ -27,9 +27,9 @@ pub enum Invariant {
     StopsOnFailure,
     /// Nothing is stored on top of a state that missed an event: what an incarnation stores follows on what it recovered.
     NothingUnseenBelow,
-    /// What a recovery that fenced did not show is never stored later by whoever wrote before.
+    /// Nothing that a recovery that fenced did not show is stored later by those who wrote before.
     NoLateWrite,
-    /// Who writes after another was acknowledged comes later; one sender's commands are handled in order.
+    /// A write that begins after another was acknowledged comes later; one sender's commands are handled in order.
     OrderOfWrites,
     /// The state is what its events make of it, in order.
     StateIsFold,
@@ -39,7 +39,7 @@ pub enum Invariant {
     SnapshotOfStored,
     /// A snapshot that is loaded was saved, and was not deleted since.
     SnapshotWasSaved,
-    /// What was deleted is not shown again; nothing is deleted that no one asked to delete.
+    /// Nothing that was deleted is shown again; nothing is deleted that no one asked to delete.
     DeletesAsAsked,
     /// Retention deletes no event before a snapshot of it is stored.
     DeleteIsCovered,
@@ -49,7 +49,7 @@ pub enum Invariant {
     StatesNeverGoBack,
     /// A change is stored on top of the revision that its writer knew.
     NoLostUpdate,
-    /// What a change handler wrote is there exactly for the changes that are stored.
+    /// The rows of a change handler are there exactly for the changes that are stored.
     ChangesWithTheirRows,
     /// A reader is shown everything.
     ReadersMissNothing,
@@ -97,9 +97,9 @@ impl Invariant {
 /// A broken promise, and the records that prove it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which promise.
+    /// The promise that is broken.
     pub invariant: Invariant,
-    /// What happened, in a sentence.
+    /// A sentence that says what happened.
     pub sentence: String,
     /// The records that prove it, as lines from 1 on, ascending.
     pub lines: Vec<usize>,

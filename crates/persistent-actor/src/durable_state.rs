@@ -22,7 +22,8 @@ use crate::{
 /// It decides who may write: when another writer was there first, the write fails as a
 /// [conflict](PersistError::Conflict), and the actor is recovered onto what that one stored.
 ///
-/// What belongs to events does not compile for a durable state: `persist_all`, snapshots, deleting messages, retention.
+/// A durable state cannot use what belongs to events: `persist_all`, snapshots, deleting messages and retention do not
+/// compile for it.
 ///
 /// ```
 /// use actix::{Actor, Handler, Message};
@@ -113,7 +114,8 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
         RecoveryReplies::new()
     }
 
-    /// When the actor is rebuilt after a failure; `None` for the configured settings. Asked once, of the first one.
+    /// The settings that say when the actor is rebuilt after a failure; `None` for the configured ones. Asked once, of
+    /// the first one.
     fn back_off(&self) -> Option<BackOffSettings> {
         None
     }

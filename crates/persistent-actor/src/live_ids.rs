@@ -167,8 +167,8 @@ impl LiveIds {
         async move { is_gone(gone?).await }
     }
 
-    /// Why the last recovery of the actor that has the id failed; `None` if it has none, or one that is recovered or has
-    /// not failed yet.
+    /// Returns why the last recovery of the actor that has the id failed; `None` if it has none, or one that is
+    /// recovered or has not failed yet.
     pub fn recovery_failure(&self, persistence_id: &PersistenceId) -> Option<Arc<RecoveryError>> {
         let live = self.lock();
         live.live.get(persistence_id)?.gone.borrow().clone()

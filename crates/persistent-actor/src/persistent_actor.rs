@@ -101,7 +101,8 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         RecoveryReplies::new()
     }
 
-    /// When the actor is rebuilt after a failure; `None` for the configured settings. Asked once, of the first one.
+    /// The settings that say when the actor is rebuilt after a failure; `None` for the configured ones. Asked once, of
+    /// the first one.
     fn back_off(&self) -> Option<BackOffSettings> {
         None
     }

@@ -55,7 +55,7 @@ impl RecoveryReplies {
         self
     }
 
-    /// What is answered to each type of message for this reason.
+    /// Returns the answers to each type of message for this reason.
     pub(crate) fn because(&self, error: &Arc<RecoveryError>) -> OverflowReplies {
         let none = OverflowReplies::new();
         let answers = self.0.iter();

@@ -24,7 +24,7 @@ const SEARCH_SHARE: usize = 16;
 /// A command that waits.
 pub(crate) struct Waiting<A: PersistentActor> {
     pub(crate) envelope: Envelope<A>,
-    /// What it has led to already, if it was put aside: that belongs to its answer.
+    /// The work that it has led to already, if it was put aside: that belongs to its answer.
     pub(crate) cause: Option<CauseRef>,
 }
 
@@ -44,11 +44,11 @@ pub(crate) struct Stash<A: PersistentActor> {
     policy: StashPolicy,
     dead_letters: DeadLetters,
     recovery_replies: RecoveryReplies,
-    /// What those are told whose turn will not come, while the actor could not be recovered.
+    /// The answers to those whose turn will not come, while the actor could not be recovered.
     last_words: OverflowReplies,
     internal: VecDeque<Waiting<A>>,
     user: BTreeMap<&'static str, VecDeque<Waiting<A>>>,
-    /// How many at the front of the internal one were taken back since a command was last taken out.
+    /// The number of commands at the front of the internal stash that were taken back since one was last taken out.
     taken_back: usize,
     /// So many messages that do not fit are not looked at before those are searched for again whose askers have gone.
     search_in: usize,
@@ -114,7 +114,7 @@ impl<A: PersistentActor> Stash<A> {
         self.internal.len() >= self.policy.capacity()
     }
 
-    /// Whether the next message is to stay where it is, without looking at it.
+    /// Returns whether the next message is to stay where it is, without looking at it.
     pub(crate) fn leaves_in_mailbox(&self) -> bool {
         self.is_full() && matches!(self.policy.overflow(), Some(Overflow::Wait))
     }
@@ -191,7 +191,7 @@ impl<A: PersistentActor> Stash<A> {
         }
     }
 
-    /// Whether the actor has to fail because of a message that did not fit; forgets it.
+    /// Returns whether the actor has to fail because of a message that did not fit, and forgets it.
     pub(crate) fn take_overflowed(&mut self) -> bool {
         std::mem::take(&mut self.overflowed)
     }
@@ -257,7 +257,8 @@ impl<A: PersistentActor> Stash<A> {
         count
     }
 
-    /// Moves the oldest put aside under this name behind the internal stash; returns whether there was one.
+    /// Moves the oldest command put aside under this name to the end of the internal stash; returns whether there was
+    /// one.
     pub(crate) fn take_back_one(&mut self, name: &'static str) -> bool {
         let Some(stashed) = self.user.get_mut(name) else {
             return false;

@@ -66,13 +66,13 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         }
     }
 
-    /// Whether what kept the database from being opened may be gone a moment later, although it looks lasting.
+    /// Returns whether what kept the database from being opened may be gone a moment later, although it looks lasting.
     fn may_pass(&self, _fault: &Fault) -> bool {
         false
     }
 
-    /// The same fault as a look at the database itself shows it, so that only what is lasting keeps an application from
-    /// starting, or ends what works.
+    /// Returns the same fault as a look at the database itself shows it, so that only what is lasting keeps an
+    /// application from starting, or ends what works.
     fn look_again(&self, fault: Fault) -> Fault {
         fault
     }

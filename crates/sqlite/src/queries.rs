@@ -83,7 +83,8 @@ pub(crate) const SET_VERSION: &str = "\
 /// Changes nothing, but only where something could be changed.
 pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";
-/// Where the newest `ordering` is gone from `sqlite_sequence`, SQLite would go on after the newest row that is left.
+/// Restores the row of `sqlite_sequence` if the newest `ordering` is gone from it: SQLite would go on after the newest
+/// row that is left.
 pub(crate) const RESTORE_EVENT_COUNTER: &str = include_str!("queries/restore_event_counter.sql");
 pub(crate) const RAISE_STATE_COUNTER: &str = include_str!("queries/raise_state_counter.sql");
 /// Whether states can be found by their numbers.

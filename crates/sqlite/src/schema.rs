@@ -45,8 +45,8 @@ pub(crate) async fn check_writable(
     Ok(())
 }
 
-/// Moves the counter of states on if it is behind the rows, as after tables were restored from different moments: what is new
-/// would have numbers that readers are behind of. SQLite itself looks after that of events, once it has one.
+/// Moves the counter of states on if it is lower than the rows, as after tables were restored from different moments:
+/// new changes would have numbers that readers have passed. SQLite itself looks after that of events, once it has one.
 ///
 /// Without the index no query reads by numbers.
 async fn raise_counter(connection: &mut SqliteConnection, names: &Names) -> Result<(), Fault> {

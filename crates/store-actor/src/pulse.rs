@@ -38,7 +38,7 @@ impl Pulse {
         })
     }
 
-    /// How often it has beaten.
+    /// Returns how often it has beaten.
     pub(crate) fn beats(&self) -> u64 {
         self.beats.load(Ordering::Relaxed)
     }
@@ -48,13 +48,13 @@ impl Pulse {
         self.missed.store(beats + 1, Ordering::Relaxed);
     }
 
-    /// Whether it is known to stand still.
+    /// Returns whether it is known to stand still.
     pub(crate) fn stands_still(&self) -> bool {
         self.missed.load(Ordering::Relaxed) == self.beats() + 1
     }
 }
 
-/// What beats; dropped with the runtime it runs on.
+/// The guard of the task that beats; dropped with the runtime it runs on.
 struct Heart(Weak<Pulse>);
 
 async fn beat(heart: Heart) {

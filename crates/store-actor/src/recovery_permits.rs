@@ -24,7 +24,7 @@ pub struct RecoveryPermits {
     operation: Operation,
     permits: Arc<Semaphore>,
     timeout: Duration,
-    /// Where turns are looked after, whatever the arbiters do.
+    /// The runtime that looks after turns, whatever the arbiters do.
     runtime: Handle,
 }
 

@@ -1,8 +1,8 @@
-//! Which operation fails next, and how.
+//! The operation that fails next, and how it fails.
 
 use std::str::FromStr;
 
-/// What operations are counted together.
+/// The operations that are counted together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Class {
     Open,
@@ -15,7 +15,7 @@ pub(crate) enum Class {
     Any,
 }
 
-/// What becomes of an operation.
+/// The way in which an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// It is not done, and this is its error.
@@ -28,17 +28,17 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     class: Class,
-    /// How many operations are let through before it.
+    /// The number of operations that are let through before it.
     spare: u64,
     kind: Kind,
-    /// How many fail, none after them.
+    /// The number of operations that fail; none after them does.
     times: u64,
     /// Whether an operation has failed.
     has_struck: bool,
 }
 
 impl Fault {
-    /// Counts an operation; what becomes of it if it is its turn.
+    /// Counts an operation; returns the way in which it fails if it is its turn.
     pub(crate) fn meet(&mut self, class: Class) -> Option<Kind> {
         if self.class != Class::Any && self.class != class {
             return None;
@@ -63,7 +63,7 @@ impl Fault {
 impl FromStr for Fault {
     type Err = ();
 
-    /// What stands after `fail`.
+    /// Parses what stands after `fail`.
     fn from_str(text: &str) -> Result<Self, ()> {
         let words: Vec<_> = text.split_whitespace().collect();
         let [class, nth, kind, times] = words[..] else {

@@ -5,7 +5,7 @@
 
 use libc::c_int;
 
-/// What has happened.
+/// The operation that has happened.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 pub(crate) enum Happened {

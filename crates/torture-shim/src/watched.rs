@@ -10,12 +10,12 @@ use libc::c_int;
 use crate::fault::{Class, Fault, Kind};
 use crate::log::{Happened, Log};
 
-/// What the file is called that takes commands.
+/// The name of the file that takes commands.
 const CONTROL: &[u8] = b"control";
-/// What the file is called in which the program tells what it does; no fault meets it.
+/// The name of the file in which the program tells what it does; no fault meets it.
 const MARKS: &[u8] = b"marks";
 
-/// What a file is to us.
+/// The purpose of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
     /// It takes commands.
@@ -38,7 +38,7 @@ impl Sort {
     }
 }
 
-/// What is known of the process.
+/// Everything that is known of the process.
 pub(crate) struct Watched {
     folder: Option<Vec<u8>>,
     log: Option<Log>,
@@ -65,7 +65,7 @@ pub(crate) fn watched() -> MutexGuard<'static, Watched> {
 }
 
 impl Watched {
-    /// Whether a path is in the folder, or is the folder.
+    /// Returns whether a path is in the folder, or is the folder.
     pub(crate) fn covers(&self, path: &CStr) -> bool {
         let Some(folder) = &self.folder else {
             return false;
@@ -76,12 +76,12 @@ impl Watched {
         }
     }
 
-    /// What a descriptor is, if it is one of the folder.
+    /// Returns the purpose of the file of a descriptor, if it is one of the folder.
     pub(crate) fn sort(&self, fd: c_int) -> Option<Sort> {
         self.open.get(&fd).copied()
     }
 
-    /// What becomes of the next operation on such a file.
+    /// Returns the way in which the next operation on such a file fails, if it does.
     pub(crate) fn meet(&mut self, class: Class, sort: Option<Sort>) -> Option<Kind> {
         if sort != Some(Sort::Tested) {
             return None;

@@ -20,13 +20,13 @@ use crate::servers::Servers;
 use crate::torture;
 use crate::workspace::{self, Workspace};
 
-/// Where the bugs are listed.
+/// The list of the bugs.
 pub(crate) const LIST: &str = "crates/torture/planted.toml";
 /// Names the bug that is awake.
 const VARIABLE: &str = "ACTIX_PERSISTENCE_PLANTED_BUG";
 /// Stands in a replacement for whether its bug is awake.
 const IS_AWAKE: &str = "PLANTED";
-/// How long the torture may take to find a bug.
+/// The longest time that the torture may take to find a bug.
 const LONGEST: Duration = Duration::from_secs(120);
 /// The exit status of a torture that has found something.
 const FOUND: i32 = 1;
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     /// A file for the results: a list of `{bug, breaks, kind, backend, found, seconds}`.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Where every random decision of the torture comes from.
+    /// The seed of every random decision of the torture.
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Bug {
     kind: String,
     /// On this backend.
     backend: String,
-    /// What is changed; all of it or nothing.
+    /// The changes that make the bug; all of them or none.
     #[serde(rename = "change")]
     pub(crate) changes: Vec<Change>,
 }
@@ -76,7 +76,7 @@ struct List {
     bugs: Vec<Bug>,
 }
 
-/// What became of a bug.
+/// The outcome of the hunt for a bug.
 #[derive(Serialize)]
 struct Outcome<'a> {
     bug: &'a str,

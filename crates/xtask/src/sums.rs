@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::tidy::Tree;
 
-/// Where they are shown, between two markers.
+/// The page that shows them, between two markers.
 pub(crate) const PAGE: &str = "docs/RELIABILITY.md";
-/// Where the torture enters its long runs.
+/// The ledger in which the torture enters its long runs.
 pub(crate) const LEDGER: &str = "docs/reliability/ledger.jsonl";
 
 const BEGIN: &str = "<!-- sums of the ledger -->\n";

@@ -16,7 +16,7 @@ use crate::workspace::{self, Workspace};
 
 const PACKAGE: &str = "actix-persistence-torture";
 
-/// What to run; the program `torture` reads most of it.
+/// The arguments of the task; the program `torture` reads most of them.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Builds it without optimisation, as the tests have it.

@@ -17,7 +17,7 @@ use crate::snapshot_file::folder_of;
 /// The version of the format.
 const VERSION: u8 = 1;
 
-/// What is in the file: the state, or the tombstone, and when it was stored.
+/// The content of the file: the state, or the tombstone, and when it was stored.
 pub(crate) struct Stored {
     pub(crate) current: CurrentState,
     /// Of the tombstone too, so that the next state is later.
@@ -44,7 +44,7 @@ impl Stored {
 pub(crate) struct StateFile {
     id: PersistenceId,
     folder: PathBuf,
-    /// Where the next state is collected: one place for all ids, because one is stored at a time.
+    /// The file in which the next state is collected: one place for all ids, because one is stored at a time.
     temporary: PathBuf,
     sync: SyncMode,
 }
@@ -60,7 +60,7 @@ impl StateFile {
         }
     }
 
-    /// What is stored of the id.
+    /// Returns what is stored of the id.
     pub(crate) fn read(&self) -> Result<Stored, Failure> {
         let path = self.path();
         let bytes = match fs::read(&path) {

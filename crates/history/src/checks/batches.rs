@@ -12,7 +12,7 @@ pub(super) fn check(events: &EventStream<'_>, violations: &mut Violations) {
     }
 }
 
-/// What is around this event is the rest of its batch.
+/// Checks that the events beside this one are the rest of its batch.
 fn one_place(events: &EventStream<'_>, placed: &Placed, violations: &mut Violations) {
     let Some((write, place)) = events.persist_of(placed.uid) else {
         return;
@@ -51,7 +51,7 @@ fn one_place(events: &EventStream<'_>, placed: &Placed, violations: &mut Violati
     }
 }
 
-/// Where somebody saw the log end, a batch ends.
+/// Checks that a batch ends where the log was seen to end.
 pub(super) fn ends_with_batch(
     events: &EventStream<'_>,
     highest: u64,

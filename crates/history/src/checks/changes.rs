@@ -1,4 +1,4 @@
-//! What a change handler wrote is there exactly for the changes that are stored.
+//! The rows of a change handler are there exactly for the changes that are stored.
 
 use crate::gathered::Gathered;
 use crate::state_stream::{ChangeRow, StateStream};

@@ -6,7 +6,7 @@ use crate::Incarnation;
 use crate::event_stream::{EventStream, HandlerRun, Outcome, Write};
 use crate::violation::{Invariant, Violations};
 
-/// What one incarnation has done.
+/// Everything that one incarnation has done.
 #[derive(Default)]
 struct Life<'s, 'h> {
     recovered_to: Option<(u64, usize)>,
@@ -20,7 +20,7 @@ pub(super) fn check(events: &EventStream<'_>, violations: &mut Violations) {
     for run in &events.handled {
         lives.entry(run.incarnation).or_default().runs.push(run);
     }
-    // Who never says that a handler ran does not record handlers.
+    // An incarnation that never says that a handler ran does not record handlers.
     for write in &events.writes {
         if let Some(life) = write.incarnation.and_then(|it| lives.get_mut(&it)) {
             life.persists.push(write);

@@ -1,4 +1,4 @@
-//! What recoveries and replays see: everything that was known to be stored, without a gap.
+//! Recoveries and replays see everything that was known to be stored, without a gap.
 
 use crate::event_stream::{EventStream, Look};
 use crate::violation::{Invariant, Violations};

@@ -1,4 +1,4 @@
-//! Who writes after another was acknowledged comes later.
+//! A write that begins after another was acknowledged comes later.
 
 use std::collections::HashMap;
 

@@ -7,16 +7,16 @@ use crate::gathered::{Gathered, Reader};
 use crate::state_stream::StateStream;
 use crate::violation::{Invariant, Violations};
 
-/// How far a reader has come.
+/// The point up to which a reader has come.
 #[derive(Clone, Debug, Default)]
 struct Position<'h> {
     /// The last number of each id that it was shown, and where.
     shown: HashMap<&'h str, (u64, usize)>,
-    /// How many rises it was found to have seen.
+    /// The number of rises that it was found to have seen.
     rises: usize,
 }
 
-/// When it was known of which id that there is more, in order.
+/// The times at which an id was known to have more, and the id, in order.
 struct Rises<'h> {
     events: Vec<(u64, &'h str)>,
     states: Vec<(u64, &'h str)>,
@@ -159,7 +159,8 @@ fn next_in_turn(
     }
 }
 
-/// What was known before it asked was shown; what it was found to have seen at an earlier end need not be looked at.
+/// Checks that everything known before it asked was shown; an earlier end already covers what it was found to have seen
+/// there.
 fn missed_nothing(
     gathered: &Gathered<'_>,
     reader: &Reader<'_>,

@@ -1,4 +1,4 @@
-//! What was said certainly not to be stored never is.
+//! An event that was said certainly not to be stored never is.
 
 use crate::event_stream::{EventStream, Outcome};
 use crate::violation::{Invariant, Violations};

@@ -1,4 +1,4 @@
-//! What is stored in the end is what was known to be stored, but for what was deleted.
+//! The rows of the end are what was known to be stored, but for what was deleted.
 
 use super::batches::ends_with_batch;
 use crate::event_stream::{EventStream, Placed, SnapshotDeletion};

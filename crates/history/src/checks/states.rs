@@ -118,7 +118,7 @@ fn no_gap(state: &StateStream<'_>, violations: &mut Violations) {
     }
 }
 
-/// What is seen was written to this id, and not refused.
+/// Checks that a state that is seen was written to this id, and not refused.
 fn was_written(
     state: &StateStream<'_>,
     gathered: &Gathered<'_>,
@@ -206,7 +206,7 @@ fn deleted_is_deleted(state: &StateStream<'_>, seen: &Seen, violations: &mut Vio
     }
 }
 
-/// Who writes after another was acknowledged gets a higher revision.
+/// Checks that a write that begins after another was acknowledged gets a higher revision.
 fn in_order(state: &StateStream<'_>, violations: &mut Violations) {
     let mut above = (u64::MAX, 0, 0);
     for (revision, index) in state.revisions.iter().rev() {

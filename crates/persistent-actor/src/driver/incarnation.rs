@@ -89,7 +89,7 @@ pub(crate) struct Failure {
     pub(crate) lived_by_itself: Option<bool>,
     /// Ends when the store is back, if that it was away is all there is to it.
     pub(crate) store_is_back: Option<BoxFuture<'static, ()>>,
-    /// Why it could not be recovered, if that is what failed.
+    /// The reason why it could not be recovered, if that is what failed.
     pub(crate) unrecovered: Option<Arc<RecoveryError>>,
 }
 
@@ -424,7 +424,7 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    /// What a command that was put aside has led to before belongs to its answer.
+    /// Handles a command; what it has led to before, if it was put aside, belongs to its answer.
     fn command(&mut self, command: Waiting<A>) -> Result<(), Failure> {
         let Waiting {
             mut envelope,
@@ -566,7 +566,7 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    /// Returns whether everything it persisted is handled, and it was asked to stop, or nobody can reach it and it has
+    /// Returns whether everything it persisted is handled, and it was asked to stop, or it cannot be reached and has
     /// nothing left to do.
     fn wants_to_stop(&mut self, cx: &mut Context<'_>, mailbox: &mut Mailbox<A>) -> bool {
         self.ctx.pending.is_empty()

@@ -35,7 +35,7 @@ pub(crate) enum RecoveryStep<E, S> {
 
 /// One recovery: asks for the permit, finds out where the id stands, and fetches snapshot and events.
 ///
-/// What is deleted meanwhile is never passed over: see [`EventPages`]. A read-only replay asks for no permit.
+/// It never passes over what is deleted meanwhile: see [`EventPages`]. A read-only replay asks for no permit.
 pub(crate) struct RecoveryProcess<E, S> {
     environment: Arc<Environment>,
     persistence_id: PersistenceId,

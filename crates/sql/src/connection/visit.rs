@@ -51,7 +51,7 @@ impl Visit {
             .store(false, Ordering::Relaxed);
     }
 
-    /// Whether something may be stored although the transaction was not committed by the store.
+    /// Returns whether something may be stored although the transaction was not committed by the store.
     pub(crate) fn may_have_committed(&self) -> bool {
         self.traces.may_have_committed.load(Ordering::Relaxed)
     }
@@ -63,13 +63,13 @@ impl Visit {
             .store(is_running, Ordering::Relaxed);
     }
 
-    /// Whether a statement was begun and its end not seen: its answer would be taken for that of the next one, and it may go
-    /// on with its locks.
+    /// Returns whether a statement was begun and its end not seen: its answer would be taken for that of the next one,
+    /// and it may go on with its locks.
     pub(crate) fn has_given_up_a_statement(&self) -> bool {
         self.traces.is_in_a_statement.load(Ordering::Relaxed)
     }
 
-    /// Whether the connection may be another one than it was, so that nobody should use it again.
+    /// Returns whether the connection may be another one than it was, so that it must not be used again.
     pub(super) fn may_have_changed_session(&self) -> bool {
         self.traces.may_have_changed_session.load(Ordering::Relaxed)
     }

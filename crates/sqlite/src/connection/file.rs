@@ -101,7 +101,8 @@ pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), 
     }
 }
 
-/// What is wrong if a file cannot be made or opened. One error of a disk, and a full one, will pass; permissions will not.
+/// Returns what is wrong if a file cannot be made or opened. One error of a disk, and a full one, will pass;
+/// permissions will not.
 fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
     match error {
         ErrorKind::PermissionDenied
@@ -120,7 +121,8 @@ fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
     }
 }
 
-/// What a fault of opening a database is when the files themselves are looked at: what they give no reason for will pass.
+/// Returns what a fault of opening a database is by a look at the files themselves: one that they give no reason for
+/// will pass.
 pub(super) fn look_again(location: &Location, fault: Fault) -> Fault {
     let is_lasting = match error::doubt(&fault) {
         Some(Doubt::Access) => location.mode == Mode::ReadOnly || !may_be_written(location),
@@ -142,7 +144,8 @@ pub(super) fn look_again(location: &Location, fault: Fault) -> Fault {
     }
 }
 
-/// Whether the files that are there can be opened for writing; nothing is known of those that SQLite would have to make.
+/// Returns whether the files that are there can be opened for writing; nothing is known of those that SQLite would have
+/// to make.
 fn may_be_written(location: &Location) -> bool {
     let may_open = |end: &str| {
         let mut path = location.path.clone().into_os_string();

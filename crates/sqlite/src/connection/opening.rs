@@ -67,7 +67,7 @@ pub(super) async fn set_write_ahead_log(connection: &mut SqliteConnection) -> Re
     check_write_ahead_log(&mode)
 }
 
-/// Whether the settings took hold: SQLite ignores a pragma it cannot obey.
+/// Fails if the settings did not take hold: SQLite ignores a pragma it cannot obey.
 pub(super) async fn check(
     connection: &mut SqliteConnection,
     settings: &SqliteConnector,
@@ -100,7 +100,7 @@ pub(super) async fn check(
     Ok(())
 }
 
-/// Whether the SQLite that was linked is new enough.
+/// Fails if the SQLite that was linked is not new enough.
 pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(), Fault> {
     let version: String = sqlx::query_scalar(queries::SQLITE_VERSION)
         .fetch_one(connection)
@@ -116,7 +116,7 @@ pub(super) async fn check_library(connection: &mut SqliteConnection) -> Result<(
     Err(Fault::refused(StorageErrorKind::Unsupported, message))
 }
 
-/// Lets a connection wait for a lock for a short time only, so that whoever uses it asks again every few milliseconds.
+/// Lets a connection wait for a lock for a short time only, so that its user asks again every few milliseconds.
 pub(super) async fn ask_often(connection: &mut SqliteConnection) -> Result<(), Fault> {
     sqlx::raw_sql(queries::WAIT_HARDLY)
         .execute(connection)
@@ -124,7 +124,7 @@ pub(super) async fn ask_often(connection: &mut SqliteConnection) -> Result<(), F
     Ok(())
 }
 
-/// How a pragma is switched on or off.
+/// Returns the word that switches a pragma on or off.
 fn switch(on: bool) -> &'static str {
     if on { "ON" } else { "OFF" }
 }

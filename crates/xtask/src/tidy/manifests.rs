@@ -13,7 +13,7 @@ const FACADE: &str = "actix-persistence";
 const PROGRAMS: [&str; 3] = ["crates/cli", "crates/torture", "crates/xtask"];
 /// The one crate with unsafe code, which has lints of its own: it replaces functions of the C library for the torture.
 const SHIM: &str = "crates/torture-shim";
-/// How a library takes its README as its documentation.
+/// The line by which a library takes its README as its documentation.
 const README_AS_DOCS: &str = "#![doc = include_str!(\"../README.md\")]";
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
