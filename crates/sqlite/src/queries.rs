@@ -14,7 +14,7 @@ pub(crate) use state_queries::state_statements;
 
 /// Takes the write lock at once: a transaction that reads first could no longer wait for it.
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
-/// For several statements that read.
+/// Begins a transaction of several statements that read.
 pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
 /// Raises the number of transactions, which stands where the newest `ordering` stands, too: no other page is written for
 /// it when events are stored.
@@ -30,7 +30,7 @@ pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";
 pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
-/// So long all writers may wait, in milliseconds, until readers have let go of a log that is too long.
+/// Sets the time that all writers may wait, in milliseconds, until readers have let go of a log that is too long.
 pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
 /// Changes nothing.
 pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";
