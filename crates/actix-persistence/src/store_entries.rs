@@ -42,7 +42,7 @@ pub(crate) struct StateEntry {
     pub(crate) serializer: Serializer,
     /// The live ids of the journal that gets events of its changes, if there is one: an id must not be in both.
     pub(crate) live_ids: LiveIds,
-    /// For queries that do not say.
+    /// The settings of queries that set none.
     pub(crate) query_settings: QuerySettings,
     pub(crate) effective_config: String,
 }

@@ -22,7 +22,8 @@ pub struct RecoveryPermit {
 }
 
 impl RecoveryPermits {
-    /// So many permits, 0 counting as 1, each waited for at most so long; an error names the operation they are for.
+    /// Makes `permits` permits, 0 counting as 1, each waited for at most `timeout`; an error names the operation they
+    /// are for.
     pub fn new(operation: Operation, permits: usize, timeout: Duration) -> Self {
         let permits = permits.clamp(1, Semaphore::MAX_PERMITS);
         Self {
