@@ -8,7 +8,7 @@ use actix_rt::System;
 use crate::Persistence;
 use crate::persistence::Shared;
 
-/// By system id, in the order they were opened; weak, so that the last handle still closes the stores.
+/// The handles by system id, in the order they were opened; weak, so that the last handle still closes the stores.
 type Installed = HashMap<usize, Vec<Weak<Shared>>>;
 
 /// Makes it one of the running system.

@@ -16,7 +16,7 @@ const NAMED: usize = 20;
 pub struct StopReport {
     /// The number of actors that were live.
     pub actors: usize,
-    /// Those that could not do everything, in the order of their persistence ids.
+    /// The actors that could not do everything, in the order of their persistence ids.
     pub unfinished: Vec<UnfinishedActor>,
     /// The stores that had not answered everything, such as `journal 'sqlite'`.
     pub busy_stores: Vec<String>,

@@ -20,7 +20,7 @@ pub(crate) struct StoreEntries {
     pub(crate) journals: BTreeMap<String, JournalEntry>,
     pub(crate) snapshot_stores: BTreeMap<String, SnapshotEntry>,
     pub(crate) state_stores: BTreeMap<String, StateEntry>,
-    /// Those of all journals and state stores, each once.
+    /// The live ids of all journals and state stores, each once.
     pub(crate) live_ids: Vec<LiveIds>,
 }
 
@@ -40,9 +40,9 @@ pub(crate) struct SnapshotEntry {
 pub(crate) struct StateEntry {
     pub(crate) handle: StateHandle,
     pub(crate) serializer: Serializer,
-    /// Those of the journal that gets events of its changes, if there is one: an id must not be in both.
+    /// The live ids of the journal that gets events of its changes, if there is one: an id must not be in both.
     pub(crate) live_ids: LiveIds,
-    /// For queries that do not say.
+    /// The settings of queries that set none.
     pub(crate) query_settings: QuerySettings,
     pub(crate) effective_config: String,
 }

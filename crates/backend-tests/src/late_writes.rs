@@ -39,11 +39,11 @@ struct Scene {
 /// The time at which the held-back bytes are delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Delivered {
-    /// Before the id is recovered elsewhere.
+    /// Delivered before the id is recovered elsewhere.
     First,
-    /// After that, so that its number is still free.
+    /// Delivered after that, while its number is still free.
     AfterRecovery,
-    /// After another event has its number.
+    /// Delivered after another event has its number.
     AfterWrite,
 }
 
@@ -199,7 +199,7 @@ impl Client {
             .spawn(async move { writer.write(&*journal, number).await })
     }
 
-    /// With everything that it has open.
+    /// Ends the client with everything that it has open.
     fn disappears(self) {
         drop(self.journal);
         self.runtime.shutdown_background();

@@ -23,7 +23,7 @@ use crate::plugin_calls::PluginCalls;
 use member::Member;
 use waiting::{Step, Waiting};
 
-/// With so many single requests failed and none that worked, it is the store that is guilty, and splitting stops.
+/// Splitting stops after this many single requests have failed and none has worked: then the store is at fault.
 const GUILTY_ENOUGH: u32 = 8;
 
 /// The sender of a lane; the lane ends, after the last request, when this is dropped.

@@ -17,10 +17,10 @@ use crate::standing::Standing;
 pub(crate) struct PluginCalls {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) caller: Caller,
-    /// Of everything that changes events.
+    /// The breaker of everything that changes events.
     pub(crate) writes: Arc<CircuitBreaker>,
     pub(crate) recoveries: Arc<CircuitBreaker>,
-    /// Of the highest number; replays have none.
+    /// The breaker of reads of the highest number; replays have none.
     pub(crate) reads: Arc<CircuitBreaker>,
     pub(crate) health: Arc<StoreHealth>,
 }

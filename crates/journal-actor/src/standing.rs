@@ -17,7 +17,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// After a look at the id.
+    /// Makes the standing after a look at the id.
     ///
     /// # Errors
     /// If no writer may take the id over.

@@ -35,7 +35,7 @@ pub struct MemoryStateStore {
 #[derive(Clone)]
 pub(crate) struct Entry {
     current: CurrentState,
-    /// Of the state or the tombstone.
+    /// The timestamp of the state or the tombstone.
     timestamp: Timestamp,
     /// The number of this change: one more than that of the change before, of whichever id.
     ordering: i64,

@@ -63,7 +63,7 @@ pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
     breaks_rule_by(number(error), &error.code().unwrap_or_default())
 }
 
-/// By the class of the SQLSTATE, or by the number where the state says nothing.
+/// Decides by the class of the SQLSTATE, or by the number if the state says nothing.
 fn breaks_rule_by(number: u16, state: &str) -> bool {
     let class = state.get(..2).unwrap_or_default();
     matches!(class, "22" | "23" | "44" | "45")

@@ -62,7 +62,7 @@ SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', SESSION autoc
 /// Limits the time of a statement: on MariaDB of any, and a transaction may not wait for its client for longer either.
 pub(crate) const LIMIT_MARIADB: &str = "\
 SET SESSION max_statement_time = {statement_seconds}, SESSION idle_transaction_timeout = {transaction_seconds}";
-/// On MySQL only one that reads.
+/// Limits the time of a statement: on MySQL only of one that reads.
 pub(crate) const LIMIT_MYSQL: &str = "SET SESSION max_execution_time = {statement_milliseconds}";
 
 /// Restores the other settings that functions may change and that statements of the store depend on, and releases their

@@ -23,7 +23,7 @@ pub(crate) const MORE_STATE_TABLES: &[&str] = &["ordering"];
 /// Numbers events.
 pub(crate) const MORE_JOURNAL_TABLES: &[&str] = &["ordering"];
 
-/// On MySQL and MariaDB a table has no owner, so the owner's rights are those on the database.
+/// The texts about rights. On MySQL and MariaDB a table has no owner, so the owner's rights are those on the database.
 ///
 /// Both are accounts that may log in from anywhere, or roles.
 pub(crate) const ROLES: RoleTexts = RoleTexts {

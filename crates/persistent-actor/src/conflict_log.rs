@@ -8,7 +8,7 @@ use actix_persistence_store_actor::LogLimiter;
 use crate::PersistError;
 use crate::error_chain::ErrorChain;
 
-/// Between two warnings of the actors of one environment.
+/// The time between two warnings of the actors of one environment.
 const PERIOD: Duration = Duration::from_secs(10);
 
 /// Warns of conflicts.

@@ -154,7 +154,7 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
     }
 }
 
-/// To the run loop, a state is the event that replaces everything before it, and its revision is the number of that
+/// A state is, to the run loop, the event that replaces everything before it, and its revision is the number of that
 /// event.
 impl<A: DurableState> PersistentActor for A {
     type Event = A::State;

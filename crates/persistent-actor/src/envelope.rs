@@ -56,7 +56,7 @@ struct Keeping {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keep {
     All,
-    /// Those that were told, and those whose asker still waits.
+    /// The messages that were answered, and those whose asker still waits.
     Awaited,
 }
 

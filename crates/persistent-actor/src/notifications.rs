@@ -53,7 +53,7 @@ pub(crate) struct Notifications {
 }
 
 impl Notifications {
-    /// With room for `capacity` notifications of each type, rounded up to a power of two.
+    /// Makes channels with room for `capacity` notifications of each type, rounded up to a power of two.
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
         Arc::new(Self {
             capacity: capacity.clamp(1, MAX_CAPACITY),

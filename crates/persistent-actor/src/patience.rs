@@ -39,7 +39,7 @@ pub(crate) fn for_reading(journal: &JournalHandle) -> Duration {
         .saturating_add(MARGIN)
 }
 
-/// For a delete: it waits for its turn, and is then called.
+/// Returns the time for a delete of events: it waits for its turn, and is then called.
 pub(crate) fn for_deleting(journal: &JournalHandle) -> Duration {
     let settings = journal.settings();
     called(
@@ -53,7 +53,7 @@ pub(crate) fn for_loading(store: &SnapshotHandle) -> Duration {
     called(settings.load_timeout, settings.circuit_breaker.call_timeout)
 }
 
-/// For saving and deleting snapshots.
+/// Returns the time for saving and deleting snapshots.
 pub(crate) fn for_saving(store: &SnapshotHandle) -> Duration {
     let settings = store.settings();
     called(settings.save_timeout, settings.circuit_breaker.call_timeout)
@@ -63,7 +63,7 @@ pub(crate) fn for_state(store: &StateHandle) -> Duration {
     store.settings().recovery_timeout.saturating_add(MARGIN)
 }
 
-/// For storing and deleting a state.
+/// Returns the time for storing and deleting a state.
 pub(crate) fn for_change(store: &StateHandle) -> Duration {
     let settings = store.settings();
     called(

@@ -54,15 +54,15 @@ pub struct Persist<A: PersistentActor, N = OneEvent> {
     made_with: PhantomData<N>,
 }
 
-/// Of a [`Persist`] that was made with one event or state: [`then`](Persist::then) runs once.
+/// The kind of a [`Persist`] that was made with one event or state: [`then`](Persist::then) runs once.
 #[derive(Debug)]
 pub enum OneEvent {}
 
-/// Of a [`Persist`] that was made with any number of events: [`then`](Persist::then) runs for each.
+/// The kind of a [`Persist`] that was made with any number of events: [`then`](Persist::then) runs for each.
 #[derive(Debug)]
 pub enum ManyEvents {}
 
-/// Of a [`Persist`] that has no event to handle: of a delete, a deferred call, or after
+/// The kind of a [`Persist`] that has no event to handle: of a delete, a deferred call, or after
 /// [`on_complete`](Persist::on_complete). It has no `then`.
 ///
 /// ```compile_fail,E0599

@@ -5,14 +5,14 @@ use crate::PersistentActor;
 /// The plugin ids that an actor names, by how it is stored; `None` stands for the configured default.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum PluginIds {
-    /// Of an actor that is stored by its events.
+    /// The plugin ids of an actor that is stored by its events.
     Events {
         /// Its [journal](PersistentActor::journal_plugin_id).
         journal: Option<String>,
         /// Its [snapshot store](PersistentActor::snapshot_plugin_id).
         snapshot_store: Option<String>,
     },
-    /// Of an actor whose current state is stored.
+    /// The plugin id of an actor whose current state is stored.
     State {
         /// Its [state store](crate::DurableState::state_plugin_id).
         state_store: Option<String>,

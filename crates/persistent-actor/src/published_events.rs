@@ -102,7 +102,7 @@ impl<E> Clone for PublishedEvent<E> {
     }
 }
 
-/// Without the event, so that no payload gets into a log by accident.
+/// Shows no event, so that no payload gets into a log by accident.
 impl<E> fmt::Debug for PublishedEvent<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PublishedEvent")

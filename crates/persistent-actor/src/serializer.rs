@@ -41,7 +41,7 @@ pub enum Serializer {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// More bytes than the limit; make the event smaller or raise the store's limit.
+    /// The value takes more bytes than the limit; make the event smaller or raise the store's limit.
     #[error("encoded as {manifest} it takes more than {limit} bytes, the limit of its store")]
     TooLarge {
         /// The manifest with which it would have been stored.
@@ -81,7 +81,7 @@ pub enum DecodeError {
     /// No serializer with this id.
     #[error("unknown serializer id {0}, this program knows 1 (MessagePack) and 2 (JSON)")]
     UnknownSerializer(u32),
-    /// More bytes than this program is willing to decode.
+    /// The stored value has more bytes than this program decodes.
     #[error("{len} bytes are more than the limit of {limit}")]
     TooLarge {
         /// The size of the payload in bytes.

@@ -50,7 +50,8 @@ pub(crate) struct Stash<A: PersistentActor> {
     user: BTreeMap<&'static str, VecDeque<Waiting<A>>>,
     /// The number of commands at the front of the internal stash that were taken back since one was last taken out.
     taken_back: usize,
-    /// So many messages that do not fit are not looked at before those are searched for again whose askers have gone.
+    /// The number of further messages that do not fit until the stash is searched again for those whose askers have
+    /// gone.
     search_in: usize,
     /// The number of messages that were dropped since the stash was last empty.
     dropped: u64,

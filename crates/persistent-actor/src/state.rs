@@ -76,7 +76,7 @@ pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
     }
 }
 
-/// To the run loop, a state is the event that replaces everything before it.
+/// A state is, to the run loop, the event that replaces everything before it.
 impl<S: State> Event for S {
     const MANIFEST: &'static str = <S as State>::MANIFEST;
     const VERSION: u32 = <S as State>::VERSION;

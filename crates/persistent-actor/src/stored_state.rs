@@ -51,7 +51,7 @@ impl<'a> StoredState<'a> {
     }
 }
 
-/// Without the bytes, so that no payload gets into a log by accident.
+/// Shows no bytes, so that no payload gets into a log by accident.
 impl fmt::Debug for StoredState<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredState")

@@ -13,14 +13,14 @@ use crate::{PersistentActor, RecoveryError};
 /// The stores of actors of one kind.
 #[derive(Clone)]
 pub enum Stores {
-    /// Of actors that are stored by their events.
+    /// The stores of actors that are stored by their events.
     Events {
         /// The journal of the events.
         journal: JournalHandle,
         /// The store of the snapshots; without one, saving a snapshot fails and recovery replays every event.
         snapshot_store: Option<SnapshotHandle>,
     },
-    /// Of actors whose [current state](crate::DurableState) is stored.
+    /// The store of actors whose [current state](crate::DurableState) is stored.
     State(StateHandle),
 }
 

@@ -4,13 +4,14 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TakeOver {
-    /// With its first write: the recovery only reads, and takes nothing over.
+    /// The actor takes its id over with its first write: the recovery only reads, and takes nothing over.
     ///
     /// A write is refused as a [`Conflict`](crate::PersistError::Conflict) if anybody has written since the recovery, in
     /// this process or another; then the actor is recovered onto what is there.
     #[default]
     WithFirstWrite,
-    /// Before its recovery: from then on no other writer can write, until one takes the id over.
+    /// The actor takes its id over before its recovery: from then on no other writer can write, until one takes the id
+    /// over.
     ///
     /// For an actor that must be the only writer before it does anything outside. It costs a write for each start, and
     /// makes the next write of a healthy actor of the same id elsewhere a conflict.

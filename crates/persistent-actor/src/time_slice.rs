@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-/// Longer than what one event usually takes, and too short for a timer to be noticeably late.
+/// The length of a slice: longer than what one event usually takes, and too short for a timer to be noticeably late.
 const LENGTH: Duration = Duration::from_millis(1);
 
 /// The number of events between two looks at the clock, because an event takes next to no time.

@@ -77,7 +77,7 @@ impl fmt::Display for UnfinishedActor {
     }
 }
 
-/// So many of something.
+/// A number with its noun, for messages.
 struct Count(usize, &'static str);
 
 impl fmt::Display for Count {

@@ -20,7 +20,7 @@ pub(crate) struct Changes<S> {
     query: StateChangesQuery,
     page_size: PageSize,
     read: VecDeque<ChangedState>,
-    /// Of a query that goes on after the last change.
+    /// The live part of a query that goes on after the last change.
     live: Option<Live>,
     /// Whether another page is to be read before it ends, or waits.
     more: bool,

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::pages::Pages;
 
-/// After a write it may take a moment until the change can be read, while others are still writing.
+/// The delay after a write, until its change can be read while others are still writing.
 const SOON: Duration = Duration::from_millis(10);
 
 /// The delays of a live query.
@@ -33,7 +33,7 @@ impl Live {
         self.stored.borrow_and_update();
     }
 
-    /// There was something to read, so there may be more in a moment.
+    /// Notes whether there was something to read, because there may be more in a moment.
     pub(crate) fn has_read(&mut self, any: bool) {
         self.back_off.reset();
         if any {

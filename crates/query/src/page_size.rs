@@ -19,12 +19,12 @@ impl PageSize {
         self.now
     }
 
-    /// After a page that was read.
+    /// Grows the page after one that was read.
     pub(crate) fn grow(&mut self) {
         self.now = self.now.saturating_add(1).min(self.most);
     }
 
-    /// After a page that was not; tells whether there is a smaller one to be tried.
+    /// Shrinks the page after one that was not read; returns whether there is a smaller one to be tried.
     pub(crate) fn shrinks_after(&mut self, error: &StorageError) -> bool {
         let shrinks = error.kind() == StorageErrorKind::Timeout && self.now > 1;
         if shrinks {

@@ -87,7 +87,7 @@ struct Sum {
 
 /// As many bytes are gathered.
 const GATHERED: usize = 256;
-/// So many are worth a step of their own.
+/// The number of bytes that are worth a step of their own.
 const MANY: usize = 128;
 
 impl Sum {
@@ -130,7 +130,7 @@ impl Sum {
         self.count = 0;
     }
 
-    /// In the order of their bytes: databases have others.
+    /// Adds the tags in the order of their bytes: databases have others.
     fn tags(&mut self, tags: &[Arc<str>]) {
         let mut tags: Vec<&str> = tags.iter().map(|tag| &**tag).collect();
         tags.sort_unstable();

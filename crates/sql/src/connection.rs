@@ -39,7 +39,7 @@ pub struct Connections<C: Connector> {
     visited: Arc<Seats<C>>,
     /// As many as may be there at a time. Where they share one with the store, others come between two of them.
     visits: Arc<Semaphore>,
-    /// For at most half of the writers, but one.
+    /// Turns of snapshots, at most half of the writers, but one.
     snapshot_turns: Semaphore,
 }
 
@@ -615,7 +615,8 @@ async fn set_up<C: Connector>(
     }
 }
 
-/// On a connection of its own: nothing of it, not even what it prepared before there were tables, is used later.
+/// Sets the store up on a connection of its own: nothing of it, not even what it prepared before there were tables, is
+/// used later.
 async fn set_up_once<C: Connector>(
     connector: &C,
     component: &Component<C::Dialect>,

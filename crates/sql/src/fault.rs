@@ -168,7 +168,7 @@ impl Fault {
         }
     }
 
-    /// For an error that comes from this one.
+    /// Returns the source for an error that comes from this one.
     pub(crate) fn into_source(self) -> Option<Box<dyn Error + Send + Sync>> {
         match self {
             Fault::Driver(error) => Some(without_wrapper(error)),

@@ -81,7 +81,7 @@ impl InvalidOption {
         self
     }
 
-    /// For `map_err`.
+    /// Returns a function for `map_err`.
     pub fn of(key: &'static str) -> impl FnOnce(String) -> Self {
         move |message| Self::new(key, message)
     }
@@ -386,7 +386,7 @@ impl StoreOptions {
     }
 }
 
-/// Written by hand, so that a new field is shown only after somebody thought about secrets.
+/// Shows the options. Written by hand, so that a new field is shown only after somebody thought about secrets.
 impl fmt::Debug for StoreOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreOptions")
@@ -421,7 +421,7 @@ pub fn read_bytes(reader: &mut SectionReader<'_>, key: &str, default: usize) -> 
     saturated(reader.bytes_or(key, default as u64))
 }
 
-/// For checks of settings: the message unless it holds.
+/// Checks a setting: fails with the message unless `holds`.
 ///
 /// # Errors
 /// The message, if it does not hold.

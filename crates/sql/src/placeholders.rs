@@ -15,7 +15,7 @@ pub enum Quoting {
 /// A piece of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'s> {
-    /// In quotes, or a comment; without an end it is all of the rest.
+    /// A text in quotes, or a comment; without an end it is all of the rest.
     Quoted(&'s str),
     /// A placeholder by its number.
     Placeholder(usize),

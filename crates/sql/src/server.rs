@@ -272,7 +272,8 @@ impl ServerOptions {
     }
 }
 
-/// Written by hand: a URL may hold a password, and a new field is shown only after somebody thought about that.
+/// Shows the options. Written by hand: a URL may hold a password, and a new field is shown only after somebody thought
+/// about that.
 impl fmt::Debug for ServerOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerOptions")

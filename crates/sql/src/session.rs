@@ -175,7 +175,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         }
     }
 
-    /// After a statement that has committed, itself and what came before.
+    /// Begins again after a statement that has committed, itself and what came before.
     async fn begin_again(&mut self) -> Result<(), Fault> {
         self.has_committed = true;
         D::Database::run(self.connection, D::BEGIN.into_sql_str()).await?;
@@ -183,7 +183,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         self.guard.set::<D>(self.connection).await
     }
 
-    /// After a statement that may have ended the transaction.
+    /// Checks the transaction after a statement that may have ended it.
     async fn look_after(&mut self) -> Result<(), Fault> {
         match self.guard.release::<D>(self.connection).await {
             Err(fault) if fault.reported().is_some() => {
@@ -319,7 +319,7 @@ pub(crate) async fn guarded(
     }
 }
 
-/// For a column whose type no value has.
+/// Returns the error for a column whose type no value has.
 pub fn refuses_type(type_name: &str) -> Fault {
     let message = format!(
         "it has the type {type_name}, for which there is no value; cast it in the statement"

@@ -37,19 +37,19 @@ pub struct SqliteConnector {
 /// A connection, and the files it has open.
 #[derive(Debug)]
 pub struct OpenFile {
-    /// Before the connection, which is closed when its statement has ended.
+    /// Dropped before the connection, which is closed after its statement has ended.
     release: Option<Release>,
     connection: SqliteConnection,
     file: FileId,
     log: Log,
-    /// Of the connection that writes.
+    /// The position of the connection that writes.
     position: Option<Position>,
     /// The length of the log at which it is shortened.
     shorten_at: u64,
 }
 
 impl SqliteConnector {
-    /// For options that were validated.
+    /// Makes the connector for options that were validated.
     pub(crate) fn new(options: &SqliteOptions) -> Result<Self, InvalidOption> {
         let location = Location::parse(&options.url).map_err(InvalidOption::of("url"))?;
         Ok(Self {
@@ -234,7 +234,8 @@ impl Connector for SqliteConnector {
         0
     }
 
-    /// Longer than for a lock: the call that has the seat may have to wait for one, and others may stand before us.
+    /// Waits longer than for a lock: the call that has the seat may have to wait for one, and others may stand before
+    /// us.
     fn patience(&self) -> (Duration, &'static str) {
         let patience = (2 * self.busy_timeout).max(LEAST_PATIENCE);
         (patience, "raise 'busy-timeout' or 'read-connections'")

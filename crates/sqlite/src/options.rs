@@ -207,7 +207,7 @@ impl Settings for SqliteOptions {
     }
 }
 
-/// Written by hand, so that a new field is shown only after somebody thought about secrets.
+/// Shows the options. Written by hand, so that a new field is shown only after somebody thought about secrets.
 impl fmt::Debug for SqliteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteOptions")

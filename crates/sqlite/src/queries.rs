@@ -14,7 +14,7 @@ pub(crate) use state_queries::state_statements;
 
 /// Takes the write lock at once: a transaction that reads first could no longer wait for it.
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
-/// For several statements that read.
+/// Begins a transaction of several statements that read.
 pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
 /// Raises the number of transactions, which stands where the newest `ordering` stands, too: no other page is written for
 /// it when events are stored. One that [`POSITION`] does not take for a number stays as it is.

@@ -203,8 +203,8 @@ pub trait Journal: Any + Send + Sync {
     /// Deletes the events of the id up to `deletion.to`, inclusive.
     ///
     /// # Contract
-    /// - **J-DELETE-1**: After the call has returned, no replay returns an event up to that number; events with higher
-    ///   numbers stay.
+    /// - **J-DELETE-1**: After the call has returned, no replay returns an event up to `deletion.to`; events with
+    ///   higher numbers stay.
     /// - **J-DELETE-2**: The call raises `deleted_to` to `deletion.to`, but not above the highest number ever stored;
     ///   it never lowers `deleted_to`.
     /// - **J-DELETE-3**: The store keeps the highest number, even if every event is deleted and the store is reopened,

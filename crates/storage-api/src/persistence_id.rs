@@ -23,7 +23,7 @@ pub enum InvalidPersistenceId {
     /// There is no text, or only white space, or the entity type or entity id is empty.
     #[error("a persistence id must not be empty or blank, nor any of its two parts")]
     Blank,
-    /// More bytes than fit.
+    /// The id has more bytes than fit.
     #[error("a persistence id has at most 255 bytes, this one has {bytes}")]
     TooLong {
         /// The length of the whole id in bytes.

@@ -18,7 +18,7 @@ impl ReplayRange {
         to: SequenceNr::MAX,
     };
 
-    /// From `from` to `to`, both inclusive.
+    /// Makes the range from `from` to `to`, both inclusive.
     pub fn new(from: SequenceNr, to: SequenceNr) -> Self {
         Self { from, to }
     }
@@ -40,7 +40,7 @@ impl PageLimit {
         max_bytes: 4 * 1024 * 1024,
     };
 
-    /// At most `max_events` events, however large.
+    /// Makes a limit of `max_events` events, however large.
     pub fn events(max_events: usize) -> Self {
         Self {
             max_events,

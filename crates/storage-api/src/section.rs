@@ -23,7 +23,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// For values set by the program.
+    /// Returns the origin of values set by the program.
     pub fn code() -> Self {
         Self {
             source: "code".into(),
@@ -31,7 +31,7 @@ impl Origin {
         }
     }
 
-    /// For values in a file.
+    /// Returns the origin of values in a file.
     pub fn file(path: impl Into<Arc<str>>, line: u32) -> Self {
         Self {
             source: path.into(),
@@ -39,7 +39,7 @@ impl Origin {
         }
     }
 
-    /// For values of an environment variable.
+    /// Returns the origin of values of an environment variable.
     pub fn environment(variable: &str) -> Self {
         Self {
             source: format!("environment variable {variable}").into(),

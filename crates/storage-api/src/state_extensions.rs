@@ -13,7 +13,7 @@ use crate::{AdditionalColumn, ChangeHandler, Section};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct StateExtensions {
-    /// By entity type.
+    /// The extensions by entity type.
     pub entity_types: BTreeMap<String, EntityExtensions>,
     /// The section of the journal that gets an event with every change, in the same transaction: it must be in the same
     /// database.

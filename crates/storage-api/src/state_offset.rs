@@ -46,7 +46,7 @@ impl StatePosition {
 }
 
 impl StateOffset {
-    /// Before every change.
+    /// Returns the offset before every change.
     pub fn start() -> Self {
         Self::default()
     }

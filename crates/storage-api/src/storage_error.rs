@@ -200,8 +200,8 @@ pub struct WriterPosition {
     pub writer: WriterId,
     /// Its epoch, or the one that it wanted to take the id over from.
     pub epoch: Epoch,
-    /// For the refused writer the first number it wanted to write, or the last it wanted to delete; for the stored one
-    /// the highest number.
+    /// The number: for the refused writer the first one it wanted to write, or the last it wanted to delete; for the
+    /// stored one the highest.
     pub sequence_nr: SequenceNr,
 }
 

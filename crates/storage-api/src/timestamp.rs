@@ -25,7 +25,7 @@ impl Timestamp {
         }
     }
 
-    /// From microseconds since the Unix epoch, negative before it.
+    /// Makes a timestamp from microseconds since the Unix epoch, negative before it.
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }

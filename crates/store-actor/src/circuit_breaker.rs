@@ -31,12 +31,12 @@ pub struct BreakerSettings {
 }
 
 impl BreakerSettings {
-    /// For a journal: 10 failures, 10 s per call, 30 s open.
+    /// Returns the defaults for a journal: 10 failures, 10 s per call, 30 s open.
     pub fn journal() -> Self {
         Self::constant(10, 10, 30)
     }
 
-    /// For a snapshot store: 5 failures, 20 s per call, 60 s open.
+    /// Returns the defaults for a snapshot store: 5 failures, 20 s per call, 60 s open.
     pub fn snapshot_store() -> Self {
         Self::constant(5, 20, 60)
     }

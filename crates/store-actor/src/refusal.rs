@@ -28,7 +28,7 @@ impl Refusal {
         }
     }
 
-    /// For a request whose deadline passed, or whose asker left, while it waited.
+    /// Returns the refusal of a request whose deadline passed, or whose asker left, while it waited.
     pub fn too_late() -> Self {
         let message = "the request's time was over before its turn came";
         Self::new(StorageErrorKind::Timeout, message)
@@ -56,7 +56,8 @@ impl Refusal {
     }
 }
 
-/// For a request about what is no persistence id: two invalid ids can share a text, and no store tells them apart.
+/// Refuses a request about an invalid persistence id: two invalid ids can share a text, and no store distinguishes
+/// them.
 impl From<InvalidPersistenceId> for Refusal {
     fn from(invalid: InvalidPersistenceId) -> Self {
         Self::new(StorageErrorKind::Unsupported, invalid.to_string())

@@ -17,9 +17,9 @@ use crate::circuit_breaker::CircuitBreaker;
 use crate::log_limiter::LogLimiter;
 use crate::outstanding::Outstanding;
 
-/// From the first failure to the first probe.
+/// The time from the first failure to the first probe.
 const FIRST_DELAY: Duration = Duration::from_millis(100);
-/// Between two probes of an outage.
+/// The longest time between two probes of an outage.
 const LONGEST_DELAY: Duration = Duration::from_secs(1);
 /// The longest a store that answers probes and fails calls is left alone before the next probe.
 const LONGEST_REST: Duration = Duration::from_secs(30);
@@ -35,7 +35,7 @@ const AFTERMATH: Duration = Duration::from_secs(5);
 const SPREAD: Duration = Duration::from_millis(500);
 /// The number of relapses in a row that are logged one by one.
 const TOLD_RELAPSES: u32 = 2;
-/// Between two lines of log about one outage.
+/// The time between two lines of log about one outage.
 const LOG_PERIOD: Duration = Duration::from_secs(60);
 
 /// Makes the call that tells whether the store works.
@@ -90,7 +90,8 @@ enum Condition {
 }
 
 impl StoreHealth {
-    /// Of a store that is not initialised yet; its probes run on `runtime`. The name says in the log which store it is.
+    /// Makes the health of a store that is not initialised yet; its probes run on `runtime`. The name says in the log
+    /// which store it is.
     pub fn new(store: impl Into<String>, runtime: Handle, ping: Ping) -> Arc<Self> {
         Arc::new(Self {
             store: store.into(),

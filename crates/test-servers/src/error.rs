@@ -37,7 +37,7 @@ pub enum ServerError {
 }
 
 impl ServerError {
-    /// For `map_err`: the system refused this.
+    /// Returns a function for `map_err`: the system refused this.
     pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         let action = action.into();
         move |source| Self::Io { action, source }

@@ -39,18 +39,18 @@ pub struct FaultProxy {
 /// The direction of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From clients to the server.
+    /// The way from clients to the server.
     Requests,
-    /// From the server to clients.
+    /// The way from the server to clients.
     Replies,
 }
 
 /// The way in which a connection is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// In order (FIN): who reads finds the end.
+    /// The connection ends in order (FIN): a reader finds the end.
     Closed,
-    /// With a reset (RST): who reads or writes gets an error.
+    /// The connection ends with a reset (RST): a reader or a writer gets an error.
     Reset,
 }
 

@@ -19,7 +19,8 @@ const PREFIX: &str = "actix-persistence-";
 const SUFFIX: &str = ".server";
 /// Held while lock files are made or taken over.
 const GATE: &str = "servers.lock";
-/// So that a socket in the folder has a name that fits, with 108 bytes for all of it.
+/// The longest name of the base folder, so that a socket in the folder has a name that fits, with 108 bytes for all of
+/// it.
 const LONGEST_BASE: usize = 48;
 
 /// The homes of this process.
@@ -30,7 +31,7 @@ pub(crate) struct Home {
     traces: Traces,
     /// Locked as long as we live, whatever we die of.
     lock: File,
-    /// There as soon as there is a folder.
+    /// The watcher; it exists as soon as there is a folder.
     watcher: Option<Watcher>,
 }
 

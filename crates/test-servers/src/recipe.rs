@@ -8,7 +8,7 @@ use crate::error::ServerError;
 
 /// The steps by which a server is prepared, run and asked whether it answers.
 pub(crate) trait Recipe: Sync {
-    /// For a person.
+    /// Returns the name of the server for a person.
     fn name(&self) -> &'static str;
     /// Debian's package.
     fn package(&self) -> &'static str;
@@ -34,9 +34,10 @@ pub(crate) struct Site {
     pub(crate) programs: PathBuf,
     /// The server's own folder.
     pub(crate) folder: PathBuf,
-    /// On 127.0.0.1.
+    /// The port, on 127.0.0.1.
     pub(crate) port: u16,
-    /// Of the administrator, whose commands could run programs: other users of the machine reach the port too.
+    /// The password of the administrator, whose commands could run programs: other users of the machine reach the port
+    /// too.
     pub(crate) password: String,
     /// The certificate with which it lets clients encrypt, if it does.
     pub(crate) certificate: Option<Certificate>,

@@ -85,7 +85,8 @@ fn list(folder: &Path) -> io::Result<Vec<Pid>> {
     Ok(found)
 }
 
-/// Also after the folder has been removed, which the system notes after its name.
+/// Returns whether a process runs in the folder, even after the folder has been removed, which the system notes after
+/// its name.
 fn lies_in(place: &Path, folder: &Path) -> bool {
     let text = place.to_string_lossy();
     let place = text.strip_suffix(" (deleted)").unwrap_or(&text);

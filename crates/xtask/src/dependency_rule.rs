@@ -130,7 +130,7 @@ const RULES: [Rule; 13] = [
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Violation {
     message: String,
-    /// From the crate to what it must not reach, step by step.
+    /// The way from the crate to what it must not reach, step by step.
     path: Vec<String>,
 }
 

@@ -10,7 +10,7 @@ use crate::workspace::{self, Workspace};
 
 /// Tests that are longer, and stricter, when a variable says so.
 struct LongTest {
-    /// For a person.
+    /// The name for a person.
     name: &'static str,
     package: &'static str,
     /// The test program of the package.

@@ -142,7 +142,7 @@ impl PersistentActor for Account {
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "Result<Booked, BookError>")]
 pub struct Book {
-    /// Of this booking, unique for the account.
+    /// The id of this booking, unique for the account.
     pub id: String,
     /// Whether money comes or goes.
     pub kind: Kind,
@@ -155,14 +155,14 @@ pub struct Book {
 pub enum Booked {
     /// The account holds more or less now.
     Applied,
-    /// There was not enough money, or no room for more.
+    /// The booking was refused: not enough money, or no room for more.
     Refused,
     /// It was decided before, and stays so.
     Duplicate,
 }
 
 impl Booked {
-    /// In one word.
+    /// Returns the result in one word.
     pub fn name(self) -> &'static str {
         match self {
             Booked::Applied => "applied",
@@ -181,7 +181,7 @@ pub enum BookError {
 }
 
 impl BookError {
-    /// In a word or two.
+    /// Returns the reason in a word or two.
     pub fn name(&self) -> &'static str {
         let BookError::Persist(error) = self;
         match error {

@@ -10,7 +10,7 @@ use bank::{Account, Book};
 const HEADER: [&str; 4] = ["id", "account", "kind", "cents"];
 /// The number of lines that are read before they are asked for.
 const READ_AHEAD: usize = 1_024;
-/// Longer lines are malformed; nobody should have to hold one in memory.
+/// The longest line; a longer one is malformed, so that no line takes too much memory.
 const MAX_LINE_BYTES: u64 = 1024 * 1024;
 
 /// The lines of a file after its header.

@@ -52,7 +52,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(refuse_a_reset_that_is_not_declared, ["J-RESET-7"]),
 ];
 
-/// More calls than a reset of the kit's longest stream can take.
+/// The most calls of a reset: more than one of the kit's longest stream can take.
 const MANY_CALLS: usize = 10_000;
 
 /// Calls until the reset is done.

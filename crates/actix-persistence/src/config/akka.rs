@@ -9,13 +9,13 @@ use actix_persistence_storage_api::{ConfigError, Item, Section, Untyped, Value};
 /// The place of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In `persistence`.
+    /// A key in `persistence`.
     Persistence,
-    /// In `persistence.journal`, `persistence.snapshot-store` or `persistence.state`.
+    /// A key in `persistence.journal`, `persistence.snapshot-store` or `persistence.state`.
     Stores,
-    /// In the section of a plugin id, or in a fallback section.
+    /// A key in the section of a plugin id, or in a fallback section.
     Store,
-    /// In the section `circuit-breaker` of those.
+    /// A key in the section `circuit-breaker` of those.
     CircuitBreaker,
 }
 

@@ -10,7 +10,7 @@ const PREFIX: &str = "ACTIX_PERSISTENCE__";
 /// The separator of the keys in the name of a variable.
 const SEPARATOR: &str = "__";
 
-/// More keys than any path has; each is a section within a section.
+/// The most keys in the name of a variable, more than any path has; each is a section within a section.
 const MAX_KEYS: usize = 16;
 
 /// Sets the keys that the variables name, and returns what is wrong with those that name none.

@@ -24,7 +24,7 @@ const ROOTS: [&[&str]; 3] = [
 /// up: this is many times what is needed within [`bounds`].
 const STACK_BYTES: usize = 64 * 1024 * 1024;
 
-/// Deeper sections than any key has; what reads the tree calls itself for each.
+/// The deepest nesting of sections, deeper than any key needs; the reader of the tree calls itself for each level.
 const MAX_DEPTH: usize = 32;
 
 /// The origin of a HOCON text, and the places where its includes and substitutions are looked up.

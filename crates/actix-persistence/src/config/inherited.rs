@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{ConfigError, Section, Value};
 pub(super) struct Inherited(BTreeMap<String, String>);
 
 impl Inherited {
-    /// To be called before the two are merged.
+    /// Collects the keys; to be called before the two are merged.
     pub(super) fn between(own: &Section, fallback: &Section) -> Self {
         let mut inherited = Self::default();
         inherited.collect(own, fallback);

@@ -10,7 +10,7 @@ const SECRET_WORDS: [&str; 5] = ["password", "passwd", "pwd", "secret", "token"]
 pub(super) struct Secrets<'k>(&'k [&'k str]);
 
 impl<'k> Secrets<'k> {
-    /// Those a plugin names, besides those that are secret by their name.
+    /// The keys that a plugin names, besides those that are secret by their name.
     pub(super) fn new(keys: &'k [&'k str]) -> Self {
         Self(keys)
     }

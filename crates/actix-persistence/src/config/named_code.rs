@@ -11,11 +11,11 @@ use super::OverflowChoices;
 /// The code that the application has registered with the builder for keys of the config to name.
 #[derive(Clone, Default)]
 pub(crate) struct NamedCode {
-    /// For `internal-stash.overflow`.
+    /// The choices for `internal-stash.overflow`.
     pub(crate) overflow: OverflowChoices,
-    /// For `additional-columns` of state stores.
+    /// The columns for `additional-columns` of state stores.
     pub(crate) columns: BTreeMap<String, Arc<dyn AdditionalColumn>>,
-    /// For `change-handler` of state stores.
+    /// The handlers for `change-handler` of state stores.
     pub(crate) change_handlers: BTreeMap<String, Arc<dyn ChangeHandler>>,
     /// Whether columns and handlers that are not there are left out instead of reported: nothing is to be stored.
     pub(crate) may_lack_extensions: bool,

@@ -14,9 +14,9 @@ use super::settings::positive_count;
 /// The code that the application has registered for the key `overflow` to choose.
 #[derive(Clone, Default)]
 pub(crate) struct OverflowChoices {
-    /// For the choice `reply`.
+    /// The answers for the choice `reply`.
     pub(crate) replies: OverflowReplies,
-    /// By the name that chooses them.
+    /// The strategies, by the name that chooses them.
     pub(crate) strategies: BTreeMap<String, Arc<dyn OverflowStrategy>>,
 }
 

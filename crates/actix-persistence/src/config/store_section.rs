@@ -41,7 +41,7 @@ pub(crate) struct StoreSection<S> {
     pub(crate) plugin_id: String,
     /// The registered plugin that makes it.
     pub(crate) kind: &'static str,
-    /// For types that name no serializer.
+    /// The serializer for types that name none.
     pub(crate) serializer: Serializer,
     /// The settings of the actor in front of the store.
     pub(crate) settings: S,

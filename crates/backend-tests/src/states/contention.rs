@@ -9,7 +9,7 @@ use crate::StateTables;
 
 use super::{revision_of, state};
 
-/// So many stores, as of so many processes, with so many writers each.
+/// The number of stores, as of so many processes, each with several writers.
 const STORES: usize = 5;
 const WRITERS: usize = 10;
 

@@ -151,7 +151,7 @@ async fn insert(
 struct Reader {
     store: Arc<dyn StateStore>,
     query: StateChangesQuery,
-    /// Of the ids that count.
+    /// The prefix of the ids that count.
     prefix: String,
     pages: u64,
     seen: HashSet<PersistenceId>,

@@ -28,7 +28,8 @@ const STATEMENTS: usize = 256;
 
 /// The most that a packet holds beside a payload.
 const PACKET_BESIDE: usize = 8 * 1024;
-/// Less than any server has by default; small groups are sent in one packet of up to half of that.
+/// The smallest packet that is accepted, less than any server has by default; small groups are sent in one packet of up
+/// to half of that.
 const LEAST_PACKET: i64 = 1024 * 1024;
 
 /// A session, as its server tells it from all others.
@@ -309,7 +310,7 @@ fn version_of(text: &str) -> (u64, u64, u64) {
     (next(), next(), next())
 }
 
-/// Before there is a connection, none was lost.
+/// Returns the fault of a failed connection; no connection was lost, because there was none.
 fn unreachable(error: sqlx::Error) -> Fault {
     match error {
         // A password that the server wants encrypted by the driver itself.

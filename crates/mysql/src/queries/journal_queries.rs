@@ -104,7 +104,8 @@ ORDER BY persistence_id FOR UPDATE";
 const NUMBER_ONE: &str = "\
 UPDATE {ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHERE partition_nr = ?";
 
-/// For more than a few partitions the server would take all rows of the table, and wait for those that it does not change.
+/// Numbers the events of many partitions. Without the forced index the server would lock all rows of the table, and
+/// wait for those that it does not change.
 const NUMBER_MANY: &str = "\
 UPDATE {ordering_table} FORCE INDEX (PRIMARY) SET newest = {before_next} + CASE partition_nr{cases} END
 WHERE partition_nr IN ({partitions}) ORDER BY partition_nr";
@@ -126,7 +127,7 @@ VALUES {rows}";
 const INSERT_TAGS: &str = "\
 INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering) VALUES {rows}";
 
-/// In a file of its own, so that a test can tell what it reads.
+/// Reads a page; in a file of its own, so that a test can tell what it reads.
 const PAGE: &str = include_str!("page.sql");
 
 const TAGS: &str = "\

@@ -21,11 +21,11 @@ pub(crate) enum Encoded {
 
 /// A request to a state store.
 pub(crate) enum StateChange {
-    /// To put a state in place of the one before.
+    /// Stores a state in place of the one before.
     Upsert(StateUpdate),
-    /// To put a tombstone there.
+    /// Stores a tombstone in place of the state.
     Delete(PersistenceId, Revision),
-    /// The same, and to tell a journal of it.
+    /// Stores a tombstone, and an event of the delete in a journal.
     DeleteWithEvent(PersistenceId, Revision, ChangeEvent),
 }
 

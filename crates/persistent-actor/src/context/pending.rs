@@ -36,7 +36,7 @@ struct Invocation<A: PersistentActor> {
 enum State {
     /// Encoded, to be numbered and sent with the next write.
     Unsent,
-    /// In the write under way, with this first number and this time.
+    /// Sent in the write under way, with this first number and this time.
     Sent {
         first: SequenceNr,
         timestamp: Timestamp,

@@ -12,7 +12,7 @@ use tokio::time::{Instant, interval_at};
 use crate::time_slice::yield_to_others;
 use crate::{PersistentActor, PersistentContext};
 
-/// After so many items of a stream that always has another one, others have their turn; as in actix.
+/// The number of items of a stream that always has another one, after which others have their turn; as in actix.
 const TURNS_PER_POLL: usize = 16;
 
 /// Runs code for every item of a stream, and none while the actor waits for what it did for the one before.

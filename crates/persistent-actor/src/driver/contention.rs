@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// So often in a row an actor is recovered without a delay: behind a load balancer it has lost because it was out of date,
-/// and nobody is about to write.
+/// The number of conflicts in a row after which an actor is recovered without a delay: with a load balancer in front it
+/// has lost because it was out of date, and no other process is about to write.
 const WITHOUT_DELAY: u32 = 3;
 
 /// The longest delay after the first one; it doubles with each further conflict.

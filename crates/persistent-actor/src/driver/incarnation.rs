@@ -33,7 +33,7 @@ use crate::{
     PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse, UnfinishedWork,
 };
 
-/// After so many turns the task lets others of its arbiter run.
+/// The number of turns after which the task lets others of its arbiter run.
 const TURNS_PER_POLL: usize = 64;
 
 /// An actor, its context, and what is left of its recovery.
@@ -67,7 +67,7 @@ type RecoveryFuture<A> = LocalBoxFuture<'static, (Process<A>, Result<Step<A>, Re
 pub(crate) enum Exit {
     /// As it wanted; the address closes.
     Stopped,
-    /// To be followed by another one.
+    /// The incarnation failed, and another one may follow.
     Failed(Failure),
 }
 

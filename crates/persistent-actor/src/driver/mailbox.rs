@@ -14,7 +14,7 @@ use crate::stash::{Stash, StashRef, Waiting};
 use crate::time_slice::yield_to_others;
 use crate::{Overflow, PersistentActor};
 
-/// So many arrivals are stashed or dropped before others of the arbiter have their turn.
+/// The number of arrivals that are stashed or dropped before others of the arbiter have their turn.
 const ARRIVALS_PER_POLL: usize = 256;
 
 /// Makes the address of the actor, whether its channel is open or closed, and is none itself: it keeps no actor alive.

@@ -55,8 +55,8 @@ pub(crate) struct EventPages<E> {
 }
 
 impl<E: Event> EventPages<E> {
-    /// From `range.from` to `range.to`, where the journal must have every event above `deleted_before`, which is what was
-    /// deleted when the recovery began.
+    /// Makes a replay from `range.from` to `range.to`, where the journal must have every event above `deleted_before`,
+    /// the highest number that was deleted when the recovery began.
     pub(crate) fn new(
         environment: &Environment,
         persistence_id: PersistenceId,

@@ -45,11 +45,11 @@ pub(crate) struct RecoveryProcess<E, S> {
 }
 
 enum Stage<E, S> {
-    /// To be started for an actor that will write.
+    /// The start for an actor that will write.
     Begin(WriterId, TakeOver),
-    /// To be started for one that only reads.
+    /// The start for one that only reads.
     ReadHead,
-    /// To be started for an actor that keeps no events, with the right to write or without.
+    /// The start for an actor that keeps no events, with the right to write or without.
     ReadState {
         read: ReadState<E>,
         writes: bool,

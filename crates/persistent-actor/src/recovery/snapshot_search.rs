@@ -33,7 +33,7 @@ pub(crate) struct SnapshotSearch<S> {
 
 /// The next step of the search.
 pub(crate) enum Found<S> {
-    /// To be given to the actor, and then to be asked again.
+    /// An offer for the actor; after its answer the search continues.
     Offer(SnapshotOffer<S>),
     /// The search is over.
     Start {

@@ -5,7 +5,7 @@
 
 use crate::HARD_PAYLOAD_LIMIT;
 
-/// Deeper values are refused; about as by `serde_json`.
+/// The deepest nesting; deeper values are refused, about as by `serde_json`.
 pub(super) const MAX_DEPTH: usize = 128;
 
 /// The memory that a value takes, roughly and without the bytes of texts: an empty list is one byte on disk.

@@ -122,7 +122,7 @@ impl Columns {
     }
 }
 
-/// There are 1,024 of them.
+/// Returns the slice of a row; it fits, because there are 1,024 slices.
 fn slice(row: &EventRow) -> i16 {
     i16::try_from(row.slice).unwrap_or(i16::MAX)
 }

@@ -51,7 +51,7 @@ impl<C: Connector> Seats<C> {
         }
     }
 
-    /// Until when a call that begins now waits for a seat.
+    /// Returns the time until which a call that begins now waits for a seat.
     pub(super) fn deadline(&self) -> Instant {
         Instant::now() + self.connector.patience().0
     }
@@ -140,7 +140,7 @@ impl<C: Connector> Lease<C> {
         self.home.served.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// For a connection on which code of the application may have left a statement that still runs.
+    /// Ends a connection on which code of the application may have left a statement that still runs.
     pub(super) async fn abandon(self) {
         let Self { open, seat, home } = self;
         if home.connector.abandon(open).await {
@@ -149,7 +149,7 @@ impl<C: Connector> Lease<C> {
         drop(seat);
     }
 
-    /// For a connection that is certainly clean.
+    /// Gives a connection back that is certainly clean.
     pub(super) fn give_back(self) {
         self.was_served();
         let idle = Idle {
@@ -160,7 +160,8 @@ impl<C: Connector> Lease<C> {
         drop(self.seat);
     }
 
-    /// For a connection on which code of the application has run: makes it what it was when it was opened, or closes it.
+    /// Gives a connection back on which code of the application has run: makes it what it was when it was opened, or
+    /// closes it.
     ///
     /// Nobody waits for that but who takes the seat next.
     pub(super) fn give_back_after(mut self, visit: &Visit) {

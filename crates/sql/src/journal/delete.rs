@@ -94,12 +94,12 @@ pub(super) async fn reset<D: Dialect>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chunk {
     pub(super) rows: u64,
-    /// Of payloads, with those of metadata.
+    /// The bytes of payloads, with those of metadata.
     pub(super) bytes: u64,
 }
 
 impl Chunk {
-    /// For a database that could not remove this much in time; none, if it is one row already.
+    /// Returns a smaller chunk for a database that could not remove this one in time; `None` if it is one row already.
     pub(super) fn halved(self) -> Option<Self> {
         let half = Self {
             rows: (self.rows / 2).max(1),

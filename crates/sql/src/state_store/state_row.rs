@@ -12,10 +12,10 @@ use crate::{Dialect, Values};
 pub(super) struct StateRow {
     pub(super) id: PersistenceId,
     pub(super) revision: i64,
-    /// By the clock of this process; the row gets a later one if that was set back.
+    /// The time by the clock of this process; the row gets a later one if that was set back.
     pub(super) timestamp: Timestamp,
     pub(super) content: Content,
-    /// Of the columns of the application, in the order of the statement.
+    /// The values of the columns of the application, in the order of the statement.
     columns: Vec<SqlValue>,
 }
 

@@ -15,7 +15,7 @@ use super::find::Conditions;
 pub(super) struct StateTable<D: Dialect> {
     pub(super) name: TableName,
     pub(super) names: Names,
-    /// Those that leave columns of the application as they are.
+    /// The statements that leave columns of the application as they are.
     pub(super) statements: Arc<StateStatements>,
     pub(super) component: Arc<Component<D>>,
     pub(super) conditions: Conditions,
@@ -44,5 +44,5 @@ impl<D: Dialect> StateTable<D> {
 
 /// The suffix of the table that numbers the rows of a table of states.
 pub(crate) const ORDERING: &str = "ordering";
-/// The same of the table that keeps the highest number of what was removed.
+/// The suffix of the table that keeps the highest number of removed rows.
 const REMOVED: &str = "removed";

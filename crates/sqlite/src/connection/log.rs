@@ -25,7 +25,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Of a database that has no log yet: opening it makes one.
+    /// The log of a database that has none yet: opening it makes one.
     const NONE: Self = Self {
         id: None,
         index: None,

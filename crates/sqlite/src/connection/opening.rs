@@ -10,7 +10,8 @@ use super::SqliteConnector;
 use crate::options::{Mode, Synchronous};
 use crate::queries;
 
-/// Before it, concurrent checkpoints could damage a database: <https://www.sqlite.org/wal.html#walreset>.
+/// The oldest version; before it, concurrent checkpoints could damage a database:
+/// <https://www.sqlite.org/wal.html#walreset>.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 
 /// Rows on their way from the connection's thread: few, because a row of a replay holds many events, and what is on

@@ -157,7 +157,7 @@ DELETE FROM {tag_table} WHERE ordering IN
 const PURGE_EVENTS: &str = "\
 DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3";
 
-/// Before the rows are removed: their highest `ordering` is kept, so that it can be told from one that was lost.
+/// Notes, before rows are removed, their highest `ordering`, so that it can be told from one that was lost.
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET
     purged_to = ?1,

@@ -10,7 +10,7 @@ fn breaker(settings: BreakerSettings) -> Arc<CircuitBreaker> {
     CircuitBreaker::new("test", settings, &away())
 }
 
-/// Of a store that never answers a probe.
+/// Returns the health of a store that never answers a probe.
 fn away() -> Arc<StoreHealth> {
     let ping = || Box::pin(std::future::pending()) as _;
     StoreHealth::new("test", tokio::runtime::Handle::current(), Box::new(ping))

@@ -21,7 +21,7 @@ pub(super) struct StoreCalls {
     pub(super) caller: Caller,
     pub(super) health: Arc<StoreHealth>,
     store: String,
-    /// Of everything that changes something.
+    /// The breaker of everything that changes something.
     writes: Arc<CircuitBreaker>,
     reads: Arc<CircuitBreaker>,
     side_by_side: Semaphore,

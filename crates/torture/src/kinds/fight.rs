@@ -31,7 +31,7 @@ const STATES: u32 = 2;
 ///
 /// Between two of them nobody writes, and some ids are reset.
 const PHASES: u32 = 3;
-const LONGEST_PHASE: Duration = Duration::from_secs(20);
+const LONGEST_PHASE: Duration = Duration::from_secs(5);
 /// A process lives for so many lines at most.
 const LONGEST_LIFE: u64 = 3_000;
 /// Others say so many lines while one is stopped or away, or as many as they say in this time.

@@ -129,7 +129,7 @@ fn apt_get(arguments: &[&str]) -> anyhow::Result<bool> {
     Ok(status.success())
 }
 
-/// Not even Ctrl-C on a terminal reaches it.
+/// Runs a command to its end; not even Ctrl-C on a terminal reaches it.
 fn to_the_end(command: &mut Command) -> io::Result<ExitStatus> {
     quiet(command).process_group(0).status()
 }

@@ -149,11 +149,12 @@ async fn put_item(
 // ANCHOR_END: handler
 
 // ANCHOR: signal
-/// Waits for Ctrl-C, or for SIGTERM of a supervisor.
-async fn signal() -> std::io::Result<()> {
+/// Listens at once; the future ends with Ctrl-C, or with SIGTERM of a supervisor.
+fn signal() -> std::io::Result<impl Future<Output = ()>> {
     let mut terminate = unix::signal(unix::SignalKind::terminate())?;
-    select(pin!(ctrl_c()), pin!(terminate.recv())).await;
-    Ok(())
+    Ok(async move {
+        select(pin!(ctrl_c()), pin!(terminate.recv())).await;
+    })
 }
 // ANCHOR_END: signal
 
@@ -181,12 +182,13 @@ async fn main() -> anyhow::Result<()> {
     .disable_signals() // they would stop the actix system, and with it the actors
     .shutdown_timeout(10)
     .bind(address)?;
+    let signal = signal()?;
     println!("listening on {}", server.addrs()[0]);
 
     let server = server.run();
     let handle = server.handle();
     let serving = actix::spawn(server);
-    signal().await?;
+    signal.await;
     handle.stop(true).await; // every accepted request is answered
     serving.await??;
     let report = persistence.stop(Duration::from_secs(10)).await;
