@@ -35,6 +35,7 @@ fn corrupt(run: &Run, plant: &str) -> anyhow::Result<()> {
     while let Some(line) = worker.next_line()? {
         match line {
             Line::Count { count } if count == "cycles" => run.cycle(),
+            Line::Count { count } if count == "acknowledged" => run.acknowledged(1),
             Line::Count { count } => run.add(&count, 1),
             Line::Fault { fault } => run.violation(fault),
             other => anyhow::bail!("a worker said {other:?}"),

@@ -101,6 +101,13 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     })
 }
 
+/// Tells the driver of a write, if it was acknowledged.
+fn acknowledged(is_acknowledged: bool) {
+    if is_acknowledged {
+        count("acknowledged");
+    }
+}
+
 struct Corrupter {
     folder: PathBuf,
     kept: PathBuf,
@@ -128,10 +135,10 @@ impl Corrupter {
         let mut program = Program::open(&made, stores, database * 1_000).await?;
         for id in KEEPERS {
             for _ in 0..rng.u32(3..6) {
-                program.put(id, rng.u32(1..4)).await?;
+                acknowledged(program.put(id, rng.u32(1..4)).await?);
             }
         }
-        program.hold(HOLDER, true).await?;
+        acknowledged(program.hold(HOLDER, true).await?);
         program
             .take(&Step::DeleteAllBut {
                 id: "d1".to_owned(),
@@ -142,9 +149,9 @@ impl Corrupter {
         // Nothing is under way behind an answer any more: the note of how far the database has come is up to date.
         let mut program = Program::open(&made, stores, database * 1_000 + 500).await?;
         for id in ["a", "b", "a"] {
-            program.put(id, 2).await?;
+            acknowledged(program.put(id, 2).await?);
         }
-        program.hold(HOLDER, true).await?;
+        acknowledged(program.hold(HOLDER, true).await?);
         let mut files = files_of(&made)?;
         if rng.bool() {
             program.close().await;
