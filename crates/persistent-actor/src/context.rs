@@ -288,7 +288,7 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     /// The stash of this name; an actor may have several. The one that [`stash`](Self::stash) fills has the name `""`.
     pub fn user_stash(&mut self, name: &'static str) -> UserStash<A> {
-        UserStash::new(StashRef::clone(&self.stash), name, self.cause())
+        UserStash::new(StashRef::clone(&self.stash), name)
     }
 
     /// What the present turn belongs to; made when first asked for.
