@@ -292,7 +292,7 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Returns the stash of this name; an actor may have several. The one that [`stash`](Self::stash) fills has the
     /// name `""`.
     pub fn user_stash(&mut self, name: &'static str) -> UserStash<A> {
-        UserStash::new(StashRef::clone(&self.stash), name, self.cause())
+        UserStash::new(StashRef::clone(&self.stash), name)
     }
 
     /// Returns the cause of the current turn; makes it when first asked.

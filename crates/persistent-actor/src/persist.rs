@@ -249,7 +249,8 @@ where
     R: 'static,
     F: FnOnce(&mut A, &mut PersistentContext<A>) -> R + 'static,
 {
-    fn attach(self: Box<Self>, sender: ReplySender<R>) {
+    fn attach(self: Box<Self>, sender: ReplySender<R>, _: CauseRef) {
+        // That of the turn that persisted.
         let cause = CauseRef::clone(&self.persist.cause);
         cause.take_channel(sender, self.failure);
         self.persist.add(WaitingReply {

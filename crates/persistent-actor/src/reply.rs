@@ -6,7 +6,7 @@ use actix::Message;
 use actix::dev::{MessageResponse, OneshotSender};
 
 use crate::PersistentActor;
-use crate::context::cause::FailureAnswer;
+use crate::context::cause::{CauseRef, FailureAnswer};
 use crate::persist_error::FromPersistError;
 
 /// The channel of an answer; `None` if there is no asker.
@@ -28,9 +28,9 @@ enum Kind<R> {
     Later(Box<dyn AttachReply<R>>),
 }
 
-/// Something that takes the channel of the command over.
+/// Something that takes the channel of the command over, and knows what the command has led to.
 pub(crate) trait AttachReply<R> {
-    fn attach(self: Box<Self>, sender: ReplySender<R>);
+    fn attach(self: Box<Self>, sender: ReplySender<R>, cause: CauseRef);
 }
 
 impl<M: Message> Reply<M> {
@@ -73,7 +73,7 @@ impl<A: PersistentActor, M: Message> MessageResponse<A, M> for Reply<M> {
                 }
             }
             Kind::ByHandler(failure) => ctx.cause().take_channel(sender, failure),
-            Kind::Later(reply) => reply.attach(sender),
+            Kind::Later(reply) => reply.attach(sender, ctx.cause()),
         }
     }
 }

@@ -19,13 +19,11 @@ use crate::{PersistentActor, Reply};
 pub struct UserStash<A: PersistentActor> {
     stash: StashRef<A>,
     name: &'static str,
-    /// Of the turn that asked for it.
-    cause: CauseRef,
 }
 
 impl<A: PersistentActor> UserStash<A> {
-    pub(crate) fn new(stash: StashRef<A>, name: &'static str, cause: CauseRef) -> Self {
-        Self { stash, name, cause }
+    pub(crate) fn new(stash: StashRef<A>, name: &'static str) -> Self {
+        Self { stash, name }
     }
 
     /// Puts a command aside; to be returned from its handler, which takes the channel of its asker along.
@@ -42,7 +40,6 @@ impl<A: PersistentActor> UserStash<A> {
         Reply::later(Box::new(PutAside {
             stash: StashRef::clone(&self.stash),
             name: self.name,
-            cause: CauseRef::clone(&self.cause),
             command: Some(command),
         }))
     }
@@ -87,7 +84,6 @@ where
 {
     stash: StashRef<A>,
     name: &'static str,
-    cause: CauseRef,
     command: Option<M>,
 }
 
@@ -97,12 +93,10 @@ where
     M: Message + Send + 'static,
     M::Result: Send,
 {
-    fn put_aside(&mut self, sender: ReplySender<M::Result>) {
+    fn put_aside(&mut self, sender: ReplySender<M::Result>, cause: Option<CauseRef>) {
         let Some(command) = self.command.take() else {
             return;
         };
-        // An asker who gets what the handler returns does not wait for the command that was put aside.
-        let cause = sender.is_some().then(|| CauseRef::clone(&self.cause));
         let waiting = Waiting {
             envelope: pack::<A, M>(command, sender),
             cause,
@@ -123,8 +117,9 @@ where
     M: Message + Send + 'static,
     M::Result: Send,
 {
-    fn attach(mut self: Box<Self>, sender: ReplySender<M::Result>) {
-        self.put_aside(sender);
+    fn attach(mut self: Box<Self>, sender: ReplySender<M::Result>, cause: CauseRef) {
+        let cause = sender.is_some().then_some(cause);
+        self.put_aside(sender, cause);
     }
 }
 
@@ -135,6 +130,7 @@ where
     M::Result: Send,
 {
     fn drop(&mut self) {
-        self.put_aside(None);
+        // An asker who gets what the handler returns does not wait for the command that was put aside.
+        self.put_aside(None, None);
     }
 }

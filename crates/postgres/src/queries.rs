@@ -36,7 +36,7 @@ SELECT current_setting('server_version_num')::bigint, current_setting('server_en
        current_setting('client_encoding'),
        current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery(),
        current_setting('fsync') = 'on', pg_backend_pid(),
-       (SELECT a.backend_start::text FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid())";
+       COALESCE((SELECT a.backend_start::text FROM pg_stat_activity AS a WHERE a.pid = pg_backend_pid()), '')";
 
 /// Ends a session with all that it does and holds, unless its number belongs to another one by now. Values: number, beginning.
 pub(crate) const END_SESSION: &str = "\

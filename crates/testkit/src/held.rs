@@ -106,9 +106,11 @@ impl<S: StoreKind> Held<S> {
         waiting.count()
     }
 
-    /// Lets so many calls go on, the oldest first: those that are held, and if there are not as many, the next ones.
+    /// Lets so many calls go on, the oldest first: those that are held, and if there are not as many, the next ones. Those
+    /// whose caller has given up do not count.
     pub fn release(&self, calls: usize) {
         let mut queue = self.shared.queue();
+        queue.waiting.retain(|call| !call.is_abandoned());
         let now = calls.min(queue.waiting.len());
         queue.permits += calls - now;
         let released: Vec<_> = queue.waiting.drain(..now).collect();

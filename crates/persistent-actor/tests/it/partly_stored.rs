@@ -1,7 +1,9 @@
 //! The certainty about a command that leads to several writes, of which one fails.
 
+use std::cell::RefCell;
+
 use actix::{Handler, Message};
-use actix_persistence_persistent_actor::{PersistError, Reply};
+use actix_persistence_persistent_actor::{PersistError, Reply, ReplyTo, UserStash};
 
 use crate::scripted_journal::Next;
 use crate::tally::{Answer, Get, Log, Tally, persist};
@@ -165,5 +167,100 @@ fn what_a_command_stored_before_it_was_put_aside_belongs_to_its_answer() {
         journal.next(Next::FailNotStored);
         let error = tally.send(AddAndWait(9)).await.unwrap().unwrap_err();
         assert!(!error.is_certainly_not_stored(), "{error:?}");
+    });
+}
+
+/// What the actor keeps of the turns of [`Hold`] and [`PutAside`].
+#[derive(Default)]
+struct Kept {
+    stash: Option<UserStash<Tally>>,
+    hold: Option<ReplyTo<Hold>>,
+    put_aside: Option<ReplyTo<PutAside>>,
+    is_open: bool,
+}
+
+thread_local! {
+    static KEPT: RefCell<Kept> = RefCell::default();
+}
+
+/// Keeps a stash for all later turns; [`Settle`] answers it with 1.
+#[derive(Message)]
+#[rtype(result = "Answer")]
+struct Hold;
+
+impl Handler<Hold> for Tally {
+    type Result = Reply<Hold>;
+
+    fn handle(&mut self, _: Hold, ctx: &mut Self::Context) -> Reply<Hold> {
+        KEPT.with_borrow_mut(|kept| {
+            kept.stash = Some(ctx.user_stash("kept"));
+            kept.hold = Some(ctx.reply_to());
+        });
+        Reply::by_handler()
+    }
+}
+
+/// Waits in the stash that is kept, until it is open; [`Settle`] answers it with 2.
+#[derive(Message)]
+#[rtype(result = "Answer")]
+struct PutAside;
+
+impl Handler<PutAside> for Tally {
+    type Result = Reply<PutAside>;
+
+    fn handle(&mut self, command: PutAside, ctx: &mut Self::Context) -> Reply<PutAside> {
+        KEPT.with_borrow_mut(|kept| match &kept.stash {
+            Some(stash) if !kept.is_open => stash.stash(command),
+            _ => {
+                kept.put_aside = Some(ctx.reply_to());
+                Reply::by_handler()
+            }
+        })
+    }
+}
+
+/// Opens the stash that is kept.
+#[derive(Message)]
+#[rtype(result = "usize")]
+struct Open;
+
+impl Handler<Open> for Tally {
+    type Result = usize;
+
+    fn handle(&mut self, _: Open, _: &mut Self::Context) -> usize {
+        KEPT.with_borrow_mut(|kept| {
+            kept.is_open = true;
+            kept.stash.as_ref().map_or(0, UserStash::unstash_all)
+        })
+    }
+}
+
+/// Answers both.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Settle;
+
+impl Handler<Settle> for Tally {
+    type Result = ();
+
+    fn handle(&mut self, _: Settle, _: &mut Self::Context) {
+        let Kept {
+            hold, put_aside, ..
+        } = KEPT.take();
+        let _ = hold.map(|hold| hold.send(Ok(1)));
+        let _ = put_aside.map(|put_aside| put_aside.send(Ok(2)));
+    }
+}
+
+#[test]
+fn a_stash_that_an_actor_keeps_mixes_up_no_askers() {
+    run(|| async {
+        let (world, log) = (World::scripted().0, Log::default());
+        let tally = world.start(Tally::factory("1", &log)).unwrap();
+        let (hold, put_aside) = (tally.send(Hold), tally.send(PutAside));
+        assert_eq!(tally.send(Open).await.unwrap(), 1);
+        tally.send(Settle).await.unwrap();
+        assert_eq!(hold.await.unwrap().unwrap(), 1);
+        assert_eq!(put_aside.await.unwrap().unwrap(), 2);
     });
 }

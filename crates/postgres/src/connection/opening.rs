@@ -18,7 +18,8 @@ const MIGRATION: Duration = Duration::from_secs(3_600);
 #[derive(Debug)]
 pub(crate) struct SessionId {
     number: i32,
-    /// Numbers are used again.
+    /// Numbers are used again. Empty where the session may not see it, as with a role that plays another one from its login
+    /// on (`ALTER ROLE .. SET role`): nothing can end that session then.
     began: String,
 }
 

@@ -230,6 +230,28 @@ async fn a_role_that_may_not_make_tables_is_told_so_and_one_that_may_not_use_the
     );
 }
 
+/// As whoever makes a login for each application, or for each hour, lets all of them own the same tables.
+#[tokio::test]
+async fn a_role_that_plays_another_one_from_its_login_on_can_use_the_stores() {
+    let place = Place::new().await;
+    let roles = place.database.roles();
+    let (login, owner) = (roles.application, roles.owner);
+    for sql in [
+        format!("CREATE SCHEMA bank AUTHORIZATION {owner}"),
+        format!("GRANT {owner} TO {login}"),
+        format!("ALTER ROLE {login} NOINHERIT"),
+        format!("ALTER ROLE {login} SET role = {owner}"),
+    ] {
+        place.run(sql).await;
+    }
+    let options = patient(place.database.application_url())
+        .with_schema("bank")
+        .with_store(|store| store.with_auto_initialize(true));
+    let journal = place.journal_with(options).await;
+    store(&journal, &id("a"), 2).await;
+    assert_eq!(numbers(&journal, &id("a")).await, [1, 2]);
+}
+
 #[tokio::test]
 async fn the_same_store_initializes_as_soon_as_the_cause_of_a_failure_is_gone() {
     let place = Place::new().await;

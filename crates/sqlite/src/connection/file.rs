@@ -1,7 +1,9 @@
 //! The database file itself: made with narrow permissions, recognised again.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use actix_persistence_storage_api::StorageErrorKind;
 
@@ -150,10 +152,10 @@ fn may_be_written(location: &Location) -> bool {
     let may_open = |end: &str| {
         let mut path = location.path.clone().into_os_string();
         path.push(end);
-        match OpenOptions::new().read(true).write(true).open(path) {
-            Ok(_) => true,
+        match may_open_to_write(Path::new(&path)) {
+            Ok(()) => true,
             Err(error) if error.kind() == ErrorKind::NotFound => !end.is_empty(),
-            // Too many open files, or an error of the disk, meet us as they met SQLite: they say nothing of permissions.
+            // An error of the disk meets us as it met SQLite: it says nothing of permissions.
             Err(error) => cannot_be_made(error.kind()).0 != StorageErrorKind::AccessDenied,
         }
     };
@@ -162,13 +164,49 @@ fn may_be_written(location: &Location) -> bool {
     !is_closed && ["", "-wal", "-shm"].into_iter().all(may_open)
 }
 
+/// Asks without opening the file: when a process closes one, it loses all its locks on it, those of SQLite's connections
+/// too. See "Posix advisory locks canceled" in <https://www.sqlite.org/howtocorrupt.html>.
+#[cfg(unix)]
+fn may_open_to_write(path: &Path) -> io::Result<()> {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    let access = Access::READ_OK | Access::WRITE_OK;
+    Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)
+}
+
+/// Elsewhere locks belong to the one who opened the file.
+#[cfg(not(unix))]
+fn may_open_to_write(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).open(path).map(drop)
+}
+
 /// <https://www.sqlite.org/fileformat2.html#magic_header_string>; a new file is empty.
 fn begins_like_a_database(location: &Location) -> bool {
     const HEADER: &[u8] = b"SQLite format 3\0";
-    let mut begin = Vec::new();
-    let file = File::open(&location.path);
-    let read = file.and_then(|file| file.take(HEADER.len() as u64).read_to_end(&mut begin));
-    read.is_ok() && (begin.is_empty() || begin == HEADER)
+    let begin = first_bytes(&location.path, HEADER.len());
+    begin.is_ok_and(|begin| begin.is_empty() || begin == HEADER)
+}
+
+/// Reads the beginning of a file, which stays open from then on, once for each file: closing it would take away the locks
+/// that other connections of this process have on it.
+fn first_bytes(path: &Path, count: usize) -> io::Result<Vec<u8>> {
+    static OPEN: Mutex<Vec<(PathBuf, FileId, File)>> = Mutex::new(Vec::new());
+    let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let id = FileId::from(&std::fs::metadata(path)?);
+    let known = |(at, of, _): &(PathBuf, FileId, File)| at == path && *of == id;
+    let index = match open.iter().position(known) {
+        Some(index) => index,
+        None => {
+            let file = File::open(path)?;
+            open.push((path.to_owned(), id, file));
+            open.len() - 1
+        }
+    };
+    let mut file = &open[index].2;
+    file.rewind()?;
+    let mut begin = Vec::with_capacity(count);
+    file.take(count as u64).read_to_end(&mut begin)?;
+    Ok(begin)
 }
 
 fn create(location: &Location) -> io::Result<File> {

@@ -316,3 +316,57 @@ async fn what_the_file_gives_no_reason_for_is_curable_by_waiting() {
         StorageErrorKind::Unavailable
     );
 }
+
+/// A process that closes a file loses all its locks on it, whoever of it took them.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_second_look_takes_no_locks_from_other_connections() {
+    use std::os::unix::fs::MetadataExt;
+
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    // The connection that has read stays open.
+    assert_eq!(number(&database, "SELECT count(*) FROM t").await, 0);
+    let locks = || -> Vec<String> {
+        let inodes = ["some.db", "some.db-shm"].map(|name| {
+            std::fs::metadata(directory.path().join(name))
+                .unwrap()
+                .ino()
+        });
+        let all = std::fs::read_to_string("/proc/locks").unwrap();
+        let of_ours = |line: &&str| inodes.iter().any(|ino| line.contains(&format!(":{ino} ")));
+        // Without the number of the line.
+        let lines = all
+            .lines()
+            .filter(of_ours)
+            .filter_map(|line| line.split_once(": "));
+        let mut lines: Vec<_> = lines.map(|(_, lock)| lock.to_owned()).collect();
+        lines.sort();
+        lines
+    };
+    let before = locks();
+    assert!(!before.is_empty());
+
+    let path = directory.path().join("other.db");
+    let other = SqliteConnector::new(&SqliteOptions::new(path.to_str().unwrap())).unwrap();
+    // Code 14: there is no such file.
+    let missing = opening::open(&other, Role::Writer).await.unwrap_err();
+    assert_eq!(
+        kind_of(connector.look_again(missing)),
+        StorageErrorKind::Unavailable
+    );
+    assert_eq!(locks(), before);
+    // Code 26: it is a letter.
+    std::fs::write(&path, "This is a letter, not a database. ".repeat(100)).unwrap();
+    let letter = match opening::open(&other, Role::Writer).await {
+        Ok(mut connection) => opening::check(&mut connection, &other, Role::Writer)
+            .await
+            .unwrap_err(),
+        Err(fault) => fault,
+    };
+    assert_eq!(
+        kind_of(connector.look_again(letter)),
+        StorageErrorKind::Unavailable
+    );
+    assert_eq!(locks(), before);
+}

@@ -85,6 +85,22 @@ async fn a_call_that_was_given_up_is_known() {
 }
 
 #[tokio::test]
+async fn a_call_that_was_given_up_uses_no_release() {
+    let journal = journal();
+    let held = journal.on(Operation::ReadHighestSequenceNr).hold();
+    let given_up = read(&journal, "a");
+    held.arrived(1).await;
+    given_up.abort();
+    assert!(given_up.await.unwrap_err().is_cancelled());
+    let live = read(&journal, "b");
+    held.arrived(2).await;
+    assert_eq!(held.waiting(), 1);
+    held.release(1);
+    assert_eq!(held.waiting(), 0, "the live one is still held");
+    assert!(live.await.unwrap().is_ok());
+}
+
+#[tokio::test]
 async fn a_held_call_sees_rules_that_were_added_meanwhile() {
     let journal = journal();
     let held = journal.on(Operation::ReadHighestSequenceNr).hold();
