@@ -30,14 +30,16 @@ pub(crate) const BEFORE_NEXT: &str =
     "GREATEST(newest, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))";
 
 /// Selects the facts about a server. Rows: version, largest packet, when the log is flushed, whether there is a binary
-/// log and when it is flushed, whether nothing can be written, and how rows are replicated.
+/// log and when it is flushed, whether nothing can be written, how rows are replicated, the number of the session,
+/// and the client's end of it, empty where the server does not tell.
 ///
 /// Casts make numbers signed and texts no bytes, whatever the server has for types.
 pub(crate) const SERVER: &str = "\
 SELECT CONVERT(VERSION() USING utf8mb4), CAST(@@max_allowed_packet AS SIGNED),
        CAST(@@innodb_flush_log_at_trx_commit AS SIGNED), CAST(@@log_bin AS SIGNED), CAST(@@sync_binlog AS SIGNED),
        CAST(@@read_only AS SIGNED), CONVERT(@@binlog_format USING utf8mb4), CAST(CONNECTION_ID() AS SIGNED),
-       (SELECT CONVERT(p.host USING utf8mb4) FROM information_schema.processlist AS p WHERE p.id = CONNECTION_ID())";
+       COALESCE((SELECT CONVERT(p.host USING utf8mb4) FROM information_schema.processlist AS p
+                 WHERE p.id = CONNECTION_ID()), '')";
 
 /// Finds a session, unless its number belongs to another one by now. Values: number, the client's end of it.
 pub(crate) const FIND_SESSION: &str = "\

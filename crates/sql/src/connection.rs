@@ -427,7 +427,7 @@ impl<C: Connector> Call<C> {
             None => C::Dialect::COMMIT,
             Some(_) => self.connector.commit_after_application(),
         };
-        let commit = run::<C>(lease.connection(), commit);
+        let commit = run_commit::<C>(lease.connection(), commit);
         self.within_limit(commit).await.map_err(|fault| {
             let failed = Failed::of::<C>(fault);
             match &self.visit {
@@ -571,6 +571,20 @@ async fn run<C: Connector>(
 ) -> Result<(), Fault> {
     type Database<C> = <<C as Connector>::Dialect as Dialect>::Database;
     Database::<C>::run(connection, sql.into_sql_str()).await?;
+    Ok(())
+}
+
+/// Commits; the text is one that every transaction ends with.
+async fn run_commit<C: Connector>(
+    connection: &mut ConnectionOf<C::Dialect>,
+    sql: &'static str,
+) -> Result<(), Fault> {
+    type Database<C> = <<C as Connector>::Dialect as Dialect>::Database;
+    if !C::Dialect::PREPARES_COMMIT {
+        return run::<C>(connection, sql).await;
+    }
+    let without_values = <Database<C> as sqlx::Database>::Arguments::default();
+    Database::<C>::execute(connection, sql.into_sql_str(), without_values).await?;
     Ok(())
 }
 

@@ -58,6 +58,9 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const BEGIN_FINDING: Option<&'static str> = None;
     /// Ends any of them.
     const COMMIT: &'static str;
+    /// Whether [`COMMIT`](Self::COMMIT) is prepared once for a connection, where its text takes longer to compile than to
+    /// run.
+    const PREPARES_COMMIT: bool = false;
     /// Ends the one that makes tables ready, which every start does, also one that then fails.
     const COMMIT_SET_UP: &'static str = Self::COMMIT;
     /// Ends any of them as if nothing had been done.

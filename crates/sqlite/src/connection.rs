@@ -205,7 +205,7 @@ impl Connector for SqliteConnector {
     async fn begin(&self, open: &mut OpenFile) -> Result<(), Fault> {
         let deadline = Instant::now() + self.busy_timeout;
         loop {
-            let begun = sqlx::raw_sql(queries::BEGIN).execute(&mut open.connection);
+            let begun = sqlx::query(queries::BEGIN).execute(&mut open.connection);
             match begun.await.map_err(Fault::from) {
                 Err(fault) if error::is_locked(&fault) && Instant::now() < deadline => {}
                 begun => return begun.map(drop),

@@ -33,6 +33,7 @@ impl Dialect for Sqlite {
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;
     const COMMIT: &'static str = queries::COMMIT;
+    const PREPARES_COMMIT: bool = true;
     const COMMIT_SET_UP: &'static str = queries::COMMIT_SET_UP;
     const ROLLBACK: &'static str = queries::ROLLBACK;
     const KEYS_ARE_BYTES: bool = false;
