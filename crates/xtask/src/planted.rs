@@ -1,9 +1,10 @@
 //! `cargo xtask planted [BUG..]`: puts bugs into a copy of the sources, and expects the torture to find each.
 //!
 //! The sources themselves stay clean, so that no release can have such a bug. All of them are put into one copy, each
-//! asleep until a variable of the environment names it: one build serves them all.
+//! asleep until a variable of the environment names it: one build serves them all. While all are asleep, the torture must
+//! find nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -28,14 +29,18 @@ const VARIABLE: &str = "ACTIX_PERSISTENCE_PLANTED_BUG";
 const IS_AWAKE: &str = "PLANTED";
 /// The longest time that the torture may take to find a bug.
 const LONGEST: Duration = Duration::from_secs(120);
+/// How long it must find nothing without a bug.
+const SOUND: Duration = Duration::from_secs(15);
 /// The exit status of a torture that has found something.
 const FOUND: i32 = 1;
+/// The beginning of a sentence about the torture itself, which did not work: that finds no bug.
+const BROKEN: &str = "the run ";
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The bugs by name; all of them if there is none.
     bugs: Vec<String>,
-    /// A file for the results: a list of `{bug, breaks, kind, backend, found, seconds}`.
+    /// A file for the results: a list of `{bug, breaks, kind, backend, found, seconds, says}`.
     #[arg(long)]
     json: Option<PathBuf>,
     /// The seed of every random decision of the torture.
@@ -85,6 +90,15 @@ struct Outcome<'a> {
     backend: &'a str,
     found: bool,
     seconds: f64,
+    /// The first sentence of the torture about it.
+    says: Option<String>,
+}
+
+/// The part that `planted` reads of a summary of the torture.
+#[derive(Deserialize)]
+struct Summary {
+    #[serde(default)]
+    found: Vec<String>,
 }
 
 /// Builds the torture with all bugs asleep, and wakes one after the other.
@@ -109,6 +123,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         keep: folder.join("found"),
         seed: options.seed,
     };
+    let kinds: BTreeSet<_> = wanted.iter().map(|bug| (&bug.kind, &bug.backend)).collect();
+    for (kind, backend) in kinds {
+        let step = Step::start(format!("no bug: {kind} on {backend}"));
+        let says = torture.says(&step, None, kind, backend, SOUND)?;
+        step.end(if says.is_none() {
+            "nothing found"
+        } else {
+            "FOUND"
+        });
+        if let Some(says) = says {
+            bail!("{kind} on {backend} finds something without any bug: {says}");
+        }
+    }
     let mut outcomes = Vec::new();
     for bug in wanted {
         outcomes.push(torture.outcome(bug)?);
@@ -219,40 +246,63 @@ impl Torture {
             ..
         } = bug;
         let step = Step::start(format!("{name}: {kind} on {backend}"));
-        let mut command = Command::new(&self.program);
-        workspace::forget_own_package(&mut command);
-        let limit = format!("{}s", LONGEST.as_secs());
-        command
-            .env(VARIABLE, name)
-            .args(["run", kind, "--backend", backend, "--for", &limit])
-            .args(["--seed", &self.seed.to_string()])
-            .arg("--keep")
-            .arg(&self.keep);
-        self.servers.tell(&mut command);
-        let mut lines = Vec::new();
         let began = Instant::now();
-        let status = child::lines(command, |heard| match heard {
-            Report::Line(line) => lines.push(line.to_owned()),
-            Report::Silent => step.still_running(),
-        })?;
+        let says = self.says(&step, Some(name), kind, backend, LONGEST)?;
         let took = began.elapsed();
-        let found = match status.code() {
-            Some(FOUND) => true,
-            Some(0) => false,
-            _ => {
-                lines.iter().for_each(note);
-                bail!("'{name}': the torture ended with {status}");
-            }
-        };
-        step.end(if found { "found" } else { "NOT FOUND" });
+        step.end(if says.is_some() { "found" } else { "NOT FOUND" });
         Ok(Outcome {
             bug: name,
             breaks,
             kind,
             backend,
-            found,
+            found: says.is_some(),
             seconds: (took.as_secs_f64() * 10.0).round() / 10.0,
+            says,
         })
+    }
+
+    /// Runs a kind with a bug awake, or with none; returns the first sentence about what was violated.
+    fn says(
+        &self,
+        step: &Step,
+        bug: Option<&str>,
+        kind: &str,
+        backend: &str,
+        length: Duration,
+    ) -> anyhow::Result<Option<String>> {
+        let mut command = Command::new(&self.program);
+        workspace::forget_own_package(&mut command);
+        command.env_remove(VARIABLE);
+        if let Some(bug) = bug {
+            command.env(VARIABLE, bug);
+        }
+        fs::create_dir_all(&self.keep)?;
+        let summaries = self.keep.join("summaries.json");
+        command
+            .args(["run", kind, "--backend", backend])
+            .arg(format!("--for={}s", length.as_secs()))
+            .arg(format!("--seed={}", self.seed))
+            .arg("--keep")
+            .arg(&self.keep)
+            .arg("--json")
+            .arg(&summaries);
+        self.servers.tell(&mut command);
+        let mut lines = Vec::new();
+        let status = child::lines(command, |heard| match heard {
+            Report::Line(line) => lines.push(line.to_owned()),
+            Report::Silent => step.still_running(),
+        })?;
+        if !matches!(status.code(), Some(0 | FOUND)) {
+            lines.iter().for_each(note);
+            bail!("{kind} on {backend} ended with {status}");
+        }
+        let summaries: Vec<Summary> = serde_json::from_slice(&fs::read(&summaries)?)?;
+        let found: Vec<_> = summaries.into_iter().flat_map(|one| one.found).collect();
+        match found.iter().find(|says| !says.starts_with(BROKEN)) {
+            Some(says) => Ok(Some(says.clone())),
+            None if found.is_empty() => Ok(None),
+            None => bail!("{kind} on {backend} did not work: {}", found.join("; ")),
+        }
     }
 }
 
