@@ -83,6 +83,10 @@ pub(crate) const SET_VERSION: &str = "\
 /// Changes nothing, but only where something could be changed.
 pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";
+/// Counts the newest rows of TABLE, the last ones that were inserted, that the index over KEY does not lead to.
+pub(crate) const NEWEST_WITHOUT_INDEX: &str = "\
+    SELECT COUNT(*) FROM (SELECT KEY FROM TABLE ORDER BY rowid DESC LIMIT 1000) AS n
+    WHERE NOT EXISTS (SELECT 1 FROM TABLE AS i WHERE SAME)";
 /// Restores the row of `sqlite_sequence` if the newest `ordering` is gone from it: SQLite would go on after the newest
 /// row that is left.
 pub(crate) const RESTORE_EVENT_COUNTER: &str = include_str!("queries/restore_event_counter.sql");

@@ -4,8 +4,9 @@ use actix_persistence_sql::{ChangeEventTexts, Fault, Names, VersionTexts};
 use sqlx::SqliteConnection;
 
 use crate::queries::{
-    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, HAS_STATE_INDEX, RAISE_STATE_COUNTER,
-    RESTORE_EVENT_COUNTER, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_WRITING,
+    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, HAS_STATE_INDEX, NEWEST_WITHOUT_INDEX,
+    RAISE_STATE_COUNTER, RESTORE_EVENT_COUNTER, SELECT_VERSION, SET_VERSION, TABLE_EXISTS,
+    TRY_WRITING,
 };
 
 pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
@@ -42,7 +43,46 @@ pub(crate) async fn check_writable(
     if names.has("state_table") {
         raise_counter(connection, names).await?;
     }
+    for (table, key) in KEYS {
+        if names.has(table) {
+            check_index(connection, names, table, key).await?;
+        }
+    }
     Ok(())
+}
+
+/// The tables whose rows are found by an index, and the columns of that.
+const KEYS: [(&str, &[&str]); 3] = [
+    ("event_table", &["persistence_id", "sequence_nr"]),
+    ("snapshot_table", &["persistence_id", "sequence_nr"]),
+    ("state_table", &["persistence_id"]),
+];
+
+/// Fails if one of the newest rows is in a table and not in its index: rows have checksums, but an index of SQLite has none,
+/// and a damaged one hides rows without a word. The newest event of an id would be missing, and its number given again.
+async fn check_index(
+    connection: &mut SqliteConnection,
+    names: &Names,
+    table: &str,
+    key: &[&str],
+) -> Result<(), Fault> {
+    let same: Vec<_> = key.iter().map(|one| format!("i.{one} = n.{one}")).collect();
+    let sql = NEWEST_WITHOUT_INDEX
+        .replace("TABLE", &format!("{{{table}}}"))
+        .replace("KEY", &key.join(", "))
+        .replace("SAME", &same.join(" AND "));
+    let hidden: i64 = sqlx::query_scalar(names.fill(&sql))
+        .fetch_one(connection)
+        .await?;
+    if hidden == 0 {
+        return Ok(());
+    }
+    let table = names.fill(&format!("{{{table}}}"));
+    let table = table.as_str();
+    Err(Fault::corrupt(format!(
+        "{hidden} of the newest rows of {table} are not in its index: the file is damaged; run 'PRAGMA integrity_check', and \
+         restore a backup, or, if nothing else is damaged, run 'REINDEX {table}'"
+    )))
 }
 
 /// Moves the counter of states on if it is lower than the rows, as after tables were restored from different moments:

@@ -41,6 +41,8 @@ pub(crate) struct RecoveryProcess<E, S> {
     persistence_id: PersistenceId,
     recovery: Recovery,
     permit: Option<RecoveryPermit>,
+    /// The writer of an actor that takes its id over before it is recovered.
+    takes_over_first: Option<WriterId>,
     stage: Stage<E, S>,
 }
 
@@ -106,6 +108,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
             persistence_id,
             recovery,
             permit: None,
+            takes_over_first: None,
             stage,
         }
     }
@@ -117,6 +120,10 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
             match &mut self.stage {
                 &mut Stage::Begin(writer, take_over) => {
                     let standing = self.begin(writer, take_over).await?;
+                    self.takes_over_first = match take_over {
+                        TakeOver::BeforeRecovery => Some(writer),
+                        TakeOver::WithFirstWrite => None,
+                    };
                     self.stage = self.search(standing);
                     return Ok(RecoveryStep::Begun(standing));
                 }
@@ -148,6 +155,12 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                         }
                         Err(error) => {
                             let standing = self.moved_on(error).await?;
+                            if let Some(writer) = self.takes_over_first {
+                                // Others have taken over since, and whoever asked for it is to be the one writer.
+                                self.permit = None;
+                                self.stage = Stage::Begin(writer, TakeOver::BeforeRecovery);
+                                continue;
+                            }
                             self.stage = self.search(standing);
                             return Ok(RecoveryStep::Begun(standing));
                         }

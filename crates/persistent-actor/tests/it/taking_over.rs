@@ -200,7 +200,8 @@ fn a_recovery_that_took_over_finds_the_snapshot_of_whoever_did_so_since() {
         snapshots.set(Loads::Work);
         assert_eq!(sum.await.unwrap(), 1);
         assert_eq!(log.take(), ["snapshot 1", "recovered at 1"]);
-        // It is no longer who holds the id, and takes it over again.
+        // It was no longer who held the id, and has taken it over again before it was recovered.
+        assert_eq!(head(&storage).await.epoch, 3);
         assert_eq!(a.send(Add(1)).await.unwrap().unwrap(), 2);
         assert_eq!(head(&storage).await.epoch, 3);
         let lost = b.send(Add(1)).await.unwrap();

@@ -7,9 +7,9 @@ use actix_persistence_storage_api::{
     SnapshotMetadata, SnapshotStore, StateStore, StateUpdate, StorageError, StorageErrorKind,
     Timestamp, WriterId,
 };
-use sqlx::{AssertSqlSafe, Row, SqliteConnection};
+use sqlx::{AssertSqlSafe, Connection, Row, SqliteConnection};
 
-use crate::place::{Place, assert_error, chain, event, id, store};
+use crate::place::{Place, assert_error, chain, event, id, numbers, store};
 
 #[tokio::test]
 async fn rows_that_were_swapped_are_found() {
@@ -316,4 +316,46 @@ async fn rows_that_are_too_large_are_refused_by_their_size_and_not_fetched() {
             assert!(chain(&error).len() < 500);
         }
     }
+}
+
+/// The page at which an index begins, and how long it is, in bytes.
+async fn root_of(place: &Place, index: &'static str) -> std::ops::Range<usize> {
+    let mut connection = place.connection().await;
+    let (page, bytes): (i64, i64) = sqlx::query_as(
+        "SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = ?1",
+    )
+    .bind(index)
+    .fetch_one(&mut connection)
+    .await
+    .unwrap();
+    connection.close().await.unwrap();
+    let (page, bytes) = (page as usize, bytes as usize);
+    (page - 1) * bytes..page * bytes
+}
+
+#[tokio::test]
+async fn a_newest_event_that_a_damaged_index_hides_is_found_at_the_start() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    store(&journal, &id("hidden"), 3).await;
+    journal.close().await;
+    let page = root_of(&place, "sqlite_autoindex_event_journal_1").await;
+    let mut file = std::fs::read(&place.path).unwrap();
+    let key = id("hidden").to_string();
+    let of_page = &mut file[page];
+    let newest = of_page
+        .windows(key.len())
+        .position(|bytes| bytes == key.as_bytes())
+        .unwrap();
+    of_page[newest + key.len() - 1] ^= 1;
+    std::fs::write(&place.path, file).unwrap();
+
+    let journal = SqliteJournal::new(place.options()).unwrap();
+    let error = journal.initialize().await.unwrap_err();
+    assert_error(&error, StorageErrorKind::Corrupt, "are not in its index");
+    place.run("REINDEX").await;
+    assert_eq!(
+        numbers(&place.journal().await, &id("hidden")).await,
+        [1, 2, 3]
+    );
 }
