@@ -29,7 +29,7 @@ const VARIABLE: &str = "ACTIX_PERSISTENCE_PLANTED_BUG";
 const IS_AWAKE: &str = "PLANTED";
 /// The longest time that the torture may take to find a bug.
 const LONGEST: Duration = Duration::from_secs(120);
-/// How long it must find nothing without a bug.
+/// The time for which it must find nothing without a bug.
 const SOUND: Duration = Duration::from_secs(15);
 /// The exit status of a torture that has found something.
 const FOUND: i32 = 1;
