@@ -24,12 +24,6 @@ pub const HASTY: Kind = Kind {
     ..KIND
 };
 
-/// The same for a program that calls a write certainly not stored when it does not know: it must be found.
-pub const OVERSURE: Kind = Kind {
-    run: |run| fail(run, "oversure"),
-    ..KIND
-};
-
 /// So many processes at once: most of the time they wait.
 const PROCESSES: u32 = 3;
 

@@ -152,7 +152,6 @@ impl<'a> Explored<'a> {
         }
         // What is the same as before is read once.
         let (mut seen, mut safe): (Option<Read>, Option<Read>) = (None, None);
-        let acknowledged = self.expected.acknowledged;
         for happened in std::mem::take(&mut self.recording.log) {
             if self.run.is_over() {
                 return Ok(Vec::new());
@@ -162,9 +161,12 @@ impl<'a> Explored<'a> {
                 Changed::Seen => seen = None,
                 Changed::Safe => safe = None,
                 Changed::Said(lines) => {
+                    let acknowledged = self.expected.acknowledged;
                     for mark in mark::read(&lines)? {
                         self.expected.hear(&mark);
                     }
+                    self.run
+                        .acknowledged(self.expected.acknowledged - acknowledged);
                 }
             }
             for (survives, known) in [
@@ -185,8 +187,6 @@ impl<'a> Explored<'a> {
                 self.judge(&files, &read, Survives::Something).await?;
             }
         }
-        self.run
-            .acknowledged(self.expected.acknowledged - acknowledged);
         self.run.add("recordings", 1);
         if self.plant == Plant::Nothing {
             let all = disk.after(Survives::Everything, &mut self.rng);

@@ -156,11 +156,6 @@ fn a_program_that_calls_every_write_confirmed_is_found() {
 }
 
 #[test]
-fn a_program_that_calls_an_unknown_write_not_stored_is_found() {
-    found(&disk::OVERSURE);
-}
-
-#[test]
 fn a_reader_that_does_not_look_at_checksums_is_found() {
     found(&corrupt::UNCHECKED);
 }

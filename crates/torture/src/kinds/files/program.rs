@@ -76,8 +76,6 @@ pub(crate) enum Plant {
     Nothing,
     /// It calls every write confirmed, whatever the answer is.
     Hasty,
-    /// It calls a write certainly not stored when it does not know.
-    Oversure,
 }
 
 impl FromStr for Plant {
@@ -87,7 +85,6 @@ impl FromStr for Plant {
         Ok(match name {
             "nothing" => Self::Nothing,
             "hasty" => Self::Hasty,
-            "oversure" => Self::Oversure,
             _ => anyhow::bail!("there is no plant {name:?}"),
         })
     }
@@ -188,7 +185,7 @@ impl Program {
             }
             Ok(Err(error)) => {
                 self.shared.error(&error);
-                let is_certain = error.is_certainly_not_stored() || self.plant == Plant::Oversure;
+                let is_certain = error.is_certainly_not_stored();
                 let mark = if is_certain {
                     Mark::NotStored { id, uid }
                 } else {
