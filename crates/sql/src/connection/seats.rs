@@ -76,7 +76,10 @@ impl<C: Connector> Seats<C> {
             .expect("the semaphore is never closed");
         let open = match self.usable().await? {
             Some(open) => open,
-            None => self.connector.open(self.role).await?,
+            None => {
+                let opened = self.connector.open(self.role).await;
+                opened.map_err(|fault| self.connector.look_again(fault))?
+            }
         };
         Ok(Lease {
             open,
