@@ -28,6 +28,15 @@ pub(crate) struct Waiting<A: PersistentActor> {
     pub(crate) cause: Option<CauseRef>,
 }
 
+impl<A: PersistentActor> Waiting<A> {
+    /// Returns whether anything that it led to before is stored, or may be.
+    fn may_be_stored(&self) -> bool {
+        self.cause
+            .as_ref()
+            .is_some_and(|cause| cause.may_be_stored())
+    }
+}
+
 impl<A: PersistentActor> From<Envelope<A>> for Waiting<A> {
     fn from(envelope: Envelope<A>) -> Self {
         let cause = None;
@@ -178,13 +187,13 @@ impl<A: PersistentActor> Stash<A> {
 
     /// Drops a message whose turn will not come; its asker is told why, if the actor could not be recovered and says so.
     pub(crate) fn bury(&self, waiting: impl Into<Waiting<A>>) {
-        let Waiting { envelope, cause } = waiting.into();
+        let waiting = waiting.into();
         // They say that it did nothing.
-        let replies = match cause {
-            Some(cause) if cause.may_be_stored() => OverflowReplies::new(),
-            _ => self.last_words.clone(),
+        let replies = match waiting.may_be_stored() {
+            true => OverflowReplies::new(),
+            false => self.last_words.clone(),
         };
-        let refused = refuse(envelope, replies);
+        let refused = refuse(waiting.envelope, replies);
         if !refused.answered {
             let message_type = refused.message_type;
             let cause = DeadLetterCause::NotProcessed { message_type };
@@ -237,7 +246,11 @@ impl<A: PersistentActor> Stash<A> {
             return;
         }
         // It has left the mailbox, so it cannot wait there.
-        let overflow = self.when_full();
+        let overflow = match self.when_full() {
+            // The answer says that it did nothing.
+            Overflow::Reply(_) if waiting.may_be_stored() => Overflow::Drop,
+            overflow => overflow,
+        };
         self.refuse(waiting.envelope, overflow);
     }
 

@@ -48,7 +48,8 @@ pub enum Overflow {
     #[default]
     Drop,
     /// The message is dropped and its asker gets the answer that is registered for its type, as with Akka's
-    /// `ReplyToStrategy`; messages of other types are treated as with [`Drop`](Self::Drop).
+    /// `ReplyToStrategy`; messages of other types are treated as with [`Drop`](Self::Drop). So is a
+    /// command that is put aside after it has persisted something: the answer would say that it did nothing.
     Reply(OverflowReplies),
 }
 

@@ -30,6 +30,8 @@ pub(crate) struct Cause {
 /// The results of the calls that a command led to, as far as they are known.
 #[derive(Default)]
 struct Fates {
+    /// Whether the store is asked for anything.
+    asked: bool,
     /// Whether anything is stored.
     stored: bool,
     /// Whether the results are all known, because no code is left that could answer.
@@ -82,6 +84,11 @@ impl Cause {
         asker.sender.send(answer)
     }
 
+    /// Notes that the store is asked for something the command led to.
+    pub(crate) fn note_asked(&self) {
+        self.fates.borrow_mut().asked = true;
+    }
+
     /// Notes that something the command led to is stored.
     pub(crate) fn note_stored(&self) {
         self.fates.borrow_mut().stored = true;
@@ -92,10 +99,9 @@ impl Cause {
         self.fates.borrow_mut().note(error);
     }
 
-    /// Whether anything the command led to is stored, or may be.
+    /// Returns whether anything the command led to is stored, or may be by now or later.
     pub(crate) fn may_be_stored(&self) -> bool {
-        let fates = self.fates.borrow();
-        fates.stored || fates.unknown.is_some()
+        self.fates.borrow().asked
     }
 
     /// Answers the asker with what is certain, if anything has failed: by now everything has its fate.
@@ -129,6 +135,7 @@ impl Fates {
     /// Takes the error for an asker that gets no other answer; `None` if nothing has failed.
     fn take(&mut self) -> Option<PersistError> {
         let Fates {
+            asked: _,
             stored,
             unanswered,
             refused,

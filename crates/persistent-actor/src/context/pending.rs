@@ -136,7 +136,10 @@ impl<A: PersistentActor> PendingQueue<A> {
                     timestamp: Timestamp::now(),
                 }),
             ),
-            Ok(encoded) => (encoded, State::Unsent),
+            Ok(encoded) => {
+                cause.note_asked();
+                (encoded, State::Unsent)
+            }
             Err(cause) => (Encoded::NOTHING, State::Settled(Fate::Rejected(cause))),
         };
         self.invocations.push_back(Invocation {

@@ -1,9 +1,14 @@
 //! The certainty about a command that leads to several writes, of which one fails.
 
 use std::cell::RefCell;
+use std::sync::Arc;
+use std::time::Duration;
 
-use actix::{Handler, Message};
-use actix_persistence_persistent_actor::{PersistError, Reply, ReplyTo, UserStash};
+use actix::{Handler, MailboxError, Message};
+use actix_persistence_memory::MemoryStorage;
+use actix_persistence_persistent_actor::{
+    Overflow, OverflowReplies, PersistError, Reply, ReplyTo, StashPolicy, UserStash,
+};
 
 use crate::scripted_journal::Next;
 use crate::tally::{Answer, Get, Log, Tally, persist};
@@ -168,6 +173,45 @@ fn what_a_command_stored_before_it_was_put_aside_belongs_to_its_answer() {
         let error = tally.send(AddAndWait(9)).await.unwrap().unwrap_err();
         assert!(!error.is_certainly_not_stored(), "{error:?}");
     });
+}
+
+#[test]
+fn a_command_for_which_there_is_no_room_aside_is_not_said_to_have_done_nothing() {
+    run(|| async {
+        let storage = MemoryStorage::new();
+        let journal = Arc::new(storage.journal());
+        let world = World::on(storage, journal, |environment| {
+            let busy = OverflowReplies::new()
+                .with::<AddAndWait>(|| Err(PersistError::ActorFailed))
+                .with::<WaitOnly>(|| Err(PersistError::ActorFailed));
+            environment.stash_policy = StashPolicy::new(0, Overflow::Reply(busy));
+        });
+        let tally = world.start(Tally::factory("1", &Log::default())).unwrap();
+        // While it recovers there is no room for a command either. The clock is paused.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let answer = tally.send(AddAndWait(1)).await;
+        assert!(matches!(answer, Err(MailboxError::Closed)), "{answer:?}");
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(tally.send(Get).await.unwrap(), 1, "its write is stored");
+        let answer = tally.send(WaitOnly).await.unwrap();
+        assert!(
+            matches!(answer, Err(PersistError::ActorFailed)),
+            "{answer:?}"
+        );
+    });
+}
+
+/// Puts itself aside, and does nothing else.
+#[derive(Message)]
+#[rtype(result = "Answer")]
+struct WaitOnly;
+
+impl Handler<WaitOnly> for Tally {
+    type Result = Reply<WaitOnly>;
+
+    fn handle(&mut self, wait: WaitOnly, ctx: &mut Self::Context) -> Reply<WaitOnly> {
+        ctx.stash(wait)
+    }
 }
 
 /// What the actor keeps of the turns of [`Hold`] and [`PutAside`].
