@@ -11,7 +11,7 @@ use crate::{planted_events, planted_readers, planted_snapshots, planted_states};
 /// Plants something; `None` if there is no place for it in this history.
 pub(crate) type Plant = fn(&mut Plot) -> Option<()>;
 
-/// What is planted, which invariant it breaks, and how.
+/// The name of a plant, the invariant that it breaks, and the function that plants it.
 pub(crate) type Planted = (&'static str, Invariant, Plant);
 
 /// Each is planted into so many histories.

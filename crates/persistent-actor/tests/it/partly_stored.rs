@@ -170,7 +170,7 @@ fn what_a_command_stored_before_it_was_put_aside_belongs_to_its_answer() {
     });
 }
 
-/// What the actor keeps of the turns of [`Hold`] and [`PutAside`].
+/// The part of the turns of [`Hold`] and [`PutAside`] that the actor keeps.
 #[derive(Default)]
 struct Kept {
     stash: Option<UserStash<Tally>>,
