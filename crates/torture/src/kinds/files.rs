@@ -3,6 +3,7 @@
 pub(crate) mod expected;
 pub(crate) mod found;
 pub(crate) mod keeper;
+pub(crate) mod listen;
 pub(crate) mod mark;
 pub(crate) mod program;
 pub(crate) mod shim;
