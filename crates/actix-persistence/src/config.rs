@@ -119,7 +119,7 @@ impl Config {
     ///
     /// `path` is what stands in a file, such as `persistence.journal.accounts.url`: keys joined by dots.
     /// A [`Section`] as value sets each of its keys and keeps the others; an empty one declares a plugin id.
-    /// What makes no sense is reported when persistence is opened, like a mistake in a file.
+    /// A value that makes no sense is reported when persistence is opened, like a mistake in a file.
     #[must_use]
     pub fn with(mut self, path: &str, value: impl Into<Value>) -> Self {
         let keys: Vec<_> = path.split('.').collect();

@@ -143,7 +143,7 @@ impl Persistence {
     /// As [`start`](Self::start).
     ///
     /// # Cancel safety
-    /// When dropped, nothing was started.
+    /// Dropped, it has started nothing.
     pub async fn start_when_stopped<A, F>(&self, factory: F) -> Result<Addr<A>, StartError>
     where
         A: PersistentActor,

@@ -34,7 +34,7 @@ impl Persistence {
     /// Reading ([`replay`](Self::replay)) goes on working, which opens them again.
     ///
     /// # Cancel safety
-    /// When dropped, the actors go on stopping, but nothing ends them at the deadline. May be called again.
+    /// Dropped, it lets the actors go on stopping, but nothing ends them at the deadline. May be called again.
     pub async fn stop(&self, deadline: Duration) -> StopReport {
         self.stop_until(sleep(deadline)).await
     }

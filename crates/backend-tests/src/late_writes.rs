@@ -51,7 +51,7 @@ use Delivered::{AfterRecovery, AfterWrite, First};
 
 /// Holds writes back at many points, each until its id was recovered elsewhere.
 ///
-/// What such a recovery has seen stays, what it has not seen must never be stored, and a client that is still there is
+/// A write that such a recovery has seen stays, any other must never be stored, and a client that is still there is
 /// told the truth.
 ///
 /// # Panics

@@ -19,7 +19,7 @@ pub trait StateTables: Send + Sync {
     /// Initialises a journal, a snapshot store and a state store with these extensions, of their own.
     ///
     /// # Errors
-    /// What the first one says that fails.
+    /// The error of the first one that fails.
     async fn initialize_all(&self, extensions: &StateExtensions) -> Result<(), StorageError>;
 
     /// The tables of all stores with the names of their columns, but the table of versions.

@@ -2,9 +2,23 @@
 
 use std::fmt;
 
-/// A promise that a history can show to be broken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Invariant {
+/// Declares the invariants and the list of all of them, so that none is missing in the list.
+macro_rules! invariants {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// A promise that a history can show to be broken.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Invariant {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Invariant {
+            /// Each of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+        }
+    };
+}
+
+invariants! {
     /// The history itself contradicts itself, or uses an id twice: the program that wrote it is wrong.
     WellFormed,
     /// Everything that was acknowledged, or seen, is there ever after, unless it was deleted.
@@ -57,41 +71,6 @@ pub enum Invariant {
     ReadersInOrder,
     /// A query gives each state that it selects, once, and no other.
     QueriesExact,
-}
-
-impl Invariant {
-    /// Each of them.
-    pub const ALL: [Invariant; 26] = {
-        use Invariant::*;
-        [
-            WellFormed,
-            NothingLost,
-            NoGap,
-            NoNumberTwice,
-            NoEventTwice,
-            NothingOfOthers,
-            WholeBatches,
-            RefusedNeverStored,
-            HandlersOnceInOrder,
-            StopsOnFailure,
-            NothingUnseenBelow,
-            NoLateWrite,
-            OrderOfWrites,
-            StateIsFold,
-            WholeRecovery,
-            SnapshotOfStored,
-            SnapshotWasSaved,
-            DeletesAsAsked,
-            DeleteIsCovered,
-            OneChangePerRevision,
-            StatesNeverGoBack,
-            NoLostUpdate,
-            ChangesWithTheirRows,
-            ReadersMissNothing,
-            ReadersInOrder,
-            QueriesExact,
-        ]
-    };
 }
 
 /// A broken promise, and the records that prove it.

@@ -228,7 +228,7 @@ impl JournalHandle {
     /// Waits until the journal is initialised.
     ///
     /// # Errors
-    /// What waiting cannot cure, at once.
+    /// If waiting cannot cure the cause, at once.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -240,7 +240,7 @@ impl JournalHandle {
     /// `false` if trying goes on.
     ///
     /// # Errors
-    /// What waiting cannot cure.
+    /// If waiting cannot cure the cause.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

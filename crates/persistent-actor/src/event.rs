@@ -12,8 +12,9 @@ use crate::Serializer;
 /// renamed or moved. Raise the version when the encoded form changes in a way that older programs cannot read:
 /// a program refuses to replay events of a version above its own.
 ///
-/// What is stored can be read again: a value that decoding would refuse is [rejected](crate::EncodeError::Serializer) when it
-/// is persisted, such as one that is nested too deeply. The type has to do its part: it decodes what it encodes.
+/// An event that is stored can be read again: a value that decoding would refuse is
+/// [rejected](crate::EncodeError::Serializer) when it is persisted, such as one that is nested too deeply. The type has
+/// to do its part: it decodes what it encodes.
 ///
 /// Events are data: they may be [published](crate::PublishedEvents) to readers on other threads. A number or a text becomes
 /// an event in a struct of its own, `struct Added(i64)`: that is encoded as the number alone.

@@ -154,7 +154,7 @@ impl LiveIds {
     ///
     /// The reason is `None` for an actor that was recovered, or stopped before it was.
     ///
-    /// When it is gone nothing of it runs any more, `stopped` included, and the id may be started or reserved.
+    /// Once it is gone, nothing of it runs any more, `stopped` included, and the id may be started or reserved.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Runs user code; a panic becomes its message.
 ///
-/// What the code worked on may be half changed and has to be dropped.
+/// Data that the code worked on may be half changed and has to be dropped.
 pub(crate) fn caught<R>(code: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(code)).map_err(message)
 }

@@ -125,7 +125,7 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
     /// Runs `completion` once, after the last event was handled, even if there were no events, in the same order.
     /// Not run when the events were rejected or have failed.
     ///
-    /// What is attached to what it returns comes after it, so that has no [`then`](Persist::then) any more.
+    /// Handlers attached to the value it returns come after it, so that has no [`then`](Persist::then) any more.
     pub fn on_complete(
         self,
         completion: impl FnOnce(&mut A, &mut PersistentContext<A>) + 'static,

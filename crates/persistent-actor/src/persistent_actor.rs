@@ -15,7 +15,7 @@ use crate::{
 /// Its [`Context`](Actor::Context) is [`PersistentContext`]; messages, addresses, timers and replies work as for any
 /// actix actor. Between a command and the handlers of the events it persisted nothing else touches the actor.
 ///
-/// When a write or the recovery fails, or a handler panics, the actor is dropped without its
+/// If a write or the recovery fails, or a handler panics, the actor is dropped without its
 /// [`stopping`](Actor::stopping) and [`stopped`](Actor::stopped) being called, and is built again from its factory
 /// after a delay. Its address stays valid and waiting commands are kept, see [`BackOffSettings`](crate::BackOffSettings).
 #[diagnostic::on_unimplemented(

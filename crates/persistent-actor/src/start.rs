@@ -118,7 +118,7 @@ where
 /// As [`start`].
 ///
 /// # Cancel safety
-/// When dropped, nothing was started.
+/// Dropped, it has started nothing.
 pub async fn start_when_stopped<A, F>(
     mut factory: F,
     choose: impl FnOnce(&A) -> Result<Arc<Environment>, StartError>,
@@ -197,7 +197,7 @@ where
 /// If the factory panics, on that arbiter.
 ///
 /// # Cancel safety
-/// When dropped the actor may have been started; it ends by itself, because its address is dropped.
+/// Dropped, it may have started the actor, which ends by itself, because its address is dropped.
 pub async fn start_in<A, F>(
     arbiter: &ArbiterHandle,
     factory: F,

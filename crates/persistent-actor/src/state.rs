@@ -11,7 +11,7 @@ use crate::{DecodeError, Event, Serializer, StoredState};
 /// or moved. Raise the version when the encoded form changes in a way that older programs cannot read: a program refuses
 /// to recover from a state of a version above its own.
 ///
-/// What is stored need not have the shape that the actor works with: `#[serde(from = "Stored", into = "Stored")]` stores
+/// The stored state need not have the shape that the actor works with: `#[serde(from = "Stored", into = "Stored")]` stores
 /// another type in its place. States of older versions are decoded by serde unless [`from_stored`](Self::from_stored)
 /// reads them in another way.
 ///
@@ -62,7 +62,7 @@ pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
     /// Returns the tags by which queries find this state; they replace those of the state before. Their order has no
     /// meaning, and a repeated tag is stored once.
     ///
-    /// Where the store keeps no tags, a state with tags is rejected.
+    /// A state with tags is rejected if the store keeps none.
     fn tags(&self) -> Vec<String> {
         Vec::new()
     }

@@ -28,7 +28,7 @@ impl<A: PersistentActor> UserStash<A> {
 
     /// Puts a command aside; to be returned from its handler, which takes the channel of its asker along.
     ///
-    /// What this returns may also be dropped: then the command is put aside without an asker, and its asker gets what
+    /// The reply may also be dropped: then the command is put aside without an asker, and its asker gets what
     /// the handler returns. If the handler panics, the command is dropped, and goes to the dead letters.
     #[must_use = "return this from the handler, so that the asker is answered when the command is processed"]
     pub fn stash<M>(&self, command: M) -> Reply<M>

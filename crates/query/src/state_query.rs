@@ -84,7 +84,7 @@ impl StateQuery {
     ///
     /// From [`StateOffset::start`] on these are all states, and what is left of deleted ones; on PostgreSQL, without those
     /// that changed since the oldest transaction of the server began that is still writing.
-    /// What is stored while it reads may be given or not; an id that changes again meanwhile may come again.
+    /// A change stored while it reads may be given or not; an id that changes again meanwhile may come again.
     pub fn current_changes_by_slices<S: State>(
         &self,
         entity_type: &str,

@@ -147,7 +147,7 @@ impl SnapshotHandle {
     /// Waits until the store is initialised.
     ///
     /// # Errors
-    /// What waiting cannot cure, at once.
+    /// If waiting cannot cure the cause, at once.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -159,7 +159,7 @@ impl SnapshotHandle {
     /// `false` if trying goes on.
     ///
     /// # Errors
-    /// What waiting cannot cure.
+    /// If waiting cannot cure the cause.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

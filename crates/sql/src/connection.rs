@@ -164,7 +164,7 @@ impl<C: Connector> Connections<C> {
     /// Runs statements in one transaction that writes.
     ///
     /// Whatever fails before the commit is certainly not stored: that connection will never commit.
-    /// When the commit itself fails, it is the database's answer that tells.
+    /// If the commit itself fails, it is the database's answer that tells.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.

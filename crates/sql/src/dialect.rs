@@ -84,7 +84,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const VERSIONS: VersionTexts;
     /// The steps of the journal's schema: the first makes version 1, each further one the next of the one before.
     ///
-    /// What is released never changes. Where a step is not undone when it breaks, it can be repeated.
+    /// A released step never changes. A step that is not undone when it breaks can be repeated.
     const JOURNAL_STEPS: &'static [&'static str];
     /// The tables of the journal beside those that every database has, by what follows on the name of the table of events:
     /// `ordering` for `event_journal_ordering`.
@@ -214,7 +214,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Statements with values of other types have other texts, where the driver keeps types with a prepared text.
     ///
     /// # Errors
-    /// What is wrong with the placeholders.
+    /// If something is wrong with the placeholders: says what.
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String>;
 
     /// The quotes and comments of the database.

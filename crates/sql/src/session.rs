@@ -279,7 +279,7 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
 /// As [`SqlStates::transact`](actix_persistence_storage_api::SqlStates::transact).
 ///
 /// # Cancel safety
-/// What was begun goes on to its end.
+/// A transaction that was begun goes on to its end.
 pub async fn transact<C: Connector>(
     connections: &Connections<C>,
     limit: Duration,

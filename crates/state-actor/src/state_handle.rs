@@ -161,7 +161,7 @@ impl StateHandle {
     /// Waits until the store is initialised.
     ///
     /// # Errors
-    /// What waiting cannot cure, at once.
+    /// If waiting cannot cure the cause, at once.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -173,7 +173,7 @@ impl StateHandle {
     /// `false` if trying goes on.
     ///
     /// # Errors
-    /// What waiting cannot cure.
+    /// If waiting cannot cure the cause.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

@@ -35,7 +35,7 @@ pub trait Journal: Any + Send + Sync {
     /// again; any other kind makes the start of the application fail.
     ///
     /// # Cancel safety
-    /// When dropped, the store is as before or ready; calling again finishes the work.
+    /// Dropped, it leaves the store as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
     /// Returns the head of the stream of an id. A recovery begins with it if it takes the id over with its first write.

@@ -25,7 +25,7 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// As for [`Journal::initialize`](crate::Journal::initialize).
     ///
     /// # Cancel safety
-    /// When dropped, the store is as before or ready; calling again finishes the work.
+    /// Dropped, it leaves the store as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
     /// Returns the youngest snapshot that the criteria select.

@@ -27,7 +27,7 @@ pub trait StateStore: Any + Send + Sync {
     /// As for [`Journal::initialize`](crate::Journal::initialize).
     ///
     /// # Cancel safety
-    /// When dropped, the store is as before or ready; calling again finishes the work.
+    /// Dropped, it leaves the store as before or ready; calling again finishes the work.
     async fn initialize(&self) -> Result<(), StorageError>;
 
     /// Returns the current state and its revision.

@@ -62,7 +62,7 @@ pub enum StorageErrorKind {
 impl StorageErrorKind {
     /// Returns whether the same call may succeed later without an operator.
     ///
-    /// What is not curable makes [`Persistence::open`] fail at once instead of retrying.
+    /// An error that is not curable makes [`Persistence::open`] fail at once instead of retrying.
     ///
     /// [`Persistence::open`]: https://docs.rs/actix-persistence
     pub fn is_curable_by_waiting(self) -> bool {

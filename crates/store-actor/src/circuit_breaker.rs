@@ -291,7 +291,7 @@ impl Entry {
 
     /// Records the result of the call: an error counts as a failure if its kind is the store's fault.
     ///
-    /// What never came to the store, because the process asked too much of it at once, counts as neither.
+    /// A call that never came to the store, because the process asked too much of it at once, counts as neither.
     pub fn ended<T>(self, result: &Result<T, StorageError>) {
         self.breaker.health.note(result);
         match result {

@@ -57,7 +57,7 @@ impl<S: StoreService> Front<S> {
 
     /// Returns the request if the actor is gone.
     ///
-    /// What is in the mailbox of an actor that panics is dropped with it: the slots answer.
+    /// An actor that panics drops its mailbox with it: the slots answer.
     fn deliver(&self, request: S::Request) -> Result<(), S::Request> {
         let shell = self.shell.read().unwrap_or_else(PoisonError::into_inner);
         match shell.try_send(Deliver(request)) {

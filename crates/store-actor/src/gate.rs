@@ -12,7 +12,7 @@ use crate::refusal::{Refusal, Refuse};
 
 /// Stands in front of a store: first it holds requests, up to a bound, then it lets all through.
 ///
-/// When initialising takes too long, or fails in a way that waiting cannot cure, it answers what it holds and whatever
+/// If initialising takes too long, or fails in a way that waiting cannot cure, it answers what it holds and whatever
 /// comes next, until the store is initialised after all. Once open it stays open.
 pub struct Gate<R> {
     /// The name of the store, for messages.
@@ -141,7 +141,7 @@ impl<R: Refuse> Gate<R> {
     /// Waits until the store is initialised.
     ///
     /// # Errors
-    /// What waiting cannot cure, at once.
+    /// If waiting cannot cure the cause, at once.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -159,7 +159,7 @@ impl<R: Refuse> Gate<R> {
     /// An attempt that takes longer than initialising may counts as ended.
     ///
     /// # Errors
-    /// What waiting cannot cure.
+    /// If waiting cannot cure the cause.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

@@ -113,7 +113,7 @@ impl OrderedFront {
     /// Waits until the store is initialised.
     ///
     /// # Errors
-    /// What waiting cannot cure, at once.
+    /// If waiting cannot cure the cause, at once.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.
@@ -125,7 +125,7 @@ impl OrderedFront {
     /// `false` if trying goes on.
     ///
     /// # Errors
-    /// What waiting cannot cure.
+    /// If waiting cannot cure the cause.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

@@ -12,7 +12,7 @@ use crate::{Fault, Hook, Next, Rule, StoreKind, Verdict};
 
 /// The calls that a rule holds, for the test: it waits until one has come, and decides what becomes of it.
 ///
-/// When this is dropped, everything that is held goes on, and later calls pass.
+/// Once this is dropped, everything that is held goes on, and later calls pass.
 #[must_use = "calls go on as soon as this is dropped"]
 pub struct Held<S: StoreKind> {
     shared: Arc<Shared<S>>,

@@ -1,4 +1,4 @@
-//! What a kind runs on.
+//! The stores that a kind can run on.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use actix_persistence_test_servers::Database;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
-/// What a kind runs on.
+/// A store that a kind runs on.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize,
 )]

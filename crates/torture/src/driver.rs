@@ -11,28 +11,28 @@ use anyhow::Context;
 use crate::progress::Progress;
 use crate::{Backend, Kind, Run, Summary, is_interrupted};
 
-/// How often it is seen whether to tell of progress.
+/// The time between two looks whether to tell of progress.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// A kind on a backend.
 #[derive(Clone, Copy)]
 pub struct Job {
-    /// What is done.
+    /// The kind that runs.
     pub kind: &'static Kind,
-    /// What it is done to.
+    /// The backend that it runs on.
     pub backend: Backend,
 }
 
-/// How a job is run.
+/// The settings of a run of a job.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// How long; what is under way then is ended and checked.
+    /// The length of the run; anything under way in its end is ended and checked.
     pub length: Duration,
-    /// How many cycles it has at least, however long they take: a run without any shows nothing.
+    /// The number of cycles that it has at least, however long they take: a run without any shows nothing.
     pub least_cycles: u64,
-    /// What every random decision comes from.
+    /// The seed of every random decision.
     pub seed: u64,
-    /// In which folder a run gets one of its own, which stays if something is violated.
+    /// The folder in which a run gets one of its own, which stays if something is violated.
     pub folder: PathBuf,
     /// This program, to be started as worker.
     pub program: PathBuf,

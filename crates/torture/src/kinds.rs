@@ -17,17 +17,17 @@ use crate::{Backend, Run};
 pub struct Kind {
     /// Its name in a command: one word, or several with hyphens.
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// A sentence that says what it does.
     pub sentence: &'static str,
-    /// What it runs on; all of them unless a command says otherwise.
+    /// The backends that it runs on; all of them unless a command says otherwise.
     pub backends: &'static [Backend],
     /// Goes on until [`Run::is_over`]; tells the run of violations, and fails if the torture itself does not work.
     pub run: fn(&Run) -> anyhow::Result<()>,
-    /// What its processes under test do, with their arguments; started by [`Run::worker`].
+    /// The work of its processes under test, with their arguments; started by [`Run::worker`].
     pub worker: Option<Work>,
 }
 
-/// What a process under test does with its arguments.
+/// The work of a process under test, with its arguments.
 pub type Work = fn(&[String]) -> anyhow::Result<()>;
 
 /// Every kind, in the order in which they run.

@@ -1,4 +1,4 @@
-//! What a worker says on its standard output, line by line.
+//! The lines that a worker writes on its standard output.
 
 use actix_persistence_history::Record;
 use serde::{Deserialize, Serialize};
@@ -21,7 +21,7 @@ pub enum Line {
     },
     /// Anything else that only the kind itself understands.
     Other {
-        /// What that is.
+        /// A value of a shape that the kind knows.
         other: serde_json::Value,
     },
 }

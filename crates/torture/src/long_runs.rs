@@ -17,14 +17,14 @@ const SHORTEST: Duration = Duration::from_secs(180);
 pub struct LongRuns {
     /// One JSON object per line; made if it is not there.
     pub file: PathBuf,
-    /// What was run.
+    /// The commit that was run.
     pub commit: String,
 }
 
 /// A line of it.
 #[derive(Serialize)]
 struct Entry<'a> {
-    /// When the run ended, UTC.
+    /// The time at which the run ended, UTC.
     date: String,
     commit: &'a str,
     #[serde(flatten)]

@@ -17,7 +17,7 @@ use actix_persistence_torture::{
 };
 use clap::{Args, Parser};
 
-/// How long a kind runs on a backend, unless a command says otherwise.
+/// A kind runs for so long on a backend, unless a command says otherwise.
 const LENGTH: Duration = Duration::from_secs(180);
 /// The exit status of a command that makes no sense, as clap has it.
 const USAGE: u8 = 2;
@@ -46,26 +46,26 @@ enum Command {
 struct Options {
     /// The kind; all of them if there is none.
     kind: Option<String>,
-    /// What to run it on; may be given again. All that the kind applies to if there is none.
+    /// The backend to run it on; may be given again. All that the kind applies to if there is none.
     #[arg(long = "backend")]
     backends: Vec<Backend>,
-    /// How long, as `90s`, `15m`, `8h`: a named kind on each backend, or all kinds on all backends together, each for
+    /// The length, as `90s`, `15m`, `8h`: a named kind on each backend, or all kinds on all backends together, each for
     /// its share. Three minutes for each kind on each backend if it is not given.
     #[arg(long = "for", value_parser = humantime::parse_duration)]
     length: Option<Duration>,
-    /// What every random decision comes from; a random one if it is not given.
+    /// The seed of every random decision; a random one if it is not given.
     #[arg(long)]
     seed: Option<u64>,
     /// A file for the summaries: a list, written anew after each run.
     #[arg(long)]
     json: Option<PathBuf>,
-    /// Where a run that has found something leaves what shows it.
+    /// The folder in which a run that has found something leaves what shows it.
     #[arg(long, default_value = "target/torture")]
     keep: PathBuf,
     /// A file to which runs of three minutes or more are appended, one JSON line each.
     #[arg(long, requires = "commit")]
     ledger: Option<PathBuf>,
-    /// What the ledger says was run.
+    /// The commit that the ledger names.
     #[arg(long)]
     commit: Option<String>,
 }
@@ -97,7 +97,7 @@ fn refuse(error: &anyhow::Error) -> ExitCode {
 }
 
 impl Options {
-    /// What is to be run, in this order.
+    /// Returns the jobs to be run, in this order.
     fn jobs(&self) -> anyhow::Result<Vec<Job>> {
         let kinds = match &self.kind {
             Some(name) => std::slice::from_ref(kinds::named(name)?),

@@ -24,7 +24,7 @@ pub struct Place {
     home: Home,
 }
 
-/// Where it is removed in the end.
+/// The part of a place that is removed in the end.
 enum Home {
     /// A folder, which stays if this says so.
     Folder(PathBuf, Arc<AtomicBool>),
@@ -113,12 +113,12 @@ impl Place {
         })
     }
 
-    /// What it runs on.
+    /// Returns the backend of the place.
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// How clients reach it.
+    /// Returns the URL by which clients reach it.
     pub fn url(&self) -> &str {
         &self.url
     }

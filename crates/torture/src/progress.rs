@@ -1,4 +1,4 @@
-//! How far a run is: one line that is rewritten on a terminal, a line now and then elsewhere.
+//! Shows how far a run is: one line that is rewritten on a terminal, a line now and then elsewhere.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::Run;
 
-/// How often there is a line where nothing can be rewritten.
+/// The time between two lines where nothing can be rewritten.
 const INTERVAL: Duration = Duration::from_secs(30);
 
 pub(crate) struct Progress {

@@ -68,12 +68,12 @@ impl Run {
         }
     }
 
-    /// What it runs on.
+    /// Returns the backend that it runs on.
     pub fn backend(&self) -> Backend {
         self.backend
     }
 
-    /// What all its decisions come from.
+    /// Returns the seed of all its decisions.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -93,12 +93,12 @@ impl Run {
         (self.left().is_zero() && enough) || self.has_failed() || is_interrupted()
     }
 
-    /// How long it is to be.
+    /// Returns its length.
     pub fn length(&self) -> Duration {
         self.ends - self.started
     }
 
-    /// How much time is left.
+    /// Returns the time that is left.
     pub fn left(&self) -> Duration {
         self.ends.saturating_duration_since(Instant::now())
     }
@@ -108,7 +108,7 @@ impl Run {
         self.has_failed.load(Ordering::Relaxed)
     }
 
-    /// Where files of the run lie; removed in the end, unless something was violated.
+    /// Returns the folder of the files of the run; removed in the end, unless something was violated.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -190,12 +190,12 @@ impl Run {
         hold(&self.figures).get(figure).copied().unwrap_or(0)
     }
 
-    /// How many writes were acknowledged so far.
+    /// Returns the number of writes acknowledged so far.
     pub fn acknowledged_so_far(&self) -> u64 {
         self.acknowledged.load(Ordering::Relaxed)
     }
 
-    /// What was done so far.
+    /// Sums up the run so far.
     pub fn summary(&self) -> Summary {
         let violations = hold(&self.violations);
         Summary {

@@ -1,30 +1,30 @@
-//! What a run has done, for programs and for people.
+//! Sums up a run, for programs and for people.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a run has done.
+/// The sum of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The kind.
     pub kind: String,
-    /// What it ran on.
+    /// The backend that it ran on.
     pub backend: String,
-    /// How often whatever the kind repeats was done: kills, lives, histories.
+    /// The number of times that whatever the kind repeats was done: kills, lives, histories.
     pub cycles: u64,
-    /// How many writes were acknowledged.
+    /// The number of acknowledged writes.
     pub acknowledged: u64,
-    /// How many of them were lost.
+    /// The number of them that were lost.
     pub lost: u64,
-    /// How many sentences say what is wrong, the lost ones included.
+    /// The number of sentences that say what is wrong, the lost ones included.
     pub violations: u64,
-    /// What all its decisions came from.
+    /// The seed of all its decisions.
     pub seed: u64,
-    /// How long it took.
+    /// The seconds that it took.
     pub seconds: u64,
-    /// What else the kind counts.
+    /// The other figures that the kind counts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub figures: BTreeMap<String, u64>,
     /// The first of the sentences.

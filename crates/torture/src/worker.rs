@@ -14,11 +14,11 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Line, is_interrupted};
 
-/// How long it may be silent on a loaded machine; it never should be.
+/// It may be silent for so long on a loaded machine; it never should be.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How often it is seen whether someone pressed Ctrl-C.
+/// The time between two looks whether someone pressed Ctrl-C.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// How much of its log an error shows.
+/// An error shows so many lines of its log.
 const LAST_LINES: usize = 40;
 
 /// A process to be started.
@@ -90,7 +90,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// What it says next; `None` when it has ended. After Ctrl-C it is killed.
+    /// Returns the next line; `None` when it has ended. After Ctrl-C it is killed.
     ///
     /// # Errors
     /// If it is silent for two minutes, or says what is no [`Line`].
@@ -193,7 +193,7 @@ impl Drop for Worker {
     }
 }
 
-/// What a process says, line by line until it ends; a line that it was killed in is left out.
+/// Passes on the lines of a process until it ends; a line that it was killed in is left out.
 fn whole_lines(output: ChildStdout) -> Receiver<String> {
     let (sender, lines) = mpsc::channel();
     std::thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! What processes under test do, one module per kind, and what they share.
+//! The work of processes under test, one module per kind, and what they share.
 
 pub(crate) mod corrupt;
 pub(crate) mod disk;
@@ -17,7 +17,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::{Line, clock, kinds};
 
-/// What a process under test does: `torture worker KIND ARGS..`.
+/// Runs a process under test: `torture worker KIND ARGS..`.
 ///
 /// # Errors
 /// If there is no such kind, or whatever its worker says.

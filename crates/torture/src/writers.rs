@@ -18,7 +18,7 @@ use crate::workers::stream::{Digest, Retaining, Stream, Written, stream_id};
 use crate::workers::writers::Assignment;
 use crate::{Backend, Chronicle, Line, Place, Run, Worker, block_on, open};
 
-/// How processes wait for their database: less patient than by default, so that nothing lasts.
+/// Makes processes wait for their database less patiently than by default, so that nothing lasts.
 const IMPATIENT: &str = "
 [persistence.back-off]
 min = \"5ms\"
@@ -34,31 +34,31 @@ reset-timeout = \"500ms\"
 /// The setting of the state store that names the handler of changes.
 const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
 
-/// How many streams and states there are, and what else the processes of one history share.
+/// The number of streams and states, and whatever else the processes of one history share.
 #[derive(Clone, Debug)]
 pub struct Scene {
-    /// How many actors with events.
+    /// The number of actors with events.
     pub streams: u32,
-    /// How many actors with a state.
+    /// The number of actors with a state.
     pub states: u32,
-    /// What the former delete; nothing if it is `None`.
+    /// The deletes of the former; none if it is `None`.
     pub retaining: Option<Retaining>,
     /// An actor gets so many groups of commands at most before something else is done with its id.
     pub longest_burst: u32,
-    /// How long a client waits at most between two groups of commands.
+    /// A client waits for so long at most between two groups of commands.
     pub longest_pause: Duration,
 }
 
 /// One database, and all that is done to it.
 pub struct Writers<'a> {
     run: &'a Run,
-    /// What is done.
+    /// The record of all that is done.
     pub chronicle: Chronicle,
     place: Place,
     scene: Scene,
     name: String,
     config: PathBuf,
-    /// How many calls there were of the driver itself.
+    /// The number of calls of the driver itself.
     calls: AtomicU64,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Writers<'a> {
         self.place.make_tables(&self.config_without_handler()?)
     }
 
-    /// For whoever writes no state.
+    /// Returns the config of a process that writes no state.
     fn config_without_handler(&self) -> anyhow::Result<String> {
         let config = fs::read_to_string(&self.config)?;
         Ok(config.replace(HANDLER, ""))
@@ -295,7 +295,7 @@ impl<'a> Writers<'a> {
     }
 }
 
-/// What gives the id of a row `t` as a text.
+/// Returns the expression that gives the id of a row `t` as a text.
 pub(crate) fn id_of(place: &Place) -> &'static str {
     match place.backend() {
         Backend::Mysql => "CONVERT(t.persistence_id USING utf8mb4)",

@@ -4,7 +4,7 @@
 //! asleep until a variable of the environment names it: one build serves them all. While all are asleep, the torture must
 //! find nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -150,9 +150,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
 /// Reads the list.
 pub(crate) fn parse(list: &str) -> anyhow::Result<Vec<Bug>> {
     let List { bugs } = toml::from_str(list).context(LIST)?;
-    let mut names = BTreeMap::new();
+    let mut names = BTreeSet::new();
     for bug in &bugs {
-        let is_new = names.insert(&bug.name, ()).is_none();
+        let is_new = names.insert(&bug.name);
         ensure!(is_new, "{LIST}: two bugs are called '{}'", bug.name);
         let is_switched = bug.changes.iter().all(|one| one.replace.contains(IS_AWAKE));
         ensure!(

@@ -62,7 +62,7 @@ impl ChangeHandler for Counts {
 /// Reads the counts.
 ///
 /// # Errors
-/// What the store says.
+/// If the store gives an error.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.

@@ -6,13 +6,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 
-use actix_persistence_storage_api::StorageErrorKind;
+use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
 use tokio::sync::{OwnedMutexGuard, RwLock};
 
-use crate::SyncMode;
+use crate::blocking::blocking;
 use crate::durable_fs::create_directory;
 use crate::failure::Failure;
 use crate::log::Log;
+use crate::{FileOptions, SyncMode};
 
 /// An open directory: within a process there is one for each, shared by all stores; other processes are locked out.
 ///
@@ -61,6 +62,20 @@ impl Directory {
         Ok(directory)
     }
     // ANCHOR_END: open
+
+    /// Opens the directory of a store; called again, it is the same one.
+    pub(crate) async fn initialize(
+        directory: &OnceLock<Arc<Self>>,
+        options: &FileOptions,
+    ) -> Result<(), StorageError> {
+        let options = options.clone();
+        let opened = blocking(Operation::Initialize, move || {
+            Self::open(&options.directory, options.sync)
+        })
+        .await?;
+        directory.get_or_init(|| opened);
+        Ok(())
+    }
 
     /// The directory that a store has opened.
     pub(crate) fn opened(directory: &OnceLock<Arc<Self>>) -> Result<Arc<Self>, Failure> {

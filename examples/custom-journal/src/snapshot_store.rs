@@ -99,13 +99,7 @@ impl fmt::Debug for FileSnapshotStore {
 #[async_trait]
 impl SnapshotStore for FileSnapshotStore {
     async fn initialize(&self) -> Result<(), StorageError> {
-        let options = self.options.clone();
-        let directory = blocking(Operation::Initialize, move || {
-            Directory::open(&options.directory, options.sync)
-        })
-        .await?;
-        self.directory.get_or_init(|| directory);
-        Ok(())
+        Directory::initialize(&self.directory, &self.options).await
     }
 
     // ANCHOR: snapshots

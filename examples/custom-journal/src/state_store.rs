@@ -97,13 +97,7 @@ impl fmt::Debug for FileStateStore {
 #[async_trait]
 impl StateStore for FileStateStore {
     async fn initialize(&self) -> Result<(), StorageError> {
-        let options = self.options.clone();
-        let directory = blocking(Operation::Initialize, move || {
-            Directory::open(&options.directory, options.sync)
-        })
-        .await?;
-        self.directory.get_or_init(|| directory);
-        Ok(())
+        Directory::initialize(&self.directory, &self.options).await
     }
 
     async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {

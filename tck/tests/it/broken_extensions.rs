@@ -18,7 +18,7 @@ use actix_persistence_testkit::Intercepted;
 use async_trait::async_trait;
 use tempfile::TempDir;
 
-/// What is done instead of the right thing, as for journals.
+/// Does something else instead of the right thing, as for journals.
 #[async_trait]
 pub(crate) trait ExtensionDefect: Send + Sync + 'static {
     fn extend(_extensions: &mut StateExtensions) {}

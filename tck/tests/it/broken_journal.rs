@@ -11,7 +11,7 @@ use actix_persistence_storage_api::{
 use actix_persistence_tck::{BoxError, JournalFixture, Kit};
 use async_trait::async_trait;
 
-/// What is done instead of the right thing; every method does the right thing unless a defect says otherwise.
+/// Does something else instead of the right thing; every method does the right thing unless a defect says otherwise.
 ///
 /// The default stands for a new place. A clone is made for each opening of it: what clones share is durable.
 #[async_trait]

@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{
 use actix_persistence_tck::{BoxError, Kit, SnapshotStoreFixture};
 use async_trait::async_trait;
 
-/// What is done instead of the right thing, as for journals.
+/// Does something else instead of the right thing, as for journals.
 #[async_trait]
 pub(crate) trait SnapshotDefect: Clone + Default + Send + Sync + 'static {
     async fn initialize(&self, inner: &MemorySnapshotStore) -> Result<(), StorageError> {

@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{
 use actix_persistence_tck::{BoxError, Kit, StateStoreFixture, cases};
 use async_trait::async_trait;
 
-/// What is done instead of the right thing, as for journals.
+/// Does something else instead of the right thing, as for journals.
 #[async_trait]
 pub(crate) trait StateDefect: Clone + Default + Send + Sync + 'static {
     /// Whether the defect is one of queries; the others have none.

@@ -106,7 +106,7 @@ impl Handler<SaveDeleteAndStop> for Saver {
     }
 }
 
-/// What the stores hold of the actor.
+/// The rows of the actor that the stores hold.
 #[derive(Debug, PartialEq, Eq)]
 struct Left {
     snapshot_at: Option<SequenceNr>,
@@ -120,7 +120,7 @@ impl Left {
     };
 }
 
-/// Where saves and deletes wait until they are released.
+/// Holds back saves and deletes until they are released.
 struct Stores {
     storage: MemoryStorage,
     deletes: Held<Journals>,

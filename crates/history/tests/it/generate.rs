@@ -9,7 +9,7 @@ use crate::generate_readers::ReaderSlot;
 use crate::generate_states::{StateActor, StateStore};
 use crate::random::Random;
 
-/// How large a history is to be, and how wild.
+/// The size of a history, and how wild it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Size {
     pub(crate) processes: usize,
@@ -35,7 +35,7 @@ impl Size {
     };
 }
 
-/// What became of a call that the store has dealt with.
+/// The fate of a call that the store has dealt with.
 #[derive(Clone, Debug)]
 pub(crate) enum Fate {
     Ok,

@@ -72,7 +72,7 @@ impl EventStore {
         due
     }
 
-    /// What comes late comes now, or is refused.
+    /// Makes every late write happen now, or be refused.
     pub(crate) fn late(world: &mut World, id: usize) {
         for write in std::mem::take(&mut world.events[id].late) {
             Self::write(world, id, &write);
@@ -134,7 +134,7 @@ impl EventStore {
     }
 }
 
-/// What an actor knows.
+/// An actor that is running, with all that it knows.
 #[derive(Clone, Debug)]
 pub(crate) struct Live {
     incarnation: Incarnation,
@@ -146,7 +146,7 @@ pub(crate) struct Live {
     snapshot: u64,
 }
 
-/// What an actor is doing.
+/// The work that an actor is at.
 #[derive(Clone, Debug)]
 pub(crate) enum Task {
     Persist {
@@ -347,7 +347,7 @@ fn recovered(world: &mut World, id: usize, incarnation: Incarnation) -> (Recover
     (recovered, live)
 }
 
-/// What an idle actor does next; `None` to end.
+/// Chooses the next task of an idle actor; `None` to end.
 fn begin(world: &mut World, process: usize, id: usize, live: &Live) -> Option<Task> {
     let name = world.events[id].name.clone();
     let uncovered = world.events[id].uncovered;

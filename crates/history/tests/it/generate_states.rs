@@ -18,7 +18,7 @@ pub(crate) struct StateStore {
     pub(crate) life: usize,
     revision: u64,
     pub(crate) uid: Option<Uid>,
-    /// What the change handler wrote.
+    /// The rows that the change handler wrote.
     rows: Vec<(u64, Uid)>,
     late: Vec<Fenced>,
 }
@@ -57,7 +57,7 @@ impl StateStore {
         due
     }
 
-    /// What comes late comes now, or is refused.
+    /// Makes every late change happen now, or be refused.
     pub(crate) fn late(world: &mut World, id: usize) {
         for change in std::mem::take(&mut world.states[id].late) {
             Self::change(world, id, &change);
@@ -95,7 +95,7 @@ impl StateStore {
     }
 }
 
-/// What an actor knows.
+/// An actor that is running, with all that it knows.
 #[derive(Clone, Debug)]
 pub(crate) struct Live {
     incarnation: Incarnation,
@@ -121,7 +121,7 @@ pub(crate) enum StateActor {
     },
 }
 
-/// What a change asks of the store.
+/// The change that a store is asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Asked {
     uid: Uid,

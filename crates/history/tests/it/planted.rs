@@ -11,7 +11,7 @@ use crate::{planted_events, planted_readers, planted_snapshots, planted_states};
 /// Plants something; `None` if there is no place for it in this history.
 pub(crate) type Plant = fn(&mut Plot) -> Option<()>;
 
-/// What is planted, which invariant it breaks, and how.
+/// The name of a plant, the invariant that it breaks, and the function that plants it.
 pub(crate) type Planted = (&'static str, Invariant, Plant);
 
 /// Each is planted into so many histories.
@@ -66,7 +66,7 @@ fn everything_that_is_planted_is_found() {
 #[test]
 fn each_invariant_is_broken_by_something_planted() {
     let broken: BTreeSet<_> = all().map(|planted| planted.1).collect();
-    assert_eq!(broken, Invariant::ALL.into());
+    assert_eq!(broken, Invariant::ALL.iter().copied().collect());
     let names: BTreeSet<_> = all().map(|planted| planted.0).collect();
     assert_eq!(names.len(), all().count(), "a name stands for one thing");
 }

@@ -9,7 +9,7 @@ use crate::random::Random;
 /// A valid history into which something is planted: before its rows, in its rows or in what was said.
 pub(crate) struct Plot {
     pub(crate) random: Random,
-    /// What happened before the end.
+    /// The records of everything before the end.
     pub(crate) records: Vec<Record>,
     /// The rows of the end.
     pub(crate) rows: Vec<Record>,
@@ -140,7 +140,7 @@ impl Plot {
         }
     }
 
-    /// Where the events of an id stand in the end.
+    /// Returns the highest number of an id in the end, and the last deleted one.
     pub(crate) fn head(&self, name: &str) -> (u64, u64) {
         let heads = self.rows.iter().find_map(|row| match &row.what {
             What::Row(Row::Head {

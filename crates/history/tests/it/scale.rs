@@ -28,7 +28,7 @@ fn count(history: &History) -> usize {
     invoked.count()
 }
 
-/// How long this thread has run so far: others use the machine, too.
+/// Returns the time that this thread has run so far: others use the machine, too.
 fn running() -> Duration {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux tells");
     let nanos = text.split(' ').next().and_then(|nanos| nanos.parse().ok());

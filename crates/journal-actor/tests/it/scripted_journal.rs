@@ -39,7 +39,7 @@ pub(crate) enum Call {
     Delete(PersistenceId, SequenceNr),
 }
 
-/// What a call gives, beyond what would be usual.
+/// The answer to a call that the usual one does not fit.
 pub(crate) enum Answer {
     Works,
     Fails(StorageError),
@@ -62,7 +62,7 @@ impl ScriptedJournal {
     }
 }
 
-/// What a journal of ids says that are all at number 7.
+/// Answers for a journal of ids that are all at number 7.
 fn usual(call: &JournalCall) -> Verdict<JournalAnswer> {
     let recovered = Recovered {
         highest_sequence_nr: 7,

@@ -242,7 +242,7 @@ impl<A: PersistentActor> PendingQueue<A> {
     /// Settles the calls of the write under way by its outcomes, and returns the highest number now stored, if any.
     ///
     /// Tells `stored` about the events of each stored call, in order, with their first number and their time.
-    /// What was skipped after a rejection is sent again with new numbers, so that numbers stay gap-free.
+    /// Events that were skipped after a rejection are sent again with new numbers, so that numbers stay gap-free.
     pub(crate) fn settle(
         &mut self,
         outcomes: Vec<WriteOutcome>,

@@ -15,7 +15,7 @@ use actix_persistence_testkit::{
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-/// What becomes of a save, a delete, or the loading of a snapshot.
+/// The fate of a save, a delete, or the loading of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Works,
@@ -35,7 +35,7 @@ pub(crate) struct FaultyStores {
     fates: Mutex<VecDeque<Fate>>,
     calls: Mutex<Vec<String>>,
     dead: watch::Sender<bool>,
-    /// How many snapshots have to cover whatever is deleted.
+    /// The number of snapshots that have to cover whatever is deleted.
     cover: usize,
     /// Deletes that were not covered; a panic in a store would only be one more failure.
     uncovered: Mutex<Vec<String>>,

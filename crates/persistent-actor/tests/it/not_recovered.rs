@@ -1,4 +1,4 @@
-//! What is told of an actor that cannot be recovered.
+//! Errors and dead letters tell of an actor that cannot be recovered.
 
 use std::time::Duration;
 

@@ -214,7 +214,7 @@ impl Handler<WaitOnly> for Tally {
     }
 }
 
-/// What the actor keeps of the turns of [`Hold`] and [`PutAside`].
+/// The part of the turns of [`Hold`] and [`PutAside`] that the actor keeps.
 #[derive(Default)]
 struct Kept {
     stash: Option<UserStash<Tally>>,

@@ -14,7 +14,7 @@ use actix_persistence_testkit::{
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
-/// What the next call of `write_messages` does.
+/// The fate of the next call of `write_messages`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
     /// Rejects every write with this many events, and stores the others.

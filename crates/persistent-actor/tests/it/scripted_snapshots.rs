@@ -10,7 +10,7 @@ use actix_persistence_testkit::{
 use async_trait::async_trait;
 use tokio::sync::{Semaphore, watch};
 
-/// What every load does.
+/// The fate of every load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Loads {
     Work,

@@ -10,7 +10,7 @@ use actix_persistence_testkit::{Hook, Intercepted, JournalAnswer, JournalCall, J
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-/// Which calls do not return until another choice is made.
+/// The calls that do not return until another choice is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Stall {
     Nothing,
@@ -25,10 +25,10 @@ pub(crate) type Stalling = Intercepted<Journals, StallingJournal>;
 
 pub(crate) struct StallingJournal {
     stall: watch::Sender<Stall>,
-    /// How long each page takes anyway.
+    /// The time that each page takes anyway.
     page_takes: Duration,
     pages: AtomicUsize,
-    /// Where whole threads wait while calls stall, instead of futures; until the other end is dropped.
+    /// Blocks whole threads while calls stall, instead of futures; until the other end is dropped.
     blocked: Option<Mutex<mpsc::Receiver<()>>>,
     in_flight: AtomicUsize,
     most_in_flight: AtomicUsize,
@@ -74,7 +74,7 @@ impl StallingJournal {
         self.stall.send_replace(stall);
     }
 
-    /// How many pages were asked for so far.
+    /// Returns the number of pages asked for so far.
     pub(crate) fn pages(&self) -> usize {
         self.pages.load(Ordering::Relaxed)
     }

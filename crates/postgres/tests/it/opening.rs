@@ -230,7 +230,7 @@ async fn a_role_that_may_not_make_tables_is_told_so_and_one_that_may_not_use_the
     );
 }
 
-/// As whoever makes a login for each application, or for each hour, lets all of them own the same tables.
+/// A login for each application, or for each hour, and a role they all play, which owns the tables.
 #[tokio::test]
 async fn a_role_that_plays_another_one_from_its_login_on_can_use_the_stores() {
     let place = Place::new().await;

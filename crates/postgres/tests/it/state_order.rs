@@ -133,7 +133,7 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
     }
 }
 
-/// What the plugin says to the planner about the statements of a store, as a trigger sees it.
+/// Returns the settings that the plugin gives the planner for the statements of a store, as a trigger sees them.
 async fn planner_settings(place: &Place, store: &PostgresStateStore) -> String {
     place
         .run(

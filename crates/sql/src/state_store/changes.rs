@@ -18,7 +18,7 @@ const ONLY_SEQUENCE: u16 = 0;
 /// Reads a page of at most so many bytes of payloads, but at least one change, and one more that tells whether there is a
 /// next page.
 ///
-/// How far changes are complete is asked first, in a statement that is over when the changes are read: whatever it saw, and
+/// Asks first how far changes are complete, in a statement that is over when the changes are read: whatever it saw, and
 /// what was committed before that, the second one sees, too.
 pub(super) async fn read_changes<D: Dialect>(
     connection: &mut ConnectionOf<D>,

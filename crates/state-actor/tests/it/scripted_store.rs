@@ -19,9 +19,9 @@ pub(crate) struct Calls(Held<StateStores>);
 /// A call under way.
 pub(crate) struct Called {
     pub(crate) operation: Operation,
-    /// Of which id; none for initialising.
+    /// The id that it is for; none for initialising.
     pub(crate) name: Option<String>,
-    /// At which revision it writes; 0 if it does not.
+    /// The revision that it writes; 0 if it writes none.
     pub(crate) revision: Revision,
     held: HeldCall<StateStores>,
 }

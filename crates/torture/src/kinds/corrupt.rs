@@ -1,8 +1,9 @@
 //! Files and rows are damaged: whoever reads them then gets exactly what was written, or an error that says where it is.
 
 use super::Kind;
+use super::files::listen::listen;
 use super::power_loss::scratch::Scratch;
-use crate::{Backend, Line, Run, workers};
+use crate::{Backend, Run, workers};
 
 /// The kind.
 pub const KIND: Kind = Kind {
@@ -24,28 +25,12 @@ pub const UNCHECKED: Kind = Kind {
 fn corrupt(run: &Run, plant: &str) -> anyhow::Result<()> {
     let scratch = Scratch::new(run.folder())?;
     let folder = scratch.fresh("corrupt")?;
-    let mut worker = run
+    let worker = run
         .worker("corrupt")
         .arg(folder.display())
         .arg(run.folder().display())
         .arg(run.rng().u64(..))
         .arg(plant)
         .start()?;
-    let mut is_over = false;
-    while let Some(line) = worker.next_line()? {
-        match line {
-            Line::Count { count } if count == "cycles" => run.cycle(),
-            Line::Count { count } if count == "acknowledged" => run.acknowledged(1),
-            Line::Count { count } => run.add(&count, 1),
-            Line::Fault { fault } => run.violation(fault),
-            other => anyhow::bail!("a worker said {other:?}"),
-        }
-        if run.is_over() && !is_over {
-            is_over = true;
-            worker.end();
-        }
-    }
-    worker.ended(true)?;
-    worker.forget_log();
-    Ok(())
+    listen(run, worker)
 }

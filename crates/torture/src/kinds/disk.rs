@@ -4,9 +4,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::Kind;
+use super::files::listen::listen;
 use super::files::shim;
 use super::power_loss::scratch::Scratch;
-use crate::{Backend, Line, Run, workers};
+use crate::{Backend, Run, workers};
 
 /// The kind.
 pub const KIND: Kind = Kind {
@@ -58,22 +59,5 @@ fn sweep(run: &Run, plant: &str, number: u32, seed: u64) -> anyhow::Result<()> {
     for (name, value) in shim::environment(&folder, None)? {
         worker = worker.env(name, value);
     }
-    let mut worker = worker.start()?;
-    let mut is_over = false;
-    while let Some(line) = worker.next_line()? {
-        match line {
-            Line::Count { count } if count == "cycles" => run.cycle(),
-            Line::Count { count } if count == "acknowledged" => run.acknowledged(1),
-            Line::Count { count } => run.add(&count, 1),
-            Line::Fault { fault } => run.violation(fault),
-            other => anyhow::bail!("a worker said {other:?}"),
-        }
-        if run.is_over() && !is_over {
-            is_over = true;
-            worker.end();
-        }
-    }
-    worker.ended(true)?;
-    worker.forget_log();
-    Ok(())
+    listen(run, worker.start()?)
 }

@@ -23,9 +23,9 @@ pub(super) const KIND: Kind = Kind {
 
 /// So many at once at most; some of them are away at any time.
 const PROCESSES: u32 = 5;
-/// How many streams of events they want.
+/// The number of streams of events that they want.
 const STREAMS: u32 = 3;
-/// How many states.
+/// The number of states that they want.
 const STATES: u32 = 2;
 /// A round has a database and settings of its own, and is judged in its end; it has so many phases.
 ///
@@ -37,14 +37,14 @@ const LONGEST_LIFE: u64 = 3_000;
 /// Others say so many lines while one is stopped or away, or as many as they say in this time.
 const OTHERS: u64 = 1_000;
 const LONGEST_ABSENCE: Duration = Duration::from_secs(1);
-/// How long a client waits at most, which lets others in between.
+/// A client waits for so long at most, which lets others in between.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 struct Fight<'a> {
     run: &'a Run,
     writers: Writers<'a>,
     ends: Instant,
-    /// How many answers there were, of all processes.
+    /// The number of answers, of all processes.
     answers: AtomicU64,
 }
 

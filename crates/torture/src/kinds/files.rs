@@ -1,8 +1,9 @@
-//! What the kinds on files of SQLite share: the program under test, what it says, and a judge that reads by plain SQL.
+//! Shared by the kinds on files of SQLite: the program under test, its marks, and a judge that reads by plain SQL.
 
 pub(crate) mod expected;
 pub(crate) mod found;
 pub(crate) mod keeper;
+pub(crate) mod listen;
 pub(crate) mod mark;
 pub(crate) mod program;
 pub(crate) mod shim;

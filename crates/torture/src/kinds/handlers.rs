@@ -29,8 +29,8 @@ pub(super) const KIND: Kind = Kind {
 /// A round has a database of its own, and is judged in its end.
 const LONGEST_ROUND: Duration = Duration::from_secs(60);
 
-/// What stands in the last section of the config, that of the state store, and after it. Handlers have little time, so that
-/// many are over it.
+/// The end of the last section of the config, that of the state store, and the sections after it. Handlers have little
+/// time, so that many are over it.
 const SECTIONS: &str = r#"
 handler-timeout = "300ms"
 change-event-journal = "here"
@@ -63,8 +63,8 @@ const PROCEDURES: &[&str] = &[
      SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ; SET SESSION lock_wait_timeout = 77; END",
 ];
 
-/// How many programs, each with its own connections, work on the database. On SQLite another process would wait for the file
-/// as long as handlers find it free before.
+/// Returns the number of programs that work on the database, each with its own connections. On SQLite another process
+/// would wait for the file as long as handlers find it free before.
 fn processes(backend: Backend) -> u32 {
     match backend {
         Backend::Sqlite | Backend::Memory => 1,

@@ -30,9 +30,9 @@ const LEAST_LIVES: u32 = 10;
 const SHORT_LIVES: u8 = 4;
 /// The longest of them; a process that opens its stores takes about as long.
 const LONGEST_START: Duration = Duration::from_millis(60);
-/// How many writes of a longer life are acknowledged before it is killed, at most.
+/// A longer life has so many acknowledged writes at most before it is killed.
 const MOST_WRITES: u32 = 40;
-/// How long after the last of them it is killed, at most: in the middle of the next ones.
+/// It is killed so long after the last of them at most: in the middle of the next ones.
 const LONGEST_WAIT: Duration = Duration::from_millis(3);
 /// One life in so many is told to end, and is killed while it does.
 const ENDINGS: u8 = 8;

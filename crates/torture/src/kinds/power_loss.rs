@@ -47,7 +47,7 @@ pub const LYING_DISK: Kind = Kind {
     ..KIND
 };
 
-/// What is wrong on purpose.
+/// A defect on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Plant {
     Nothing,
@@ -55,7 +55,7 @@ enum Plant {
     LyingDisk,
 }
 
-/// How many random parts of what is not safe are tried after each operation.
+/// So many random parts of what is not safe are tried after each operation.
 const PARTS: usize = 4;
 /// One state in so many is opened by the product.
 const OPENED_ONE_IN: u32 = 120;
@@ -114,7 +114,7 @@ struct Explored<'a> {
     bases: Vec<Base>,
 }
 
-/// What a reader found, or why there is nothing to be found.
+/// The findings of a reader, or why there is nothing to be found.
 type Read = Result<Found, String>;
 type Files = BTreeMap<String, Vec<u8>>;
 

@@ -35,9 +35,9 @@ pub(super) const HANG: Kind = Kind {
 const FAULTS: u32 = 20;
 /// So many writes are acknowledged between two faults, at most.
 const MOST_WRITES: u32 = 200;
-/// How long after the last of them the fault comes, at most: in the middle of the next ones.
+/// The fault comes so long after the last of them at most: in the middle of the next ones.
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
-/// How long a server is away, at most; longer than a statement, a call and a breaker have.
+/// A server is away for so long at most; longer than a statement, a call and a breaker have.
 const LONGEST_FAULT: Duration = Duration::from_secs(3);
 /// Within this time something is acknowledged again.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -19,7 +19,7 @@ use crate::kinds::files::program::{Program, Step};
 use crate::kinds::files::stores::{MAIN, Stores};
 use crate::workers::{count, fault, run_until_told};
 
-/// How long a reader may take on a loaded machine.
+/// A reader may take so long on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The ids that are read.
 const KEEPERS: [&str; 4] = ["a", "b", "r1", "d1"];
@@ -27,10 +27,10 @@ const HOLDER: &str = "s0";
 
 type Files = BTreeMap<String, Vec<u8>>;
 
-/// What the product reads of each id: its state as a text, or an error.
+/// The state of each id as the product reads it, as a text, or an error.
 type Read = BTreeMap<String, Result<String, String>>;
 
-/// What rows are done to, which no reader may take for what was written.
+/// Changes of rows that no reader may take for what was written.
 const ROWS: [&str; 12] = [
     // Swapped.
     "UPDATE event_journal SET sequence_nr = CASE sequence_nr WHEN 2 THEN -2 WHEN 3 THEN -3 ELSE sequence_nr END \
@@ -60,7 +60,7 @@ const ROWS: [&str; 12] = [
      SELECT persistence_id, sequence_nr + 1, slice, timestamp, serializer_id, manifest, checksum, payload FROM snapshot",
 ];
 
-/// What is done to files.
+/// A change of files.
 #[derive(Clone, Debug)]
 enum Damage {
     Flip { file: String, byte: usize, bit: u8 },
@@ -114,7 +114,7 @@ struct Corrupter {
     stores: Stores,
     /// With a log, as a crash leaves it.
     files: Files,
-    /// What is read of them while they are whole.
+    /// The result of reading them while they are whole.
     whole: Read,
     /// Whether rows lose their checksums before they are damaged.
     unchecked: bool,

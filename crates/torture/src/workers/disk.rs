@@ -16,7 +16,7 @@ use crate::kinds::files::stores::Stores;
 use crate::kinds::power_loss::product;
 use crate::workers::{count, fault, run_until_told};
 
-/// How long a program may take to go on once the disk is well, on a loaded machine.
+/// A program may take so long to go on once the disk is well, on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// A disk that fails for good is well again after this, as far as a trial goes: until then some things wait.
 const FOR_GOOD: Duration = Duration::from_millis(300);
@@ -54,7 +54,7 @@ const ALL: [During; 10] = [
     During::Stopping,
 ];
 
-/// How operations fail: which, how, and how often.
+/// The faults of operations: which operation, how it fails, and how often.
 const FAULTS: [(&str, &str, &str); 19] = [
     ("write", "28", "1"),
     ("write", "28", "5"),
@@ -77,7 +77,7 @@ const FAULTS: [(&str, &str, &str); 19] = [
     ("any", "5", "3"),
 ];
 
-/// What would send whoever reads it the wrong way: the disk alone is to blame.
+/// Words that would send a reader the wrong way: the disk alone is to blame.
 const MISLEADING: [&str; 4] = [
     "restore a backup",
     "name another file",
@@ -266,7 +266,7 @@ impl Sweep {
         Ok(struck)
     }
 
-    /// What is done while the disk fails; an inner error if the files cannot be opened.
+    /// Works while the disk fails; an inner error if the files cannot be opened.
     async fn work(
         &self,
         folder: &Path,
@@ -281,7 +281,7 @@ impl Sweep {
         Ok(Ok(program))
     }
 
-    /// What was confirmed is there, and what was certainly not stored is not, for SQL and for the product.
+    /// Checks that confirmed writes are there, and that refused ones are not, for SQL and for the product.
     async fn judge(&self, folder: &Path, stores: Stores) -> anyhow::Result<Vec<String>> {
         let mut expected = Expected::default();
         for mark in mark::read(&fs::read_to_string(folder.join(mark::FILE))?)? {

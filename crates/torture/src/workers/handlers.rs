@@ -37,14 +37,14 @@ pub(crate) use mischief::{Expectation, Mischief, Plan};
 pub(crate) use record::{Outcome, Record, What};
 pub(crate) use shelf::{DELETED, PLAIN, Slip, TOLD_SHELF};
 
-/// How many rows a transaction of the application makes.
+/// A transaction of the application makes so many rows.
 pub(crate) const PARTS: i64 = 3;
-/// How many streams a process has; their numbers begin at its own times this.
+/// A process has so many streams; their numbers begin at its own times this.
 pub(crate) const STREAMS: u32 = 3;
-/// How long the program waits in the end for what is under way.
+/// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
-/// What a process is to do.
+/// The assignment of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
     /// A file.

@@ -36,12 +36,12 @@ impl Snapshot for Digest {
     const VERSION: u32 = 1;
 }
 
-/// Which snapshots a stream takes; the events that they cover are deleted.
+/// The snapshots that a stream takes; the events that they cover are deleted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Retaining {
-    /// After how many events.
+    /// A snapshot is taken after so many events.
     pub every: u64,
-    /// How many are kept.
+    /// The number of snapshots that are kept.
     pub keep: usize,
 }
 
@@ -64,11 +64,11 @@ pub(crate) struct Stream {
     pub(crate) digest: u64,
     snapshot: Option<(SequenceNr, u64)>,
     seen: Vec<(SequenceNr, Uid)>,
-    /// What is deleted as soon as the snapshot of this event is stored.
+    /// Events up to this number are deleted as soon as the snapshot of this event is stored.
     deletes_to: Option<SequenceNr>,
 }
 
-/// What an incarnation that runs writes down, its end included.
+/// The records of an incarnation that runs, its end included.
 struct Life {
     id: String,
     scribe: Arc<Scribe>,
@@ -134,7 +134,7 @@ impl Stream {
         }
     }
 
-    /// What a recovery, or a look, has shown.
+    /// Returns the record of a recovery, or of a look.
     pub(crate) fn recovered(&mut self, highest: SequenceNr) -> Recovered {
         Recovered {
             highest,

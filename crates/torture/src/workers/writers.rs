@@ -21,7 +21,7 @@ use super::kept::{Change, Kept, Noted, kept_id};
 use super::stream::{Retaining, Save, Stream, Write, stream_id};
 use super::{Scribe, count, fault, told_to_end};
 
-/// How long the program waits in the end for what is under way.
+/// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 /// So many commands are sent at once at most.
 const LARGEST_GROUP: usize = 4;
@@ -30,7 +30,7 @@ const LARGEST_BATCH: usize = 5;
 /// One change of a state in so many deletes it.
 const DELETES: u32 = 8;
 
-/// What a process is to do.
+/// The assignment of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
     /// A file.
@@ -38,9 +38,9 @@ pub(crate) struct Assignment {
     /// Its number in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
-    /// How many streams it writes to; their numbers are 0 and so on.
+    /// The number of streams it writes to; their numbers are 0 and so on.
     pub(crate) streams: u32,
-    /// How many states.
+    /// The number of states it writes to.
     pub(crate) states: u32,
     pub(crate) retaining: Option<Retaining>,
     /// An actor gets so many groups of commands at most before something else is done with its id.
@@ -49,7 +49,7 @@ pub(crate) struct Assignment {
     pub(crate) longest_pause: Duration,
 }
 
-/// What all clients of this process share.
+/// The parts that all clients of this process share.
 struct Process {
     assignment: Assignment,
     persistence: Persistence,

@@ -6,7 +6,7 @@ use actix_persistence_torture::Place;
 
 use crate::ledger::Ledger;
 
-/// What stands for a process: handles, actors and connections of its own, and a thread for the actors.
+/// Stands for a process: handles, actors and connections of its own, and a thread for the actors.
 pub(crate) struct Process {
     pub(crate) ledgers: Vec<Addr<Ledger>>,
     pub(crate) persistence: Persistence,

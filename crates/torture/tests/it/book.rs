@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 /// Each client numbers its entries upwards and never uses a number for two of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Book {
-    /// How many entries there are: the number of the last event, as every event is one.
+    /// The number of entries, which is the number of the last event, as every event is one.
     pub(crate) entries: u64,
-    /// What each client has entered.
+    /// The entries of each client.
     pub(crate) clients: BTreeMap<u32, Client>,
     /// Entries that came a second time or in a wrong order.
     pub(crate) doubled: Vec<(u32, u64)>,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix_persistence_torture::kinds::{corrupt, disk, power_loss};
 use actix_persistence_torture::{Backend, Job, Kind, Settings, Summary, kinds, run};
 
-/// How long a kind runs on a backend, or longer, until it has had enough cycles.
+/// A kind runs for so long on a backend, or longer, until it has had enough cycles.
 const LENGTH: Duration = Duration::from_secs(5);
 
 fn settings() -> Settings {

@@ -23,12 +23,12 @@ impl Snapshot for Book {
     const VERSION: u32 = 1;
 }
 
-/// Which snapshots a ledger takes; the events that they cover are deleted.
+/// The snapshots that a ledger takes; the events that they cover are deleted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retaining {
-    /// After how many events.
+    /// A snapshot is taken after so many events.
     pub(crate) every: u64,
-    /// How many are kept.
+    /// The number of snapshots that are kept.
     pub(crate) keep: usize,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Retaining {
 pub(crate) struct Ledger {
     name: String,
     retaining: Option<Retaining>,
-    /// What was entered.
+    /// All that was entered.
     pub(crate) book: Book,
 }
 
@@ -91,7 +91,7 @@ impl PersistentActor for Ledger {
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "Result<SequenceNr, PersistError>")]
 pub(crate) struct Enter {
-    /// Who enters it.
+    /// The client that enters it.
     pub(crate) client: u32,
     /// One that the client has not used before, but for sending the same again.
     pub(crate) number: u64,

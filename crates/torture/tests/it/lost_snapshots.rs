@@ -11,7 +11,7 @@ use crate::ledger::{Enter, Ledger, Look, Retaining};
 use crate::scale::scaled;
 use crate::tables::{columns, tables};
 
-/// What happens to the snapshots between two lives.
+/// The fate of the snapshots between two lives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Loss {
     /// None is left.

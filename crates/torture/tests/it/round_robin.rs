@@ -20,7 +20,7 @@ const P99: Duration = Duration::from_secs(3);
 /// An entry that loses so often never gets through.
 const TRIES: u32 = 100;
 
-/// Which process gets the first try of an entry; the next ones go to the other in turn.
+/// Chooses the process that gets the first try of an entry; the next ones go to the other in turn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Balancer {
     RoundRobin,
@@ -28,10 +28,10 @@ enum Balancer {
     Sticky,
 }
 
-/// What became of the entries of one client.
+/// The fate of the entries of one client.
 #[derive(Default)]
 struct Outcome {
-    /// How many entries each id has got.
+    /// The number of entries of each id.
     entered: Vec<u64>,
     latencies: Vec<Duration>,
     conflicts: usize,

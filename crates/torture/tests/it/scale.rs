@@ -1,4 +1,4 @@
-//! How long the tests take: some seconds, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak` sets it.
+//! The length of the tests: some seconds, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak` sets it.
 
 /// The first at normal scale, the second at full scale.
 pub(crate) fn scaled<T>(normal: T, full: T) -> T {

@@ -8,7 +8,8 @@ const TABLES: [(&str, &str); 3] = [
     ("snapshot", "sequence_nr"),
 ];
 
-/// What changes with every write to these tables, also with one that leaves a row as it was where the database tells.
+/// Returns lines that change with every write to these tables, even with one that leaves a row as it was where the
+/// database tells.
 pub(crate) async fn tables(place: &Place) -> Vec<String> {
     let mut tables = Vec::new();
     for (table, order) in TABLES {

@@ -22,7 +22,7 @@ const WORST: [(&str, &str); 5] = [
 ];
 
 /// Folders of code that only tests see, where a comment may be as short as a note.
-const TESTS: [&str; 4] = ["/tests/", "/benches/", "/examples/", "crates/torture/"];
+const TESTS: [&str; 3] = ["/tests/", "/benches/", "/examples/"];
 
 /// The page that lists the worst words.
 const STYLE_PAGE: &str = "CONTRIBUTING.md";
@@ -30,14 +30,14 @@ const STYLE_PAGE: &str = "CONTRIBUTING.md";
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for file in tree.rust_files() {
-        if TESTS.iter().any(|folder| file.path.contains(folder)) {
-            continue;
-        }
-        for comment in doc_comments(&file.text) {
-            violations.extend(
-                message(&comment).map(|text| Violation::at(&file.path, comment.line, text)),
-            );
-        }
+        let check = if TESTS.iter().any(|folder| file.path.contains(folder)) {
+            question
+        } else {
+            message
+        };
+        violations.extend(doc_comments(&file.text).iter().filter_map(|comment| {
+            check(&comment.text).map(|text| Violation::at(&file.path, comment.line, text))
+        }));
     }
     for file in tree.files() {
         if file.path.ends_with(".md") && file.path != STYLE_PAGE {
@@ -59,26 +59,38 @@ struct DocComment {
 }
 
 /// Returns the mistake in a comment, if there is one.
-fn message(comment: &DocComment) -> Option<String> {
-    let mut words = comment.text.split_whitespace();
+fn message(comment: &str) -> Option<String> {
+    question(comment)
+        .or_else(|| one_word(comment))
+        .or_else(|| worst_words(comment))
+}
+
+/// Returns the mistake in a comment that begins with a question.
+fn question(comment: &str) -> Option<String> {
+    let mut words = comment.split_whitespace();
     let first = words.next()?;
     let bare = first.trim_end_matches(|letter: char| !letter.is_alphanumeric());
-    if QUESTIONS.contains(&bare) {
-        return Some(format!(
-            "a doc comment does not begin with `{bare}`, say what the item is or does"
-        ));
-    }
-    let Some(second) = words.next() else {
-        return Some(format!(
-            "`{first}` is no sentence, say what the item is or does"
-        ));
+    let opening = if QUESTIONS.contains(&bare) {
+        bare.to_owned()
+    } else {
+        let second = words.next().filter(|second| is_question(second))?;
+        PREPOSITIONS
+            .contains(&first)
+            .then(|| format!("{first} {second}"))?
     };
-    if PREPOSITIONS.contains(&first) && is_question(second) {
-        return Some(format!(
-            "a doc comment does not begin with `{first} {second}`, say what the item is or does"
-        ));
-    }
-    worst_words(&comment.text)
+    Some(format!(
+        "a doc comment does not begin with `{opening}`, say what the item is or does"
+    ))
+}
+
+/// Returns the mistake in a comment of one word.
+fn one_word(comment: &str) -> Option<String> {
+    let mut words = comment.split_whitespace();
+    let first = words.next()?;
+    words
+        .next()
+        .is_none()
+        .then(|| format!("`{first}` is no sentence, say what the item is or does"))
 }
 
 /// Whether a word in small letters is one of [`QUESTIONS`].
@@ -187,6 +199,16 @@ mod tests {
     #[test]
     fn tests_may_note_in_one_word() {
         assert_eq!(lines("crates/a/tests/it/b.rs", "//! MariaDB.\n"), [""; 0]);
+    }
+
+    #[test]
+    fn tests_begin_doc_comments_with_no_question() {
+        for path in ["crates/a/tests/it/b.rs", "crates/a/benches/b.rs"] {
+            for text in ["//! What it does.\n", "//! By what it is found.\n"] {
+                let found = lines(path, text);
+                assert!(found.len() == 1 && found[0].starts_with(path), "{found:?}");
+            }
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub(crate) trait Backend {
     /// Its URL.
     fn address(&self) -> String;
 
-    /// What a section of the config says about it: its kind, where it is, and how long it is waited for.
+    /// Returns its section of the config: its kind, where it is, and how long it is waited for.
     fn section(&self) -> String;
 
     /// Every event by account and number, read by plain SQL: a second way to the data that shares nothing with the first.
@@ -41,7 +41,7 @@ pub(crate) struct StoredEvent {
 /// The columns of a row.
 type Row = (String, i64, Vec<u8>);
 
-/// What `SELECTED` gives, with the tables' default names.
+/// Selects all events, with the tables' default names.
 const SELECTED: &str = "SELECT persistence_id, sequence_nr, payload FROM event_journal \
                         ORDER BY persistence_id, sequence_nr";
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::backend::{Backend, block_on};
 
-/// How the programs of a test wait for their database: less patient than in production, so that nothing lasts.
+/// Makes the programs of a test wait for their database less patiently than in production, so that nothing lasts.
 const IMPATIENT: &str = "
 [persistence.back-off]
 min = \"5ms\"

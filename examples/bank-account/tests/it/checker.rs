@@ -43,7 +43,7 @@ pub(crate) struct Entry {
 
 pub(crate) type Histories = BTreeMap<String, Vec<Entry>>;
 
-/// What the bank has to store in the end: the first decision about every id, in the file's order.
+/// Returns what the bank has to store in the end: the first decision about every id, in the file's order.
 pub(crate) fn expected(lines: &[FileLine]) -> Histories {
     let mut balances = BTreeMap::<&str, u64>::new();
     let mut seen = HashSet::new();

@@ -1,4 +1,4 @@
-//! What each command prints, and that the sample of the README works.
+//! Each command prints what it should, and the sample of the README works.
 
 use std::io::{Read, Write};
 use std::process::Stdio;

@@ -10,12 +10,12 @@ use crate::bank::Bank;
 use crate::checker::{FileLine, HEADER};
 use crate::receipts::{Receipt, Receipts};
 
-/// How long anything may take on a loaded machine; nothing is expected to take so long.
+/// Anything may take so long on a loaded machine; nothing is expected to.
 const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(1);
-/// How much of a log a failed test shows.
+/// A failed test shows so many lines of a log.
 const LAST_LINES: usize = 40;
-/// What a log says when a database is left alone for a while.
+/// The text that a log has when a database is left alone for a while.
 pub(crate) const OUTAGE: &str = "the store does not answer";
 
 /// The process of an import; killed when dropped.
@@ -56,7 +56,7 @@ impl Import {
         assert!(written.is_ok(), "it has ended:\n{}", end_of(&self.log));
     }
 
-    /// What it has told so far.
+    /// Returns the receipts that it has given so far.
     pub(crate) fn receipts(&mut self) -> &[Receipt] {
         self.receipts.so_far()
     }

@@ -1,4 +1,4 @@
-//! What an import told about its bookings, answer by answer.
+//! The receipts of an import: its bookings, answer by answer.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,7 +19,7 @@ pub(crate) struct Receipt {
 }
 
 impl Receipt {
-    /// What was decided, if that is what it says.
+    /// Returns the decision, if that is what it says.
     pub(crate) fn applied(&self) -> Option<bool> {
         match self.outcome.as_str() {
             "applied" => Some(true),
@@ -37,7 +37,7 @@ impl Receipt {
 /// Reads the receipts of an import, also while it adds to them.
 pub(crate) struct Receipts {
     file: PathBuf,
-    /// How far it was read.
+    /// The number of bytes read.
     bytes: u64,
     read: Vec<Receipt>,
 }

@@ -45,14 +45,14 @@ impl Workload {
         Import::start(&self.bank, &format!("import-{}", self.imports))
     }
 
-    /// What has to hold at any time: a beginning of what is expected is stored, and all that was acknowledged before.
+    /// Checks what holds at any time: a beginning of what is expected is stored, and all that was acknowledged before.
     pub(crate) fn check_so_far(&self, acknowledged: &[Receipt], backend: &dyn Backend) {
         let stored = histories(backend.events());
         check_prefix(&stored, &self.expected).unwrap();
         check_acknowledged(acknowledged, &stored).unwrap();
     }
 
-    /// What has to hold in the end.
+    /// Checks what holds in the end.
     pub(crate) fn check_all(&mut self, acknowledged: &[Receipt], backend: &dyn Backend) {
         self.check_so_far(acknowledged, backend);
         check(&histories(backend.events()), &self.expected).unwrap();

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 
 use crate::broken_journal::JournalDefect;
 
-/// What a database makes of an id.
+/// Changes an id as a database might.
 pub(crate) trait Fold: Send + Sync + 'static {
     fn fold(id: &str) -> String;
 }

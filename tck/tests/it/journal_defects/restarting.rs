@@ -196,7 +196,7 @@ impl JournalDefect for KeepsNothing {
 /// Creates its tables without looking whether they are there, so that a second initialisation empties them.
 #[derive(Clone, Default)]
 pub(crate) struct EmptiesOnInitialize {
-    /// How often the place was emptied: the present storage.
+    /// One storage for each time that the place was emptied, the present one last.
     generations: Arc<Mutex<Vec<MemoryStorage>>>,
 }
 

@@ -237,7 +237,7 @@ defect! {
     }
 }
 
-/// What only recoveries tell it: who has an id, and at which epoch.
+/// Remembers only what recoveries tell it: who has an id, and at which epoch.
 #[derive(Clone, Default)]
 struct Recoveries(Arc<Mutex<HashMap<PersistenceId, (WriterId, Epoch)>>>);
 

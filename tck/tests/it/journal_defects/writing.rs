@@ -400,7 +400,7 @@ defect! {
     }
 }
 
-/// What servers do that are told to be lenient.
+/// Cuts a text as servers do that are told to be lenient.
 fn cut(text: &mut Arc<str>) {
     *text = text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
         .replace('\0', "")

@@ -5,7 +5,7 @@ use actix_persistence_testkit::{Hook, JournalAnswer, JournalCall, Journals, Next
 use async_trait::async_trait;
 use tokio::sync::watch;
 
-/// What was seen of recoveries.
+/// The recoveries that the journal has seen.
 #[derive(Default)]
 pub(super) struct Seen {
     /// The ids in the order in which their recoveries reached the journal.
@@ -36,7 +36,7 @@ impl Watch {
         self.seen.send_modify(|seen| seen.completed.push(id));
     }
 
-    /// What was seen so far.
+    /// Returns the recoveries seen so far.
     pub(super) fn seen(&self) -> watch::Ref<'_, Seen> {
         self.seen.borrow()
     }

@@ -14,7 +14,7 @@ use crate::tally::{Log, chain, kind};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Number {
     pub(crate) n: i64,
-    /// By which queries find it.
+    /// The tags by which queries find it.
     pub(crate) tags: Vec<String>,
     /// To make a state as large as a test needs.
     pub(crate) ballast: String,

@@ -11,7 +11,7 @@ use actix_persistence_testkit::{
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
-/// What the next write does.
+/// The fate of the next write.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Next {
     /// Stores nothing, because the state is too large.

@@ -1,4 +1,4 @@
-//! What must be in the files, from what the program under test said, and whether it is.
+//! Says what must be in the files, from the marks of the program under test, and whether it is.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::keeper::Writes;
 use super::mark::Mark;
 use super::program::is_retaining;
 
-/// What became of a write.
+/// The fate of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     /// It may be there or not.
@@ -43,7 +43,7 @@ struct Held {
     asked: BTreeMap<u32, (bool, Fate)>,
 }
 
-/// What must be in the files at a moment.
+/// The content that the files must have at a moment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Expected {
     streams: BTreeMap<String, Stream>,
@@ -52,10 +52,10 @@ pub(crate) struct Expected {
     pub(crate) acknowledged: u64,
 }
 
-/// What the judge says of files.
+/// The judge's findings about files.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
-    /// What was confirmed and is not there.
+    /// Sentences about writes that were confirmed and are not there.
     pub(crate) lost: Vec<String>,
     /// Whatever else must not be.
     pub(crate) wrong: Vec<String>,
@@ -219,7 +219,7 @@ impl Expected {
     }
 }
 
-/// What the text of an event says: `<id:uid:index:events>`.
+/// The parts of the text of an event: `<id:uid:index:events>`.
 struct EventText {
     uid: u32,
     index: u32,

@@ -1,4 +1,4 @@
-//! What is in the files after a fault, read by plain SQL.
+//! Finds what is in the files after a fault, read by plain SQL.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ pub(crate) struct FoundState {
 pub(crate) struct Found {
     pub(crate) streams: BTreeMap<String, FoundStream>,
     pub(crate) states: BTreeMap<String, FoundState>,
-    /// How many transactions the database of the journal had.
+    /// The number of transactions that the database of the journal had.
     pub(crate) commits: u64,
 }
 

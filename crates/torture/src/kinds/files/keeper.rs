@@ -14,13 +14,13 @@ use super::mark::{Mark, Marks};
 pub(crate) const RETAINING: char = 'r';
 /// Ids that begin so delete events by hand.
 pub(crate) const DELETING: char = 'd';
-/// What every entity type is.
+/// The entity type of every keeper.
 pub(crate) const ENTITY_TYPE: &str = "Keeper";
 
 /// An event: who wrote it, as a text that can be found in what is stored.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Kept {
-    /// `<id:uid:index:events>`.
+    /// The text `<id:uid:index:events>`.
     pub(crate) text: String,
 }
 
@@ -34,7 +34,7 @@ impl Event for Kept {
 pub(crate) struct Writes(pub(crate) Vec<(u32, u32)>);
 
 impl Writes {
-    /// How many events they are.
+    /// Returns the number of events that they are.
     pub(crate) fn events(&self) -> u64 {
         self.0.iter().map(|(_, events)| u64::from(*events)).sum()
     }
@@ -47,7 +47,7 @@ impl Writes {
         }
     }
 
-    /// `<id=uid*events,uid*events>`.
+    /// Returns the text `<id=uid*events,uid*events>`.
     pub(crate) fn to_text(&self, id: &str) -> String {
         let mut text = format!("<{id}=");
         for (uid, events) in &self.0 {
@@ -81,12 +81,12 @@ impl Snapshot for KeptSnapshot {
     const VERSION: u32 = 1;
 }
 
-/// What actors and the program around them share.
+/// The part of the program that its actors share with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     /// None for an actor that only recovers.
     pub(crate) marks: Option<Marks>,
-    /// What stores and recoveries had to say against it.
+    /// The errors that stores and recoveries gave.
     pub(crate) errors: Arc<Mutex<Vec<String>>>,
 }
 
@@ -110,7 +110,7 @@ impl Shared {
         errors.push(text);
     }
 
-    /// What was said against it until now.
+    /// Takes the errors given until now.
     pub(crate) fn take_errors(&self) -> Vec<String> {
         std::mem::take(&mut *self.errors.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -257,7 +257,7 @@ impl Handler<DeleteAllBut> for Keeper {
 /// A state: who wrote it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Card {
-    /// `<id:uid>`.
+    /// The text `<id:uid>`.
     pub(crate) text: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a program under test says about what it does, line by line, into a file that is written in order with all others.
+//! A program under test marks what it does, line by line, in a file that is written in order with all others.
 
 use std::fmt::{self, Display};
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 
-/// What the file is called, in the folder of the database.
+/// The name of the file, in the folder of the database.
 pub(crate) const FILE: &str = "marks";
 
 /// Something that the program is about to do, or was answered.
@@ -115,7 +115,7 @@ impl FromStr for Mark {
     }
 }
 
-/// Where a program under test says what it does.
+/// The file of marks, to which a program under test adds.
 #[derive(Clone, Debug)]
 pub(crate) struct Marks(Arc<Mutex<File>>);
 

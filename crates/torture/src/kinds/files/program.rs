@@ -16,7 +16,7 @@ use super::keeper::{
 use super::mark::{Mark, Marks};
 use super::stores::Stores;
 
-/// How long it waits in the end for what is under way.
+/// It waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// Something that it does.
@@ -69,7 +69,7 @@ impl Step {
     }
 }
 
-/// What is wrong with a program on purpose.
+/// A defect of a program on purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Plant {
     #[default]
@@ -130,7 +130,7 @@ impl Program {
         Self { plant, ..self }
     }
 
-    /// What stores and recoveries had to say against it until now.
+    /// Takes the errors that stores and recoveries gave until now.
     pub(crate) fn take_errors(&self) -> Vec<String> {
         self.shared.take_errors()
     }

@@ -7,12 +7,12 @@ use anyhow::Context;
 /// The variables that it reads.
 const FOLDER: &str = "ACTIX_PERSISTENCE_SHIM_FOLDER";
 const LOG: &str = "ACTIX_PERSISTENCE_SHIM_LOG";
-/// What its file is called; Cargo may put a hash before the end.
+/// The name of its file; Cargo may put a hash before the end.
 const LIBRARY: &str = "libactix_persistence_torture_shim";
 /// The kind, the descriptor, a number and the length of the bytes.
 const HEADER_BYTES: usize = 1 + 4 + 8 + 4;
 
-/// What a process is told so that its operations on a folder are recorded, and can be made to fail.
+/// Returns the variables that make a process record its operations on a folder, and let them be made to fail.
 ///
 /// # Errors
 /// If the library is not where Cargo puts it.

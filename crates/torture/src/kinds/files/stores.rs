@@ -1,4 +1,4 @@
-//! Which files the stores of a program under test are in, and how it uses them.
+//! The files that the stores of a program under test are in, and how it uses them.
 
 use std::fmt::{self, Display};
 use std::path::{Path, PathBuf};

@@ -125,7 +125,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Where events are stored with changes, there is one for every revision.
+    /// Checks that there is an event for every revision if events are stored with changes.
     fn check_told_events(&mut self) {
         for (id, (revision, ..)) in &self.states {
             if !id.starts_with(TOLD_SHELF) {
@@ -260,7 +260,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// What handlers counted in rows that all of them want is counted once for each change that is stored.
+    /// Checks that the rows that all handlers want count each stored change once.
     fn check_counters(&mut self) {
         let handled: BTreeSet<_> = self.handled.values().flatten().map(|(_, op)| *op).collect();
         let crossed = self.records.iter().filter(|record| {
@@ -296,7 +296,7 @@ fn check_expectation(
     }
 }
 
-/// What is missing and what is too much, of numbers in order.
+/// Says which numbers are missing and which are too many, of numbers in order.
 fn differences(found: &[u64], expected: &[u64]) -> String {
     let mut doubled = found.to_vec();
     doubled.dedup();

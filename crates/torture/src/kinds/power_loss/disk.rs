@@ -17,7 +17,7 @@ use crate::kinds::files::shim::Happened;
 
 /// So many writes of the same place are told apart until a sync.
 const MOST_OF_ONE_PLACE: usize = 12;
-/// What disks write at once.
+/// Disks write so many bytes at once.
 const SECTORS: [u64; 2] = [512, 4096];
 /// Of the flags of `open` on Linux.
 const TRUNCATES: u64 = 0o1000;
@@ -27,11 +27,11 @@ const TRUNCATES: u64 = 0o1000;
 pub(crate) struct Disk {
     folder: PathBuf,
     files: Vec<File>,
-    /// What the program sees.
+    /// The names that the program sees.
     names: BTreeMap<String, usize>,
-    /// What is safe.
+    /// The names that are safe.
     safe_names: BTreeMap<String, usize>,
-    /// What was done to names since the folder was synced.
+    /// The changes of names since the folder was synced.
     pending_names: Vec<NameChange>,
     open: HashMap<i32, Open>,
     rng: Rng,
@@ -49,7 +49,7 @@ enum NameChange {
 enum Open {
     File(usize),
     Folder,
-    /// What the program says about itself.
+    /// The file in which the program speaks about itself.
     Marks,
     /// The index of a log is not there after a crash of the machine.
     Memory,
@@ -67,20 +67,20 @@ enum Change {
     Truncated { length: u64 },
 }
 
-/// What an operation has changed.
+/// The effect of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
-    /// Nothing.
+    /// It changed nothing.
     Nothing,
-    /// What the program sees, and what may be there.
+    /// It changed what the program sees, and what may be there.
     Seen,
-    /// What is safe.
+    /// It changed what is safe.
     Safe,
     /// The program has said something: whole lines.
     Said(String),
 }
 
-/// What of the changes that are not safe is there.
+/// The part of the changes that are not safe which is there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Survives {
     Nothing,

@@ -1,9 +1,9 @@
 //! The note beside a database that tells how many transactions were confirmed.
 
-/// What a note says.
+/// The content of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// How many transactions there were at least.
+    /// The least number of transactions there were.
     pub(crate) commits: u64,
     /// Whether they were on the disk.
     pub(crate) is_durable: bool,

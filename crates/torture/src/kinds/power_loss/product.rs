@@ -1,4 +1,4 @@
-//! What the product makes of files after a loss of power.
+//! Opens files by the product after a loss of power.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::kinds::files::expected::Verdict;
 use crate::kinds::files::keeper::{Keeper, Shared};
 use crate::kinds::files::stores::Stores;
 
-/// How long it may take on a loaded machine.
+/// It may take so long on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Opens the files.

@@ -1,4 +1,4 @@
-//! What a program does to its files, from its start to its end.
+//! Records what a program does to its files, from its start to its end.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,20 +13,20 @@ use crate::kinds::files::found::{Found, files_of};
 use crate::kinds::files::shim::{self, Happened};
 use crate::kinds::files::stores::Stores;
 
-/// What a program finds when it starts.
+/// The files and stores that a program finds when it starts.
 pub(crate) struct Base {
     pub(crate) stores: Stores,
     pub(crate) files: BTreeMap<String, Vec<u8>>,
-    /// What must stay.
+    /// The content that must stay.
     pub(crate) expected: Expected,
-    /// How often power was lost before.
+    /// The number of times that power was lost before.
     pub(crate) depth: u32,
     /// The highest number of a write.
     uid: u32,
 }
 
 impl Base {
-    /// Nothing.
+    /// Returns a base without files.
     pub(crate) fn empty(stores: Stores) -> Self {
         Self {
             stores,
@@ -38,12 +38,12 @@ impl Base {
     }
 }
 
-/// What a program has done.
+/// The operations of a program on its files.
 pub(crate) struct Recording {
     pub(crate) base: Base,
     pub(crate) folder: PathBuf,
     pub(crate) log: Vec<Happened>,
-    /// What was there in the end.
+    /// The files in the end.
     pub(crate) files: BTreeMap<String, Vec<u8>>,
     /// Of its steps.
     pub(crate) seed: u64,

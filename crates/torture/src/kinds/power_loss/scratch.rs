@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// Where Linux has a file system in memory.
+/// The place of the file system in memory on Linux.
 const MEMORY: &str = "/dev/shm";
 
 /// Folders that are removed in the end.
@@ -49,7 +49,7 @@ impl Scratch {
         Ok(folder)
     }
 
-    /// Where one of its files is.
+    /// Returns the path of one of its files.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }

@@ -1,4 +1,4 @@
-//! What simulated processes say.
+//! The records of simulated processes.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

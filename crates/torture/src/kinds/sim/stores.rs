@@ -21,7 +21,7 @@ use fastrand::Rng;
 
 use crate::run::hold;
 
-/// What whoever looks at an error of the simulation finds in it.
+/// The text by which an error of the simulation is known.
 pub(super) const SIMULATED: &str = "simulated";
 
 /// The longest time that a call takes which nothing is wrong with.
@@ -49,7 +49,7 @@ struct Inner {
     killed: AtomicBool,
 }
 
-/// What becomes of a call.
+/// The fate of a call.
 #[derive(Clone, Copy)]
 enum Fate {
     Works,

@@ -38,15 +38,15 @@ const LARGEST_GROUP: usize = 3;
 const LARGEST_BATCH: usize = 4;
 /// A process is killed after so long at the latest, or ends.
 const LONGEST_LIFE: Duration = Duration::from_secs(8);
-/// Whoever gets no answer for so long asks again.
+/// A client that gets no answer for so long asks again.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Until then everything is done that comes late.
 const AFTERMATH: Duration = Duration::from_secs(600);
 
-/// What came of a seed.
+/// The outcome of a seed.
 pub(super) struct Played {
     pub(super) history: History,
-    /// What is wrong besides.
+    /// Sentences about everything else that is wrong.
     pub(super) faults: Vec<String>,
     pub(super) acknowledged: u64,
     pub(super) not_acknowledged: u64,
@@ -54,7 +54,7 @@ pub(super) struct Played {
 }
 
 thread_local! {
-    /// What actors say of recoveries that failed for no simulated reason.
+    /// Sentences of actors about recoveries that failed for no simulated reason.
     static TROUBLE: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -373,7 +373,7 @@ impl Process {
         }
     }
 
-    /// When nothing goes wrong any more, every id takes a write and shows what is stored.
+    /// Checks that every id takes a write and shows what is stored once nothing goes wrong any more.
     async fn everything_works(&self) {
         let mut rng = Rng::with_seed(0);
         for number in 0..STREAMS {

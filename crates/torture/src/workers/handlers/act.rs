@@ -1,4 +1,4 @@
-//! How a mischief is done.
+//! Does a mischief.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +29,7 @@ struct Known {
     stream: Addr<Stream>,
     shelf: PersistenceId,
     scribe: Arc<Scribe>,
-    /// How many transactions were begun from inside.
+    /// The number of transactions begun from inside.
     transactions: Arc<AtomicI64>,
 }
 

@@ -26,29 +26,29 @@ const RETAINING: Retaining = Retaining { every: 5, keep: 1 };
 /// More operations than a client ever makes.
 const OPS_OF_A_CLIENT: i64 = 1_000_000_000;
 const OPS_OF_A_PROCESS: i64 = 100 * OPS_OF_A_CLIENT;
-/// How many changes or transactions a client makes at most in a wild round.
+/// A client makes so many changes or transactions at most in a wild round.
 const MOST_OPS: u32 = 10;
-/// How many hang at once for each client that begins transactions.
+/// So many hang at once for each client that begins transactions.
 const CROWD: u32 = 12;
-/// How many operations a client makes in a calm round.
+/// A client makes so many operations in a calm round.
 const CALM_OPS: u32 = 2;
 
-/// Who does nothing wrong gets each answer within this time, whatever code of the application does: a handler takes
-/// 300 ms at most, and one at a time comes before them; the rest is for a busy machine.
+/// A client that does nothing wrong gets each answer within this time, whatever code of the application does: a handler
+/// takes 300 ms at most, and one at a time comes before them; the rest is for a busy machine.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// And everybody within this time.
 const LONGEST_ANSWER: Duration = Duration::from_secs(40);
-/// How a conflict is told.
+/// Part of the text that tells of a conflict.
 const CONFLICT: &str = "another writer took over";
-/// How it is told that code of the application took too long.
+/// Part of the text that tells that code of the application took too long.
 const TOO_SLOW: &str = "did not end within";
 /// Of answers that were not waited for.
 const LEFT: &str = "nobody has waited for it";
 
-/// What code of the application does in a round.
+/// The behaviour of the code of the application in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
-    /// What it wants.
+    /// It does whatever it wants.
     Wild,
     /// It hangs, more of it at once than there are places for it.
     Crowded,
@@ -59,7 +59,7 @@ pub(super) enum Round {
 /// All of a process.
 pub(super) struct Clients {
     clients: Vec<Client>,
-    /// How many of those are at work that others go on beside.
+    /// The number of clients at work, of those that others go on beside.
     working: Cell<usize>,
 }
 
@@ -87,7 +87,7 @@ enum To {
     },
 }
 
-/// What was asked, what comes of it, and for how long it is waited for, if that is not as long as it takes.
+/// The operation, its outcome to come, and for how long it is waited for, if that is not as long as it takes.
 type Asked = (
     Option<What>,
     LocalBoxFuture<'static, Outcome>,
@@ -184,7 +184,7 @@ impl Clients {
 }
 
 impl Client {
-    /// Who shares its id may lose against another, and where the machine is busy 300 ms may be too short for anything.
+    /// One that shares its id may lose against another, and where the machine is busy 300 ms may be too short for anything.
     async fn calm_op(&self) {
         let begun = Instant::now();
         loop {
@@ -233,7 +233,7 @@ impl Client {
         (what, outcome)
     }
 
-    /// What can be seen at once.
+    /// Checks what can be seen at once.
     fn check(&self, what: Option<&What>, op: i64, outcome: &Outcome, took: Duration, round: Round) {
         let wrong = |sentence: &str| {
             let what = match what {

@@ -1,14 +1,14 @@
-//! What code of the application does in a transaction of the store, and what may become of that.
+//! Mischief that code of the application does in a transaction of the store, and what may become of it.
 
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::Backend;
 
-/// What a change handler, a column or a transaction does beside its own rows.
+/// The work that a change handler, a column or a transaction does beside its own rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Mischief {
-    /// Nothing.
+    /// Does nothing beside them.
     Nothing,
     /// Runs statements, one after the other, and goes on after one that failed if it swallows errors.
     Runs {
@@ -58,7 +58,7 @@ pub(crate) enum Mischief {
     Disconnects,
 }
 
-/// What may become of it.
+/// The outcomes that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Expectation {
     /// It is stored, or not; where nobody knows, all of it or nothing.
@@ -74,15 +74,15 @@ pub(crate) enum Expectation {
 /// A mischief, and when it is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    /// What is done.
+    /// The mischief to be done.
     pub(crate) mischief: Mischief,
     /// Whether the rows come first.
     pub(crate) rows_first: bool,
-    /// What may become of it.
+    /// The outcomes that are allowed.
     pub(crate) expected: Expectation,
 }
 
-/// Where code of the application runs.
+/// The transaction in which code of the application runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// In the transaction that stores a state.

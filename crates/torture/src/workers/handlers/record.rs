@@ -1,4 +1,4 @@
-//! What was asked, and what became of it.
+//! Records each operation that was asked for, and its outcome.
 
 use std::time::Duration;
 
@@ -6,29 +6,29 @@ use serde::{Deserialize, Serialize};
 
 use super::mischief::Plan;
 
-/// What was asked for.
+/// An operation that was asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum What {
     /// A state in the place of the one before.
     Put {
-        /// Of which id.
+        /// The id of the state.
         id: String,
-        /// What its handler and column do.
+        /// The plan of its handler and column.
         plan: Plan,
     },
     /// The delete of a state.
     Delete {
-        /// Of which id.
+        /// The id of the state.
         id: String,
     },
     /// A transaction of the application.
     Transaction {
-        /// What is done in it beside its rows.
+        /// The plan of its work beside its rows.
         plan: Plan,
     },
 }
 
-/// What the answer was.
+/// The answer to an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
     /// It is stored, at this revision or number, if it has one and the answer tells.
@@ -44,10 +44,10 @@ pub(crate) enum Outcome {
 pub(crate) struct Record {
     /// Its number, which no other one has.
     pub(crate) op: i64,
-    /// What was asked for.
+    /// The operation that was asked for.
     pub(crate) what: What,
-    /// What the answer was.
+    /// The answer to it.
     pub(crate) outcome: Outcome,
-    /// How long it took.
+    /// The time that it took.
     pub(crate) took: Duration,
 }

@@ -12,17 +12,17 @@ pub(crate) const SHELF: &str = "Shelf";
 pub(crate) const TOLD_SHELF: &str = "ToldShelf";
 /// The entity type without a handler.
 pub(crate) const PLAIN: &str = "Plain";
-/// What the handler's row of a delete has in the place of its operation.
+/// The number that the handler's row of a delete has in the place of its operation.
 pub(crate) const DELETED: i64 = -1;
 
-/// What is stored.
+/// The state of a shelf.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Slip {
     /// The operation that stored it.
     pub(crate) op: i64,
     /// Of all operations since the last delete, in their order.
     pub(crate) chain: u64,
-    /// What is done beside.
+    /// The mischief done beside.
     pub(crate) plan: Plan,
 }
 
