@@ -2,7 +2,7 @@
 //! read by plain SQL, and opened by the product.
 //!
 //! Nothing confirmed is lost, no write is there by half, no page is damaged, and the product neither complains without need
-//! nor misses what is gone. What a disk may hold is [`Disk`]'s to say.
+//! nor misses what is gone. What a disk may hold is `Disk`'s to say.
 
 mod disk;
 mod note;
