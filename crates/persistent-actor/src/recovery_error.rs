@@ -118,7 +118,7 @@ pub enum RecoveryError {
         source: Option<Box<RecoveryError>>,
     },
     /// Events were deleted while they were to be read: another writer, or a clean-up, has saved a snapshot and removed
-    /// what it covers. To start over finds that snapshot.
+    /// what it covers, or a clean-up has reset the id. To start over finds that snapshot, or what is stored since.
     #[error(
         "the events of {persistence_id:?} up to {deleted_to} were deleted while they were replayed; start over"
     )]

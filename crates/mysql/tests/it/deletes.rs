@@ -364,3 +364,82 @@ async fn a_reset_and_a_delete_wait_for_a_reset_that_was_dropped() {
         later.await;
     }
 }
+
+/// The delete has looked for the highest number before the reset is done.
+#[tokio::test]
+async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back() {
+    let place = Place::new().await;
+    let (here, there) = (place.journal().await, place.journal().await);
+    store(&here, &id("a"), 10).await;
+    for all in [false, true] {
+        let mut other = place.connection().await;
+        execute(
+            &mut other,
+            "START TRANSACTION; SELECT * FROM journal_metadata WHERE persistence_id = 'Test|a' FOR UPDATE",
+        )
+        .await;
+        let a = id("a");
+        let mut reset =
+            Box::pin(async { while here.reset(&a).await.unwrap() != ResetProgress::Done {} });
+        let wait_for = async |waiting| {
+            while place.number(WAITING).await < waiting {
+                // The server looks again only for somebody who has not asked for a tenth of a second.
+                tokio::time::sleep(Duration::from_millis(150)).await;
+            }
+        };
+        tokio::select! {
+            () = &mut reset => unreachable!("the id is locked"),
+            () = wait_for(1) => {}
+        }
+        let to = if all { SequenceNr::MAX } else { 5 };
+        let mut delete = Box::pin(there.delete_messages_to(&a, EventDeletion::up_to(to)));
+        tokio::select! {
+            _ = &mut delete => unreachable!("the id is locked"),
+            () = wait_for(2) => {}
+        }
+        execute(&mut other, "ROLLBACK").await;
+        let ((), deleted) = tokio::join!(reset, delete);
+        deleted.unwrap();
+        let head = here.read_head(&a).await.unwrap();
+        assert_eq!((head.highest_sequence_nr, head.deleted_to), (0, 0));
+        store(&here, &a, 10).await;
+        assert_eq!(numbers(&there, &a).await.len(), 10);
+    }
+}
+
+/// The recovery has looked for the newest event before the reset is done.
+#[tokio::test]
+async fn a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back() {
+    let place = Place::new().await;
+    let (here, there) = (place.journal().await, place.journal().await);
+    store(&here, &id("a"), 10).await;
+    let mut other = place.connection().await;
+    execute(
+        &mut other,
+        "START TRANSACTION; SELECT * FROM journal_metadata WHERE persistence_id = 'Test|a' FOR UPDATE",
+    )
+    .await;
+    let a = id("a");
+    let mut reset =
+        Box::pin(async { while here.reset(&a).await.unwrap() != ResetProgress::Done {} });
+    let wait_for = async |waiting| {
+        while place.number(WAITING).await < waiting {
+            // The server looks again only for somebody who has not asked for a tenth of a second.
+            tokio::time::sleep(Duration::from_millis(150)).await;
+        }
+    };
+    tokio::select! {
+        () = &mut reset => unreachable!("the id is locked"),
+        () = wait_for(1) => {}
+    }
+    let mut recovery = Box::pin(there.recover(&a, WriterId::random()));
+    tokio::select! {
+        _ = &mut recovery => unreachable!("the id is locked"),
+        () = wait_for(2) => {}
+    }
+    execute(&mut other, "ROLLBACK").await;
+    let ((), recovered) = tokio::join!(reset, recovery);
+    assert_eq!(recovered.unwrap().highest_sequence_nr, 0);
+    let head = here.read_head(&a).await.unwrap();
+    assert_eq!((head.highest_sequence_nr, head.deleted_to), (0, 0));
+}

@@ -93,7 +93,12 @@ impl<E: Event> EventPages<E> {
     /// The next events in order; empty at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
         while self.next <= self.to && self.left > 0 {
-            let passed = self.read_page().await?;
+            let passed = match self.read_page().await {
+                Err(missing @ RecoveryError::EventMissing { .. }) => {
+                    return Err(self.lost_or_reset(missing).await);
+                }
+                passed => passed?,
+            };
             if !passed.is_empty() {
                 return self.decode_all(passed).await;
             }
@@ -257,6 +262,21 @@ impl<E: Event> EventPages<E> {
             return Err(self.missing(first_kept));
         }
         Ok(())
+    }
+
+    /// Looks again before an event counts as lost: a reset of the id leaves a journal that ends before it.
+    async fn lost_or_reset(&self, missing: RecoveryError) -> RecoveryError {
+        let id = self.persistence_id.clone();
+        let reading = self.journal.read_head(id.clone());
+        let limit = patience::for_reading(&self.journal);
+        match in_time(Operation::ReadHead, id, limit, reading).await {
+            Ok(head) if head.highest_sequence_nr < self.to => RecoveryError::Overtaken {
+                persistence_id: self.persistence_id.clone(),
+                deleted_to: self.to,
+            },
+            Ok(_) => missing,
+            Err(source) => self.journal_error(source),
+        }
     }
 
     fn missing(&self, expected: SequenceNr) -> RecoveryError {

@@ -8,7 +8,7 @@ use actix_persistence_persistent_actor::{
     BackOffSettings, Environment, Recovery, RecoveryError, StartError, replay_actor, replay_events,
 };
 use actix_persistence_storage_api::{
-    EventDeletion, Journal, ReplayRange, SequenceNr, SnapshotCriteria, SnapshotStore,
+    EventDeletion, Journal, ReplayRange, ResetProgress, SequenceNr, SnapshotCriteria, SnapshotStore,
 };
 
 use crate::history::{end, failure, id};
@@ -147,6 +147,40 @@ fn a_look_or_a_replay_from_which_events_are_deleted_fails_instead_of_passing_the
         );
         assert_eq!(left.await.unwrap(), 500);
     });
+}
+
+#[test]
+fn a_reset_while_events_are_read_is_no_loss_of_events() {
+    // Nothing is left of them, or others have begun anew.
+    for written in [0, 3] {
+        for stall in [Stall::PagesFrom(1), Stall::PagesFrom(1_001)] {
+            run(move || async move {
+                let (stored, log) = with_snapshots(EVENTS).await;
+                delete_snapshots(&stored.storage, SnapshotCriteria::LATEST).await;
+                let journal = StallingJournal::new(stored.storage.journal(), stall);
+                let world = World::on(stored.storage.clone(), journal.clone(), |_| {});
+                let tally = world.start(Tally::factory("1", &log)).unwrap();
+                let sum = tally.send(Get);
+                let looking = replay_actor(Tally::new("1", &log), world.environment.clone());
+                let looked = actix_rt::spawn(looking);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                let inner = stored.storage.journal();
+                while inner.reset(&id()).await.unwrap() != ResetProgress::Done {}
+                let other = stored.start(Tally::factory("1", &log)).unwrap();
+                for _ in 0..written {
+                    other.send(Add(1)).await.unwrap().unwrap();
+                }
+                journal.set(Stall::Nothing);
+                let error = looked.await.unwrap().map(drop).unwrap_err();
+                assert!(
+                    matches!(error, RecoveryError::Overtaken { .. }),
+                    "{stall:?}: {error:?}"
+                );
+                assert_eq!(sum.await.unwrap(), written, "{stall:?}");
+                assert_eq!(tally.send(Add(1)).await.unwrap().unwrap(), written + 1);
+            });
+        }
+    }
 }
 
 #[test]

@@ -27,13 +27,16 @@ pub struct PostgresQueries {
 }
 
 /// An id that has events but no row in the metadata was never recovered: other tools put them there.
+///
+/// The events are those of the moment at which the statement began. If it has waited since for another that raised the
+/// epoch, as a reset does, the row knows better.
 const RECOVER: &str = "\
 INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 SELECT n.id, COALESCE((SELECT max(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = n.id), 0),
-       0, 0, 1, n.writer
+       0, 0, 1 + COALESCE((SELECT k.epoch FROM {metadata_table} AS k WHERE k.persistence_id = n.id), 0), n.writer
 FROM unnest($1::text[], $2::bytea[]) AS n (id, writer)
 ON CONFLICT (persistence_id) DO UPDATE SET
-    highest = GREATEST(m.highest, EXCLUDED.highest),
+    highest = CASE WHEN EXCLUDED.epoch = m.epoch + 1 THEN GREATEST(m.highest, EXCLUDED.highest) ELSE m.highest END,
     epoch = m.epoch + 1,
     writer_uuid = EXCLUDED.writer_uuid
 RETURNING m.persistence_id, m.highest, m.deleted_to, m.epoch";

@@ -9,6 +9,19 @@ use crate::row::{get_integer, get_key, get_number};
 use crate::values::{Values, to_bound};
 use crate::{ConnectionOf, Dialect, Fault, JournalStatements, Portable, RowOf};
 
+/// Locks the row of an id until the transaction of the caller ends, and returns its epoch; 0 without a row.
+async fn lock_epoch<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    statements: &JournalStatements,
+    id: &PersistenceId,
+) -> Result<i64, Fault> {
+    let mut values = Values::<D>::with_capacity(1);
+    values.id(id);
+    let sql = statements.lock_epoch.clone();
+    let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+    rows.first().map_or(Ok(0), |row| get_integer::<D>(row, 0))
+}
+
 /// Fails unless the id still has the epoch of the deleting writer; it keeps it until the transaction of the caller
 /// ends.
 async fn check_epoch<D: Dialect>(
@@ -17,11 +30,7 @@ async fn check_epoch<D: Dialect>(
     id: &PersistenceId,
     epoch: Epoch,
 ) -> Result<(), Fault> {
-    let mut values = Values::<D>::with_capacity(1);
-    values.id(id);
-    let sql = statements.lock_epoch.clone();
-    let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
-    let stored = rows.first().map_or(Ok(0), |row| get_integer::<D>(row, 0))?;
+    let stored = lock_epoch::<D>(connection, statements, id).await?;
     if u64::try_from(stored).is_ok_and(|stored| stored == epoch) {
         return Ok(());
     }
@@ -36,6 +45,9 @@ pub(super) async fn delete_to<D: Dialect>(
     id: &PersistenceId,
     deletion: EventDeletion,
 ) -> Result<(), Fault> {
+    // A statement that waits for a reset of another process has read the numbers of before: it would bring them back,
+    // without their events. The next statement reads those of after.
+    lock_epoch::<D>(connection, statements, id).await?;
     let raise = &statements.raise_deleted_to;
     number_of_id::<D>(connection, raise, deletion.to, id.as_str()).await?;
     if let Some(epoch) = deletion.epoch {
