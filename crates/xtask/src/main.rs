@@ -1,4 +1,5 @@
-//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | torture | planted | mutations`.
+//! The project's own commands: `cargo xtask test | verify | tidy | fix | bench | soak | torture | planted | mutations
+//! | package | gate`.
 //!
 //! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
 //! [`child`] runs other programs, [`progress`] tells a person how far things are.
@@ -12,10 +13,14 @@ mod bench;
 mod child;
 mod contract;
 mod dependency_rule;
+mod features;
 mod fix;
+mod gate;
 mod mutations;
+mod package;
 mod planted;
 mod progress;
+mod rust_versions;
 mod servers;
 mod snippets;
 mod soak;
@@ -51,6 +56,10 @@ enum Task {
     Planted(planted::Options),
     /// Puts small faults into the run loop of the persistent actor, one at a time, and expects its model to find each.
     Mutations,
+    /// Builds every published crate from its package, and the README's program on the packages.
+    Package,
+    /// Checks before a release what programs of others find out: licences, vulnerabilities, versions, public items.
+    Gate,
     /// Installs Debian's package of one database server.
     #[command(hide = true)]
     InstallServer(servers::install::Options),
@@ -69,6 +78,8 @@ fn main() -> anyhow::Result<ExitCode> {
         Task::Torture(options) => torture::run(&options),
         Task::Planted(options) => planted::run(&options),
         Task::Mutations => mutations::run(),
+        Task::Package => package::run(),
+        Task::Gate => gate::run(),
         Task::InstallServer(options) => servers::install::run(&options).map(|()| ExitCode::SUCCESS),
     }
 }

@@ -13,6 +13,7 @@ mod machine_paths;
 mod manifests;
 mod mutations;
 mod named_tests;
+mod published;
 mod source_files;
 mod tree;
 mod versions;
@@ -28,7 +29,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
@@ -41,6 +42,7 @@ const RULES: [Rule; 14] = [
     guide::check,
     links::check,
     named_tests::check,
+    published::check,
     snippets::check,
     versions::check,
 ];

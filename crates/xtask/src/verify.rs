@@ -5,17 +5,20 @@ use std::time::Duration;
 
 use crate::progress::{Step, seconds};
 use crate::workspace::{self, Workspace, cargo};
-use crate::{child, dependency_rule, test, tidy};
+use crate::{child, dependency_rule, features, package, rust_versions, test, tidy};
 
 type Check = (&'static str, fn() -> anyhow::Result<bool>);
 
 /// The cheap ones come first.
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 9] = [
     ("format", format),
     ("tidy", tidy),
     ("dependency rule", dependencies),
+    ("oldest Rust", rust_versions),
     ("clippy", clippy),
+    ("features", features::check),
     ("rustdoc", rustdoc),
+    ("packages", package::check),
     ("tests and doctests", test::everything_passes),
 ];
 
@@ -55,6 +58,14 @@ fn tidy() -> anyhow::Result<bool> {
 
 fn dependencies() -> anyhow::Result<bool> {
     let violations = dependency_rule::check(&Workspace::load()?);
+    for violation in &violations {
+        println!("{violation}");
+    }
+    Ok(violations.is_empty())
+}
+
+fn rust_versions() -> anyhow::Result<bool> {
+    let violations = rust_versions::check(&Workspace::load()?);
     for violation in &violations {
         println!("{violation}");
     }

@@ -315,9 +315,10 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Takes the head, if its fate is known.
     pub(crate) fn pop_settled(&mut self) -> Option<Settled<A>> {
-        let head = self
-            .invocations
-            .pop_front_if(|head| matches!(head.state, State::Settled(_)))?;
+        if !self.head_is_settled() {
+            return None;
+        }
+        let head = self.invocations.pop_front()?;
         let State::Settled(fate) = head.state else {
             return None;
         };
