@@ -25,18 +25,18 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// So many applications at once, each with a database and a network of its own.
-const LANES: usize = 2;
+const LANES: usize = 3;
 /// So many faults of a network, or starts in a network that is cut; then their history is judged.
 const FAULTS: u32 = 60;
 const STARTS: u32 = 10;
 /// So many writes are acknowledged between two faults, at most.
-const MOST_WRITES: u32 = 12;
+const MOST_WRITES: u32 = 6;
 /// The fault comes so long after the last of them at most: in the middle of the next ones.
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
 /// A fault that is no cut lasts for so long at most; longer than a statement, a call and a breaker have.
-const LONGEST_FAULT: Duration = Duration::from_millis(2500);
+const LONGEST_FAULT: Duration = Duration::from_millis(2000);
 /// One fault in so many is no cut at an offset.
-const OTHERS: u8 = 6;
+const OTHERS: u8 = 12;
 /// An application that writes is cut after each number of bytes up to this one, from some moment on.
 const OFFSETS: usize = 2_000;
 /// A start is cut after so many bytes at most; a first one, which makes the tables, is told more.

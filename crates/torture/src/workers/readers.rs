@@ -149,7 +149,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         process.ends.store(true, Ordering::Release);
         for task in tasks {
             if let Err(error) = task.await? {
-                fault(format!("{error:?}"));
+                fault(format!("{error:#}"));
             }
         }
         let report = process.persistence.stop(STOP_DEADLINE).await;

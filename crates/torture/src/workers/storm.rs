@@ -16,7 +16,8 @@ use actix_persistence::prelude::*;
 use actix_persistence_history::{Answer, Done, Operation};
 use anyhow::bail;
 use fastrand::Rng;
-use futures_util::future::join_all;
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use serde::{Deserialize, Serialize};
 
 use super::kept::{Change, Kept, kept_id};
@@ -27,8 +28,10 @@ use crate::Line;
 use droplet::{Burst, Droplet, Fail, Fate, REFUSAL, Stop};
 use leaks::Leaks;
 
-/// A storm is over within this time, or something of it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Some actor answers within this time, as long as one has not, or all that are left hang.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// When all are answered, all are gone within this time.
+const UNTIL_GONE: Duration = Duration::from_secs(30);
 /// The time between two looks whether actors are gone.
 const INTERVAL: Duration = Duration::from_millis(1);
 /// The program waits for so long in the end for requests that are under way.
@@ -85,6 +88,21 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     })
 }
 
+/// Waits until everything that was asked is answered; false if nothing is any more.
+async fn all_answer(mut asked: FuturesUnordered<Asked>) -> bool {
+    while !asked.is_empty() {
+        let next = tokio::time::timeout(PATIENCE, asked.next());
+        if next.await.is_err() {
+            let left = asked.len();
+            fault(format!(
+                "{left} commands are not answered, and none was for {PATIENCE:?}"
+            ));
+            return false;
+        }
+    }
+    true
+}
+
 /// Many actors at once have few permits to recover, so that one that is not given back is missed.
 pub(crate) const LIMITS: &str = "
 [persistence]
@@ -125,13 +143,7 @@ impl Weather {
             }
             let began = Instant::now();
             let asked = self.let_loose();
-            if tokio::time::timeout(PATIENCE, join_all(asked))
-                .await
-                .is_err()
-            {
-                fault(format!(
-                    "an actor does not answer {PATIENCE:?} after a storm began"
-                ));
+            if !all_answer(asked).await {
                 break;
             }
             if !self.all_are_gone().await {
@@ -159,23 +171,23 @@ impl Weather {
     }
 
     /// Starts all of them and asks them; no address is kept.
-    fn let_loose(&mut self) -> Vec<Asked> {
+    fn let_loose(&mut self) -> FuturesUnordered<Asked> {
         let mut numbers: Vec<_> = (0..self.assignment.droplets)
             .map(|number| (true, number))
             .collect();
         numbers.extend((0..self.assignment.kept).map(|number| (false, number)));
         self.rng.shuffle(&mut numbers);
-        let mut asked = Vec::new();
+        let asked = FuturesUnordered::new();
         for (has_events, number) in numbers {
             match has_events {
-                true => self.start_droplet(number, &mut asked),
-                false => self.start_kept(number, &mut asked),
+                true => self.start_droplet(number, &asked),
+                false => self.start_kept(number, &asked),
             }
         }
         asked
     }
 
-    fn start_droplet(&mut self, number: u32, asked: &mut Vec<Asked>) {
+    fn start_droplet(&mut self, number: u32, asked: &FuturesUnordered<Asked>) {
         let fate = Fate::of(&mut self.rng);
         let scribe = Arc::clone(&self.scribe);
         let started = self
@@ -226,7 +238,7 @@ impl Weather {
         })
     }
 
-    fn start_kept(&mut self, number: u32, asked: &mut Vec<Asked>) {
+    fn start_kept(&mut self, number: u32, asked: &FuturesUnordered<Asked>) {
         let scribe = Arc::clone(&self.scribe);
         let started = self
             .persistence
@@ -262,10 +274,10 @@ impl Weather {
             if live.is_empty() {
                 return true;
             }
-            if since.elapsed() > PATIENCE {
+            if since.elapsed() > UNTIL_GONE {
                 let (count, first) = (live.len(), &live[0]);
                 fault(format!(
-                    "{count} ids are live {PATIENCE:?} after the last address was dropped, such as {first}"
+                    "{count} ids are live {UNTIL_GONE:?} after the last address was dropped, such as {first}"
                 ));
                 return false;
             }

@@ -66,7 +66,11 @@ pub(crate) fn is_of_partition(id: &PersistenceId, partition: Option<u16>) -> boo
 /// A state that is to be stored.
 pub(crate) fn update(id: PersistenceId, uid: u64) -> anyhow::Result<StateUpdate> {
     let bytes = rmp_serde::to_vec_named(&KeptState { uid })?;
-    let payload = Payload::new(SERIALIZER, <KeptState as State>::MANIFEST, bytes);
+    let (manifest, version) = (
+        <KeptState as State>::MANIFEST,
+        <KeptState as State>::VERSION,
+    );
+    let payload = Payload::new(SERIALIZER, format!("{manifest}:v{version}"), bytes);
     Ok(StateUpdate::new(id, 1, payload))
 }
 
@@ -96,7 +100,7 @@ async fn insert(
             Ok(()) => Answer::Ok(Done::Changed { revision: 1 }),
             Err(error) => {
                 if !error.kind().is_curable_by_waiting() {
-                    fault(format!("a new state: {error:?}"));
+                    fault(format!("a new state: {error}"));
                 }
                 match error.is_certainly_not_stored() {
                     true => {
