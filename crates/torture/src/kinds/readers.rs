@@ -91,6 +91,8 @@ struct Slot {
     before: Option<u64>,
     /// The range that its mark belongs to.
     range: u16,
+    /// The last phase whose mark it was shown.
+    marked: u32,
 }
 
 impl<'a> Round<'a> {
@@ -175,6 +177,7 @@ impl<'a> Round<'a> {
                 },
                 before: None,
                 range: range.unwrap_or(0),
+                marked: 0,
             }
         };
         (0..READERS as u16)
@@ -340,10 +343,14 @@ impl<'a> Round<'a> {
             reading,
             before,
             range,
+            marked,
         } in slots
         {
             reading.number = self.readers.fetch_add(1, Ordering::Relaxed) + 1;
-            reading.mark = self.mark_of(&reading.entity_type, *range).to_string();
+            reading.mark = match *marked == self.phase {
+                true => String::new(),
+                false => self.mark_of(&reading.entity_type, *range).to_string(),
+            };
             let (ids, prefix) = match &*reading.entity_type {
                 NEW if reading.slices == (0, 1023) => (None, format!("{NEW}|")),
                 NEW => (None, format!("{NEW}|r{range}.")),
@@ -430,13 +437,15 @@ impl<'a> Round<'a> {
             Line::Fault { fault } => self.run.violation(format!("{}: {fault}", self.name)),
             Line::Other { other } => {
                 let told: Told = serde_json::from_value(other)?;
-                let slot = slots
-                    .iter_mut()
-                    .find(|slot| slot.reading.number == told.reader);
-                if let Some(slot) = slot {
-                    slot.reading.offset = told.offset;
-                }
                 if let What::Shown { page, .. } = &told.record.what {
+                    let mut slots = slots.iter_mut();
+                    if let Some(slot) = slots.find(|slot| slot.reading.number == told.reader) {
+                        let mark = &slot.reading.mark;
+                        if page.entries.iter().any(|entry| entry.id == *mark) {
+                            slot.marked = self.phase;
+                        }
+                        slot.reading.offset = told.offset;
+                    }
                     self.run.add("changes shown", page.entries.len() as u64);
                 }
                 self.run.add("pages", told.pages);

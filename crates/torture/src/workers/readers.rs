@@ -68,7 +68,8 @@ pub(crate) struct Reading {
     pub(crate) page: usize,
     /// The text of the offset.
     pub(crate) offset: String,
-    /// The id whose change is the last one: whoever was shown it, and that there is no more, has seen all.
+    /// The id whose change is the last one: whoever was shown it, and that there is no more, has seen all. Empty if it
+    /// was shown already.
     pub(crate) mark: String,
 }
 

@@ -42,7 +42,7 @@ pub(super) fn start(
                 offset: StateOffset::start(),
                 rng: rng.fork(),
                 pages: 0,
-                was_shown_the_mark: false,
+                was_shown_the_mark: reading.mark.is_empty(),
                 reading,
             };
             runtime.spawn(reader.read())

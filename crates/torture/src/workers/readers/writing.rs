@@ -1,6 +1,7 @@
 //! Stores states that are new, and changes others.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{Payload, StateUpdate};
@@ -10,6 +11,7 @@ use fastrand::Rng;
 use futures_util::future::join_all;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 
 use super::{NEW, Process, RANGES};
 use crate::workers::kept::{Change, Kept, KeptState};
@@ -18,6 +20,8 @@ use crate::workers::{count, fault};
 
 /// So many changes are asked for at once at most.
 const LARGEST_GROUP: usize = 4;
+/// Nobody asks a server that is away all the time.
+const AFTER_TROUBLE: Duration = Duration::from_millis(20);
 /// One change in so many is a delete.
 const DELETES: u32 = 8;
 /// An actor is asked for so many groups at most before it ends.
@@ -114,7 +118,11 @@ async fn insert(
                 }
             }
         };
+        let failed = !matches!(answer, Answer::Ok(_));
         scribe.answer(call, answer);
+        if failed {
+            sleep(AFTER_TROUBLE).await;
+        }
     }
     Ok(())
 }
