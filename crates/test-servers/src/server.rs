@@ -36,7 +36,7 @@ pub struct Server {
     home: Home,
 }
 
-/// What a server has besides.
+/// The choices for a server.
 #[derive(Clone, Copy, Debug, Default)]
 struct Extras {
     encrypted: bool,

@@ -280,7 +280,7 @@ impl<'a> Writers<'a> {
     }
 }
 
-/// What the checker finds in a history is violated; `NothingLost` is what is lost.
+/// Has the checker judge a history; its violations are those of the run.
 pub(crate) fn judge(run: &Run, name: &str, chronicle: Chronicle) {
     for violation in check(&chronicle.end()) {
         match violation.invariant {

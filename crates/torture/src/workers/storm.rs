@@ -30,7 +30,7 @@ use leaks::Leaks;
 
 /// Some actor answers within this time, as long as one has not, or all that are left hang.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// When all are answered, all are gone within this time.
+/// All actors are gone within this time after the last answer.
 const UNTIL_GONE: Duration = Duration::from_secs(30);
 /// The time between two looks whether actors are gone.
 const INTERVAL: Duration = Duration::from_millis(1);
@@ -285,7 +285,7 @@ impl Weather {
         }
     }
 
-    /// What is stored in the end, where there is no other way to see it.
+    /// Tells of all that is stored in the end, where there is no other way to see it.
     async fn look_at_all(&self) {
         for number in 0..self.assignment.droplets {
             let id = stream_id(number).to_string();

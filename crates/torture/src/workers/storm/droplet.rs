@@ -40,7 +40,7 @@ pub(super) enum Fate {
     PanicsRecovered,
     /// It stops itself while more is asked of it.
     Stops,
-    /// Whoever asked it does not wait.
+    /// Its askers do not wait.
     Abandoned,
 }
 

@@ -1,4 +1,4 @@
-//! What a process has, as its operating system sees it.
+//! The memory, threads and descriptors of a process, as its operating system sees it.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ const MOST: u64 = 48 << 20;
 /// So many threads and descriptors more may be there: a pool opens connections as it needs them.
 const MOST_MORE: usize = 24;
 
-/// What the process had after the first storms.
+/// The state of the process after the first storms.
 #[derive(Debug, Default)]
 pub(super) struct Leaks {
     looks: usize,
