@@ -26,7 +26,7 @@ pub(super) const KIND: Kind = Kind {
 };
 
 /// A run of this length or more has whole storms; a shorter one has smaller ones.
-const WHOLE: Duration = Duration::from_secs(60);
+const WHOLE: Duration = Duration::from_secs(180);
 const MOST_ACTORS: u32 = 10_000;
 const LEAST_ACTORS: u32 = 300;
 /// One actor in so many has a state, and the others have events.
