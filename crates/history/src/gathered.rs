@@ -6,6 +6,7 @@ use crate::event_stream::{
     Deletion, EventStream, HandlerRun, Head, Look, Outcome, Placed, Save, SnapshotDeletion, Write,
 };
 use crate::record::{Entry, Page};
+use crate::selected::Selected;
 use crate::state_stream::{Change, ChangeOutcome, ChangeRow, Seen, StateStream};
 use crate::timeline::{Call, Resets, calls};
 use crate::violation::Violations;
@@ -17,7 +18,7 @@ pub(crate) struct Reader<'h> {
     pub(crate) line: usize,
     pub(crate) query: &'h str,
     pub(crate) every: bool,
-    pub(crate) ids: Option<&'h [String]>,
+    pub(crate) selected: Selected<'h>,
     pub(crate) continues: Option<u64>,
     /// Asked at, shown at, line, page.
     pub(crate) pages: Vec<(u64, u64, usize, &'h Page)>,
@@ -32,7 +33,7 @@ pub(crate) struct Listing<'h> {
     pub(crate) until: u64,
     pub(crate) line: usize,
     pub(crate) query: &'h str,
-    pub(crate) ids: Option<&'h [String]>,
+    pub(crate) selected: Selected<'h>,
     pub(crate) entries: &'h [Entry],
 }
 
@@ -292,11 +293,11 @@ impl<'h> Gathered<'h> {
                     state.seen.push(seen);
                 }
             }
-            Operation::List { query, ids } => {
+            Operation::List { query, ids, prefix } => {
                 let Answer::Ok(Done::Listed(listed)) = call.answer else {
                     return;
                 };
-                for entry in &listed.entries {
+                for entry in listed.entries.iter().filter(|entry| entry.number > 0) {
                     let seen = Seen {
                         from,
                         until,
@@ -315,7 +316,7 @@ impl<'h> Gathered<'h> {
                     until,
                     line: call.answer_line,
                     query,
-                    ids: ids.as_deref(),
+                    selected: Selected::new(ids.as_deref(), prefix),
                     entries: &listed.entries,
                 });
             }
@@ -436,12 +437,13 @@ impl<'h> Gathered<'h> {
                 query,
                 every,
                 ids,
+                prefix,
                 continues,
             } => {
                 let reader = self.reader(*reader, line);
                 reader.query = query;
                 reader.every = *every;
-                reader.ids = ids.as_deref();
+                reader.selected = Selected::new(ids.as_deref(), prefix);
                 reader.continues = *continues;
             }
             What::Shown {
@@ -478,7 +480,7 @@ impl<'h> Gathered<'h> {
             line,
             query: "",
             every: false,
-            ids: None,
+            selected: Selected::default(),
             continues: None,
             pages: Vec::new(),
             caught_up: Vec::new(),

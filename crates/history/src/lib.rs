@@ -9,6 +9,7 @@ mod operation;
 mod record;
 mod rising;
 mod row;
+mod selected;
 mod state_stream;
 mod timeline;
 mod uid;

@@ -127,8 +127,11 @@ pub enum Operation {
     List {
         /// The query, for people.
         query: String,
-        /// The ids that belong to its answer as long as they have a state; `None` for all.
+        /// The ids that belong to its answer as long as they have a state; `None` for all that begin with the prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ids: Option<Vec<String>>,
+        /// The beginning of the ids that belong to its answer; empty for any.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        prefix: String,
     },
 }

@@ -61,9 +61,12 @@ pub enum What {
         query: String,
         /// True if it is to see every event; false if it is to see the last change of every state.
         every: bool,
-        /// The ids that belong to its query; `None` for all.
+        /// The ids that belong to its query; `None` for all that begin with the prefix.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ids: Option<Vec<String>>,
+        /// The beginning of the ids that belong to its query; empty for any.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        prefix: String,
         /// The reader after whose last recorded page this one goes on; `None` to begin at the beginning.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         continues: Option<u64>,
@@ -133,6 +136,12 @@ pub struct Page {
     pub offset: Option<u64>,
     /// Events or changes in the order in which they were shown.
     pub entries: Vec<Entry>,
+    /// True if a reader of states was told that there is no more for now.
+    ///
+    /// Then it has been shown everything that was stored before any change that it was shown, unless the same id was
+    /// changed again before the page was shown: that change comes later.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ended: bool,
 }
 
 /// An event or a change of a state that a reader was shown.
@@ -140,7 +149,7 @@ pub struct Page {
 pub struct Entry {
     /// The persistence id.
     pub id: String,
-    /// The sequence number of an event, or the revision of a state.
+    /// The sequence number of an event, or the revision of a state; 0 if a query for ids gave the id alone.
     pub number: u64,
     /// The payload; `None` for a state that was deleted.
     pub uid: Option<Uid>,

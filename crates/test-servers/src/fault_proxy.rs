@@ -52,6 +52,8 @@ pub enum Cut {
     Closed,
     /// The connection ends with a reset (RST): a reader or a writer gets an error.
     Reset,
+    /// The connection ends one way only (FIN), and bytes go on the other way; where no way is named, as `Closed`.
+    HalfClosed,
 }
 
 impl FaultProxy {
@@ -107,6 +109,11 @@ impl FaultProxy {
     /// Says what becomes of the bytes that go one way, also of those that are held now.
     pub fn set(&self, direction: Direction, flow: Flow) {
         self.flows.of(direction).flow.send_replace(flow);
+    }
+
+    /// Returns what becomes of the bytes that go one way: [`Flow::Pass`] again after a [`Flow::CutAfter`] has cut.
+    pub fn flow(&self, direction: Direction) -> Flow {
+        *self.flows.of(direction).flow.borrow()
     }
 
     /// Passes everything on, what is held first.

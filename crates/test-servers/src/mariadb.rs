@@ -65,11 +65,18 @@ impl Recipe for MariaDb {
             .args([
                 "--bind-address=127.0.0.1",
                 "--skip-name-resolve",
-                "--skip-log-bin",
                 "--max-connections=200",
                 "--innodb-buffer-pool-size=64M",
                 "--innodb-log-file-size=64M",
             ]);
+        if site.binary_log {
+            command
+                .arg(argument("--log-bin=", &site.folder.join("binlog")))
+                .args(["--sync-binlog=1", "--binlog-format=ROW", "--server-id=1"])
+                .arg("--max-binlog-size=64M");
+        } else {
+            command.arg("--skip-log-bin");
+        }
         if let Some(files) = &site.certificate {
             command
                 .arg(argument("--ssl-cert=", &files.certificate))
@@ -124,6 +131,7 @@ mod tests {
             folder: "/tmp/home".into(),
             port: 23_306,
             password: "secret".to_owned(),
+            binary_log: false,
             certificate: None,
         }
     }

@@ -131,6 +131,7 @@ mod tests {
             folder: "/tmp/home".into(),
             port: 25_432,
             password: "secret".to_owned(),
+            binary_log: false,
             certificate: None,
         }
     }

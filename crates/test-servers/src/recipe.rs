@@ -39,6 +39,8 @@ pub(crate) struct Site {
     /// The password of the administrator, whose commands could run programs: other users of the machine reach the port
     /// too.
     pub(crate) password: String,
+    /// Whether MariaDB writes a binary log, which PostgreSQL has no like of.
+    pub(crate) binary_log: bool,
     /// The certificate with which it lets clients encrypt, if it does.
     pub(crate) certificate: Option<Certificate>,
 }

@@ -36,6 +36,13 @@ pub struct Server {
     home: Home,
 }
 
+/// The choices for a server.
+#[derive(Clone, Copy, Debug, Default)]
+struct Extras {
+    encrypted: bool,
+    binary_log: bool,
+}
+
 impl Server {
     /// Starts a server with an empty database and waits until it answers.
     ///
@@ -45,7 +52,7 @@ impl Server {
     /// # Errors
     /// [`ServerError::NotInstalled`] without its programs, [`ServerError::NotStarted`] if it ended by itself.
     pub fn start(database: Database, locks: &Path) -> Result<Self, ServerError> {
-        Self::start_with(database, locks, false)
+        Self::start_with(database, locks, Extras::default())
     }
 
     /// Starts a server that lets clients encrypt, with a certificate for the name `localhost` and no other.
@@ -53,10 +60,27 @@ impl Server {
     /// # Errors
     /// As for [`start`](Self::start); also without the program `openssl`.
     pub fn start_encrypted(database: Database, locks: &Path) -> Result<Self, ServerError> {
-        Self::start_with(database, locks, true)
+        let extras = Extras {
+            encrypted: true,
+            ..Extras::default()
+        };
+        Self::start_with(database, locks, extras)
     }
 
-    fn start_with(database: Database, locks: &Path, encrypted: bool) -> Result<Self, ServerError> {
+    /// Starts a server that shows no commit before it is on the disk, so that no reader sees what a crash takes back:
+    /// MariaDB with a binary log, which costs it a write more for each commit.
+    ///
+    /// # Errors
+    /// As for [`start`](Self::start).
+    pub fn start_with_log(database: Database, locks: &Path) -> Result<Self, ServerError> {
+        let extras = Extras {
+            binary_log: true,
+            ..Extras::default()
+        };
+        Self::start_with(database, locks, extras)
+    }
+
+    fn start_with(database: Database, locks: &Path, extras: Extras) -> Result<Self, ServerError> {
         let recipe = database.recipe();
         let programs = programs::folder(recipe).ok_or(ServerError::NotInstalled {
             software: recipe.name(),
@@ -72,7 +96,9 @@ impl Server {
                 folder: home.folder().to_path_buf(),
                 port: port::free()?,
                 password: secret::password()?,
-                certificate: encrypted
+                binary_log: extras.binary_log,
+                certificate: extras
+                    .encrypted
                     .then(|| Certificate::make(home.folder(), account))
                     .transpose()?,
             },

@@ -7,8 +7,11 @@ pub(crate) mod files;
 mod handlers;
 mod kill_app;
 pub mod power_loss;
+mod proxy;
+mod readers;
 mod servers;
 pub(crate) mod sim;
+mod storm;
 
 use crate::{Backend, Run};
 
@@ -41,6 +44,9 @@ pub const KINDS: &[Kind] = &[
     disk::KIND,
     corrupt::KIND,
     sim::KIND,
+    readers::KIND,
+    proxy::KIND,
+    storm::KIND,
 ];
 
 /// The kind of this name.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
 
 use actix_persistence::{Config, Persistence};
 use actix_persistence_test_servers::Server;
@@ -21,6 +22,8 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 pub struct Place {
     backend: Backend,
     url: String,
+    /// The URL by which processes under test reach it, if it is another one.
+    way: Option<String>,
     home: Home,
 }
 
@@ -78,6 +81,7 @@ impl Place {
             return Ok(Self {
                 backend,
                 url: format!("sqlite://{}/torture.db", folder.display()),
+                way: None,
                 home: Home::Folder(folder, kept),
             });
         };
@@ -91,6 +95,7 @@ impl Place {
         let place = Self {
             backend,
             url: format!("{host}/{name}"),
+            way: None,
             home: Home::Server {
                 server: server.clone(),
                 name: name.clone(),
@@ -109,6 +114,7 @@ impl Place {
         Ok(Self {
             backend,
             url: server.url(),
+            way: None,
             home: Home::OwnServer,
         })
     }
@@ -123,9 +129,16 @@ impl Place {
         &self.url
     }
 
+    /// The same place, which processes under test reach by another URL.
+    #[must_use]
+    pub fn reached_by(mut self, url: String) -> Self {
+        self.way = Some(url);
+        self
+    }
+
     /// A config with these stores there (`journal`, `snapshot-store`, `state`), each with these lines besides.
     pub fn config_of(&self, stores: &[&str], lines: &str) -> String {
-        let (kind, url) = (self.backend, &self.url);
+        let (kind, url) = (self.backend, self.way.as_ref().unwrap_or(&self.url));
         let make_tables = match self.backend {
             Backend::Postgres | Backend::Mysql => "auto-initialize = true\n",
             Backend::Sqlite | Backend::Memory => "",
@@ -166,6 +179,21 @@ impl Place {
     /// If the database refuses.
     pub async fn execute(&self, sql: &str) -> anyhow::Result<()> {
         self.execute_at(&self.url, sql).await
+    }
+
+    /// Runs statements, and after this time others on the same connection: a transaction of someone else.
+    ///
+    /// # Errors
+    /// If the database refuses, or goes away meanwhile.
+    pub async fn hold(&self, begin: &str, time: Duration, end: &str) -> anyhow::Result<()> {
+        on_connection!(self, &self.url, |connection| {
+            let begin = sqlx::raw_sql(AssertSqlSafe(begin));
+            begin.execute(&mut connection).await?;
+            tokio::time::sleep(time).await;
+            let end = sqlx::raw_sql(AssertSqlSafe(end));
+            end.execute(&mut connection).await?;
+            Ok(())
+        })
     }
 
     /// The rows of a query.

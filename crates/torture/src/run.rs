@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use actix_persistence_test_servers::Server;
+use actix_persistence_test_servers::{Database, Server, ServerError};
 use fastrand::Rng;
 
 use crate::worker::WorkerBuilder;
@@ -126,12 +126,27 @@ impl Run {
     /// # Errors
     /// If the backend is no server, or it does not start.
     pub fn server(&self) -> anyhow::Result<Server> {
+        self.server_by(Server::start)
+    }
+
+    /// The same, which shows no commit that a crash may take back; see [`Server::start_with_log`].
+    ///
+    /// # Errors
+    /// As [`server`](Self::server).
+    pub fn server_with_log(&self) -> anyhow::Result<Server> {
+        self.server_by(Server::start_with_log)
+    }
+
+    fn server_by(
+        &self,
+        start: fn(Database, &Path) -> Result<Server, ServerError>,
+    ) -> anyhow::Result<Server> {
         let Some(database) = self.backend.server() else {
             anyhow::bail!("{} is no server", self.backend);
         };
         // Where a dead run has left servers, the next one removes them.
         let locks = self.folder.parent().unwrap_or(&self.folder);
-        Ok(Server::start(database, locks)?)
+        Ok(start(database, locks)?)
     }
 
     /// An empty history. It is written to a file of this name in the folder of the run.
@@ -183,6 +198,13 @@ impl Run {
                 figures.insert(figure.to_owned(), count);
             }
         }
+    }
+
+    /// Makes a figure at least this high: the highest of several.
+    pub fn highest(&self, figure: &str, value: u64) {
+        let mut figures = hold(&self.figures);
+        let highest = figures.entry(figure.to_owned()).or_default();
+        *highest = value.max(*highest);
     }
 
     /// The figure so far.

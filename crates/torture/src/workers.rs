@@ -5,6 +5,8 @@ pub(crate) mod disk;
 pub(crate) mod handlers;
 pub(crate) mod kept;
 pub(crate) mod power_loss;
+pub(crate) mod readers;
+pub(crate) mod storm;
 pub(crate) mod stream;
 pub(crate) mod writers;
 

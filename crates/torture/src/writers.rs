@@ -196,13 +196,7 @@ impl<'a> Writers<'a> {
         }
         self.look_at_all()?;
         self.dump()?;
-        let Self { run, chronicle, .. } = self;
-        for violation in check(&chronicle.end()) {
-            match violation.invariant {
-                Invariant::NothingLost => run.lost(1, format!("{}: {violation}", self.name)),
-                _ => run.violation(format!("{}: {violation}", self.name)),
-            }
-        }
+        judge(self.run, &self.name, self.chronicle);
         Ok(())
     }
 
@@ -252,21 +246,12 @@ impl<'a> Writers<'a> {
     /// By plain SQL: a second way to the data that shares nothing with the first.
     fn dump(&self) -> anyhow::Result<()> {
         dump_streams(&self.place, &self.chronicle)?;
-        self.dump_states(id_of(&self.place))
+        dump_states(&self.place, &self.chronicle)?;
+        self.dump_notes()
     }
 
-    fn dump_states(&self, id: &str) -> anyhow::Result<()> {
+    fn dump_notes(&self) -> anyhow::Result<()> {
         let place = &self.place;
-        let states: Vec<(String, i64, Option<Vec<u8>>)> = block_on(place.rows(&format!(
-            "SELECT {id}, t.revision, t.payload FROM durable_state t"
-        )))?;
-        let states = states.into_iter().map(|(id, revision, payload)| {
-            let state: Option<KeptState> = payload.as_deref().map(decoded).transpose()?;
-            let (revision, uid) = (revision as u64, state.map(|state| Uid(state.uid)));
-            Ok(Row::State { id, revision, uid })
-        });
-        let states = states.collect::<anyhow::Result<Vec<_>>>()?;
-        self.chronicle.rows(Table::States, states);
         let notes = "SELECT id, revision, uid FROM noted";
         let notes: Vec<(String, i64, Option<i64>)> = block_on(place.rows(notes))?;
         let counted = "SELECT notes FROM note_count ORDER BY place";
@@ -293,6 +278,32 @@ impl<'a> Writers<'a> {
         self.chronicle.rows(table, notes);
         Ok(())
     }
+}
+
+/// Has the checker judge a history; its violations are those of the run.
+pub(crate) fn judge(run: &Run, name: &str, chronicle: Chronicle) {
+    for violation in check(&chronicle.end()) {
+        match violation.invariant {
+            Invariant::NothingLost => run.lost(1, format!("{name}: {violation}")),
+            _ => run.violation(format!("{name}: {violation}")),
+        }
+    }
+}
+
+/// The states, by plain SQL.
+pub(crate) fn dump_states(place: &Place, chronicle: &Chronicle) -> anyhow::Result<()> {
+    let id = id_of(place);
+    let states: Vec<(String, i64, Option<Vec<u8>>)> = block_on(place.rows(&format!(
+        "SELECT {id}, t.revision, t.payload FROM durable_state t"
+    )))?;
+    let states = states.into_iter().map(|(id, revision, payload)| {
+        let state: Option<KeptState> = payload.as_deref().map(decoded).transpose()?;
+        let (revision, uid) = (revision as u64, state.map(|state| Uid(state.uid)));
+        Ok(Row::State { id, revision, uid })
+    });
+    let states = states.collect::<anyhow::Result<Vec<_>>>()?;
+    chronicle.rows(Table::States, states);
+    Ok(())
 }
 
 /// Returns the expression that gives the id of a row `t` as a text.

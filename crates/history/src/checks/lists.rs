@@ -9,9 +9,6 @@ use crate::violation::{Invariant, Violations};
 pub(super) fn check(gathered: &Gathered<'_>, violations: &mut Violations) {
     for listing in &gathered.listings {
         let (query, line) = (listing.query, listing.line);
-        let selected = listing
-            .ids
-            .map(|ids| ids.iter().map(String::as_str).collect::<HashSet<_>>());
         let mut given = HashSet::new();
         for entry in listing.entries {
             let id = entry.id.as_str();
@@ -19,19 +16,13 @@ pub(super) fn check(gathered: &Gathered<'_>, violations: &mut Violations) {
                 let sentence = format!("{query:?} gave {id:?} twice");
                 violations.add(Invariant::QueriesExact, [line], sentence);
             }
-            if selected
-                .as_ref()
-                .is_some_and(|selected| !selected.contains(id))
-            {
+            if !listing.selected.contains(id) {
                 let sentence = format!("{query:?} gave {id:?}, which it does not select");
                 violations.add(Invariant::QueriesExact, [line], sentence);
             }
         }
         for id in gathered.names() {
-            let selects = selected
-                .as_ref()
-                .is_none_or(|selected| selected.contains(id));
-            if !selects || given.contains(id) || gathered.was_reset(id) {
+            if !listing.selected.contains(id) || given.contains(id) || gathered.was_reset(id) {
                 continue;
             }
             let proof = gathered

@@ -1,10 +1,11 @@
 //! Readers are shown everything, nothing twice, and each id in order.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::event_stream::EventStream;
 use crate::gathered::{Gathered, Reader};
-use crate::state_stream::StateStream;
+use crate::record::Entry;
+use crate::state_stream::{ChangeOutcome, StateStream};
 use crate::violation::{Invariant, Violations};
 
 /// The point up to which a reader has come.
@@ -14,6 +15,22 @@ struct Position<'h> {
     shown: HashMap<&'h str, (u64, usize)>,
     /// The number of rises that it was found to have seen.
     rises: usize,
+    /// Those of them that it had not seen, because the same id was changed again; each is looked at again later.
+    put_off: Vec<&'h str>,
+    /// The latest time at which a change was asked for that it was shown.
+    latest: u64,
+}
+
+/// An end that a reader has come to.
+#[derive(Clone, Copy, Debug)]
+struct End {
+    /// Everything known before this time must have been shown.
+    before: u64,
+    /// The time at which it was told so, and the line.
+    at: u64,
+    line: usize,
+    /// Whether a state may be left out that was changed again before it was told so.
+    leaves_out: bool,
 }
 
 /// The times at which an id was known to have more, and the id, in order.
@@ -55,148 +72,178 @@ pub(super) fn check(gathered: &Gathered<'_>, violations: &mut Violations) {
     let mut ends: HashMap<u64, Position<'_>> = HashMap::new();
     for (number, reader) in readers {
         let from = reader.continues.and_then(|earlier| ends.get(&earlier));
-        let position = from.cloned().unwrap_or_default();
-        let end = follow(gathered, reader, &rises, position, violations);
-        ends.insert(*number, end);
-    }
-}
-
-fn follow<'h>(
-    gathered: &Gathered<'h>,
-    reader: &Reader<'h>,
-    rises: &Rises<'h>,
-    mut position: Position<'h>,
-    violations: &mut Violations,
-) -> Position<'h> {
-    let rises = if reader.every {
-        &rises.events
-    } else {
-        &rises.states
-    };
-    let ids = reader
-        .ids
-        .map(|ids| ids.iter().map(String::as_str).collect::<HashSet<_>>());
-    let mut last_offset = None;
-    let mut caught_up = reader.caught_up.iter().peekable();
-    for (_, at, line, page) in &reader.pages {
-        while let Some(end) = caught_up.next_if(|end| (end.1, end.2) < (*at, *line)) {
-            missed_nothing(
-                gathered,
-                reader,
-                ids.as_ref(),
-                rises,
-                &mut position,
-                *end,
-                violations,
-            );
-        }
-        if let (Some((offset, earlier)), Some(next)) = (last_offset, page.offset)
-            && next < offset
-        {
-            let query = reader.query;
-            let sentence =
-                format!("the offset of a reader of {query:?} went from {offset} to {next}");
-            violations.add(Invariant::ReadersInOrder, [earlier, *line], sentence);
-        }
-        last_offset = page.offset.map(|offset| (offset, *line)).or(last_offset);
-        for entry in &page.entries {
-            let id = entry.id.as_str();
-            if ids.as_ref().is_some_and(|ids| !ids.contains(id)) {
-                let query = reader.query;
-                let sentence =
-                    format!("a reader of {query:?} was shown {id:?}, which is not selected");
-                violations.add(Invariant::QueriesExact, [reader.line, *line], sentence);
-            }
-            let last = position.shown.insert(id, (entry.number, *line));
-            if !gathered.was_reset(id) {
-                next_in_turn(
-                    gathered,
-                    reader,
-                    id,
-                    (entry.number, *line, *at),
-                    last,
-                    violations,
-                );
-            }
-        }
-    }
-    for end in caught_up {
-        missed_nothing(
+        let mut following = Following {
             gathered,
             reader,
-            ids.as_ref(),
-            rises,
-            &mut position,
-            *end,
-            violations,
-        );
-    }
-    position
-}
-
-fn next_in_turn(
-    gathered: &Gathered<'_>,
-    reader: &Reader<'_>,
-    id: &str,
-    (number, line, at): (u64, usize, u64),
-    last: Option<(u64, usize)>,
-    violations: &mut Violations,
-) {
-    let (last, last_line) = last.unwrap_or((0, line));
-    let query = reader.query;
-    if number <= last {
-        let sentence = format!("a reader of {query:?} was shown {number} of {id:?} after {last}");
-        violations.add(Invariant::ReadersInOrder, [last_line, line], sentence);
-    } else if reader.every && number > last + 1 {
-        let events = gathered.last_events(id);
-        let deleted = events.map_or(0, |events| events.maybe_deleted.up_to(at));
-        if number - 1 > deleted {
-            let sentence = format!(
-                "a reader of {query:?} was shown event {number} of {id:?} after event {last}, and events up to {deleted} may be deleted"
-            );
-            violations.add(Invariant::ReadersMissNothing, [last_line, line], sentence);
-        }
-    }
-}
-
-/// Checks that everything known before it asked was shown; an earlier end already covers what it was found to have seen
-/// there.
-fn missed_nothing(
-    gathered: &Gathered<'_>,
-    reader: &Reader<'_>,
-    ids: Option<&HashSet<&str>>,
-    rises: &[(u64, &str)],
-    position: &mut Position<'_>,
-    (asked_at, at, line): (u64, u64, usize),
-    violations: &mut Violations,
-) {
-    let until = rises
-        .partition_point(|rise| rise.0 < asked_at)
-        .max(position.rises);
-    let new = &rises[std::mem::replace(&mut position.rises, until)..until];
-    for (_, id) in new {
-        if gathered.was_reset(id) || ids.is_some_and(|ids| !ids.contains(id)) {
-            continue;
-        }
-        let known = if reader.every {
-            let events = gathered.last_events(id);
-            let known = events.and_then(|events| Some((events, events.known.before(asked_at)?)));
-            let known = known.filter(|(events, known)| known.0 > events.maybe_deleted.up_to(at));
-            known.map(|(_, known)| known)
-        } else {
-            let state = gathered.last_state(id);
-            state.and_then(|state| state.known.before(asked_at))
+            rises: if reader.every {
+                &rises.events
+            } else {
+                &rises.states
+            },
+            position: from.cloned().unwrap_or_default(),
         };
-        let shown = position.shown.get(id).map_or(0, |last| last.0);
-        if let Some((known, proof)) = known
-            && shown < known
+        following.follow(violations);
+        ends.insert(*number, following.position);
+    }
+}
+
+/// A reader on its way.
+struct Following<'g, 'h> {
+    gathered: &'g Gathered<'h>,
+    reader: &'g Reader<'h>,
+    rises: &'g [(u64, &'h str)],
+    position: Position<'h>,
+}
+
+impl<'h> Following<'_, 'h> {
+    fn follow(&mut self, violations: &mut Violations) {
+        let reader = self.reader;
+        let mut last_offset = None;
+        let ends = reader.caught_up.iter().map(|&(before, at, line)| End {
+            before,
+            at,
+            line,
+            leaves_out: false,
+        });
+        let mut caught_up = ends.peekable();
+        for (_, at, line, page) in &reader.pages {
+            while let Some(end) = caught_up.next_if(|end| (end.at, end.line) < (*at, *line)) {
+                self.missed_nothing(end, violations);
+            }
+            if let (Some((offset, earlier)), Some(next)) = (last_offset, page.offset)
+                && next < offset
+            {
+                let query = reader.query;
+                let sentence =
+                    format!("the offset of a reader of {query:?} went from {offset} to {next}");
+                violations.add(Invariant::ReadersInOrder, [earlier, *line], sentence);
+            }
+            last_offset = page.offset.map(|offset| (offset, *line)).or(last_offset);
+            for entry in &page.entries {
+                self.take(entry, *at, *line, violations);
+            }
+            if page.ended && !reader.every {
+                let end = End {
+                    before: self.position.latest,
+                    at: *at,
+                    line: *line,
+                    leaves_out: true,
+                };
+                self.missed_nothing(end, violations);
+            }
+        }
+        for end in caught_up {
+            self.missed_nothing(end, violations);
+        }
+    }
+
+    fn take(&mut self, entry: &'h Entry, at: u64, line: usize, violations: &mut Violations) {
+        let id = entry.id.as_str();
+        if !self.reader.selected.contains(id) {
+            let query = self.reader.query;
+            let sentence = format!("a reader of {query:?} was shown {id:?}, which is not selected");
+            violations.add(Invariant::QueriesExact, [self.reader.line, line], sentence);
+        }
+        let last = self.position.shown.insert(id, (entry.number, line));
+        if self.gathered.was_reset(id) {
+            return;
+        }
+        if let Some(state) = self.gathered.last_state(id).filter(|_| !self.reader.every)
+            && let Some(change) = state.between(entry.number, entry.number).first()
         {
-            let query = reader.query;
+            let asked_for = state.changes[change.1].from;
+            self.position.latest = self.position.latest.max(asked_for);
+        }
+        self.next_in_turn(id, (entry.number, line, at), last, violations);
+    }
+
+    fn next_in_turn(
+        &self,
+        id: &str,
+        (number, line, at): (u64, usize, u64),
+        last: Option<(u64, usize)>,
+        violations: &mut Violations,
+    ) {
+        let (last, last_line) = last.unwrap_or((0, line));
+        let query = self.reader.query;
+        if number <= last {
+            let sentence =
+                format!("a reader of {query:?} was shown {number} of {id:?} after {last}");
+            violations.add(Invariant::ReadersInOrder, [last_line, line], sentence);
+        } else if self.reader.every && number > last + 1 {
+            let events = self.gathered.last_events(id);
+            let deleted = events.map_or(0, |events| events.maybe_deleted.up_to(at));
+            if number - 1 > deleted {
+                let sentence = format!(
+                    "a reader of {query:?} was shown event {number} of {id:?} after event {last}, and events up to {deleted} may be deleted"
+                );
+                violations.add(Invariant::ReadersMissNothing, [last_line, line], sentence);
+            }
+        }
+    }
+
+    /// Checks that everything known before was shown; an earlier end already covers what it was found to have seen there.
+    fn missed_nothing(&mut self, end: End, violations: &mut Violations) {
+        let until = self.rises.partition_point(|rise| rise.0 < end.before);
+        let until = until.max(self.position.rises);
+        let new = &self.rises[std::mem::replace(&mut self.position.rises, until)..until];
+        let mut ids = std::mem::take(&mut self.position.put_off);
+        ids.extend(new.iter().map(|(_, id)| *id));
+        ids.sort_unstable();
+        ids.dedup();
+        for id in ids {
+            let Some((known, proof)) = self.not_shown(id, end) else {
+                continue;
+            };
+            if end.leaves_out && self.is_changed_again(id, known, end.at) {
+                self.position.put_off.push(id);
+                continue;
+            }
+            let (query, shown) = (self.reader.query, self.last_shown(id));
             let sentence = format!(
                 "a reader of {query:?} had seen all there was, and of {id:?} it was shown {shown} and not {known}"
             );
-            violations.add(Invariant::ReadersMissNothing, [proof, line], sentence);
+            violations.add(Invariant::ReadersMissNothing, [proof, end.line], sentence);
             break;
         }
+    }
+
+    fn last_shown(&self, id: &str) -> u64 {
+        self.position.shown.get(id).map_or(0, |last| last.0)
+    }
+
+    /// The number that it should have been shown, and the line that proves it.
+    fn not_shown(&self, id: &str, end: End) -> Option<(u64, usize)> {
+        let (gathered, before) = (self.gathered, end.before);
+        if gathered.was_reset(id) || !self.reader.selected.contains(id) {
+            return None;
+        }
+        let known = if self.reader.every {
+            let events = gathered.last_events(id);
+            let known = events.and_then(|events| Some((events, events.known.before(before)?)));
+            let known =
+                known.filter(|(events, known)| known.0 > events.maybe_deleted.up_to(end.at));
+            known.map(|(_, known)| known)
+        } else {
+            let state = gathered.last_state(id);
+            state.and_then(|state| state.known.before(before))
+        };
+        known.filter(|(known, _)| self.last_shown(id) < *known)
+    }
+
+    /// Whether a change after this one may have taken its place before this time.
+    fn is_changed_again(&self, id: &str, known: u64, at: u64) -> bool {
+        let Some(state) = self.gathered.last_state(id) else {
+            return false;
+        };
+        let later = state.revisions.iter().rev();
+        let mut later = later.take_while(|entry| entry.0 > known);
+        let mut unknown = state.changes.iter();
+        later.any(|entry| state.changes[entry.1].from < at)
+            || unknown.any(|change| {
+                change.outcome == ChangeOutcome::Unknown
+                    && change.from < at
+                    && change.revision.is_none_or(|revision| revision > known)
+            })
     }
 }

@@ -65,6 +65,7 @@ impl ReaderSlot {
                 query: "all".into(),
                 every: self.every,
                 ids: Some(ids),
+                prefix: String::new(),
                 continues,
             };
             world.record(0, opened);
@@ -82,6 +83,7 @@ impl ReaderSlot {
         let page = Page {
             offset: Some(self.offset as u64),
             entries,
+            ended: shown < limit,
         };
         world.record(
             0,
@@ -147,6 +149,7 @@ fn list(world: &mut World) {
         Operation::List {
             query: "living".into(),
             ids: Some(ids),
+            prefix: String::new(),
         },
     );
     let living = world.states[..of_query].iter().filter_map(|store| {

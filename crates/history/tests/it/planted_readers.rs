@@ -63,6 +63,37 @@ pub(crate) const ALL: &[Planted] = &[
         },
     ),
     (
+        "a reader is shown a change and not one before it",
+        Invariant::ReadersMissNothing,
+        |plot| {
+            let [one, other] = two_new_states(plot);
+            open(plot, false, &["planted|one", "planted|other"]);
+            let entries = vec![entry("planted|other", 1, other)];
+            show_end(plot, entries);
+            // Said later, it is too late.
+            show(plot, vec![entry("planted|one", 1, one)]);
+            Some(())
+        },
+    ),
+    (
+        "a reader is shown an id without the prefix of its query",
+        Invariant::QueriesExact,
+        |plot| {
+            let [one, _] = two_new_states(plot);
+            let what = What::ReaderOpened {
+                reader: READER,
+                query: "planted".into(),
+                every: false,
+                ids: None,
+                prefix: "planted|o.".into(),
+                continues: None,
+            };
+            plot.say(A, what);
+            show(plot, vec![entry("planted|one", 1, one)]);
+            Some(())
+        },
+    ),
+    (
         "a reader that goes on leaves out an event",
         Invariant::ReadersMissNothing,
         |plot| {
@@ -76,12 +107,14 @@ pub(crate) const ALL: &[Planted] = &[
                 query: "planted".into(),
                 every: true,
                 ids: None,
+                prefix: String::new(),
                 continues: Some(READER),
             };
             plot.say(A, what);
             let page = Page {
                 offset: None,
                 entries: vec![entry(&id, last, uids[2])],
+                ended: false,
             };
             plot.say(
                 A,
@@ -159,6 +192,7 @@ pub(crate) const ALL: &[Planted] = &[
                 let page = Page {
                     offset: Some(offset),
                     entries: vec![],
+                    ended: false,
                 };
                 plot.say(
                     A,
@@ -281,6 +315,7 @@ pub(crate) const ALL: &[Planted] = &[
                 Operation::List {
                     query: "planted".into(),
                     ids,
+                    prefix: String::new(),
                 },
             );
             let entries = vec![entry(&id, revision, uid?)];
@@ -339,6 +374,7 @@ fn open(plot: &mut Plot, every: bool, ids: &[&str]) {
         query: "planted".into(),
         every,
         ids: Some(ids.iter().map(|id| (*id).to_owned()).collect()),
+        prefix: String::new(),
         continues: None,
     };
     plot.say(A, what);
@@ -348,6 +384,7 @@ fn show(plot: &mut Plot, entries: Vec<Entry>) {
     let page = Page {
         offset: None,
         entries,
+        ended: false,
     };
     plot.say(
         A,
@@ -359,6 +396,34 @@ fn show(plot: &mut Plot, entries: Vec<Entry>) {
     );
 }
 
+/// Shows a page after which the reader is told that there is no more.
+fn show_end(plot: &mut Plot, entries: Vec<Entry>) {
+    let page = Page {
+        offset: None,
+        entries,
+        ended: true,
+    };
+    plot.say(
+        A,
+        What::Shown {
+            reader: READER,
+            asked_at: 0,
+            page,
+        },
+    );
+}
+
+/// Stores two states of new ids, one after the other.
+fn two_new_states(plot: &mut Plot) -> [Uid; 2] {
+    ["planted|one", "planted|other"].map(|id| {
+        let uid = plot.uid();
+        let call = plot.upsert(A, id, IN_A, uid);
+        plot.store_state(id, 1, Some(uid), uid);
+        plot.answer(A, call, Answer::Ok(Done::Changed { revision: 1 }));
+        uid
+    })
+}
+
 fn list(plot: &mut Plot, entries: Vec<Entry>) {
     let ids = Some(vec!["state-0".into(), "state-1".into(), "state-2".into()]);
     let call = plot.ask(
@@ -366,6 +431,7 @@ fn list(plot: &mut Plot, entries: Vec<Entry>) {
         Operation::List {
             query: "planted".into(),
             ids,
+            prefix: String::new(),
         },
     );
     plot.answer(A, call, Answer::Ok(Done::Listed(Listed { entries })));

@@ -161,6 +161,11 @@ async fn write(to: &mut OwnedWriteHalf, chunk: Chunk, way: &Way) -> Result<(), O
         to.write_all(due).await.map_err(|_| None)?;
         way.passed.fetch_add(due.len(), Ordering::AcqRel);
         rest = later;
+        if cut == Some(Cut::HalfClosed) {
+            // Who hears out goes on, and throws away what comes.
+            let _ = to.shutdown().await;
+            return Err(None);
+        }
         if cut.is_some() {
             return Err(cut);
         }

@@ -246,3 +246,21 @@ fn a_server_that_is_not_there_is_seen_as_a_reset() {
     let error = connect(&proxy).read(&mut [0]).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
 }
+
+#[test]
+fn a_half_closed_connection_goes_on_the_other_way() {
+    let (echo, proxy) = start();
+    let mut connection = used(&echo, &proxy);
+    proxy.set(Direction::Replies, Flow::CutAfter(2, Cut::HalfClosed));
+    connection.write_all(b"abcd").unwrap();
+    assert_eq!(echo.heard(), b"abcd");
+    assert_eq!(answer(&mut connection, 2), b"ab");
+    assert_eq!(
+        connection.read(&mut [0]).unwrap(),
+        0,
+        "the end of the replies"
+    );
+    wait_until(|| proxy.flow(Direction::Replies) == Flow::Pass);
+    connection.write_all(b"efgh").unwrap();
+    assert_eq!(echo.heard(), b"efgh");
+}

@@ -120,14 +120,14 @@ fn disturb(run: &Run, fault: Fault) -> anyhow::Result<()> {
 }
 
 /// A process that writes.
-struct Application<'a, 'r> {
+pub(super) struct Application<'a, 'r> {
     writers: &'a Writers<'r>,
     process: u32,
     worker: Worker,
 }
 
 impl<'a, 'r> Application<'a, 'r> {
-    fn start(writers: &'a Writers<'r>, rng: &mut Rng) -> anyhow::Result<Self> {
+    pub(super) fn start(writers: &'a Writers<'r>, rng: &mut Rng) -> anyhow::Result<Self> {
         let (process, worker) = writers.start("app", rng)?;
         Ok(Self {
             writers,
@@ -137,14 +137,30 @@ impl<'a, 'r> Application<'a, 'r> {
     }
 
     /// Listens until so many writes were acknowledged after this time.
-    fn writes(&mut self, mut writes_left: u32, after: u64) -> anyhow::Result<()> {
+    pub(super) fn writes(&mut self, writes_left: u32, after: u64) -> anyhow::Result<()> {
+        let mut writes_left = writes_left;
+        self.goes_on_until(|acknowledged_at| {
+            writes_left -= u32::from(acknowledged_at.is_some_and(|at| at > after));
+            writes_left == 0
+        })
+    }
+
+    /// Listens until this is true; it is told when each line was said that acknowledges something.
+    pub(super) fn goes_on_until(
+        &mut self,
+        mut is_enough: impl FnMut(Option<u64>) -> bool,
+    ) -> anyhow::Result<()> {
         let since = Instant::now();
-        while writes_left > 0 && !is_interrupted() {
+        while !is_interrupted() {
             let line = self.worker.next_line()?;
             let line = line.context("the application has ended by itself, see its log")?;
-            let is_later = matches!(&line, Line::Record(record) if record.at > after);
-            if self.writers.hear(line) && is_later {
-                writes_left -= 1;
+            let at = match &line {
+                Line::Record(record) => Some(record.at),
+                _ => None,
+            };
+            let acknowledges = self.writers.hear(line);
+            if is_enough(at.filter(|_| acknowledges)) {
+                break;
             }
             anyhow::ensure!(
                 since.elapsed() < PATIENCE,
@@ -154,7 +170,7 @@ impl<'a, 'r> Application<'a, 'r> {
         Ok(())
     }
 
-    fn kill(&mut self) -> anyhow::Result<()> {
+    pub(super) fn kill(&mut self) -> anyhow::Result<()> {
         self.worker.kill()?;
         let chronicle = &self.writers.chronicle;
         chronicle.process_event(self.process, ProcessEvent::Killed);
@@ -162,7 +178,7 @@ impl<'a, 'r> Application<'a, 'r> {
         self.worker.wait()
     }
 
-    fn end(mut self) -> anyhow::Result<()> {
+    pub(super) fn end(mut self) -> anyhow::Result<()> {
         let chronicle = &self.writers.chronicle;
         chronicle.process_event(self.process, ProcessEvent::AskedToStop);
         self.worker.end();

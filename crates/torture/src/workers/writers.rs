@@ -325,7 +325,7 @@ impl Client {
 }
 
 /// Counts what did not go well; the history has all else.
-fn count_outcome<T>(outcome: &Result<Result<T, PersistError>, MailboxError>) {
+pub(super) fn count_outcome<T>(outcome: &Result<Result<T, PersistError>, MailboxError>) {
     match outcome {
         Ok(Ok(_)) => {}
         Ok(Err(PersistError::Conflict(_))) => count("conflicts"),

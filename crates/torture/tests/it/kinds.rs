@@ -96,6 +96,30 @@ fn corrupt(backend: Backend) {
     assert!(done.figures.contains_key("refused"), "too little: {done:?}");
 }
 
+/// Each reader is shown the last change of every state, whoever writes or is killed meanwhile.
+fn readers(backend: Backend) {
+    let done = unviolated("readers", backend, 2);
+    assert!(
+        done.figures["changes shown"] > 100 && done.figures["transactions of others"] > 0,
+        "nothing to read: {done:?}"
+    );
+}
+
+/// Wherever the network is cut, the application goes on by itself, and nothing acknowledged is lost.
+fn proxy(backend: Backend) {
+    let done = unviolated("proxy", backend, 10);
+    assert!(done.figures["cuts at offsets"] > 2, "no cuts: {done:?}");
+}
+
+/// All actors of a storm are answered and gone, and nothing acknowledged is lost.
+fn storm(backend: Backend) {
+    let done = unviolated("storm", backend, 4);
+    assert!(
+        done.figures["actors"] > 1_000 && done.figures["panics in a replay"] > 0,
+        "no storm: {done:?}"
+    );
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -113,10 +137,10 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt;
-    postgres Postgres: fight handlers kill_app kill_server hang_server;
-    mysql Mysql: fight handlers kill_app kill_server hang_server;
-    memory Memory: sim;
+    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers storm;
+    postgres Postgres: fight handlers kill_app kill_server hang_server readers proxy storm;
+    mysql Mysql: fight handlers kill_app kill_server hang_server readers proxy storm;
+    memory Memory: sim storm;
 }
 
 /// Runs a kind in which something is wrong on purpose.

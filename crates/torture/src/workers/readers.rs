@@ -1,0 +1,164 @@
+//! Writes states, or reads what has changed of them, until it is told to end.
+//!
+//! `torture worker readers ASSIGNMENT`, for the kind `readers`.
+
+mod lists;
+mod reading;
+pub(crate) mod writing;
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use actix_persistence::{Config, Persistence};
+use actix_persistence_history::Record;
+use anyhow::bail;
+use serde::{Deserialize, Serialize};
+use tokio::runtime::Runtime;
+
+use super::{Scribe, fault, told_to_end};
+
+/// The entity type of the states that are stored once, and never changed.
+pub(crate) const NEW: &str = "New";
+/// That of those which are changed and deleted all the time.
+pub(crate) const KEPT: &str = "Kept";
+/// So many ranges of slices have readers of their own; the ids of [`NEW`] begin with theirs.
+pub(crate) const RANGES: u16 = 4;
+/// The program waits for so long in the end for requests that are under way.
+const STOP_DEADLINE: Duration = Duration::from_secs(60);
+
+/// The assignment of a process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Assignment {
+    /// A file.
+    pub(crate) config: PathBuf,
+    /// Its number in the history.
+    pub(crate) process: u32,
+    pub(crate) seed: u64,
+    pub(crate) task: Task,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Task {
+    /// Stores states.
+    Write {
+        /// Only such whose slice leaves this rest, divided by eight.
+        partition: Option<u16>,
+        /// So many at once are stored that are new.
+        inserters: u32,
+        /// The numbers of those that are changed.
+        kept: Vec<u32>,
+    },
+    /// Reads changes, and lists what there is.
+    Read { readings: Vec<Reading> },
+}
+
+/// A reader, from an offset on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Reading {
+    /// Its number in the history.
+    pub(crate) number: u64,
+    pub(crate) how: How,
+    pub(crate) entity_type: String,
+    /// Both ends included.
+    pub(crate) slices: (u16, u16),
+    /// So many changes at once, at most.
+    pub(crate) page: usize,
+    /// The text of the offset.
+    pub(crate) offset: String,
+    /// The id whose change is the last one: whoever was shown it, and that there is no more, has seen all. Empty if it
+    /// was shown already.
+    pub(crate) mark: String,
+}
+
+/// The way in which changes are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum How {
+    /// Page after page from the store.
+    Pages,
+    /// By the query that ends where there are no more, again and again.
+    Current,
+    /// By the query that goes on.
+    Live,
+}
+
+impl Reading {
+    pub(crate) fn slices(&self) -> RangeInclusive<u16> {
+        self.slices.0..=self.slices.1
+    }
+}
+
+/// A page that a reader was shown, and from where it goes on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Told {
+    pub(crate) reader: u64,
+    pub(crate) record: Record,
+    pub(crate) offset: String,
+    /// The number of pages since the last such line, those without changes too.
+    pub(crate) pages: u64,
+}
+
+/// The parts that all tasks of this process share.
+pub(crate) struct Process {
+    persistence: Persistence,
+    scribe: Arc<Scribe>,
+    ends: AtomicBool,
+}
+
+impl Process {
+    fn is_told_to_end(&self) -> bool {
+        self.ends.load(Ordering::Acquire)
+    }
+}
+
+pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
+    let [assignment] = arguments else {
+        bail!("usage: torture worker readers ASSIGNMENT");
+    };
+    let assignment: Assignment = serde_json::from_str(assignment)?;
+    // No arbiter waits for a store.
+    let runtime = Runtime::new()?;
+    actix::System::new().block_on(async {
+        let persistence = Persistence::open(Config::from_file(&assignment.config)?).await?;
+        persistence.ready().await?;
+        let process = Arc::new(Process {
+            persistence,
+            scribe: Arc::new(Scribe::of(assignment.process)),
+            ends: AtomicBool::new(false),
+        });
+        let tasks = match assignment.task {
+            Task::Write {
+                partition,
+                inserters,
+                kept,
+            } => writing::start(
+                &process,
+                &runtime,
+                assignment.seed,
+                partition,
+                inserters,
+                &kept,
+            ),
+            Task::Read { readings } => {
+                reading::start(&process, &runtime, assignment.seed, readings)
+            }
+        };
+        // It also ends with whoever started us.
+        told_to_end().await?;
+        process.ends.store(true, Ordering::Release);
+        for task in tasks {
+            if let Err(error) = task.await? {
+                fault(format!("{error:#}"));
+            }
+        }
+        let report = process.persistence.stop(STOP_DEADLINE).await;
+        if !report.is_complete() {
+            bail!("{report}");
+        }
+        anyhow::Ok(())
+    })?;
+    runtime.shutdown_background();
+    Ok(())
+}
