@@ -1,5 +1,7 @@
 //! The kinds of torture: one module each, one line each in [`KINDS`].
 
+mod arbiters;
+mod cancel;
 pub mod corrupt;
 pub mod disk;
 mod fight;
@@ -9,6 +11,7 @@ mod kill_app;
 pub mod power_loss;
 mod servers;
 pub(crate) mod sim;
+mod stop;
 
 use crate::{Backend, Run};
 
@@ -41,6 +44,9 @@ pub const KINDS: &[Kind] = &[
     disk::KIND,
     corrupt::KIND,
     sim::KIND,
+    stop::KIND,
+    cancel::KIND,
+    arbiters::KIND,
 ];
 
 /// The kind of this name.
