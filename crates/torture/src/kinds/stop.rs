@@ -31,7 +31,7 @@ const LANES: u32 = 3;
 /// So many lives at most, then their history is judged, and a new database is begun.
 const MOST_LIVES: u32 = 60;
 /// So many writes are acknowledged at most before the driver stops a process that has not stopped itself.
-const MOST_WRITES: u32 = 60;
+const MOST_WRITES: u32 = 80;
 /// The driver waits for so long after the last of them at most.
 const LONGEST_WAIT: Duration = Duration::from_millis(3);
 /// The deadlines of a stop.
@@ -103,7 +103,7 @@ fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
         by_signal,
         place: (rng.u8(..4) > 0).then(|| {
             let place = PLACES[rng.usize(..PLACES.len())];
-            (place.to_owned(), rng.u32(1..=10))
+            (place.to_owned(), rng.u32(1..=4))
         }),
         deadline: DEADLINES[rng.usize(..DEADLINES.len())],
         other_deadline: (!by_signal && rng.u8(..4) == 0)

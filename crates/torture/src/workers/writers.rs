@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::ArbiterHandle;
 use actix::prelude::*;
@@ -171,7 +171,13 @@ impl Process {
         rng: &mut Rng,
         factory: impl FnMut() -> A + Clone + Send + Unpin + 'static,
     ) -> anyhow::Result<Option<Addr<A>>> {
+        let since = Instant::now();
         loop {
+            let patience = self.patience.get();
+            if since.elapsed() > 2 * patience {
+                fault("an id is not free although nobody has it");
+                return Ok(None);
+            }
             let factory = factory.clone();
             let arbiter = rng.choice(&*self.arbiters.borrow()).cloned();
             let started = match arbiter {
@@ -182,7 +188,6 @@ impl Process {
                 Ok(actor) => return Ok(Some(actor)),
                 Err(StartError::Stopping) => return Ok(None),
                 Err(StartError::AlreadyRunning(id)) => {
-                    let patience = self.patience.get();
                     let stopped = timeout(patience, self.persistence.stopped(&id)).await;
                     if stopped.is_err() {
                         fault(format!(

@@ -306,6 +306,8 @@ async fn stopped_elsewhere(desk: &Desk) {
 
 /// Drops a statement in a transaction, which stores nothing then; returns whether the statement had ended before.
 async fn inside(desk: Rc<Desk>, polls: usize, writes: bool) -> bool {
+    // One that is never polled is no statement.
+    let polls = polls.max(1);
     let (sender, was_whole) = tokio::sync::oneshot::channel();
     let work = SessionWork::new(move |session| {
         Box::pin(async move {
