@@ -13,6 +13,7 @@ use anyhow::{Context, bail};
 use fastrand::Rng;
 use tokio::time::sleep;
 
+use super::stop::BOUND;
 use super::stream::{Stream, stream_id};
 use super::writers::{Assignment, Process, Writing, opened};
 use super::{count, fault, told_to_end};
@@ -27,6 +28,8 @@ const LONGEST_BLOCK: Duration = Duration::from_millis(1500);
 const RECOVERIES: u32 = 2;
 /// An answer comes, and an id is free, within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// The longest deadline of a stop while arbiters end.
+const LONGEST_DEADLINE: Duration = Duration::from_millis(800);
 /// In the end everything has stopped by itself; the stop only closes the stores.
 const STOP_DEADLINE: Duration = Duration::from_secs(20);
 
@@ -44,7 +47,9 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
             Some(persistence) => persistence,
             None => opened(&assignment, Some(RECOVERIES)).await?,
         };
-        let writing = Writing::begin(assignment, persistence);
+        let stops_amid = rng.bool();
+        let deadline = LONGEST_DEADLINE.mul_f64(rng.f64());
+        let writing = Writing::begin(assignment, persistence.clone());
         let process = Rc::clone(writing.process());
         process.errands.set(true);
         process.patience.set(PATIENCE);
@@ -65,9 +70,21 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         });
         // It also ends with whoever started us.
         told_to_end().await?;
+        if stops_amid {
+            // Those that stand still, or are gone, hold nothing up.
+            let since = Instant::now();
+            persistence.stop(deadline).await;
+            let took = since.elapsed();
+            if took > deadline + BOUND {
+                fault(format!(
+                    "a stop with a deadline of {deadline:?} took {took:?}"
+                ));
+            }
+            count("stops amid ends");
+        }
         ended.set(true);
         let disturbing = disturbing.await??;
-        let persistence = writing.end().await?;
+        writing.end().await?;
         disturbing.end().await?;
         // With its arbiter an actor ends, whatever it was doing.
         let since = Instant::now();
@@ -82,7 +99,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
             sleep(Duration::from_millis(5)).await;
         }
         let report = persistence.stop(STOP_DEADLINE).await;
-        if !report.is_complete() {
+        if !stops_amid && !report.is_complete() {
             fault(format!(
                 "nothing was left to be done, and a stop tells: {report}"
             ));

@@ -27,7 +27,7 @@ use super::stream::{Stream, Write, stream_id};
 use super::writers::{Assignment, Process, Writing, opened, tell_of_recovery};
 use super::{count, fault, told_to_end};
 use crate::writers::HANDLER;
-pub(crate) use futures::FUTURES;
+use futures::FUTURES;
 
 /// So many work on dropping futures at once.
 const CANCELLERS: u32 = 3;
@@ -45,6 +45,11 @@ const WRITES: u8 = 4;
 const LONGEST_REST: Duration = Duration::from_millis(2);
 /// The stores have nothing to do in the end.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
+
+/// Returns the names of the functions whose futures are dropped.
+pub fn dropped_futures() -> impl Iterator<Item = &'static str> {
+    FUTURES.iter().map(|future| future.name)
+}
 
 /// Whatever futures need.
 pub(crate) struct Desk {

@@ -24,6 +24,8 @@ use crate::{Line, clock};
 pub(crate) const BOUND: Duration = Duration::from_secs(5);
 /// The time for the second stop, which finds nothing to do but to close what readers have opened.
 pub(crate) const SECOND: Duration = Duration::from_secs(20);
+/// Whoever asks an actor has an answer within this time.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// After a deadline, whoever goes on although it must not has so long to show it.
 const AFTERMATH: Duration = Duration::from_millis(15);
 
@@ -84,6 +86,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         let persistence = opened(&assignment, None).await?;
         let writing = Writing::begin(assignment, persistence);
         writing.process().errands.set(true);
+        writing.process().patience.set(PATIENCE);
         let process = Rc::clone(writing.process());
         let persistence = process.persistence.clone();
         let stop = Stop {
