@@ -37,10 +37,10 @@ fn run(run: &Run) -> anyhow::Result<()> {
             break;
         }
         let mut rng = run.rng();
-        // The last three of each belong to those who drop futures.
+        // The last six of each belong to those who drop futures.
         let scene = Scene {
-            streams: 5,
-            states: 4,
+            streams: 8,
+            states: 7,
             retaining: None,
             longest_burst: 20,
             longest_pause: Duration::from_millis(4),

@@ -188,7 +188,7 @@ struct Life<'a, 'r> {
     is_listening: bool,
     /// Since when it is to stop.
     asked: Option<Instant>,
-    /// When it had stopped everything, and whether everything was done.
+    /// The time at which it had stopped everything, and whether everything was done.
     stopped: Option<(u64, bool)>,
 }
 

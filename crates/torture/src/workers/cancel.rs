@@ -30,7 +30,7 @@ use crate::writers::HANDLER;
 use futures::FUTURES;
 
 /// So many work on dropping futures at once.
-const CANCELLERS: u32 = 3;
+const CANCELLERS: u32 = 6;
 /// So many actors recover at once: a turn that does not come back is soon missed.
 const RECOVERIES: u32 = 2;
 /// Whatever comes after a dropped future gets through within this time.
@@ -41,6 +41,8 @@ const MOST_POLLS: usize = 40;
 const WHOLE: u8 = 16;
 /// After one in so many something is written.
 const WRITES: u8 = 4;
+/// One future in so many is left alone for a while before it is dropped.
+const RESTS: u8 = 6;
 /// A future is left alone for so long at most before it is dropped.
 const LONGEST_REST: Duration = Duration::from_millis(2);
 /// The stores have nothing to do in the end.
@@ -239,10 +241,8 @@ impl Canceller {
 
     async fn cancel(&mut self, future: &'static futures::PublicFuture) {
         let polls = self.polls.get(future.name).copied().unwrap_or(0);
-        let rest = self
-            .rng
-            .bool()
-            .then(|| LONGEST_REST.mul_f64(self.rng.f64() * self.rng.f64()));
+        let rests = self.rng.u8(..RESTS) == 0;
+        let rest = rests.then(|| LONGEST_REST.mul_f64(self.rng.f64()));
         if let Some(prepare) = future.prepare {
             self.within(
                 future.name,

@@ -24,7 +24,7 @@ use crate::{Line, clock};
 pub(crate) const BOUND: Duration = Duration::from_secs(5);
 /// The time for the second stop, which finds nothing to do but to close what readers have opened.
 pub(crate) const SECOND: Duration = Duration::from_secs(20);
-/// Whoever asks an actor has an answer within this time.
+/// An actor that is asked answers within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// After a deadline, whoever goes on although it must not has so long to show it.
 const AFTERMATH: Duration = Duration::from_millis(15);

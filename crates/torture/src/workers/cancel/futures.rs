@@ -44,8 +44,10 @@ const PLAIN: PublicFuture = PublicFuture {
     begin: |_, _| Box::pin(async { true }),
 };
 
-/// What takes long, as a connection does.
+/// The weight of a future that takes long, as a connection does.
 const RARELY: u32 = 1;
+/// The weight of a future that waits for what may never come.
+const SELDOM: u32 = 4;
 
 const CLEANUP: PublicFuture = PublicFuture {
     weight: 4,
@@ -101,9 +103,9 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
     }),
     future!(PLAIN, "stopped", |desk| {
         desk.persistence.stopped(&stream_id(desk.number)).await
-    }, ends: false),
+    }, ends: false, weight: SELDOM),
     future!(PLAIN, "ready", |desk| desk.persistence.ready().await),
-    future!(PLAIN, "drained", |desk| desk.persistence.drained().await, ends: false),
+    future!(PLAIN, "drained", |desk| desk.persistence.drained().await, ends: false, weight: SELDOM),
     future!(PLAIN, "stop", |desk| stopped_elsewhere(&desk).await, weight: RARELY),
     future!(PLAIN, "stop_on_ctrl_c", |_desk| {
         if let Ok(persistence) = Persistence::memory().await {
@@ -191,7 +193,7 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
     future!(PLAIN, "dead_letters", |desk| {
         let mut letters = desk.persistence.dead_letters();
         letters.next().await
-    }, ends: false),
+    }, ends: false, weight: SELDOM),
     future!(PLAIN, "current_persistence_ids", |desk| {
         if let Ok(queries) = desk.persistence.state_queries(None) {
             let mut ids = queries.current_persistence_ids();
@@ -212,7 +214,7 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
             let mut changes = queries.changes_by_slices::<KeptState>("Kept", 0..=1023, start);
             while changes.next().await.is_some() {}
         }
-    }, ends: false),
+    }, ends: false, weight: SELDOM),
     future!(CLEANUP, "preview", |desk| {
         let cleanup = desk.persistence.cleanup();
         cleanup
@@ -362,7 +364,7 @@ async fn ask(desk: &Desk) {
     });
     let sent = desk.stream.send(Write {
         uids: vec![uid],
-        asynchronously: uid.0 % 2 == 0,
+        asynchronously: uid.0.is_multiple_of(2),
     });
     let answer = match sent.await {
         Ok(Ok(first)) => Answer::Ok(Done::Persisted { first }),
