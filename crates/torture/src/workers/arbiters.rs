@@ -27,7 +27,7 @@ const LONGEST_BLOCK: Duration = Duration::from_millis(1500);
 /// So many actors recover at once: fewer than there are.
 const RECOVERIES: u32 = 2;
 /// An answer comes, and an id is free, within this time.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// The longest deadline of a stop while arbiters end.
 const LONGEST_DEADLINE: Duration = Duration::from_millis(800);
 /// In the end everything has stopped by itself; the stop only closes the stores.

@@ -174,7 +174,7 @@ impl Process {
         let since = Instant::now();
         loop {
             let patience = self.patience.get();
-            if since.elapsed() > 2 * patience {
+            if since.elapsed() > patience {
                 fault("an id is not free although nobody has it");
                 return Ok(None);
             }
