@@ -1,5 +1,7 @@
 //! The kinds of torture: one module each, one line each in [`KINDS`].
 
+mod arbiters;
+mod cancel;
 pub mod corrupt;
 pub mod disk;
 mod fight;
@@ -11,6 +13,7 @@ mod proxy;
 mod readers;
 mod servers;
 pub(crate) mod sim;
+mod stop;
 mod storm;
 
 use crate::{Backend, Run};
@@ -47,6 +50,9 @@ pub const KINDS: &[Kind] = &[
     readers::KIND,
     proxy::KIND,
     storm::KIND,
+    stop::KIND,
+    cancel::KIND,
+    arbiters::KIND,
 ];
 
 /// The kind of this name.

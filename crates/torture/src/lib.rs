@@ -28,5 +28,6 @@ pub use place::{Place, block_on, open};
 pub use run::Run;
 pub use summary::Summary;
 pub use worker::{Worker, WorkerBuilder};
+pub use workers::cancel::dropped_futures;
 pub use workers::stream::Retaining;
 pub use writers::{Scene, Writers};

@@ -1,11 +1,16 @@
 //! The work of processes under test, one module per kind, and what they share.
 
+pub(crate) mod arbiters;
+pub(crate) mod cancel;
 pub(crate) mod corrupt;
 pub(crate) mod disk;
+pub(crate) mod errands;
 pub(crate) mod handlers;
+pub(crate) mod hooks;
 pub(crate) mod kept;
 pub(crate) mod power_loss;
 pub(crate) mod readers;
+pub(crate) mod stop;
 pub(crate) mod storm;
 pub(crate) mod stream;
 pub(crate) mod writers;

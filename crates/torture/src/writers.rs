@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::workers::kept::{Kept, KeptState, TABLES, kept_id};
 use crate::workers::stream::{Digest, Retaining, Stream, Written, stream_id};
 use crate::workers::writers::Assignment;
-use crate::{Backend, Chronicle, Line, Place, Run, Worker, block_on, open};
+use crate::{Backend, Chronicle, Line, Place, Run, Worker, WorkerBuilder, block_on, open};
 
 /// Makes processes wait for their database less patiently than by default, so that nothing lasts.
 const IMPATIENT: &str = "
@@ -32,7 +32,7 @@ reset-timeout = \"500ms\"
 ";
 
 /// The setting of the state store that names the handler of changes.
-const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
+pub(crate) const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
 
 /// The number of streams and states, and whatever else the processes of one history share.
 #[derive(Clone, Debug)]
@@ -72,14 +72,20 @@ impl<'a> Writers<'a> {
             Backend::Postgres | Backend::Mysql => {
                 "statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n"
             }
-            Backend::Sqlite | Backend::Memory => "busy-timeout = \"500ms\"\n",
+            Backend::Sqlite => "busy-timeout = \"500ms\"\n",
+            Backend::Memory => "",
         };
+        let is_memory = place.backend() == Backend::Memory;
         let mut config = place.config_of(&["journal", "snapshot-store", "state"], lines);
-        config += HANDLER;
+        if !is_memory {
+            config += HANDLER;
+        }
         config += IMPATIENT;
         let file = run.folder().join(format!("{name}.toml"));
         fs::write(&file, config)?;
-        block_on(place.execute(TABLES))?;
+        if !is_memory {
+            block_on(place.execute(TABLES))?;
+        }
         Ok(Self {
             run,
             chronicle: run.chronicle(name)?,
@@ -115,6 +121,19 @@ impl<'a> Writers<'a> {
     /// # Errors
     /// If the operating system refuses.
     pub fn start(&self, log: &str, rng: &mut Rng) -> anyhow::Result<(u32, Worker)> {
+        self.start_with(log, rng, &[])
+    }
+
+    /// As [`start`](Self::start), with more arguments for a worker of another kind.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn start_with(
+        &self,
+        log: &str,
+        rng: &mut Rng,
+        more: &[String],
+    ) -> anyhow::Result<(u32, Worker)> {
         let process = self.chronicle.process();
         let assignment = Assignment {
             config: self.config.clone(),
@@ -128,7 +147,8 @@ impl<'a> Writers<'a> {
         };
         let worker = self.run.worker(&format!("{}-{log}", self.name));
         let assignment = serde_json::to_string(&assignment)?;
-        Ok((process, worker.arg(assignment).start()?))
+        let worker = more.iter().fold(worker.arg(assignment), WorkerBuilder::arg);
+        Ok((process, worker.start()?))
     }
 
     /// Takes note of what a process says; true if something was acknowledged.
@@ -194,8 +214,11 @@ impl<'a> Writers<'a> {
         if crate::is_interrupted() {
             return Ok(());
         }
-        self.look_at_all()?;
-        self.dump()?;
+        // Of what was in memory only the history is left.
+        if self.place.backend() != Backend::Memory {
+            self.look_at_all()?;
+            self.dump()?;
+        }
         judge(self.run, &self.name, self.chronicle);
         Ok(())
     }

@@ -10,6 +10,7 @@ use actix_persistence_history::{Answer, Done, Incarnation, Operation, Uid, What}
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
+use super::hooks::reached;
 use super::{Scribe, stream::Trouble};
 
 /// A state: nothing but what tells it apart.
@@ -219,6 +220,7 @@ impl ChangeHandler for Noted {
         session: &mut dyn Session,
         change: &StateChange<'_>,
     ) -> Result<(), ExtensionError> {
+        reached("change handler");
         let id = change.persistence_id.as_str();
         let revision = i64::try_from(change.revision)?;
         let select = "SELECT revision FROM noted WHERE id = $1 AND revision = $2";

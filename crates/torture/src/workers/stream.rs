@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{EventMeta, RejectionCause, StoreResponse};
+use actix_persistence::{EventMeta, PersistFuture, RejectionCause, StoreResponse};
 use actix_persistence_history::{Answer, Done, Incarnation, Operation, Recovered, Uid, What, fold};
 use serde::{Deserialize, Serialize};
 
 use super::Scribe;
+use super::hooks::reached;
 
 /// An event: nothing but what tells it apart.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -148,6 +149,7 @@ impl Stream {
 
     /// A snapshot is about to be saved, and the events that it covers deleted.
     fn snapshot(&self) -> Digest {
+        reached("snapshot");
         let Some(life) = &self.life else {
             return Digest {
                 digest: self.digest,
@@ -198,6 +200,7 @@ impl PersistentActor for Stream {
     }
 
     fn on_event_at(&mut self, event: &Written, meta: &EventMeta) {
+        reached(if meta.replayed { "recovery" } else { "event" });
         self.on_event(event);
         self.last = meta.sequence_nr;
         let uid = Uid(event.uid);
@@ -272,6 +275,7 @@ impl PersistentActor for Stream {
                 }
                 if self.deletes_to == Some(metadata.sequence_nr) {
                     self.deletes_to = None;
+                    reached("delete");
                     ctx.delete_messages(metadata.sequence_nr);
                 }
             }
@@ -281,6 +285,7 @@ impl PersistentActor for Stream {
                 }
             }
             StoreResponse::DeleteMessagesSuccess { to_sequence_nr } => {
+                reached("delete");
                 let (id, to) = (life.id.clone(), to_sequence_nr);
                 let covered = true;
                 let call = life
@@ -308,6 +313,17 @@ impl Handler<Write> for Stream {
     type Result = Reply<Write>;
 
     fn handle(&mut self, write: Write, ctx: &mut Self::Context) -> Reply<Write> {
+        self.write(write, ctx)
+    }
+}
+
+impl Stream {
+    /// Persists these; the answer is the number of the first.
+    pub(super) fn write<M>(&mut self, write: Write, ctx: &mut PersistentContext<Self>) -> Reply<M>
+    where
+        M: Message<Result = Result<SequenceNr, PersistError>> + 'static,
+    {
+        reached("command");
         let Write {
             uids,
             asynchronously,
@@ -336,6 +352,34 @@ impl Handler<Write> for Stream {
             true => ctx.persist_all_async(events).reply_with(answer),
             false => ctx.persist_all(events).reply_with(answer),
         }
+    }
+}
+
+impl Stream {
+    /// Persists this; the future is that of the call.
+    pub(super) fn persisting(
+        &mut self,
+        uid: u64,
+        ctx: &mut PersistentContext<Self>,
+    ) -> PersistFuture {
+        if let Some(life) = &mut self.life {
+            let call = life.scribe.invoke(Operation::Persist {
+                id: life.id.clone(),
+                incarnation: life.incarnation,
+                uids: vec![Uid(uid)],
+            });
+            life.writes.insert(uid, call);
+        }
+        let stored = ctx.persist(Written { uid }).then(move |stream, _, ctx| {
+            if let Some(life) = &mut stream.life
+                && let Some(call) = life.writes.remove(&uid)
+            {
+                let first = ctx.last_sequence_nr();
+                let done = Done::Persisted { first };
+                life.scribe.answer(call, Answer::Ok(done));
+            }
+        });
+        stored.into_future()
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! `torture worker KIND ASSIGNMENT`, for every kind that disturbs writers in a way of its own.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use actix::ArbiterHandle;
 use actix::prelude::*;
 use actix_persistence::prelude::*;
 use actix_persistence::{CleanupError, Config, ReplayError};
@@ -16,13 +17,18 @@ use anyhow::{Context, bail};
 use fastrand::Rng;
 use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
+use super::errands::Errand;
 use super::kept::{Change, Kept, Noted, kept_id};
 use super::stream::{Retaining, Save, Stream, Write, stream_id};
 use super::{Scribe, count, fault, told_to_end};
 
 /// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
+/// The patience of clients whose server may be away.
+const PATIENCE: Duration = Duration::from_secs(100);
 /// So many commands are sent at once at most.
 const LARGEST_GROUP: usize = 4;
 /// So many events are one batch at most.
@@ -50,11 +56,19 @@ pub(crate) struct Assignment {
 }
 
 /// The parts that all clients of this process share.
-struct Process {
-    assignment: Assignment,
-    persistence: Persistence,
-    scribe: Arc<Scribe>,
-    ended: Cell<bool>,
+pub(super) struct Process {
+    pub(super) assignment: Assignment,
+    pub(super) persistence: Persistence,
+    pub(super) scribe: Arc<Scribe>,
+    pub(super) ended: Cell<bool>,
+    /// The arbiters on which actors are started; if there are none, they are started on the one of the clients.
+    pub(super) arbiters: RefCell<Vec<ArbiterHandle>>,
+    /// The number of commands that an actor had accepted before everything stopped, and that nobody answered.
+    pub(super) cut_off: Cell<u32>,
+    /// Whether clients also send actors on errands.
+    pub(super) errands: Cell<bool>,
+    /// An answer comes, and an id is free, within this time.
+    pub(super) patience: Cell<Duration>,
 }
 
 /// Someone who sends commands to one id.
@@ -70,12 +84,36 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     };
     let assignment: Assignment = serde_json::from_str(assignment)?;
     System::new().block_on(async {
-        let config = Config::from_file(&assignment.config)?;
-        let builder = Persistence::builder().config(config);
+        let persistence = opened(&assignment, None).await?;
+        let writing = Writing::begin(assignment, persistence);
+        // It also ends with whoever started us.
+        told_to_end().await?;
+        let persistence = writing.end().await?;
+        let report = persistence.stop(STOP_DEADLINE).await;
+        if !report.is_complete() {
+            bail!("{report}");
+        }
+        Ok(())
+    })
+}
+
+/// Clients that write until they are told to end, for whoever does something to them.
+pub(super) struct Writing {
+    process: Rc<Process>,
+    clients: Vec<JoinHandle<anyhow::Result<()>>>,
+}
+
+impl Writing {
+    /// Sends the clients to work.
+    pub(super) fn begin(assignment: Assignment, persistence: Persistence) -> Self {
         let process = Rc::new(Process {
-            persistence: builder.change_handler("noted", Noted).open().await?,
+            persistence,
             scribe: Arc::new(Scribe::of(assignment.process)),
             ended: Cell::new(false),
+            arbiters: RefCell::default(),
+            cut_off: Cell::new(0),
+            errands: Cell::new(false),
+            patience: Cell::new(PATIENCE),
             assignment,
         });
         let mut rng = Rng::with_seed(process.assignment.seed);
@@ -91,39 +129,99 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         for number in 0..process.assignment.states {
             clients.push(actix::spawn(client(number).change_states()));
         }
-        // It also ends with whoever started us.
-        told_to_end().await?;
-        process.ended.set(true);
-        for client in clients {
+        Self { process, clients }
+    }
+
+    /// Returns what the clients share.
+    pub(super) fn process(&self) -> &Rc<Process> {
+        &self.process
+    }
+
+    /// Waits until every client has had its last answers.
+    pub(super) async fn end(self) -> anyhow::Result<Persistence> {
+        self.process.ended.set(true);
+        for client in self.clients {
             client.await.context("a client panicked")??;
         }
-        let report = process.persistence.stop(STOP_DEADLINE).await;
-        if !report.is_complete() {
-            bail!("{report}");
-        }
-        Ok(())
-    })
+        Ok(self.process.persistence.clone())
+    }
+}
+
+/// Opens the stores of an assignment; so many actors recover at once, if that is not left to the default.
+pub(super) async fn opened(
+    assignment: &Assignment,
+    recoveries: Option<u32>,
+) -> anyhow::Result<Persistence> {
+    let config = Config::from_file(&assignment.config)?;
+    let mut builder = Persistence::builder().config(config);
+    if let Some(recoveries) = recoveries {
+        builder = builder.max_concurrent_recoveries(recoveries);
+    }
+    Ok(builder.change_handler("noted", Noted).open().await?)
 }
 
 impl Process {
-    /// Waits until the actor of before is gone.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.get()
+    }
+
+    /// Waits until the actor of before is gone; `None` if everything stops.
     async fn start<A: PersistentActor>(
         &self,
-        factory: impl FnMut() -> A + Clone + Unpin + 'static,
-    ) -> anyhow::Result<Addr<A>> {
+        rng: &mut Rng,
+        factory: impl FnMut() -> A + Clone + Send + Unpin + 'static,
+    ) -> anyhow::Result<Option<Addr<A>>> {
+        let since = Instant::now();
         loop {
-            match self.persistence.start(factory.clone()) {
-                Ok(actor) => return Ok(actor),
-                Err(StartError::AlreadyRunning(_)) => tokio::task::yield_now().await,
+            let patience = self.patience.get();
+            if since.elapsed() > patience {
+                fault("an id is not free although nobody has it");
+                return Ok(None);
+            }
+            let factory = factory.clone();
+            let arbiter = rng.choice(&*self.arbiters.borrow()).cloned();
+            let started = match arbiter {
+                None => self.persistence.start(factory),
+                Some(arbiter) => self.persistence.start_in(&arbiter, factory).await,
+            };
+            match started {
+                Ok(actor) => return Ok(Some(actor)),
+                Err(StartError::Stopping) => return Ok(None),
+                Err(StartError::AlreadyRunning(id)) => {
+                    let stopped = timeout(patience, self.persistence.stopped(&id)).await;
+                    if stopped.is_err() {
+                        fault(format!(
+                            "{id} is not free {patience:?} after its last address"
+                        ));
+                    }
+                }
+                Err(StartError::ArbiterStopped) => tokio::task::yield_now().await,
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+
+    /// Waits for an answer, which always comes; notes a command that was accepted and is not answered by its actor.
+    pub(super) async fn answered<T>(
+        &self,
+        sent: impl Future<Output = Result<T, MailboxError>>,
+        accepted: bool,
+    ) -> Result<T, MailboxError> {
+        let patience = self.patience.get();
+        let outcome = timeout(patience, sent).await.unwrap_or_else(|_| {
+            fault(format!("a command is not answered within {patience:?}"));
+            Err(MailboxError::Timeout)
+        });
+        if accepted && matches!(outcome, Err(MailboxError::Closed)) {
+            self.cut_off.set(self.cut_off.get() + 1);
+        }
+        outcome
     }
 }
 
 impl Client {
     fn has_ended(&self) -> bool {
-        self.process.ended.get()
+        self.process.has_ended()
     }
 
     async fn pause(&mut self) {
@@ -145,12 +243,20 @@ impl Client {
                 let scribe = Arc::clone(&scribe);
                 Stream::alive(number, retaining, scribe, tell_of_recovery)
             };
-            let stream = self.process.start(factory).await?;
+            let Some(stream) = Rc::clone(&self.process)
+                .start(&mut self.rng, factory)
+                .await?
+            else {
+                return Ok(());
+            };
             for _ in 0..self.rng.u32(1..=longest_burst) {
                 if self.has_ended() {
                     return Ok(());
                 }
                 self.ask_group(&stream).await;
+                if self.process.errands.get() {
+                    self.send_on_errand(&stream).await;
+                }
                 self.pause().await;
             }
             match self.rng.u8(..5) {
@@ -191,7 +297,8 @@ impl Client {
         stream: &Addr<Stream>,
         asynchronously: bool,
     ) -> std::pin::Pin<Box<dyn Future<Output = ()>>> {
-        let scribe = Arc::clone(&self.process.scribe);
+        let process = Rc::clone(&self.process);
+        let scribe = Arc::clone(&process.scribe);
         let uid = scribe.uid();
         let call = scribe.invoke(Operation::Ask {
             id: stream_id(self.number).to_string(),
@@ -203,8 +310,9 @@ impl Client {
             uids,
             asynchronously,
         });
+        let accepted = !process.persistence.is_stopping();
         Box::pin(async move {
-            let outcome = sent.await;
+            let outcome = process.answered(sent, accepted).await;
             let answer = match &outcome {
                 Ok(Ok(first)) => Answer::Ok(Done::Persisted { first: *first }),
                 Ok(Err(error)) if error.is_certainly_not_stored() => Answer::Failed,
@@ -222,9 +330,27 @@ impl Client {
             uids: (0..size).map(|_| self.process.scribe.uid()).collect(),
             asynchronously: self.rng.bool(),
         });
+        let process = Rc::clone(&self.process);
+        let accepted = !process.persistence.is_stopping();
         Box::pin(async move {
-            count_outcome(&sent.await);
+            count_outcome(&process.answered(sent, accepted).await);
         })
+    }
+
+    /// Lets an actor do something later by itself, or puts a command aside there.
+    async fn send_on_errand(&mut self, stream: &Addr<Stream>) {
+        let write = Write {
+            uids: vec![self.process.scribe.uid()],
+            asynchronously: self.rng.bool(),
+        };
+        let accepted = !self.process.persistence.is_stopping();
+        match Errand::any(write, &mut self.rng) {
+            Ok(errand) => stream.do_send(errand),
+            Err(aside) => {
+                let outcome = self.process.answered(stream.send(aside), accepted).await;
+                count_outcome(&outcome);
+            }
+        }
     }
 
     /// Sees what is stored, without an actor.
@@ -273,7 +399,12 @@ impl Client {
         while !self.has_ended() {
             let (number, scribe) = (self.number, Arc::clone(&self.process.scribe));
             let factory = move || Kept::alive(number, Arc::clone(&scribe), tell_of_recovery);
-            let kept = self.process.start(factory).await?;
+            let Some(kept) = Rc::clone(&self.process)
+                .start(&mut self.rng, factory)
+                .await?
+            else {
+                return Ok(());
+            };
             for _ in 0..self.rng.u32(1..=longest_burst) {
                 if self.has_ended() {
                     return Ok(());
@@ -283,7 +414,9 @@ impl Client {
                     uid: self.process.scribe.uid(),
                     deletes: self.rng.u32(..DELETES) == 0,
                 });
-                let sent: Vec<_> = changes.map(|change| kept.send(change)).collect();
+                let accepted = !self.process.persistence.is_stopping();
+                let sent = changes.map(|change| self.process.answered(kept.send(change), accepted));
+                let sent: Vec<_> = sent.collect();
                 for outcome in join_all(sent).await {
                     count_outcome(&outcome);
                 }

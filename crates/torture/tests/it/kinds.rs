@@ -120,6 +120,26 @@ fn storm(backend: Backend) {
     );
 }
 
+/// Whenever everything is stopped, nothing acknowledged is lost, and the process ends in time.
+fn stop(backend: Backend) {
+    let done = unviolated("stop", backend, 12);
+    let count = |figure| done.figures.get(figure).copied().unwrap_or(0);
+    assert!(
+        count("complete stops") + count("cut stops") > 6,
+        "no stops: {done:?}"
+    );
+}
+
+/// Whichever future is dropped, nothing acknowledged is lost, and nothing stays held.
+fn cancel(backend: Backend) {
+    unviolated("cancel", backend, 200);
+}
+
+/// Whichever arbiter ends, nothing acknowledged is lost, and whoever waits is told.
+fn arbiters(backend: Backend) {
+    unviolated("arbiters", backend, 10);
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -137,10 +157,10 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers storm;
-    postgres Postgres: fight handlers kill_app kill_server hang_server readers proxy storm;
-    mysql Mysql: fight handlers kill_app kill_server hang_server readers proxy storm;
-    memory Memory: sim storm;
+    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers storm stop cancel arbiters;
+    postgres Postgres: fight handlers kill_app kill_server hang_server readers proxy storm stop cancel arbiters;
+    mysql Mysql: fight handlers kill_app kill_server hang_server readers proxy storm stop cancel arbiters;
+    memory Memory: sim storm cancel;
 }
 
 /// Runs a kind in which something is wrong on purpose.

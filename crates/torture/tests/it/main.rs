@@ -7,6 +7,7 @@ mod book;
 #[macro_use]
 mod database;
 mod driver;
+mod dropped_futures;
 mod kinds;
 mod ledger;
 mod lost_snapshots;

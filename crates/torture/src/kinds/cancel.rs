@@ -1,0 +1,85 @@
+//! Every public future is begun and dropped after so many polls, beside clients that write: what was acknowledged is stored,
+//! nothing is half, and nothing stays held.
+
+use std::time::{Duration, Instant};
+
+use actix_persistence_history::ProcessEvent;
+
+use super::Kind;
+use crate::writers::{Scene, Writers};
+use crate::{Backend, Line, Run, block_on, workers};
+
+pub(super) const KIND: Kind = Kind {
+    name: "cancel",
+    sentence: "Every public future is begun and dropped after each number of polls, while others write to the same \
+               stores with few connections and turns.",
+    backends: &[
+        Backend::Memory,
+        Backend::Sqlite,
+        Backend::Postgres,
+        Backend::Mysql,
+    ],
+    run,
+    worker: Some(workers::cancel::work),
+};
+
+/// A process lives for so long; then its history is judged, and the next one gets another database.
+const LENGTH: Duration = Duration::from_secs(20);
+/// A table that transactions of the application count in.
+const TABLE: &str = "
+CREATE TABLE cut_off (place BIGINT NOT NULL PRIMARY KEY, times BIGINT NOT NULL);
+INSERT INTO cut_off (place, times) VALUES (0, 0), (1, 0);
+";
+
+fn run(run: &Run) -> anyhow::Result<()> {
+    for round in 1.. {
+        if run.is_over() {
+            break;
+        }
+        let mut rng = run.rng();
+        // The last six of each belong to those who drop futures.
+        let scene = Scene {
+            streams: 8,
+            states: 7,
+            retaining: None,
+            longest_burst: 20,
+            longest_pause: Duration::from_millis(4),
+        };
+        let writers = Writers::at(run.place()?, run, &format!("round-{round}"), scene)?;
+        let has_sql = run.backend() != Backend::Memory;
+        if has_sql {
+            block_on(writers.place().execute(TABLE))?;
+        }
+        let (process, mut worker) = writers.start("app", &mut rng)?;
+        let since = Instant::now();
+        let length = LENGTH.min(run.length());
+        let mut is_told = false;
+        while let Some(line) = worker.next_line()? {
+            if matches!(&line, Line::Count { count } if count == "cancellations") {
+                run.cycle();
+            }
+            writers.hear(line);
+            if !is_told && (since.elapsed() > length || run.has_failed()) {
+                is_told = true;
+                let event = ProcessEvent::AskedToStop;
+                writers.chronicle.process_event(process, event);
+                worker.end();
+            }
+        }
+        worker.ended(true)?;
+        worker.forget_log();
+        let event = ProcessEvent::Ended;
+        writers.chronicle.process_event(process, event);
+        if has_sql {
+            let counted = "SELECT times FROM cut_off ORDER BY place";
+            let counted: Vec<(i64,)> = block_on(writers.place().rows(counted))?;
+            if counted[0] != counted[1] {
+                run.violation(format!(
+                    "transactions are half: both places were counted, {counted:?}"
+                ));
+            }
+        }
+        writers.judge()?;
+    }
+    Ok(())
+}
