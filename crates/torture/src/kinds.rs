@@ -1,5 +1,6 @@
 //! The kinds of torture: one module each, one line each in [`KINDS`].
 
+mod clock;
 pub mod corrupt;
 pub mod disk;
 mod fight;
@@ -40,6 +41,7 @@ pub const KINDS: &[Kind] = &[
     power_loss::KIND,
     disk::KIND,
     corrupt::KIND,
+    clock::KIND,
     sim::KIND,
 ];
 

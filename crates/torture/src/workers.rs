@@ -1,5 +1,6 @@
 //! The work of processes under test, one module per kind, and what they share.
 
+pub(crate) mod changes;
 pub(crate) mod corrupt;
 pub(crate) mod disk;
 pub(crate) mod handlers;

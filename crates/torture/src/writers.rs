@@ -1,7 +1,7 @@
 //! Processes that write to streams and states, as a kind drives them, and what is stored in the end.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -96,6 +96,11 @@ impl<'a> Writers<'a> {
         &self.place
     }
 
+    /// The config of its processes.
+    pub fn config_file(&self) -> &Path {
+        &self.config
+    }
+
     /// Makes the tables of the stores, before anybody needs them.
     ///
     /// # Errors
@@ -115,6 +120,19 @@ impl<'a> Writers<'a> {
     /// # Errors
     /// If the operating system refuses.
     pub fn start(&self, log: &str, rng: &mut Rng) -> anyhow::Result<(u32, Worker)> {
+        self.start_in(log, rng, Vec::new())
+    }
+
+    /// Starts a process with more variables in its environment, and gives its number in the history.
+    ///
+    /// # Errors
+    /// If the operating system refuses.
+    pub fn start_in(
+        &self,
+        log: &str,
+        rng: &mut Rng,
+        environment: Vec<(&'static str, PathBuf)>,
+    ) -> anyhow::Result<(u32, Worker)> {
         let process = self.chronicle.process();
         let assignment = Assignment {
             config: self.config.clone(),
@@ -126,7 +144,10 @@ impl<'a> Writers<'a> {
             longest_burst: self.scene.longest_burst,
             longest_pause: self.scene.longest_pause,
         };
-        let worker = self.run.worker(&format!("{}-{log}", self.name));
+        let mut worker = self.run.worker(&format!("{}-{log}", self.name));
+        for (name, value) in environment {
+            worker = worker.env(name, value);
+        }
         let assignment = serde_json::to_string(&assignment)?;
         Ok((process, worker.arg(assignment).start()?))
     }

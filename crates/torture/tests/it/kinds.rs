@@ -96,6 +96,15 @@ fn corrupt(backend: Backend) {
     assert!(done.figures.contains_key("refused"), "too little: {done:?}");
 }
 
+/// Whatever the wall clocks of processes do, nothing is lost, and readers of changes are shown everything, in order.
+fn clock(backend: Backend) {
+    let done = unviolated("clock", backend, 3);
+    assert!(
+        done.figures.contains_key("jumps") && done.figures["ticks"] > 10,
+        "too little: {done:?}"
+    );
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -113,9 +122,9 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt;
-    postgres Postgres: fight handlers kill_app kill_server hang_server;
-    mysql Mysql: fight handlers kill_app kill_server hang_server;
+    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt clock;
+    postgres Postgres: fight handlers kill_app kill_server hang_server clock;
+    mysql Mysql: fight handlers kill_app kill_server hang_server clock;
     memory Memory: sim;
 }
 
