@@ -1,6 +1,7 @@
 //! The kinds of torture: one module each, one line each in [`KINDS`].
 
 mod clock;
+mod config;
 pub mod corrupt;
 pub mod disk;
 mod fight;
@@ -8,6 +9,7 @@ pub(crate) mod files;
 mod handlers;
 mod kill_app;
 pub mod power_loss;
+mod rolling;
 mod servers;
 pub(crate) mod sim;
 
@@ -41,6 +43,8 @@ pub const KINDS: &[Kind] = &[
     power_loss::KIND,
     disk::KIND,
     corrupt::KIND,
+    rolling::KIND,
+    config::KIND,
     clock::KIND,
     sim::KIND,
 ];

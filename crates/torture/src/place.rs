@@ -203,6 +203,27 @@ impl Place {
         Ok(rows.into_iter().map(|row| row.0).collect())
     }
 
+    /// The names of the columns of a table that are not computed from others.
+    ///
+    /// # Errors
+    /// If the database refuses.
+    pub async fn columns(&self, table: &str) -> anyhow::Result<Vec<String>> {
+        let sql = match self.backend {
+            Backend::Sqlite | Backend::Memory => {
+                format!("SELECT name FROM pragma_table_info('{table}')")
+            }
+            Backend::Mysql => format!(
+                "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() \
+                 AND table_name = '{table}' AND generation_expression IS NULL ORDER BY ordinal_position"
+            ),
+            Backend::Postgres => format!(
+                "SELECT column_name::text FROM information_schema.columns WHERE table_schema = 'public' \
+                 AND table_name = '{table}' AND is_generated = 'NEVER' ORDER BY ordinal_position"
+            ),
+        };
+        self.texts(&sql).await
+    }
+
     async fn execute_at(&self, url: &str, sql: &str) -> anyhow::Result<()> {
         on_connection!(self, url, |connection| {
             let sql = sqlx::raw_sql(AssertSqlSafe(sql));

@@ -5,8 +5,11 @@ pub(crate) mod corrupt;
 pub(crate) mod disk;
 pub(crate) mod handlers;
 pub(crate) mod kept;
+pub(crate) mod lives;
 pub(crate) mod power_loss;
+pub(crate) mod releases;
 pub(crate) mod stream;
+pub(crate) mod versions;
 pub(crate) mod writers;
 
 use std::io::{self, Write};

@@ -110,7 +110,7 @@ impl<'a> Writers<'a> {
     }
 
     /// Returns the config of a process that writes no state.
-    fn config_without_handler(&self) -> anyhow::Result<String> {
+    pub(crate) fn config_without_handler(&self) -> anyhow::Result<String> {
         let config = fs::read_to_string(&self.config)?;
         Ok(config.replace(HANDLER, ""))
     }

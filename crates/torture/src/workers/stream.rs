@@ -11,9 +11,11 @@ use actix_persistence_history::{Answer, Done, Incarnation, Operation, Recovered,
 use serde::{Deserialize, Serialize};
 
 use super::Scribe;
+use super::versions::{AnyEvent, AnySnapshot};
 
-/// An event: nothing but what tells it apart.
+/// An event: nothing but what tells it apart. Programs of [older versions](super::versions) store it in other forms.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(from = "AnyEvent")]
 pub(crate) struct Written {
     /// See [`Uid`].
     pub(crate) uid: u64,
@@ -21,11 +23,12 @@ pub(crate) struct Written {
 
 impl Event for Written {
     const MANIFEST: &'static str = "torture.written";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 /// A snapshot: all events in 8 bytes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(from = "AnySnapshot")]
 pub(crate) struct Digest {
     /// See [`fold`].
     pub(crate) digest: u64,
@@ -33,7 +36,7 @@ pub(crate) struct Digest {
 
 impl Snapshot for Digest {
     const MANIFEST: &'static str = "torture.digest";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 /// The snapshots that a stream takes; the events that they cover are deleted.

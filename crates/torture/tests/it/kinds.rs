@@ -96,6 +96,18 @@ fn corrupt(backend: Backend) {
     assert!(done.figures.contains_key("refused"), "too little: {done:?}");
 }
 
+/// Programs of several versions on the same ids lose nothing, and refuse what they cannot read.
+fn rolling(backend: Backend) {
+    let done = unviolated("rolling", backend, 2);
+    assert!(done.acknowledged > 50, "too little: {done:?}");
+}
+
+/// Whatever stores a process finds, it is right or refuses.
+fn config(backend: Backend) {
+    let done = unviolated("config", backend, 12);
+    assert!(done.figures.contains_key("refused"), "too little: {done:?}");
+}
+
 /// Whatever the wall clocks of processes do, nothing is lost, and readers of changes are shown everything, in order.
 fn clock(backend: Backend) {
     let done = unviolated("clock", backend, 3);
@@ -122,9 +134,9 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt clock;
-    postgres Postgres: fight handlers kill_app kill_server hang_server clock;
-    mysql Mysql: fight handlers kill_app kill_server hang_server clock;
+    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt rolling config clock;
+    postgres Postgres: fight handlers kill_app kill_server hang_server rolling config clock;
+    mysql Mysql: fight handlers kill_app kill_server hang_server rolling config clock;
     memory Memory: sim;
 }
 
