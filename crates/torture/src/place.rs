@@ -34,22 +34,32 @@ enum Home {
     OwnServer,
 }
 
-/// Connects, and runs something of sqlx on the connection.
+/// Closes a connection after something was run on it.
+macro_rules! closed {
+    ($connection:ident, $run:expr) => {{
+        let done: anyhow::Result<_> = $run;
+        $connection.close().await?;
+        done
+    }};
+}
+
+/// Connects, runs something of sqlx on the connection, and closes it: a connection of SQLite that is dropped may write to the
+/// file afterwards.
 macro_rules! on_connection {
     ($place:expr, $url:expr, |$connection:ident| $run:expr) => {
         match $place.backend {
             Backend::Sqlite => {
                 let url = format!("{}?mode=rwc", $url);
                 let mut $connection = SqliteConnection::connect(&url).await?;
-                $run
+                closed!($connection, $run)
             }
             Backend::Postgres => {
                 let mut $connection = PgConnection::connect($url).await?;
-                $run
+                closed!($connection, $run)
             }
             Backend::Mysql => {
                 let mut $connection = MySqlConnection::connect($url).await?;
-                $run
+                closed!($connection, $run)
             }
             Backend::Memory => anyhow::bail!("there is no database in memory to connect to"),
         }
