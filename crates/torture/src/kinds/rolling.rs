@@ -14,7 +14,7 @@ use crate::workers::releases::{OLDER, Program};
 use crate::workers::stream::{Retaining, stream_id};
 use crate::workers::versions::Version;
 use crate::writers::{Scene, Writers};
-use crate::{Backend, Line, Run, Worker, workers};
+use crate::{Backend, Line, Run, Worker, block_on, workers};
 
 pub(super) const KIND: Kind = Kind {
     name: "rolling",
@@ -29,7 +29,7 @@ pub(super) const KIND: Kind = Kind {
 const PROCESSES: u32 = 3;
 /// The number of streams of events that they write to.
 const STREAMS: u32 = 3;
-/// A round has a database of its own, and is judged in its end.
+/// A round has a database of its own and so many deployments, and is judged in its end.
 const DEPLOYMENTS: u32 = 3;
 /// A deployment goes forth and back so many times at most.
 const MOST_TURNS: u32 = 3;
@@ -65,6 +65,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
             let old = *released.last().unwrap_or(&Version::Plain);
             let new = Version::ALL[rng.usize(..Version::ALL.len())];
             released.push(new);
+            round.meet_newer_tables(&mut rng)?;
             round.deploy(old, new, &released, &mut rng)?;
         }
         round.roll_forward(&mut rng)?;
@@ -88,6 +89,36 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
+    /// A program that comes upon tables of a later release does not touch them, and says which they are.
+    fn meet_newer_tables(&self, rng: &mut Rng) -> anyhow::Result<()> {
+        let component = ["journal", "snapshot store"][rng.usize(..2)];
+        let raise = |by: i32| {
+            let sql = format!(
+                "UPDATE actix_persistence_schema SET version = version + {by} WHERE component = '{component}'"
+            );
+            block_on(self.writers.place().execute(&sql))
+        };
+        raise(1)?;
+        let log = "newer-tables";
+        let (_, mut worker) = self.start_logging(log, Version::Plain, &[], rng)?;
+        worker.end();
+        while let Some(line) = worker.next_line()? {
+            self.writers.hear(line);
+        }
+        let is_refused = worker.ended(false).is_ok();
+        let file = self.run.folder().join(format!("{}-{log}.log", self.name));
+        let says = fs::read_to_string(file).unwrap_or_default();
+        let is_named = says.contains(&format!("the tables of the {component} have version"));
+        if !is_refused || !is_named {
+            self.run.violation(format!(
+                "tables of the {component} that are newer than the program are opened, or not named"
+            ));
+        }
+        worker.forget_log();
+        self.run.add("newer tables refused", 1);
+        raise(-1)
+    }
+
     /// Each process gives way to one of the other version, forth and back, in its own time.
     fn deploy(
         &self,
@@ -173,12 +204,23 @@ impl Round<'_> {
         if version == Version::Newest {
             return self.writers.start(&log, rng);
         }
+        self.start_logging(&log, version, released, rng)
+    }
+
+    /// Starts one that is not the newest.
+    fn start_logging(
+        &self,
+        log: &str,
+        version: Version,
+        released: &[Version],
+        rng: &mut Rng,
+    ) -> anyhow::Result<(u32, Worker)> {
         let meets = |reads: fn(Version, Version) -> bool| {
             released.iter().any(|other| !reads(version, *other))
         };
         let program = Program {
             version,
-            config: self.config(&log, rng)?,
+            config: self.config(log, rng)?,
             process: self.writers.chronicle.process(),
             seed: rng.u64(..),
             streams: STREAMS,

@@ -30,7 +30,7 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(60);
 /// The time between two looks for changes.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The last changes are shown within this time after they were stored: transactions of others may hold them back.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The assignment of a process that reads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
