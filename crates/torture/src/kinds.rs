@@ -2,6 +2,8 @@
 
 mod arbiters;
 mod cancel;
+mod clock;
+mod config;
 pub mod corrupt;
 pub mod disk;
 mod fight;
@@ -11,6 +13,7 @@ mod kill_app;
 pub mod power_loss;
 mod proxy;
 mod readers;
+mod rolling;
 mod servers;
 pub(crate) mod sim;
 mod stop;
@@ -46,6 +49,9 @@ pub const KINDS: &[Kind] = &[
     power_loss::KIND,
     disk::KIND,
     corrupt::KIND,
+    rolling::KIND,
+    config::KIND,
+    clock::KIND,
     sim::KIND,
     readers::KIND,
     proxy::KIND,

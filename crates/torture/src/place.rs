@@ -37,22 +37,32 @@ enum Home {
     OwnServer,
 }
 
-/// Connects, and runs something of sqlx on the connection.
+/// Closes a connection after something was run on it.
+macro_rules! closed {
+    ($connection:ident, $run:expr) => {{
+        let done: anyhow::Result<_> = $run;
+        $connection.close().await?;
+        done
+    }};
+}
+
+/// Connects, runs something of sqlx on the connection, and closes it: a connection of SQLite that is dropped may write to the
+/// file afterwards.
 macro_rules! on_connection {
     ($place:expr, $url:expr, |$connection:ident| $run:expr) => {
         match $place.backend {
             Backend::Sqlite => {
                 let url = format!("{}?mode=rwc", $url);
                 let mut $connection = SqliteConnection::connect(&url).await?;
-                $run
+                closed!($connection, $run)
             }
             Backend::Postgres => {
                 let mut $connection = PgConnection::connect($url).await?;
-                $run
+                closed!($connection, $run)
             }
             Backend::Mysql => {
                 let mut $connection = MySqlConnection::connect($url).await?;
-                $run
+                closed!($connection, $run)
             }
             Backend::Memory => anyhow::bail!("there is no database in memory to connect to"),
         }
@@ -233,6 +243,27 @@ impl Place {
     pub async fn texts(&self, sql: &str) -> anyhow::Result<Vec<String>> {
         let rows: Vec<(String,)> = self.rows(sql).await?;
         Ok(rows.into_iter().map(|row| row.0).collect())
+    }
+
+    /// The names of the columns of a table that are not computed from others.
+    ///
+    /// # Errors
+    /// If the database refuses.
+    pub async fn columns(&self, table: &str) -> anyhow::Result<Vec<String>> {
+        let sql = match self.backend {
+            Backend::Sqlite | Backend::Memory => {
+                format!("SELECT name FROM pragma_table_info('{table}')")
+            }
+            Backend::Mysql => format!(
+                "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() \
+                 AND table_name = '{table}' AND generation_expression IS NULL ORDER BY ordinal_position"
+            ),
+            Backend::Postgres => format!(
+                "SELECT column_name::text FROM information_schema.columns WHERE table_schema = 'public' \
+                 AND table_name = '{table}' AND is_generated = 'NEVER' ORDER BY ordinal_position"
+            ),
+        };
+        self.texts(&sql).await
     }
 
     async fn execute_at(&self, url: &str, sql: &str) -> anyhow::Result<()> {

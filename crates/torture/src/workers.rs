@@ -2,17 +2,21 @@
 
 pub(crate) mod arbiters;
 pub(crate) mod cancel;
+pub(crate) mod changes;
 pub(crate) mod corrupt;
 pub(crate) mod disk;
 pub(crate) mod errands;
 pub(crate) mod handlers;
 pub(crate) mod hooks;
 pub(crate) mod kept;
+pub(crate) mod lives;
 pub(crate) mod power_loss;
 pub(crate) mod readers;
+pub(crate) mod releases;
 pub(crate) mod stop;
 pub(crate) mod storm;
 pub(crate) mod stream;
+pub(crate) mod versions;
 pub(crate) mod writers;
 
 use std::io::{self, Write};

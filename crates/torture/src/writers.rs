@@ -1,7 +1,7 @@
 //! Processes that write to streams and states, as a kind drives them, and what is stored in the end.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -102,6 +102,11 @@ impl<'a> Writers<'a> {
         &self.place
     }
 
+    /// The config of its processes.
+    pub fn config_file(&self) -> &Path {
+        &self.config
+    }
+
     /// Makes the tables of the stores, before anybody needs them.
     ///
     /// # Errors
@@ -111,7 +116,7 @@ impl<'a> Writers<'a> {
     }
 
     /// Returns the config of a process that writes no state.
-    fn config_without_handler(&self) -> anyhow::Result<String> {
+    pub(crate) fn config_without_handler(&self) -> anyhow::Result<String> {
         let config = fs::read_to_string(&self.config)?;
         Ok(config.replace(HANDLER, ""))
     }
@@ -121,18 +126,20 @@ impl<'a> Writers<'a> {
     /// # Errors
     /// If the operating system refuses.
     pub fn start(&self, log: &str, rng: &mut Rng) -> anyhow::Result<(u32, Worker)> {
-        self.start_with(log, rng, &[])
+        self.start_in(log, rng, &[], Vec::new())
     }
 
-    /// As [`start`](Self::start), with more arguments for a worker of another kind.
+    /// As [`start`](Self::start), with more arguments for a worker of another kind, and more variables in its
+    /// environment.
     ///
     /// # Errors
     /// If the operating system refuses.
-    pub fn start_with(
+    pub fn start_in(
         &self,
         log: &str,
         rng: &mut Rng,
         more: &[String],
+        environment: Vec<(&'static str, PathBuf)>,
     ) -> anyhow::Result<(u32, Worker)> {
         let process = self.chronicle.process();
         let assignment = Assignment {
@@ -145,7 +152,10 @@ impl<'a> Writers<'a> {
             longest_burst: self.scene.longest_burst,
             longest_pause: self.scene.longest_pause,
         };
-        let worker = self.run.worker(&format!("{}-{log}", self.name));
+        let mut worker = self.run.worker(&format!("{}-{log}", self.name));
+        for (name, value) in environment {
+            worker = worker.env(name, value);
+        }
         let assignment = serde_json::to_string(&assignment)?;
         let worker = more.iter().fold(worker.arg(assignment), WorkerBuilder::arg);
         Ok((process, worker.start()?))

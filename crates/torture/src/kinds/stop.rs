@@ -111,7 +111,8 @@ fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
         given_up: !by_signal && rng.u8(..4) == 0,
         file: file.clone(),
     };
-    let (process, worker) = writers.start_with("app", rng, &[serde_json::to_string(&plan)?])?;
+    let (process, worker) =
+        writers.start_in("app", rng, &[serde_json::to_string(&plan)?], Vec::new())?;
     let mut life = Life {
         run,
         writers,

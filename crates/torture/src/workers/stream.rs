@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Scribe;
 use super::hooks::reached;
+use super::versions::{AnyEvent, AnySnapshot};
 
-/// An event: nothing but what tells it apart.
+/// An event: nothing but what tells it apart. Programs of [older versions](super::versions) store it in other forms.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(from = "AnyEvent")]
 pub(crate) struct Written {
     /// See [`Uid`].
     pub(crate) uid: u64,
@@ -22,11 +24,12 @@ pub(crate) struct Written {
 
 impl Event for Written {
     const MANIFEST: &'static str = "torture.written";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 /// A snapshot: all events in 8 bytes.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(from = "AnySnapshot")]
 pub(crate) struct Digest {
     /// See [`fold`].
     pub(crate) digest: u64,
@@ -34,7 +37,7 @@ pub(crate) struct Digest {
 
 impl Snapshot for Digest {
     const MANIFEST: &'static str = "torture.digest";
-    const VERSION: u32 = 1;
+    const VERSION: u32 = 2;
 }
 
 /// The snapshots that a stream takes; the events that they cover are deleted.

@@ -140,6 +140,27 @@ fn arbiters(backend: Backend) {
     unviolated("arbiters", backend, 10);
 }
 
+/// Programs of several versions on the same ids lose nothing, and refuse what they cannot read.
+fn rolling(backend: Backend) {
+    let done = unviolated("rolling", backend, 2);
+    assert!(done.acknowledged > 50, "too little: {done:?}");
+}
+
+/// Whatever stores a process finds, it is right or refuses.
+fn config(backend: Backend) {
+    let done = unviolated("config", backend, 12);
+    assert!(done.figures.contains_key("refused"), "too little: {done:?}");
+}
+
+/// Whatever the wall clocks of processes do, nothing is lost, and readers of changes are shown everything, in order.
+fn clock(backend: Backend) {
+    let done = unviolated("clock", backend, 3);
+    assert!(
+        done.figures.contains_key("jumps") && done.figures["ticks"] > 10,
+        "too little: {done:?}"
+    );
+}
+
 /// Makes tests of the functions above, in a module for each backend.
 macro_rules! on {
     ($($database:ident $backend:ident: $($kind:ident)*;)*) => {
@@ -157,9 +178,9 @@ macro_rules! on {
 }
 
 on! {
-    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers storm stop cancel arbiters;
-    postgres Postgres: fight handlers kill_app kill_server hang_server readers proxy storm stop cancel arbiters;
-    mysql Mysql: fight handlers kill_app kill_server hang_server readers proxy storm stop cancel arbiters;
+    sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers storm stop cancel arbiters rolling config clock;
+    postgres Postgres: fight handlers kill_app kill_server hang_server readers proxy storm stop cancel arbiters rolling config clock;
+    mysql Mysql: fight handlers kill_app kill_server hang_server readers proxy storm stop cancel arbiters rolling config clock;
     memory Memory: sim storm cancel;
 }
 

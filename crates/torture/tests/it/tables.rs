@@ -39,16 +39,5 @@ pub(crate) async fn tables(place: &Place) -> Vec<String> {
 
 /// The names of the columns that are not computed from others.
 pub(crate) async fn columns(place: &Place, table: &str) -> Vec<String> {
-    let sql = match place.backend() {
-        Backend::Sqlite => format!("SELECT name FROM pragma_table_info('{table}')"),
-        Backend::Mysql => format!(
-            "SELECT column_name FROM information_schema.columns WHERE table_schema = DATABASE() \
-             AND table_name = '{table}' AND generation_expression IS NULL ORDER BY ordinal_position"
-        ),
-        _ => format!(
-            "SELECT column_name::text FROM information_schema.columns WHERE table_schema = 'public' \
-             AND table_name = '{table}' AND is_generated = 'NEVER' ORDER BY ordinal_position"
-        ),
-    };
-    place.texts(&sql).await.unwrap()
+    place.columns(table).await.unwrap()
 }

@@ -12,6 +12,8 @@ use super::mark::{Mark, Marks};
 
 /// Ids that begin so take snapshots and delete the events that these cover.
 pub(crate) const RETAINING: char = 'r';
+/// Ids that begin so take snapshots, and keep all events.
+pub(crate) const SAVING: char = 's';
 /// Ids that begin so delete events by hand.
 pub(crate) const DELETING: char = 'd';
 /// The entity type of every keeper.
@@ -150,14 +152,15 @@ impl PersistentActor for Keeper {
     }
 
     fn retention(&self) -> Option<Retention<Self>> {
-        self.id.starts_with(RETAINING).then(|| {
-            let snapshot = |keeper: &Self| KeptSnapshot {
-                text: keeper.writes.to_text(&keeper.id),
-            };
-            Retention::snapshot_every(4, snapshot)
-                .keep(1)
-                .delete_events()
-        })
+        let snapshot = |keeper: &Self| KeptSnapshot {
+            text: keeper.writes.to_text(&keeper.id),
+        };
+        let saves = Retention::snapshot_every(4, snapshot).keep(1);
+        match self.id.chars().next() {
+            Some(RETAINING) => Some(saves.delete_events()),
+            Some(SAVING) => Some(saves),
+            _ => None,
+        }
     }
 
     fn on_event(&mut self, event: &Kept) {

@@ -1,4 +1,4 @@
-//! The library that records and fails the file operations of a process, and the log that it writes.
+//! The library that records and fails the file operations of a process and moves its clock, and the log that it writes.
 
 use std::path::{Path, PathBuf};
 
@@ -7,6 +7,7 @@ use anyhow::Context;
 /// The variables that it reads.
 const FOLDER: &str = "ACTIX_PERSISTENCE_SHIM_FOLDER";
 const LOG: &str = "ACTIX_PERSISTENCE_SHIM_LOG";
+const CLOCK: &str = "ACTIX_PERSISTENCE_SHIM_CLOCK";
 /// The name of its file; Cargo may put a hash before the end.
 const LIBRARY: &str = "libactix_persistence_torture_shim";
 /// The kind, the descriptor, a number and the length of the bytes.
@@ -23,6 +24,14 @@ pub(crate) fn environment(
     let mut variables = vec![("LD_PRELOAD", library()?), (FOLDER, folder.to_owned())];
     variables.extend(log.map(|log| (LOG, log.to_owned())));
     Ok(variables)
+}
+
+/// Returns the variables that move the wall clock of a process by as many nanoseconds as a file says.
+///
+/// # Errors
+/// If the library is not where Cargo puts it.
+pub(crate) fn clock(file: &Path) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+    Ok(vec![("LD_PRELOAD", library()?), (CLOCK, file.to_owned())])
 }
 
 /// Built with this crate, which depends on it.

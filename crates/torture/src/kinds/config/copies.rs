@@ -1,0 +1,118 @@
+//! Copies of stores, and how they are put in place again: a file of SQLite, the tables of a server.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::file_of;
+use crate::{Backend, Place, block_on};
+
+/// The tables of a journal, on whichever database they are.
+const JOURNAL: &[&str] = &["event_journal", "journal_metadata"];
+/// The table of a snapshot store.
+const SNAPSHOTS: &[&str] = &["snapshot"];
+
+/// Copies of one moment.
+pub(super) struct Copied {
+    pub(super) journal: StoreCopy,
+    pub(super) snapshots: StoreCopy,
+}
+
+/// A copy of one store.
+pub(super) struct StoreCopy {
+    tables: &'static [&'static str],
+    /// The file of the copy, and the number of transactions noted then.
+    file: Option<(PathBuf, Option<u64>)>,
+}
+
+impl Copied {
+    pub(super) fn of(journal: &Place, snapshots: &Place) -> anyhow::Result<Self> {
+        Ok(Self {
+            journal: StoreCopy::of(journal, JOURNAL)?,
+            snapshots: StoreCopy::of(snapshots, SNAPSHOTS)?,
+        })
+    }
+}
+
+impl StoreCopy {
+    fn of(place: &Place, tables: &'static [&'static str]) -> anyhow::Result<Self> {
+        if place.backend() == Backend::Sqlite {
+            let copy = beside(file_of(place)?, ".copy");
+            if copy.exists() {
+                fs::remove_file(&copy)?;
+            }
+            block_on(place.execute(&format!("VACUUM INTO '{}'", copy.display())))?;
+            let commits = noted(place)?.map(|note| note.0);
+            let file = Some((copy, commits));
+            return Ok(Self { tables, file });
+        }
+        for table in tables {
+            let columns = block_on(place.columns(table))?.join(", ");
+            block_on(place.execute(&format!("DROP TABLE IF EXISTS copy_of_{table}")))?;
+            block_on(place.execute(&format!(
+                "CREATE TABLE copy_of_{table} AS SELECT {columns} FROM {table}"
+            )))?;
+        }
+        Ok(Self { tables, file: None })
+    }
+
+    /// Puts it in place; true if a note was left by which a start has to notice it.
+    pub(super) fn restore(&self, place: &Place, leaves_notes: bool) -> anyhow::Result<bool> {
+        if let Some((copy, commits)) = &self.file {
+            let file = file_of(place)?;
+            let note = noted(place)?;
+            for end in ["-wal", "-shm"] {
+                remove(&beside(file, end))?;
+            }
+            if !leaves_notes {
+                forget_notes(place)?;
+            }
+            fs::copy(copy, file)?;
+            let is_older =
+                matches!((note, commits), (Some((now, true)), Some(then)) if *then < now);
+            return Ok(leaves_notes && is_older);
+        }
+        for table in self.tables {
+            let columns = block_on(place.columns(table))?.join(", ");
+            block_on(place.execute(&format!("DELETE FROM {table}")))?;
+            block_on(place.execute(&format!(
+                "INSERT INTO {table} ({columns}) SELECT {columns} FROM copy_of_{table}"
+            )))?;
+        }
+        Ok(false)
+    }
+}
+
+/// Removes the file that says how many transactions were confirmed.
+pub(super) fn forget_notes(place: &Place) -> anyhow::Result<()> {
+    match place.backend() {
+        Backend::Sqlite => remove(&beside(file_of(place)?, "-position")),
+        _ => Ok(()),
+    }
+}
+
+/// The number of transactions that were confirmed, and whether they were on the disk.
+fn noted(place: &Place) -> anyhow::Result<Option<(u64, bool)>> {
+    let path = beside(file_of(place)?, "-position");
+    if !path.exists() {
+        return Ok(None);
+    }
+    let text = fs::read_to_string(path)?;
+    let words: Vec<_> = text.split_whitespace().collect();
+    let Some([commits, durable, _]) = words.last_chunk() else {
+        return Ok(None);
+    };
+    Ok(Some((commits.parse()?, *durable == "full")))
+}
+
+fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(end);
+    path.into()
+}
+
+fn remove(path: &Path) -> anyhow::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,267 @@
+//! Follows the changes of states, and lives by a timer, while its wall clock jumps.
+//!
+//! `torture worker clock reads READING`; with an assignment alone it writes.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use actix_persistence::prelude::*;
+use actix_persistence::storage_api::{NUMBER_OF_SLICES, StateOffset, Timestamp};
+use actix_persistence::{Changed, Config, EventMeta, Revision, StateQuery};
+use actix_persistence_history::{Entry, Page, Uid, What};
+use futures_util::StreamExt;
+use serde::{Deserialize, Serialize};
+
+use super::kept::{Kept, KeptState, Noted};
+use super::stream::Written;
+use super::{Scribe, Told, count, fault, run_until_told, writers};
+use crate::clock;
+
+/// The first argument of a process that reads.
+pub(crate) const READS: &str = "reads";
+/// The time between two ticks of a timer.
+const TICK: Duration = Duration::from_millis(50);
+/// The longest time between two, on a loaded machine.
+const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+/// The time between two looks for changes.
+const PAUSE: Duration = Duration::from_millis(5);
+/// The last changes are shown within this time after they were stored: transactions of others may hold them back.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The assignment of a process that reads.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Reading {
+    /// A file.
+    pub(crate) config: PathBuf,
+    /// Its number in the history.
+    pub(crate) process: u32,
+    /// The number of states there are.
+    pub(crate) states: u32,
+}
+
+pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
+    match arguments {
+        [word, reading] if word == READS => {
+            let reading: Reading = serde_json::from_str(reading)?;
+            run_until_told(async |told| read_until(told, reading).await)
+        }
+        _ => writers::work(arguments),
+    }
+}
+
+async fn read_until(told: Told, reading: Reading) -> anyhow::Result<()> {
+    let config = Config::from_file(&reading.config)?;
+    let builder = Persistence::builder().config(config);
+    let persistence = builder.change_handler("noted", Noted).open().await?;
+    let ticks = Rc::new(RefCell::new(Ticks::default()));
+    let ticker = {
+        let (process, ticks) = (reading.process, Rc::clone(&ticks));
+        persistence.start(move || Ticker {
+            process,
+            ticks: Rc::clone(&ticks),
+        })?
+    };
+    let scribe = Scribe::of(reading.process);
+    let mut reader = Reader {
+        number: u64::from(reading.process),
+        queries: persistence.state_queries(None)?,
+        offset: StateOffset::start(),
+        seen: HashMap::new(),
+        scribe,
+    };
+    reader.scribe.say(What::ReaderOpened {
+        reader: reader.number,
+        query: "changes of Kept".to_owned(),
+        every: false,
+        ids: None,
+        continues: None,
+    });
+    while !told.is_told() {
+        reader.look().await;
+        ticks.borrow().check();
+        tokio::time::sleep(PAUSE).await;
+    }
+    // Nobody writes any more.
+    let since = Instant::now();
+    loop {
+        let asked_at = clock::now();
+        reader.look().await;
+        if since.elapsed() > PATIENCE || reader.has_all(&persistence, reading.states).await? {
+            let reader_number = reader.number;
+            reader.scribe.say(What::CaughtUp {
+                reader: reader_number,
+                asked_at,
+            });
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+    drop(ticker);
+    let report = persistence.stop(PATIENCE).await;
+    anyhow::ensure!(report.is_complete(), "{report}");
+    Ok(())
+}
+
+/// Follows all changes, and goes on from the last one.
+struct Reader {
+    number: u64,
+    queries: StateQuery,
+    offset: StateOffset,
+    /// The last change of each id.
+    seen: HashMap<String, (Revision, Timestamp)>,
+    scribe: Scribe,
+}
+
+impl Reader {
+    /// Takes what has changed since.
+    async fn look(&mut self) {
+        let asked_at = clock::now();
+        let slices = 0..=NUMBER_OF_SLICES - 1;
+        let mut changes = self.queries.current_changes_by_slices::<KeptState>(
+            "Kept",
+            slices,
+            self.offset.clone(),
+        );
+        let mut entries = Vec::new();
+        while let Some(changed) = changes.next().await {
+            match changed {
+                Ok(changed) => {
+                    self.offset = changed.offset().clone();
+                    self.check_time(&changed);
+                    entries.push(Entry {
+                        id: changed.persistence_id().to_string(),
+                        number: changed.revision(),
+                        uid: changed.state().map(|state| Uid(state.uid)),
+                    });
+                }
+                // The database is busy with others.
+                Err(error) => {
+                    eprintln!("changes: {error}");
+                    count("looks for changes that failed");
+                    break;
+                }
+            }
+        }
+        if !entries.is_empty() {
+            let (reader, offset) = (self.number, None);
+            let page = Page { offset, entries };
+            self.scribe.say(What::Shown {
+                reader,
+                asked_at,
+                page,
+            });
+        }
+    }
+
+    /// A state is later with each revision, even if the clock was set back.
+    fn check_time(&mut self, changed: &Changed<KeptState>) {
+        let time = match changed {
+            Changed::Updated(updated) => updated.timestamp,
+            Changed::Deleted(deleted) => deleted.timestamp,
+            _ => return,
+        };
+        let (id, revision) = (changed.persistence_id().to_string(), changed.revision());
+        if let Some((before, earlier)) = self.seen.insert(id.clone(), (revision, time))
+            && revision > before
+            && time <= earlier
+        {
+            fault(format!(
+                "revision {before} of {id} is of {earlier:?}, and revision {revision} of {time:?}"
+            ));
+        }
+    }
+
+    /// Whether the last change of every state was shown.
+    async fn has_all(&self, persistence: &Persistence, states: u32) -> anyhow::Result<bool> {
+        for number in 0..states {
+            let kept = Kept::shown(number);
+            let id = DurableState::persistence_id(&kept).to_string();
+            let stored = persistence.replay(kept).await?.sequence_nr;
+            let seen = self.seen.get(&id).map_or(0, |seen| seen.0);
+            if seen < stored {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// The ticks of a timer, by a clock that never jumps.
+#[derive(Default)]
+struct Ticks {
+    count: u64,
+    /// The time at which the first timer was set.
+    since: Option<Instant>,
+    last: Option<Instant>,
+    /// The number of timers there were.
+    timers: u64,
+}
+
+impl Ticks {
+    fn set(&mut self) {
+        self.timers += 1;
+        self.since.get_or_insert_with(Instant::now);
+    }
+
+    fn tick(&mut self) {
+        self.count += 1;
+        self.last = Some(Instant::now());
+        count("ticks");
+    }
+
+    fn check(&self) {
+        let Some(since) = self.since else {
+            return;
+        };
+        if self.last.unwrap_or(since).elapsed() > LONGEST_SILENCE {
+            fault(format!(
+                "a timer of {TICK:?} is silent for {LONGEST_SILENCE:?}"
+            ));
+        }
+        let elapsed = since.elapsed();
+        // Ticks that were missed are made up for.
+        let most = elapsed.as_millis() / TICK.as_millis() + u128::from(self.timers);
+        if u128::from(self.count) > most {
+            fault(format!(
+                "a timer of {TICK:?} has ticked {} times in {elapsed:?}",
+                self.count
+            ));
+        }
+    }
+}
+
+/// Lives by its timer: each tick is an event.
+struct Ticker {
+    process: u32,
+    ticks: Rc<RefCell<Ticks>>,
+}
+
+impl Actor for Ticker {
+    type Context = PersistentContext<Self>;
+}
+
+impl PersistentActor for Ticker {
+    type Event = Written;
+    type Snapshot = NoSnapshot;
+
+    fn persistence_id(&self) -> PersistenceId {
+        PersistenceId::of("Ticker", &self.process.to_string())
+    }
+
+    fn on_event(&mut self, _: &Written) {}
+
+    fn on_event_at(&mut self, _: &Written, meta: &EventMeta) {
+        if !meta.replayed {
+            self.ticks.borrow_mut().tick();
+        }
+    }
+
+    fn on_recovery_completed(&mut self, ctx: &mut PersistentContext<Self>) {
+        self.ticks.borrow_mut().set();
+        ctx.run_interval(TICK, |_, ctx| ctx.persist(Written { uid: 0 }).detach());
+    }
+}
