@@ -36,10 +36,10 @@ const UIDS: u32 = 1_000;
 /// The beginning of the warning about a snapshot store that is less durable than the journal.
 const WARNING: &str = "the snapshot store keeps less than the journal";
 
-/// What is different in a life.
+/// A difference of a life from the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// Nothing.
+    /// The stores are as they were.
     None,
     /// The config names no snapshot store.
     NoSnapshotStore,

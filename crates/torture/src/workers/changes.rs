@@ -78,6 +78,7 @@ async fn read_until(told: Told, reading: Reading) -> anyhow::Result<()> {
         query: "changes of Kept".to_owned(),
         every: false,
         ids: None,
+        prefix: String::new(),
         continues: None,
     });
     while !told.is_told() {
@@ -127,6 +128,7 @@ impl Reader {
             self.offset.clone(),
         );
         let mut entries = Vec::new();
+        let mut ended = true;
         while let Some(changed) = changes.next().await {
             match changed {
                 Ok(changed) => {
@@ -142,13 +144,18 @@ impl Reader {
                 Err(error) => {
                     eprintln!("changes: {error}");
                     count("looks for changes that failed");
+                    ended = false;
                     break;
                 }
             }
         }
         if !entries.is_empty() {
             let (reader, offset) = (self.number, None);
-            let page = Page { offset, entries };
+            let page = Page {
+                offset,
+                entries,
+                ended,
+            };
             self.scribe.say(What::Shown {
                 reader,
                 asked_at,
