@@ -109,15 +109,9 @@ impl Process {
     /// Waits until the actor of before is gone.
     async fn start<A: PersistentActor>(
         &self,
-        factory: impl FnMut() -> A + Clone + Unpin + 'static,
+        factory: impl FnMut() -> A + Unpin + 'static,
     ) -> anyhow::Result<Addr<A>> {
-        loop {
-            match self.persistence.start(factory.clone()) {
-                Ok(actor) => return Ok(actor),
-                Err(StartError::AlreadyRunning(_)) => tokio::task::yield_now().await,
-                Err(error) => return Err(error.into()),
-            }
-        }
+        Ok(self.persistence.start_when_stopped(factory).await?)
     }
 }
 
