@@ -109,7 +109,7 @@ impl<'a> Round<'a> {
             false => (run.place()?, None),
         };
         let lines = match place.backend() {
-            Backend::Postgres | Backend::Mysql => "statement-timeout = \"2s\"\n",
+            Backend::Postgres | Backend::Mysql => "statement-timeout = \"4s\"\n",
             Backend::Sqlite | Backend::Memory => "busy-timeout = \"2s\"\n",
         };
         let mut config = place.config_of(&["state"], lines);

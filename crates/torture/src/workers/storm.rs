@@ -143,11 +143,9 @@ impl Weather {
             }
             let began = Instant::now();
             let asked = self.let_loose();
-            if !all_answer(asked).await {
-                break;
-            }
-            if !self.all_are_gone().await {
-                break;
+            if !all_answer(asked).await || !self.all_are_gone().await {
+                // Those that hang would be waited for.
+                return Ok(());
             }
             let millis = began.elapsed().as_millis() as u64;
             let actors = u64::from(self.assignment.droplets + self.assignment.kept);

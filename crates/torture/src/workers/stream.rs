@@ -82,8 +82,8 @@ struct Life {
     recovery: Option<u64>,
     /// The calls whose events are under way, by their first event.
     writes: HashMap<u64, u64>,
-    /// The calls whose snapshots are under way, by their number.
-    saves: RefCell<HashMap<SequenceNr, u64>>,
+    /// The calls whose snapshots are under way, by their number: several of one number are the same.
+    saves: RefCell<HashMap<SequenceNr, Vec<u64>>>,
 }
 
 impl Drop for Life {
@@ -165,7 +165,8 @@ impl Stream {
             number,
             digest,
         });
-        life.saves.borrow_mut().insert(number, call);
+        let mut saves = life.saves.borrow_mut();
+        saves.entry(number).or_default().push(call);
         // Retention, here or by a clean-up of others, deletes so much at most from now on; who answers that comes later.
         life.scribe.invoke(Operation::Retain {
             id: life.id.clone(),
@@ -270,7 +271,7 @@ impl PersistentActor for Stream {
 
     fn on_store_response(&mut self, response: StoreResponse, ctx: &mut PersistentContext<Self>) {
         let Some(life) = &self.life else { return };
-        let save = |number| life.saves.borrow_mut().remove(number);
+        let save = |number| life.saves.borrow_mut().get_mut(number)?.pop();
         match response {
             StoreResponse::SaveSnapshotSuccess { metadata } => {
                 if let Some(call) = save(&metadata.sequence_nr) {

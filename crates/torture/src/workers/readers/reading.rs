@@ -1,7 +1,7 @@
 //! Reads what has changed, without a pause, from an offset on.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_persistence::storage_api::{StateChangesQuery, StorageError};
 use actix_persistence::{Changed, QueryError, QuerySettings, StateOffset};
@@ -20,6 +20,8 @@ use crate::{Line, clock};
 
 /// A reader waits for so long after trouble that waiting cures.
 const AFTER_TROUBLE: Duration = Duration::from_millis(20);
+/// A reader is shown the last change within this time after it was stored.
+const PATIENCE: Duration = Duration::from_secs(40);
 /// A live query is asked for so long before it is seen whether the process is to end.
 const LIVE_WAIT: Duration = Duration::from_millis(50);
 /// One live query in so many looks is begun anew at its offset.
@@ -87,8 +89,16 @@ impl Reader {
         if self.reading.how == How::Live {
             self.read_live().await?;
         }
+        let mut told = None;
         loop {
             let is_last = self.process.is_told_to_end();
+            if is_last && told.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+                let Reading { mark, slices, .. } = &self.reading;
+                fault(format!(
+                    "a reader of the slices {slices:?} is not shown {mark:?} {PATIENCE:?} after it was stored"
+                ));
+                return Ok(());
+            }
             let asked_at = clock::now();
             let shown = match self.reading.how {
                 How::Pages => self.page().await,
