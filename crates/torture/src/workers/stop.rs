@@ -83,7 +83,9 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 }
             });
         }
-        let persistence = opened(&assignment, None).await?;
+        // In every other life most actors wait for their turn to recover.
+        let recoveries = assignment.seed.is_multiple_of(2).then_some(1);
+        let persistence = opened(&assignment, recoveries).await?;
         let writing = Writing::begin(assignment, persistence);
         writing.process().errands.set(true);
         writing.process().patience.set(PATIENCE);
