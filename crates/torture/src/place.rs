@@ -157,6 +157,10 @@ impl Place {
             Backend::Postgres | Backend::Mysql => "auto-initialize = true\n",
             Backend::Sqlite | Backend::Memory => "",
         };
+        let url = match self.backend {
+            Backend::Memory => String::new(),
+            _ => format!("url = \"{url}\"\n"),
+        };
         let section = |store| {
             format!(
                 "[persistence.{store}]\nplugin = \"here\"\n[persistence.{store}.here]\n\

@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 use crate::workers::kept::{Kept, KeptState, TABLES, kept_id};
 use crate::workers::stream::{Digest, Retaining, Stream, Written, stream_id};
 use crate::workers::writers::Assignment;
-use crate::{Backend, Chronicle, Line, Place, Run, Worker, WorkerBuilder, block_on, open};
+use crate::{Backend, Chronicle, Line, Place, Run, Worker, block_on, open};
 
 /// Makes processes wait for their database less patiently than by default, so that nothing lasts.
 const IMPATIENT: &str = "
@@ -126,11 +126,10 @@ impl<'a> Writers<'a> {
     /// # Errors
     /// If the operating system refuses.
     pub fn start(&self, log: &str, rng: &mut Rng) -> anyhow::Result<(u32, Worker)> {
-        self.start_in(log, rng, &[], Vec::new())
+        self.start_in(log, rng, Vec::new())
     }
 
-    /// As [`start`](Self::start), with more arguments for a worker of another kind, and more variables in its
-    /// environment.
+    /// Starts a process with more variables in its environment, and gives its number in the history.
     ///
     /// # Errors
     /// If the operating system refuses.
@@ -138,7 +137,6 @@ impl<'a> Writers<'a> {
         &self,
         log: &str,
         rng: &mut Rng,
-        more: &[String],
         environment: Vec<(&'static str, PathBuf)>,
     ) -> anyhow::Result<(u32, Worker)> {
         let process = self.chronicle.process();
@@ -157,8 +155,7 @@ impl<'a> Writers<'a> {
             worker = worker.env(name, value);
         }
         let assignment = serde_json::to_string(&assignment)?;
-        let worker = more.iter().fold(worker.arg(assignment), WorkerBuilder::arg);
-        Ok((process, worker.start()?))
+        Ok((process, worker.arg(assignment).start()?))
     }
 
     /// Takes note of what a process says; true if something was acknowledged.
@@ -224,11 +221,8 @@ impl<'a> Writers<'a> {
         if crate::is_interrupted() {
             return Ok(());
         }
-        // Of what was in memory only the history is left.
-        if self.place.backend() != Backend::Memory {
-            self.look_at_all()?;
-            self.dump()?;
-        }
+        self.look_at_all()?;
+        self.dump()?;
         judge(self.run, &self.name, self.chronicle);
         Ok(())
     }
@@ -246,6 +240,10 @@ impl<'a> Writers<'a> {
     }
 
     fn look_at_all(&self) -> anyhow::Result<()> {
+        if self.place.backend() == Backend::Memory {
+            // It has ended with its process, which has looked before.
+            return Ok(());
+        }
         let config = self.config_without_handler()?;
         actix::System::new().block_on(async {
             let persistence = open(&config).await?;
@@ -278,6 +276,9 @@ impl<'a> Writers<'a> {
 
     /// By plain SQL: a second way to the data that shares nothing with the first.
     fn dump(&self) -> anyhow::Result<()> {
+        if self.place.backend() == Backend::Memory {
+            return Ok(());
+        }
         dump_streams(&self.place, &self.chronicle)?;
         dump_states(&self.place, &self.chronicle)?;
         self.dump_notes()

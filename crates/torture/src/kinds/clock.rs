@@ -160,7 +160,7 @@ impl Round<'_> {
             // Each life begins at another time.
             clock.jump(&mut rng)?;
             let environment = shim::clock(&clock.path)?;
-            let (process, mut worker) = self.writers.start_in(&log, &mut rng, &[], environment)?;
+            let (process, mut worker) = self.writers.start_in(&log, &mut rng, environment)?;
             self.jump_along(&clock, &mut worker, &mut rng)?;
             let killed = !self.is_over() && rng.bool();
             let chronicle = &self.writers.chronicle;

@@ -1,6 +1,7 @@
 //! Everything is stopped in the middle of everything: what was acknowledged is stored, nothing is acknowledged afterwards,
 //! and the process ends in time.
 
+use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,7 @@ use rustix::process::Signal;
 
 use super::Kind;
 use crate::workers::hooks::PLACES;
-use crate::workers::stop::{BOUND, Plan, SECOND, Told};
+use crate::workers::stop::{BOUND, PLAN, Plan, SECOND, Told};
 use crate::workers::stream::Retaining;
 use crate::writers::{Scene, Writers};
 use crate::{Backend, Line, Run, Worker, block_on, is_interrupted, workers};
@@ -111,8 +112,9 @@ fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
         given_up: !by_signal && rng.u8(..4) == 0,
         file: file.clone(),
     };
-    let (process, worker) =
-        writers.start_in("app", rng, &[serde_json::to_string(&plan)?], Vec::new())?;
+    let planned = run.folder().join(format!("{}.plan", rng.u64(..)));
+    fs::write(&planned, serde_json::to_string(&plan)?)?;
+    let (process, worker) = writers.start_in("app", rng, vec![(PLAN, planned.clone())])?;
     let mut life = Life {
         run,
         writers,
@@ -170,6 +172,7 @@ fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
         None => life.worker.ended(true)?,
     }
     life.worker.forget_log();
+    fs::remove_file(planned)?;
     writers
         .chronicle
         .process_event(process, ProcessEvent::Ended);

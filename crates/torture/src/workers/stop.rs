@@ -1,7 +1,8 @@
 //! Writes to some streams and states, and stops everything in the middle of it.
 //!
-//! `torture worker stop ASSIGNMENT PLAN`
+//! `torture worker stop ASSIGNMENT`
 
+use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use actix::System;
 use actix_persistence::{Persistence, StopReport};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use rustix::process::{Signal, getpid, kill_process};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -20,6 +21,8 @@ use super::writers::{Assignment, Writing, opened};
 use super::{count, fault, hooks, tell, told_to_end};
 use crate::{Line, clock};
 
+/// The variable that names the file with the plan.
+pub(crate) const PLAN: &str = "ACTIX_PERSISTENCE_TORTURE_PLAN";
 /// A stop ends so long after its deadline at most, on a busy machine.
 pub(crate) const BOUND: Duration = Duration::from_secs(5);
 /// The time for the second stop, which finds nothing to do but to close what readers have opened.
@@ -62,12 +65,14 @@ fn say(told: Told) {
 }
 
 pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
-    let [assignment, plan] = arguments else {
-        bail!("usage: torture worker stop ASSIGNMENT PLAN");
+    let [assignment] = arguments else {
+        bail!("usage: torture worker stop ASSIGNMENT");
     };
+    let plan = std::env::var_os(PLAN).context("there is no plan")?;
+    let plan = fs::read_to_string(plan)?;
     let (assignment, plan): (Assignment, Plan) = (
         serde_json::from_str(assignment)?,
-        serde_json::from_str(plan)?,
+        serde_json::from_str(&plan)?,
     );
     System::new().block_on(async {
         let asked = Arc::new(Notify::new());
@@ -83,7 +88,9 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 }
             });
         }
-        let persistence = opened(&assignment, None).await?;
+        // In every other life most actors wait for their turn to recover.
+        let recoveries = assignment.seed.is_multiple_of(2).then_some(1);
+        let persistence = opened(&assignment, recoveries).await?;
         let writing = Writing::begin(assignment, persistence);
         writing.process().errands.set(true);
         writing.process().patience.set(PATIENCE);
