@@ -2,6 +2,7 @@
 
 mod clock;
 mod config;
+mod copies;
 pub mod corrupt;
 pub mod disk;
 mod fight;

@@ -135,8 +135,8 @@ macro_rules! on {
 
 on! {
     sqlite Sqlite: fight handlers kill_app power_loss disk corrupt rolling config clock;
-    postgres Postgres: fight handlers kill_app kill_server hang_server rolling config clock;
-    mysql Mysql: fight handlers kill_app kill_server hang_server rolling config clock;
+    postgres Postgres: fight handlers kill_app kill_server hang_server corrupt rolling config clock;
+    mysql Mysql: fight handlers kill_app kill_server hang_server corrupt rolling config clock;
     memory Memory: sim;
 }
 
