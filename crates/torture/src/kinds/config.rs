@@ -33,10 +33,10 @@ const UIDS: u32 = 1_000;
 /// The beginning of the warning about a snapshot store that is less durable than the journal.
 const WARNING: &str = "the snapshot store keeps less than the journal";
 
-/// What is different in a life.
+/// The difference between a life and the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// Nothing.
+    /// There is none.
     None,
     /// The config names no snapshot store.
     NoSnapshotStore,

@@ -1,4 +1,4 @@
-//! What must be in a journal, from what its writers were answered, and what a life must see of it.
+//! The writes that must be in a journal, from what their writers were answered, and the way a life must see them.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ fn has_table(place: &Place, table: &str) -> bool {
     block_on(place.number(&sql)).is_ok()
 }
 
-/// What a life must see of an id.
+/// The way a life must see an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// Nothing at all.
