@@ -4,6 +4,7 @@ mod arbiters;
 mod cancel;
 mod clock;
 mod config;
+mod copies;
 pub mod corrupt;
 pub mod disk;
 mod fight;

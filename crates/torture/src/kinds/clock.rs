@@ -258,8 +258,10 @@ impl Round<'_> {
 }
 
 fn joined(threads: Vec<ScopedJoinHandle<'_, anyhow::Result<()>>>) -> anyhow::Result<()> {
-    let ended = threads.into_iter().map(ScopedJoinHandle::join);
-    ended
-        .map(|ended| ended.unwrap_or_else(|_| anyhow::bail!("a thread panicked")))
-        .collect()
+    let mut outcome = Ok(());
+    for thread in threads {
+        let ended = thread.join();
+        outcome = outcome.and(ended.unwrap_or_else(|_| anyhow::bail!("a thread panicked")));
+    }
+    outcome
 }

@@ -1,19 +1,16 @@
 //! Between two lives of a process its config names other stores, or the stores are older copies: each life either sees
 //! everything acknowledged that the stores hold, or refuses with the error that says why; it is never silently wrong.
 
-mod copies;
 mod model;
 
 use std::fs;
-use std::path::Path;
 
-use anyhow::Context;
 use fastrand::Rng;
 
 use super::Kind;
+use super::copies::{self, Copied};
 use crate::workers::lives::{Life, Said};
 use crate::{Backend, Line, Place, Run, workers};
-use copies::Copied;
 use model::{Expected, Heads, Model};
 
 pub(super) const KIND: Kind = Kind {
@@ -36,10 +33,10 @@ const UIDS: u32 = 1_000;
 /// The beginning of the warning about a snapshot store that is less durable than the journal.
 const WARNING: &str = "the snapshot store keeps less than the journal";
 
-/// A difference of a life from the one before.
+/// The difference between a life and the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// The stores are as they were.
+    /// There is none.
     None,
     /// The config names no snapshot store.
     NoSnapshotStore,
@@ -93,15 +90,17 @@ fn run(run: &Run) -> anyhow::Result<()> {
                 round.live(Change::None, &mut lives, &mut rng)?;
             }
             let change = CHANGES[rng.usize(..CHANGES.len())];
-            run.add(&format!("{change:?}"), 1);
+            run.add(&format!("lives with {change:?}"), 1);
             round.live(change, &mut lives, &mut rng)?;
-            if matches!(
-                change,
-                Change::OlderJournal | Change::OlderBoth | Change::OtherJournal
-            ) {
-                // Snapshots of what is no more may be left, for numbers that are given again.
-                round.live(Change::None, &mut lives, &mut rng)?;
-                break;
+            // Snapshots of what is no more, or of another journal, may be left for numbers that are given again: neither
+            // looks otherwise than it should.
+            match change {
+                Change::OlderJournal | Change::OlderBoth => {
+                    round.live(Change::None, &mut lives, &mut rng)?;
+                    break;
+                }
+                Change::OtherJournal => break,
+                _ => {}
             }
         }
     }
@@ -305,10 +304,4 @@ fn config(change: Change, (journal, snapshots): (&Place, &Place)) -> String {
         ),
     };
     journal + &snapshots
-}
-
-/// Returns the path of the file of a database on SQLite.
-fn file_of(place: &Place) -> anyhow::Result<&Path> {
-    let path = place.url().strip_prefix("sqlite://");
-    path.map(Path::new).context("no file")
 }

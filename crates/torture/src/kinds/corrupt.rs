@@ -1,5 +1,7 @@
 //! Files and rows are damaged: whoever reads them then gets exactly what was written, or an error that says where it is.
 
+mod rows;
+
 use super::Kind;
 use super::files::listen::listen;
 use super::power_loss::scratch::Scratch;
@@ -10,8 +12,12 @@ pub const KIND: Kind = Kind {
     name: "corrupt",
     sentence: "Single bits of the files of a database are flipped, files are cut or removed, rows are swapped, missing \
                and doubled: a reader gets what was written or a clear error, and never anything else.",
-    backends: &[Backend::Sqlite],
-    run: |run| corrupt(run, "nothing"),
+    backends: Backend::DATABASES,
+    run: |run| match run.backend() {
+        Backend::Sqlite => corrupt(run, "nothing"),
+        // There only its rows are ours.
+        _ => rows::damage(run),
+    },
     worker: Some(workers::corrupt::work),
 };
 

@@ -35,7 +35,7 @@ pub(crate) struct Life {
     pub(crate) writes: u32,
 }
 
-/// A message of a process, about an id unless it is about all.
+/// Something that a process tells, of an id unless it is of all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Said {
     /// The stores cannot be opened.

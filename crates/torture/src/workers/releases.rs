@@ -409,7 +409,7 @@ impl<E: EventForm, S: SnapshotForm> PersistentActor for Entries<E, S> {
 
     fn on_snapshot(&mut self, offer: SnapshotOffer<S>) {
         self.last = offer.metadata.sequence_nr;
-        self.digest = offer.snapshot.digest();
+        self.digest = offer.snapshot.state();
         self.snapshot = Some((self.last, self.digest));
     }
 

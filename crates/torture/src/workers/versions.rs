@@ -45,7 +45,7 @@ pub(crate) trait EventForm: Event {
 /// A form of a snapshot.
 pub(crate) trait SnapshotForm: Snapshot {
     fn of(digest: u64, last: u64) -> Self;
-    fn digest(&self) -> u64;
+    fn state(&self) -> u64;
 }
 
 /// The first form.
@@ -161,7 +161,7 @@ impl SnapshotForm for Bare {
         Self { digest }
     }
 
-    fn digest(&self) -> u64 {
+    fn state(&self) -> u64 {
         self.digest
     }
 }
@@ -179,7 +179,7 @@ impl SnapshotForm for Counted {
         }
     }
 
-    fn digest(&self) -> u64 {
+    fn state(&self) -> u64 {
         self.digest
     }
 }
@@ -194,7 +194,7 @@ impl SnapshotForm for Second {
         Self { digest: 0, folded }
     }
 
-    fn digest(&self) -> u64 {
+    fn state(&self) -> u64 {
         self.folded
     }
 }

@@ -179,8 +179,8 @@ macro_rules! on {
 
 on! {
     sqlite Sqlite: fight handlers kill_app power_loss disk corrupt readers storm stop cancel arbiters rolling config clock;
-    postgres Postgres: fight handlers kill_app kill_server hang_server readers proxy storm stop cancel arbiters rolling config clock;
-    mysql Mysql: fight handlers kill_app kill_server hang_server readers proxy storm stop cancel arbiters rolling config clock;
+    postgres Postgres: fight handlers kill_app kill_server hang_server corrupt readers proxy storm stop cancel arbiters rolling config clock;
+    mysql Mysql: fight handlers kill_app kill_server hang_server corrupt readers proxy storm stop cancel arbiters rolling config clock;
     memory Memory: sim storm cancel;
 }
 

@@ -1,4 +1,4 @@
-//! The contents that a journal must have, from what its writers were answered, and those that a life must see of it.
+//! The writes that must be in a journal, from what their writers were answered, and the way a life must see them.
 
 use std::collections::BTreeMap;
 
@@ -66,7 +66,7 @@ fn has_table(place: &Place, table: &str) -> bool {
     block_on(place.number(&sql)).is_ok()
 }
 
-/// The state of an id that a life must see.
+/// The way a life must see an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
     /// Nothing at all.

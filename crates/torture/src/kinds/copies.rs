@@ -3,13 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::file_of;
+use anyhow::Context;
+
 use crate::{Backend, Place, block_on};
 
 /// The tables of a journal, on whichever database they are.
-const JOURNAL: &[&str] = &["event_journal", "journal_metadata"];
+pub(super) const JOURNAL: &[&str] = &["event_journal", "journal_metadata"];
 /// The table of a snapshot store.
-const SNAPSHOTS: &[&str] = &["snapshot"];
+pub(super) const SNAPSHOTS: &[&str] = &["snapshot"];
+
+/// The table of a state store.
+pub(super) const STATES: &[&str] = &["durable_state"];
 
 /// Copies of one moment.
 pub(super) struct Copied {
@@ -34,7 +38,7 @@ impl Copied {
 }
 
 impl StoreCopy {
-    fn of(place: &Place, tables: &'static [&'static str]) -> anyhow::Result<Self> {
+    pub(super) fn of(place: &Place, tables: &'static [&'static str]) -> anyhow::Result<Self> {
         if place.backend() == Backend::Sqlite {
             let copy = beside(file_of(place)?, ".copy");
             if copy.exists() {
@@ -115,4 +119,10 @@ fn remove(path: &Path) -> anyhow::Result<()> {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Returns the path of the file of a database on SQLite.
+fn file_of(place: &Place) -> anyhow::Result<&Path> {
+    let path = place.url().strip_prefix("sqlite://");
+    path.map(Path::new).context("no file")
 }
