@@ -23,7 +23,8 @@ pub(super) struct Copied {
 
 /// A copy of one store.
 pub(super) struct StoreCopy {
-    tables: &'static [&'static str],
+    /// The statements that put it in place on a server.
+    script: String,
     /// The file of the copy, and the number of transactions noted then.
     file: Option<(PathBuf, Option<u64>)>,
 }
@@ -47,16 +48,21 @@ impl StoreCopy {
             block_on(place.execute(&format!("VACUUM INTO '{}'", copy.display())))?;
             let commits = noted(place)?.map(|note| note.0);
             let file = Some((copy, commits));
-            return Ok(Self { tables, file });
+            let script = String::new();
+            return Ok(Self { script, file });
         }
+        let mut script = String::new();
         for table in tables {
             let columns = block_on(place.columns(table))?.join(", ");
             block_on(place.execute(&format!("DROP TABLE IF EXISTS copy_of_{table}")))?;
             block_on(place.execute(&format!(
                 "CREATE TABLE copy_of_{table} AS SELECT {columns} FROM {table}"
             )))?;
+            script += &format!(
+                "DELETE FROM {table}; INSERT INTO {table} ({columns}) SELECT {columns} FROM copy_of_{table}; "
+            );
         }
-        Ok(Self { tables, file: None })
+        Ok(Self { script, file: None })
     }
 
     /// Puts it in place; true if a note was left by which a start has to notice it.
@@ -75,13 +81,7 @@ impl StoreCopy {
                 matches!((note, commits), (Some((now, true)), Some(then)) if *then < now);
             return Ok(leaves_notes && is_older);
         }
-        for table in self.tables {
-            let columns = block_on(place.columns(table))?.join(", ");
-            block_on(place.execute(&format!("DELETE FROM {table}")))?;
-            block_on(place.execute(&format!(
-                "INSERT INTO {table} ({columns}) SELECT {columns} FROM copy_of_{table}"
-            )))?;
-        }
+        block_on(place.execute(&self.script))?;
         Ok(false)
     }
 }
