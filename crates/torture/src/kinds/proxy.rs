@@ -119,7 +119,7 @@ fn disturb(run: &Run, lane: usize, sweep: &Sweep, mut rng: Rng) -> anyhow::Resul
         let name = format!("lane-{lane}-round-{round}");
         let writers = Writers::at(place.reached_by(way), run, &name, scene)?;
         // Each lane does both, and not both the same at once.
-        if (round + lane) % 2 == 0 {
+        if (round + lane).is_multiple_of(2) {
             cut_lives(run, &writers, &proxy, sweep, &mut rng)?;
         } else {
             cut_starts(run, &writers, &proxy, sweep, &mut rng)?;

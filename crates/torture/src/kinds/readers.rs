@@ -176,7 +176,8 @@ impl<'a> Round<'a> {
                     mark: String::new(),
                 },
                 before: None,
-                range: range.unwrap_or(0),
+                // The last one that is stored: on PostgreSQL whatever else the server does may hold back the others.
+                range: range.unwrap_or(RANGES - 1),
                 marked: 0,
             }
         };

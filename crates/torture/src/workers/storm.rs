@@ -204,8 +204,11 @@ impl Weather {
             Fate::Fails => {
                 let failed = actor.send(Fail);
                 asked.push(Box::pin(async move {
-                    if failed.await != Ok(Err(REFUSAL.to_owned())) {
-                        fault("the error of a handler did not come to who asked");
+                    match failed.await {
+                        Ok(Err(refusal)) if refusal == REFUSAL => count("refused"),
+                        Ok(other) => fault(format!("the error of a handler came as {other:?}")),
+                        // A write before it failed.
+                        Err(_) => count("closed"),
                     }
                 }));
             }
