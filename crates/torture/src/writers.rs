@@ -257,7 +257,10 @@ impl<'a> Writers<'a> {
                         let seen = replayed.actor.recovered(replayed.sequence_nr);
                         self.answer(call, Done::Recovered(seen));
                     }
-                    Err(error) => self.run.violation(format!("in the end {id}: {error}")),
+                    Err(error) => {
+                        let error = anyhow::Error::from(error);
+                        self.run.violation(format!("in the end {id}: {error:#}"));
+                    }
                 }
             }
             for number in 0..self.scene.states {
@@ -268,7 +271,10 @@ impl<'a> Writers<'a> {
                 });
                 match persistence.replay(Kept::shown(number)).await {
                     Ok(replayed) => self.answer(call, replayed.actor.loaded(replayed.sequence_nr)),
-                    Err(error) => self.run.violation(format!("in the end {id}: {error}")),
+                    Err(error) => {
+                        let error = anyhow::Error::from(error);
+                        self.run.violation(format!("in the end {id}: {error:#}"));
+                    }
                 }
             }
             anyhow::Ok(())
