@@ -31,6 +31,9 @@ reset-timeout = \"500ms\"
 reset-timeout = \"500ms\"
 ";
 
+/// The limits of statements on a server, shorter than by default.
+const HURRY: &str = "statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n";
+
 /// The setting of the state store that names the handler of changes.
 pub(crate) const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
 
@@ -69,9 +72,7 @@ impl<'a> Writers<'a> {
     /// If a file or a table cannot be made.
     pub fn at(place: Place, run: &'a Run, name: &str, scene: Scene) -> anyhow::Result<Self> {
         let lines = match place.backend() {
-            Backend::Postgres | Backend::Mysql => {
-                "statement-timeout = \"1s\"\nlock-timeout = \"500ms\"\n"
-            }
+            Backend::Postgres | Backend::Mysql => HURRY,
             Backend::Sqlite => "busy-timeout = \"500ms\"\n",
             Backend::Memory => "",
         };
@@ -244,7 +245,8 @@ impl<'a> Writers<'a> {
             // It has ended with its process, which has looked before.
             return Ok(());
         }
-        let config = self.config_without_handler()?;
+        // A busy machine may take longer.
+        let config = self.config_without_handler()?.replace(HURRY, "");
         actix::System::new().block_on(async {
             let persistence = open(&config).await?;
             for number in 0..self.scene.streams {
@@ -256,7 +258,10 @@ impl<'a> Writers<'a> {
                         let seen = replayed.actor.recovered(replayed.sequence_nr);
                         self.answer(call, Done::Recovered(seen));
                     }
-                    Err(error) => self.run.violation(format!("in the end {id}: {error}")),
+                    Err(error) => {
+                        let error = anyhow::Error::from(error);
+                        self.run.violation(format!("in the end {id}: {error:#}"));
+                    }
                 }
             }
             for number in 0..self.scene.states {
@@ -267,7 +272,10 @@ impl<'a> Writers<'a> {
                 });
                 match persistence.replay(Kept::shown(number)).await {
                     Ok(replayed) => self.answer(call, replayed.actor.loaded(replayed.sequence_nr)),
-                    Err(error) => self.run.violation(format!("in the end {id}: {error}")),
+                    Err(error) => {
+                        let error = anyhow::Error::from(error);
+                        self.run.violation(format!("in the end {id}: {error:#}"));
+                    }
                 }
             }
             anyhow::Ok(())

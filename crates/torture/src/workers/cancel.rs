@@ -12,11 +12,11 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use actix_persistence::storage_api::ExtensionError;
-use actix_persistence::{Config, Persistence};
+use actix_persistence::{Config, Persistence, PersistentActor, ReplayError, Replayed};
 use actix_persistence_history::{Answer, Done, Operation};
 use anyhow::{Context as _, bail};
 use fastrand::Rng;
@@ -159,7 +159,7 @@ async fn look_at_all(process: &Process, streams: u32, states: u32) {
         let id = stream_id(number).to_string();
         let call = scribe.invoke(Operation::Replay { id });
         let retaining = process.assignment.retaining;
-        match persistence.replay(Stream::shown(number, retaining)).await {
+        match shown(persistence, || Stream::shown(number, retaining)).await {
             Ok(mut replayed) => {
                 let seen = replayed.actor.recovered(replayed.sequence_nr);
                 scribe.answer(call, Answer::Ok(Done::Recovered(seen)));
@@ -170,12 +170,30 @@ async fn look_at_all(process: &Process, streams: u32, states: u32) {
     for number in 0..states {
         let (id, incarnation) = (kept_id(number).to_string(), None);
         let call = scribe.invoke(Operation::Load { id, incarnation });
-        match persistence.replay(Kept::shown(number)).await {
+        match shown(persistence, || Kept::shown(number)).await {
             Ok(replayed) => {
                 let loaded = replayed.actor.loaded(replayed.sequence_nr);
                 scribe.answer(call, Answer::Ok(loaded));
             }
             Err(error) => fault(format!("in the end: {error}")),
+        }
+    }
+}
+
+/// Brings an actor back without starting it; again if the database was too busy.
+async fn shown<A: PersistentActor>(
+    persistence: &Persistence,
+    actor: impl Fn() -> A,
+) -> Result<Replayed<A>, ReplayError> {
+    let since = Instant::now();
+    loop {
+        match persistence.replay(actor()).await {
+            Err(ReplayError::Recovery(error))
+                if error.is_curable_by_waiting() && since.elapsed() < PATIENCE =>
+            {
+                sleep(LONGEST_REST).await;
+            }
+            ended => return ended,
         }
     }
 }
