@@ -24,7 +24,7 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-use crate::connection::{Connections, Visit};
+use crate::connection::{Connections, Opening, Visit, with_opening};
 use crate::turns::Turns;
 use crate::values::to_integer;
 use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work, classify, transact};
@@ -206,19 +206,21 @@ impl<D: Dialect> SqlStateStore<D> {
         };
         // Zipped with the event below: without one the journal is not asked.
         let journal = self.change_events.clone();
-        let work = work_on::<D, _, _, _>(move |connection, (row, event): (StateRow, _)| {
-            // Until the work is dropped, which is when it has ended.
-            let _ = &turn;
-            let (statements, handling) = (Arc::clone(&bound.statements), handling.clone());
-            let journal = journal.clone();
-            Box::pin(async move {
-                let with = Accompaniment {
-                    handling: handling.as_ref(),
-                    event: journal.as_deref().zip(Option::as_ref(&event)),
-                };
-                write::write_state::<D>(connection, &statements, &row, rule, with).await
-            })
-        });
+        let work =
+            work_on::<D, _, _, _>(move |connection, (row, event): (StateRow, _), opening| {
+                // Until the work is dropped, which is when it has ended.
+                let _ = &turn;
+                let (statements, handling) = (Arc::clone(&bound.statements), handling.clone());
+                let journal = journal.clone();
+                Box::pin(async move {
+                    let with = Accompaniment {
+                        handling: handling.as_ref(),
+                        event: journal.as_deref().zip(Option::as_ref(&event)),
+                    };
+                    write::write_state::<D>(connection, &statements, &row, rule, with, opening)
+                        .await
+                })
+            });
         let written = self.run(operation, company, (row, event), work).await;
         match written.map_err(|error| error.with_persistence_id(id.clone()))? {
             Written::Stored => Ok(()),
@@ -235,7 +237,10 @@ impl<D: Dialect> SqlStateStore<D> {
         operation: Operation,
         company: Company,
         input: I,
-        work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T> + Send + Sync + 'static,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<T, StorageError>
     where
         I: Clone + Send + 'static,
@@ -243,9 +248,13 @@ impl<D: Dialect> SqlStateStore<D> {
     {
         let connections = &self.connections;
         match company {
-            Company::None => connections.write(operation, input, work).await,
-            Company::Journal => connections.transaction(operation, input, work).await,
+            Company::None => connections.begin_and_write(operation, input, work).await,
+            Company::Journal => {
+                let work = with_opening::<D, _, _>(work, Opening::Done);
+                connections.transaction(operation, input, work).await
+            }
             Company::Application(visit) => {
+                let work = with_opening::<D, _, _>(work, Opening::Done);
                 connections
                     .transaction_with(operation, visit, input, work)
                     .await
@@ -379,11 +388,11 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             Some(handling) => Company::Application(handling.visit.clone()),
             None => Company::None,
         };
-        let work = work_on::<D, _, _, _>(move |connection, id| {
+        let work = work_on::<D, _, _, _>(move |connection, id, opening| {
             let _ = &turn;
             let (statements, handling) = (Arc::clone(&statements), handling.clone());
             Box::pin(async move {
-                write::remove::<D>(connection, &statements, &id, handling.as_ref()).await
+                write::remove::<D>(connection, &statements, &id, handling.as_ref(), opening).await
             })
         });
         let (operation, id) = (Operation::HardDeleteState, persistence_id.clone());
@@ -464,7 +473,7 @@ enum Company {
 /// Says for which lifetimes a closure is meant.
 fn work_on<D: Dialect, I, T, F>(work: F) -> F
 where
-    F: for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T>,
+    F: for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T>,
 {
     work
 }

@@ -1,15 +1,20 @@
 //! Storing a state at the revision that follows, in the transaction or the statement of the caller.
 
+use std::marker::PhantomData;
+
 use actix_persistence_storage_api::{
     ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
 };
 use sqlx::SqlStr;
 
-use crate::connection::Visit;
+use crate::connection::{Opening, Visit};
 use crate::row::get_number;
 use crate::session::{SqlSession, guarded};
 use crate::values::Values;
-use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
+use crate::{
+    BeginningStatements, ConnectionOf, Dialect, Fault, NumberingStatements, Portable,
+    StateStatements,
+};
 
 use super::change_events::ChangeEvents;
 use super::entities::Handler;
@@ -52,9 +57,11 @@ pub(super) async fn write_state<D: Dialect>(
     row: &StateRow,
     rule: Rule,
     with: Accompaniment<'_, D>,
+    opening: Opening,
 ) -> Result<Written, Fault> {
-    let written = write_row::<D>(connection, statements, row, rule).await?;
+    let written = write_row::<D>(connection, statements, row, rule, opening).await?;
     if written == Written::Stored {
+        let is_accompanied = with.handling.is_some() || with.event.is_some();
         if let Some(handling) = with.handling {
             let revision = u64::try_from(row.revision).expect("no revision is negative");
             let change = StateChange::new(&row.id, revision, row.content.kind());
@@ -65,7 +72,7 @@ pub(super) async fn write_state<D: Dialect>(
                 .store(connection, &row.id, row.revision, event)
                 .await?;
         }
-        number::<D>(connection, statements, &row.id).await?;
+        number::<D>(connection, statements, &[&row.id], is_accompanied).await?;
     }
     Ok(written)
 }
@@ -76,7 +83,9 @@ pub(super) async fn remove<D: Dialect>(
     statements: &StateStatements,
     id: &PersistenceId,
     handler: Option<&Handling>,
+    opening: Opening,
 ) -> Result<bool, Fault> {
+    opening.complete::<D>(connection).await?;
     let revision = match handler {
         Some(_) => find_revision::<D>(connection, statements, id).await?,
         None => None,
@@ -115,22 +124,32 @@ impl Handling {
     }
 }
 
-/// Stores a row without its place in the order of commits.
+/// Stores a row, where one transaction writes at a time with its place in the order of commits.
 async fn write_row<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
     row: &StateRow,
     rule: Rule,
+    mut opening: Opening,
 ) -> Result<Written, Fault> {
+    if statements.beginning.is_none() {
+        opening.complete::<D>(connection).await?;
+        opening = Opening::Done;
+    }
     for _ in 0..ATTEMPTS {
+        let of_row = OfRow::<D>::new(
+            statements,
+            row,
+            std::mem::replace(&mut opening, Opening::Done),
+        );
         let stored = match rule {
-            Rule::TheOneBefore if row.revision == 1 => {
-                insert::<D>(connection, statements, row).await?
-            }
-            Rule::TheOneBefore => update::<D>(connection, statements, row).await?,
+            Rule::TheOneBefore if row.revision == 1 => of_row.insert(connection).await?,
+            Rule::TheOneBefore => of_row.update(connection).await?,
             Rule::Any => {
-                overwrite::<D>(connection, statements, row).await?
-                    || insert::<D>(connection, statements, row).await?
+                of_row.overwrite(connection).await?
+                    || OfRow::<D>::new(statements, row, Opening::Done)
+                        .insert(connection)
+                        .await?
             }
         };
         if stored {
@@ -149,32 +168,64 @@ async fn write_row<D: Dialect>(
     ))
 }
 
-/// Gives a row its place in the order of commits, where the database has no such order of its own.
+/// Gives rows that were stored their places in the order of commits, where they do not have them yet.
 ///
-/// From here to the commit no other transaction can number rows of the same partition, so this is the last thing that a
-/// transaction does.
+/// From here to the commit no other transaction can number rows of the same partitions, so this is the last thing that a
+/// transaction does. Partitions are taken in their order, so that two transactions never wait for each other.
 async fn number<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
-    id: &PersistenceId,
+    ids: &[&PersistenceId],
+    after_application: bool,
 ) -> Result<(), Fault> {
     let Some(numbering) = &statements.numbering else {
         return Ok(());
     };
-    let mut values = Values::<D>::with_capacity(1);
-    values.integer(i64::from(id.slice() % numbering.partitions));
-    if execute::<D>(connection, numbering.raise.clone(), values).await? != 1 {
-        return Err(no_counter());
-    }
-    let mut values = Values::<D>::with_capacity(1);
-    values.id(id);
-    if execute::<D>(connection, numbering.set.clone(), values).await? != 1 {
-        return Err(Fault::refused(
-            StorageErrorKind::Extension,
-            "the state is gone again before it is committed; see what a change handler or a trigger does to its row",
-        ));
+    let Some(raise) = &numbering.raise else {
+        if after_application {
+            for id in ids {
+                set_number::<D>(connection, numbering, id, 0).await?;
+            }
+        }
+        return Ok(());
+    };
+    let partition_of = |id: &PersistenceId| id.slice() % numbering.partitions;
+    let mut ids = ids.to_vec();
+    ids.sort_by_key(|id| partition_of(id));
+    for of_partition in ids.chunk_by(|one, other| partition_of(one) == partition_of(other)) {
+        let mut values = Values::<D>::with_capacity(2);
+        values.integer(of_partition.len() as i64);
+        values.integer(i64::from(partition_of(of_partition[0])));
+        if execute::<D>(connection, raise.clone(), values).await? != 1 {
+            return Err(no_counter());
+        }
+        for (below, id) in (0..).zip(of_partition.iter().rev()) {
+            set_number::<D>(connection, numbering, id, below).await?;
+        }
     }
     Ok(())
+}
+
+async fn set_number<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    numbering: &NumberingStatements,
+    id: &PersistenceId,
+    below_highest: i64,
+) -> Result<(), Fault> {
+    let mut values = Values::<D>::with_capacity(2);
+    values.integer(below_highest);
+    values.id(id);
+    match execute::<D>(connection, numbering.set.clone(), values).await? {
+        1 => Ok(()),
+        _ => Err(gone_again()),
+    }
+}
+
+fn gone_again() -> Fault {
+    Fault::refused(
+        StorageErrorKind::Extension,
+        "the state is gone again before it is committed; see what a change handler or a trigger does to its row",
+    )
 }
 
 /// Returns the fault for a counter that is missing.
@@ -184,51 +235,96 @@ pub(super) fn no_counter() -> Fault {
     )
 }
 
-/// Stores the first row of an id; false if there is one.
-async fn insert<D: Dialect>(
-    connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    row: &StateRow,
-) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(10);
-    values.id(&row.id);
-    values.integer(i64::from(row.id.slice()));
-    row.add_to(&mut values);
-    match execute::<D>(connection, statements.insert.clone(), values).await {
-        // Of the id, or of a column that the application added? The id stays locked, so this cannot change.
-        Err(fault) if D::TRANSACTIONS_SURVIVE_ERRORS && fault.is_unique_violation() => {
-            match find_revision::<D>(connection, statements, &row.id).await? {
-                Some(_) => Ok(false),
-                None => Err(fault),
-            }
+/// The statements that store one row.
+struct OfRow<'a, D: Dialect> {
+    statements: &'a StateStatements,
+    beginning: Option<&'a BeginningStatements>,
+    row: &'a StateRow,
+    dialect: PhantomData<fn() -> D>,
+}
+
+impl<'a, D: Dialect> OfRow<'a, D> {
+    fn new(statements: &'a StateStatements, row: &'a StateRow, opening: Opening) -> Self {
+        Self {
+            statements,
+            beginning: statements
+                .beginning
+                .as_ref()
+                .filter(|_| opening == Opening::Due),
+            row,
+            dialect: PhantomData,
         }
-        inserted => Ok(inserted? == 1),
     }
-}
 
-/// Replaces the row of an id that is at the revision before; false if there is none.
-async fn update<D: Dialect>(
-    connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    row: &StateRow,
-) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(10);
-    row.add_to(&mut values);
-    values.id(&row.id);
-    values.integer(row.revision - 1);
-    Ok(execute::<D>(connection, statements.update.clone(), values).await? == 1)
-}
+    /// Stores the first row of an id; false if there is one.
+    async fn insert(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+        let mut values = Values::<D>::with_capacity(10);
+        values.id(&self.row.id);
+        values.integer(i64::from(self.row.id.slice()));
+        self.row.add_to(&mut values);
+        let sql = match self.beginning {
+            Some(beginning) => &beginning.insert,
+            None => &self.statements.insert,
+        };
+        match self.store(connection, sql, values).await {
+            // Of the id, or of a column that the application added? The id stays locked, so this cannot change.
+            Err(fault) if D::TRANSACTIONS_SURVIVE_ERRORS && fault.is_unique_violation() => {
+                match find_revision::<D>(connection, self.statements, &self.row.id).await? {
+                    Some(_) => Ok(false),
+                    None => Err(fault),
+                }
+            }
+            inserted => inserted,
+        }
+    }
 
-/// Replaces the row of an id; false if there is none.
-async fn overwrite<D: Dialect>(
-    connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    row: &StateRow,
-) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(9);
-    row.add_to(&mut values);
-    values.id(&row.id);
-    Ok(execute::<D>(connection, statements.overwrite.clone(), values).await? == 1)
+    /// Replaces the row of an id that is at the revision before; false if there is none.
+    async fn update(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+        let mut values = Values::<D>::with_capacity(10);
+        self.row.add_to(&mut values);
+        values.id(&self.row.id);
+        values.integer(self.row.revision - 1);
+        let sql = match self.beginning {
+            Some(beginning) => &beginning.update,
+            None => &self.statements.update,
+        };
+        self.store(connection, sql, values).await
+    }
+
+    /// Replaces the row of an id; false if there is none.
+    async fn overwrite(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+        let mut values = Values::<D>::with_capacity(9);
+        self.row.add_to(&mut values);
+        values.id(&self.row.id);
+        let sql = match self.beginning {
+            Some(beginning) => &beginning.overwrite,
+            None => &self.statements.overwrite,
+        };
+        self.store(connection, sql, values).await
+    }
+
+    async fn store(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        sql: &SqlStr,
+        values: Values<D>,
+    ) -> Result<bool, Fault> {
+        let numbering = self.statements.numbering.as_ref();
+        if numbering.is_none_or(|numbering| numbering.raise.is_some()) {
+            return Ok(execute::<D>(connection, sql.clone(), values).await? == 1);
+        }
+        let arguments = values.into_arguments();
+        let results = D::Database::execute_each(connection, sql.clone(), arguments).await?;
+        let mut rows = results.iter().rev().map(D::rows_affected);
+        match (rows.next(), rows.next()) {
+            (Some(1), Some(1)) => Ok(true),
+            (_, Some(0)) => Ok(false),
+            _ => match find_revision::<D>(connection, self.statements, &self.row.id).await? {
+                Some(_) => Err(no_counter()),
+                None => Err(gone_again()),
+            },
+        }
+    }
 }
 
 async fn find_revision<D: Dialect>(
