@@ -1,6 +1,7 @@
 //! Storing a state at the revision that follows, in the transaction or the statement of the caller.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
@@ -16,7 +17,7 @@ use crate::{
     StateStatements,
 };
 
-use super::change_events::ChangeEvents;
+use super::change_events::{ChangeEvents, Told};
 use super::entities::Handler;
 use super::state_row::StateRow;
 
@@ -42,39 +43,103 @@ pub(super) enum Written {
 /// between.
 const ATTEMPTS: usize = 10;
 
-/// The work that accompanies a change, in the transaction that stores it.
+/// A change of a row, and the statements of its table.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) statements: Arc<StateStatements>,
+    pub(super) row: StateRow,
+    pub(super) event: Option<ChangeEvent>,
+}
+
+/// What runs or is told in the transaction that makes a change.
 pub(super) struct Accompaniment<'a, D: Dialect> {
-    pub(super) handling: Option<&'a Handling>,
-    pub(super) event: Option<(&'a ChangeEvents<D>, &'a ChangeEvent)>,
+    pub(super) handling: &'a Handling,
+    pub(super) journal: Option<&'a ChangeEvents<D>>,
+}
+
+/// Stores rows one after the other, with their events, and gives those that were stored their places in the order of commits.
+pub(super) async fn write_all<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    changes: &[Change],
+    rule: Rule,
+    journal: Option<&ChangeEvents<D>>,
+    mut opening: Opening,
+) -> Result<Vec<Written>, Fault> {
+    let mut all = Vec::with_capacity(changes.len());
+    for Change {
+        statements, row, ..
+    } in changes
+    {
+        let opening = std::mem::replace(&mut opening, Opening::Done);
+        all.push(write_row::<D>(connection, statements, row, rule, opening).await?);
+    }
+    let mut stored: Vec<&Change> = changes
+        .iter()
+        .zip(&all)
+        .filter_map(|(change, written)| (*written == Written::Stored).then_some(change))
+        .collect();
+    if let Some(journal) = journal {
+        let told = stored.iter().filter_map(|change| change.told()).collect();
+        journal.store(connection, told).await?;
+    }
+    // Counters are raised in one order by everybody, so that two transactions never wait for each other.
+    stored.sort_by_key(|change| change.place());
+    for of_counter in stored.chunk_by(|one, other| one.place() == other.place()) {
+        number::<D>(connection, of_counter).await?;
+    }
+    Ok(all)
 }
 
 /// Stores a row, lets a handler take note of that, tells the journal, and gives the row its place in the order of commits.
 ///
 /// The handler comes first, because what follows may hold locks that many wait for.
-pub(super) async fn write_state<D: Dialect>(
+pub(super) async fn write_with_handler<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    row: &StateRow,
+    change: &Change,
     rule: Rule,
     with: Accompaniment<'_, D>,
-    opening: Opening,
 ) -> Result<Written, Fault> {
-    let written = write_row::<D>(connection, statements, row, rule, opening).await?;
+    let Change {
+        statements, row, ..
+    } = change;
+    let written = write_row::<D>(connection, statements, row, rule, Opening::Done).await?;
     if written == Written::Stored {
-        let is_accompanied = with.handling.is_some() || with.event.is_some();
-        if let Some(handling) = with.handling {
-            let revision = u64::try_from(row.revision).expect("no revision is negative");
-            let change = StateChange::new(&row.id, revision, row.content.kind());
-            handling.run::<D>(connection, &change).await?;
+        let revision = u64::try_from(row.revision).expect("no revision is negative");
+        let of_handler = StateChange::new(&row.id, revision, row.content.kind());
+        with.handling.run::<D>(connection, &of_handler).await?;
+        if let Some((journal, told)) = with.journal.zip(change.told()) {
+            journal.store(connection, vec![told]).await?;
         }
-        if let Some((journal, event)) = with.event {
-            journal
-                .store(connection, &row.id, row.revision, event)
-                .await?;
+        number::<D>(connection, &[change]).await?;
+        if let Some(numbering) = &statements.numbering
+            && numbering.raise.is_none()
+        {
+            // The handler may have done anything to the row since it was numbered.
+            set_number::<D>(connection, numbering, &row.id, 0).await?;
         }
-        number::<D>(connection, statements, &[&row.id], is_accompanied).await?;
     }
     Ok(written)
+}
+
+impl Change {
+    /// Returns what an event tells of it, if it has one.
+    fn told(&self) -> Option<Told<'_>> {
+        Some(Told {
+            id: &self.row.id,
+            revision: self.row.revision,
+            event: self.event.as_ref()?,
+        })
+    }
+
+    /// Returns the counter that numbers the row: that of a table, and of a partition of it.
+    fn place(&self) -> (&str, u16) {
+        let partitions = self.statements.numbering.as_ref();
+        let partitions = partitions.map_or(1, |numbering| numbering.partitions);
+        (
+            self.statements.revision.as_str(),
+            self.row.id.slice() % partitions,
+        )
+    }
 }
 
 /// Removes the row of an id, lets a handler take note of that, and tells whether there was one.
@@ -168,40 +233,32 @@ async fn write_row<D: Dialect>(
     ))
 }
 
-/// Gives rows that were stored their places in the order of commits, where they do not have them yet.
+/// Gives rows of one counter that were stored their places in the order of commits, where they do not have them yet.
 ///
-/// From here to the commit no other transaction can number rows of the same partitions, so this is the last thing that a
-/// transaction does. Partitions are taken in their order, so that two transactions never wait for each other.
+/// From here to the commit no other transaction can number rows of the same partition, so this is the last thing that a
+/// transaction does.
 async fn number<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    ids: &[&PersistenceId],
-    after_application: bool,
+    of_counter: &[&Change],
 ) -> Result<(), Fault> {
-    let Some(numbering) = &statements.numbering else {
+    let Some(first) = of_counter.first() else {
+        return Ok(());
+    };
+    let Some(numbering) = &first.statements.numbering else {
         return Ok(());
     };
     let Some(raise) = &numbering.raise else {
-        if after_application {
-            for id in ids {
-                set_number::<D>(connection, numbering, id, 0).await?;
-            }
-        }
         return Ok(());
     };
-    let partition_of = |id: &PersistenceId| id.slice() % numbering.partitions;
-    let mut ids = ids.to_vec();
-    ids.sort_by_key(|id| partition_of(id));
-    for of_partition in ids.chunk_by(|one, other| partition_of(one) == partition_of(other)) {
-        let mut values = Values::<D>::with_capacity(2);
-        values.integer(of_partition.len() as i64);
-        values.integer(i64::from(partition_of(of_partition[0])));
-        if execute::<D>(connection, raise.clone(), values).await? != 1 {
-            return Err(no_counter());
-        }
-        for (below, id) in (0..).zip(of_partition.iter().rev()) {
-            set_number::<D>(connection, numbering, id, below).await?;
-        }
+    let (_, partition) = first.place();
+    let mut values = Values::<D>::with_capacity(2);
+    values.integer(of_counter.len() as i64);
+    values.integer(i64::from(partition));
+    if execute::<D>(connection, raise.clone(), values).await? != 1 {
+        return Err(no_counter());
+    }
+    for (below, change) in (0..).zip(of_counter.iter().rev()) {
+        set_number::<D>(connection, numbering, &change.row.id, below).await?;
     }
     Ok(())
 }
