@@ -196,6 +196,14 @@ impl StateCapabilities {
         self
     }
 
+    /// Declares that the store commits each change by itself: the default, and right for a store in front of another one
+    /// that hands changes on one by one.
+    #[must_use]
+    pub fn without_groups(mut self) -> Self {
+        self.max_group_changes = 0;
+        self
+    }
+
     /// Declares that changes of one call are committed together, and caps such a group by changes and payload bytes.
     #[must_use]
     pub fn with_groups(mut self, lanes: usize, changes: usize, bytes: usize) -> Self {

@@ -133,14 +133,13 @@ pub trait StateStore: Any + Send + Sync {
     ///   any ids, several of one id, and each may be an upsert or a delete.
     /// - **D-GROUP-2**: A change that is refused with an outcome of its own has no effect, and keeps no other from being
     ///   stored.
-    /// - **D-GROUP-3**: If the call itself fails with effect `NotStored`, none of its changes is stored.
-    /// - **D-GROUP-4**: After the call has returned, every change whose outcome is success is durable, and every `get` that
+    /// - **D-GROUP-3**: After the call has returned, every change whose outcome is success is durable, and every `get` that
     ///   starts afterwards sees it.
     ///
     /// # Errors
     /// If the database does not answer, or one of the changes fails in a way that takes the others with it; whoever has to
-    /// know which one makes the call again with fewer. With effect `Unknown` any of the changes may be stored, each of them
-    /// whole.
+    /// know which one makes the call again with fewer. With effect `NotStored` none of the changes is stored; with effect
+    /// `Unknown` any of them may be, each of them whole.
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.
