@@ -51,7 +51,7 @@ pub(super) struct Change {
     pub(super) event: Option<ChangeEvent>,
 }
 
-/// What runs or is told in the transaction that makes a change.
+/// The handler and the journal of a change that code of the application accompanies.
 pub(super) struct Accompaniment<'a, D: Dialect> {
     pub(super) handling: &'a Handling,
     pub(super) journal: Option<&'a ChangeEvents<D>>,

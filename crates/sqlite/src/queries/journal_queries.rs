@@ -84,7 +84,7 @@ WHERE COALESCE(m.epoch, 0) IS NOT v.column2
           COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0))
       IS NOT v.column3";
 
-/// What a group of one id needs, without a wait between the check and the insert.
+/// Checks one id and stores its events, without a wait in between.
 const FENCED_INSERT: &str = "\
 INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
     adapter_manifest, checksum, payload)
