@@ -246,7 +246,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// If the column has a type for which there is no value; the message says how to cast it.
     fn read_value(row: &RowOf<Self>, column: usize) -> Result<SqlValue, Fault>;
 
-    /// Whether initialising may work when it is tried again after a moment, because others initialise, too.
+    /// Whether others are in the way for a moment: of initialising, or of a transaction that its work begins.
     fn is_disturbed(fault: &Fault) -> bool;
 }
 

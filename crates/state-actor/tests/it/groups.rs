@@ -1,8 +1,7 @@
 //! Changes that share a call of the store.
 
 use actix_persistence_storage_api::{
-    Effect, Operation, Payload, Revision, RevisionConflict, StateUpdate, StorageError,
-    StorageErrorKind,
+    Effect, Operation, Payload, RevisionConflict, StateUpdate, StorageError, StorageErrorKind,
 };
 
 use crate::fixture::{Changed, Fixture, id, now, on_paused_clock, seconds, settings};
@@ -239,21 +238,41 @@ const MANY: usize = 40;
 #[test]
 fn a_store_that_refuses_everything_is_not_asked_for_each_change() {
     on_paused_clock(async {
-        let mut fixture = Fixture::in_groups(settings()).await;
+        let mut fixture = Fixture::in_large_groups(settings()).await;
         let names: Vec<String> = (0..MANY).map(|number| format!("{number:02}")).collect();
         let replies: Vec<_> = names.iter().map(|name| fixture.upsert(name, 1)).collect();
         let broken =
             || StorageError::new(StorageErrorKind::Backend, Operation::UpsertState).not_stored();
-        let mut largest: Revision = 0;
+        let mut alone = 0;
         while !fixture.calls.is_quiet().await {
             let called = fixture.calls.next().await;
-            largest = largest.max(called.changes.len() as u64);
+            alone += usize::from(called.changes.len() == 1);
             called.fails(broken());
         }
-        assert_eq!(largest, 4);
+        assert!(alone < MANY / 2, "{alone}");
         for reply in replies {
             assert!(now(reply).await.unwrap_err().is_certainly_not_stored());
         }
         fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn each_change_that_a_rule_refuses_is_told_so_however_many_there_are() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_large_groups(settings()).await;
+        let names: Vec<String> = (0..MANY).map(|number| format!("{number:02}")).collect();
+        let replies: Vec<_> = names.iter().map(|name| fixture.upsert(name, 1)).collect();
+        while !fixture.calls.is_quiet().await {
+            fixture.calls.next().await.fails(refused());
+        }
+        for reply in replies {
+            let error = now(reply).await.unwrap_err();
+            assert_eq!(error.kind(), StorageErrorKind::Constraint, "{error:?}");
+        }
+        // None of them was the store's fault.
+        let next = fixture.upsert("next", 1);
+        fixture.calls.expect_group(&[("next", 1)]).await.makes_all();
+        assert!(now(next).await.is_ok());
     });
 }

@@ -30,7 +30,7 @@ struct Tally {
     worked: bool,
     /// The last failure that is the store's.
     failure: Option<StorageError>,
-    /// Changes that failed alone.
+    /// Changes that failed alone, and not for a reason of their own.
     guilty: u32,
 }
 
@@ -157,10 +157,12 @@ impl Tally {
                 .find(|error| error.kind().counts_as_store_failure()),
             // It never came to the store.
             Err(error) if error.kind() == StorageErrorKind::Busy => return,
-            Err(error) => {
+            Err(error) if error.kind().counts_as_store_failure() => {
                 self.guilty += u32::from(changes == 1);
-                Some(error).filter(|error| error.kind().counts_as_store_failure())
+                Some(error)
             }
+            // A rule of the application, which may refuse any number of changes of a store that works.
+            Err(_) => None,
         };
         match failure {
             Some(error) => self.failure = Some(error.clone()),
