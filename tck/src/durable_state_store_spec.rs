@@ -7,6 +7,7 @@ use crate::case::Spec;
 mod delete;
 mod fields;
 mod get;
+mod group;
 mod hard_delete;
 mod identity;
 mod initialize;
@@ -25,5 +26,6 @@ pub(crate) const SPEC: Spec<dyn StateStore> = Spec {
         fields::CASES,
         identity::CASES,
         race::CASES,
+        group::CASES,
     ],
 };

@@ -6,6 +6,7 @@ mod commit_order;
 mod contention;
 mod ended_connections;
 pub mod extensions;
+mod groups;
 mod live_query;
 mod new_states;
 mod pages;
@@ -28,6 +29,9 @@ pub use change_events::{
 pub use commit_order::a_reader_gets_every_last_state_while_transactions_end_in_any_order;
 pub use contention::many_writers_store_each_revision_once;
 pub use ended_connections::errors_say_what_is_certain_when_connections_end;
+pub use groups::{
+    a_change_that_breaks_a_rule_fails_its_group_as_a_whole, changes_of_a_group_leave_their_events,
+};
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
 pub use new_states::{
     readers_miss_no_new_state_of_any_sequence, readers_miss_no_new_state_of_one_sequence,
@@ -75,6 +79,8 @@ macro_rules! test_states {
             many_writers_store_each_revision_once
             without_assert_single_writer_any_revision_replaces_any
             a_rule_of_an_added_column_is_no_conflict
+            a_change_that_breaks_a_rule_fails_its_group_as_a_whole
+            changes_of_a_group_leave_their_events
             changes_leave_their_events
             changes_without_events_leave_the_journal_alone
             an_id_of_the_other_kind_is_refused

@@ -11,7 +11,9 @@ use std::time::Duration;
 use actix_persistence_storage_api::{
     JournalCapabilities, PersistenceId, StorageError, StorageErrorKind,
 };
-use actix_persistence_store_actor::{Call, CallEnd, LateCall, Refusal};
+use actix_persistence_store_actor::{
+    Call, CallEnd, GUILTY_ENOUGH, LateCall, Refusal, neighbour_failed,
+};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -22,9 +24,6 @@ use crate::job::{Ordered, Read};
 use crate::plugin_calls::PluginCalls;
 use member::Member;
 use waiting::{Step, Waiting};
-
-/// Splitting stops after this many single requests have failed and none has worked: then the store is at fault.
-const GUILTY_ENOUGH: u32 = 8;
 
 /// The sender of a lane; the lane ends, after the last request, when this is dropped.
 pub(crate) struct LaneSender {
@@ -386,10 +385,4 @@ fn without_dead<M: Member>(part: Vec<M>) -> Vec<M> {
     let (dead, alive) = part.into_iter().partition(|member| member.is_dead(now));
     refuse_all::<M>(dead, &Refusal::too_late());
     alive
-}
-
-/// The error for a part of a call that changed nothing, and that is not tried again.
-fn neighbour_failed(error: &StorageError) -> Refusal {
-    let message = "the store failed while it was tried which request of a group is at fault";
-    Refusal::new(StorageErrorKind::Unavailable, message).with_source(error.clone())
 }

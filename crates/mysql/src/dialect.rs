@@ -2,7 +2,8 @@
 
 use actix_persistence_sql::{
     ChangeEventTexts, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
-    Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, VersionTexts,
+    Opening, Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements,
+    VersionTexts,
 };
 use actix_persistence_storage_api::{
     Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
@@ -106,6 +107,7 @@ impl Dialect for Mysql {
         connection: &mut MySqlConnection,
         queries: &JournalQueries,
         requests: Vec<RecoveryRequest>,
+        _: Opening,
     ) -> Result<Vec<Recovered>, Fault> {
         journal::recover(connection, queries, requests).await
     }
@@ -114,6 +116,7 @@ impl Dialect for Mysql {
         connection: &mut MySqlConnection,
         queries: &JournalQueries,
         group: Group,
+        _: Opening,
     ) -> Result<Vec<PersistenceId>, Fault> {
         journal::append(connection, queries, group).await
     }

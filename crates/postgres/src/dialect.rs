@@ -4,7 +4,7 @@ use std::error::Error;
 
 use actix_persistence_sql::{
     ChangeEventTexts, Dialect, Fault, Group, InvalidOption, JournalStatements, Meaning, Names,
-    Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, TableName,
+    Opening, Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements, TableName,
     VersionTexts,
 };
 use actix_persistence_storage_api::{
@@ -112,6 +112,7 @@ impl Dialect for Postgres {
         connection: &mut PgConnection,
         queries: &PostgresQueries,
         requests: Vec<RecoveryRequest>,
+        _: Opening,
     ) -> Result<Vec<Recovered>, Fault> {
         journal::recover(connection, queries, requests).await
     }
@@ -120,6 +121,7 @@ impl Dialect for Postgres {
         connection: &mut PgConnection,
         queries: &PostgresQueries,
         group: Group,
+        _: Opening,
     ) -> Result<Vec<PersistenceId>, Fault> {
         journal::append(connection, queries, group).await
     }

@@ -29,6 +29,28 @@ pub(crate) use visit::Visit;
 /// An operation on a connection.
 pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 
+/// Whether a transaction is begun when its work runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Opening {
+    /// It is, or the work needs none.
+    Done,
+    /// The work begins it with [`BEGIN`](Dialect::BEGIN), which may be in one text with what comes first: one wait less.
+    Due,
+}
+
+impl Opening {
+    /// Begins the transaction if that is due.
+    ///
+    /// # Errors
+    /// If the database does not answer, or refuses.
+    pub async fn complete<D: Dialect>(self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+        if self == Opening::Due {
+            D::Database::run(connection, D::BEGIN.into_sql_str()).await?;
+        }
+        Ok(())
+    }
+}
+
 /// The writers and readers of one database; dropped, they close.
 #[derive(Debug)]
 pub struct Connections<C: Connector> {
@@ -292,6 +314,59 @@ impl<C: Connector> Connections<C> {
         }
     }
 
+    /// As [`write`](Self::write), for work that begins its transaction where the dialect says so.
+    ///
+    /// # Errors
+    /// As for [`write`](Self::write).
+    ///
+    /// # Cancel safety
+    /// The work goes on to its end even if the future is dropped.
+    pub async fn begin_and_write<I, T>(
+        &self,
+        operation: Operation,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        if C::Dialect::WORK_BEGINS {
+            return self.begun_by_work(operation, input, work).await;
+        }
+        let work = with_opening::<C::Dialect, _, _>(work, Opening::Done);
+        self.write(operation, input, work).await
+    }
+
+    async fn begun_by_work<I, T>(
+        &self,
+        operation: Operation,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Result<T, StorageError>
+    where
+        I: Clone + Send + 'static,
+        T: Send + 'static,
+    {
+        let call = self.call(&self.writers);
+        detached(operation, async move {
+            let mut attempts = Attempts::new::<C>(input);
+            loop {
+                let result = call.begun_by_work(attempts.input(), &work).await;
+                if let Some(result) = attempts.end::<C, T>(operation, result).await {
+                    return result;
+                }
+            }
+        })
+        .await
+    }
+
     /// Runs one statement that writes and commits by itself.
     ///
     /// # Errors
@@ -402,7 +477,33 @@ impl<C: Connector> Call<C> {
             lease.begin().await?;
             work(lease.connection(), input).await
         };
-        let value = match self.within_limit(before).await {
+        let result = self.within_limit(before).await;
+        self.end(lease, result).await
+    }
+
+    /// As [`transaction`](Self::transaction), for work that begins it; if others are in the way, it is begun as patiently as
+    /// any other.
+    async fn begun_by_work<I: Clone, T>(
+        &self,
+        input: I,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>,
+    ) -> Result<T, Failed> {
+        let mut lease = self.seat().await.map_err(Failed::not_stored)?;
+        let before = async {
+            match work(lease.connection(), input.clone(), Opening::Due).await {
+                Err(fault) if C::Dialect::is_disturbed(&fault) => {}
+                result => return result,
+            }
+            lease.begin().await?;
+            work(lease.connection(), input, Opening::Done).await
+        };
+        let result = self.within_limit(before).await;
+        self.end(lease, result).await
+    }
+
+    /// Commits what worked, and undoes what did not.
+    async fn end<T>(&self, mut lease: Lease<C>, result: Result<T, Fault>) -> Result<T, Failed> {
+        let value = match result {
             Ok(value) => value,
             Err(fault) => {
                 self.roll_back(lease).await;
@@ -484,6 +585,14 @@ impl<C: Connector> Call<C> {
         }
         result
     }
+}
+
+/// Work of which it is known how it begins.
+pub(crate) fn with_opening<D: Dialect, I, T>(
+    work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T> + Send + Sync + 'static,
+    opening: Opening,
+) -> impl for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T> + Send + Sync + 'static {
+    move |connection, input| work(connection, input, opening)
 }
 
 /// A fault, and what is certain about the work it ended.

@@ -11,8 +11,8 @@ use sqlx::Database;
 use sqlx::error::DatabaseError;
 
 use crate::{
-    Connector, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, Portable, Quoting,
-    Settings, SnapshotStatements, StateStatements,
+    Connector, Fault, Group, InvalidOption, JournalStatements, Meaning, Names, Opening, Portable,
+    Quoting, Settings, SnapshotStatements, StateStatements,
 };
 
 /// The connection of a dialect, as its driver has it.
@@ -43,6 +43,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     ///
     /// Otherwise they run between [`BEGIN`](Self::BEGIN) and [`COMMIT`](Self::COMMIT).
     const ONE_STATEMENT: bool;
+    /// Whether they begin that transaction, because each statement by itself costs a wait for another thread.
+    const WORK_BEGINS: bool = false;
     /// Returns the number of lanes that the journal asks for: as many of its calls run at the same time.
     fn lanes(options: &Self::Options) -> usize;
     /// Returns the failure that confirmed data survives, as far as the settings tell.
@@ -152,6 +154,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         connection: &mut ConnectionOf<Self>,
         queries: &Self::JournalQueries,
         requests: Vec<RecoveryRequest>,
+        opening: Opening,
     ) -> impl Future<Output = Result<Vec<Recovered>, Fault>> + Send;
 
     /// Stores the events of all ids whose epoch and highest number are what the head says, and raises that number.
@@ -161,6 +164,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         connection: &mut ConnectionOf<Self>,
         queries: &Self::JournalQueries,
         group: Group,
+        opening: Opening,
     ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send;
 
     /// The same in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
@@ -170,7 +174,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         queries: &Self::JournalQueries,
         group: Group,
     ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send {
-        Self::append(connection, queries, group)
+        Self::append(connection, queries, group, Opening::Done)
     }
 
     /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
@@ -242,7 +246,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// If the column has a type for which there is no value; the message says how to cast it.
     fn read_value(row: &RowOf<Self>, column: usize) -> Result<SqlValue, Fault>;
 
-    /// Whether initialising may work when it is tried again after a moment, because others initialise, too.
+    /// Whether others are in the way for a moment: of initialising, or of a transaction that its work begins.
     fn is_disturbed(fault: &Fault) -> bool;
 }
 

@@ -110,10 +110,14 @@ impl<D: Dialect> SqlJournal<D> {
         }
         let queries = Arc::clone(&self.queries);
         self.connections
-            .write(Operation::WriteMessages, group, move |connection, group| {
-                let queries = Arc::clone(&queries);
-                Box::pin(async move { D::append(connection, &queries, group).await })
-            })
+            .begin_and_write(
+                Operation::WriteMessages,
+                group,
+                move |connection, group, opening| {
+                    let queries = Arc::clone(&queries);
+                    Box::pin(async move { D::append(connection, &queries, group, opening).await })
+                },
+            )
             .await
     }
 
@@ -257,12 +261,18 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         let queries = Arc::clone(&self.queries);
         let requests = requests.to_vec();
         self.connections
-            .write(Operation::Recover, requests, move |connection, requests| {
-                // Until the work is dropped, which is when it has ended.
-                let _ = &turn;
-                let queries = Arc::clone(&queries);
-                Box::pin(async move { D::recover(connection, &queries, requests).await })
-            })
+            .begin_and_write(
+                Operation::Recover,
+                requests,
+                move |connection, requests, opening| {
+                    // Until the work is dropped, which is when it has ended.
+                    let _ = &turn;
+                    let queries = Arc::clone(&queries);
+                    Box::pin(
+                        async move { D::recover(connection, &queries, requests, opening).await },
+                    )
+                },
+            )
             .await
     }
 

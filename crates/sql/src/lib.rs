@@ -27,7 +27,7 @@ mod turns;
 mod values;
 
 pub use checksum::check_event;
-pub use connection::{Connections, Work};
+pub use connection::{Connections, Opening, Work};
 pub use connector::{Connector, Role};
 pub use dialect::{
     ChangeEventTexts, ConnectionOf, Dialect, ResultOf, RoleTexts, RowOf, VersionTexts,
@@ -54,6 +54,9 @@ pub use server::{
 pub use session::{refuses_type, transact};
 pub use snapshot_store::SqlSnapshotStore;
 pub use state_store::SqlStateStore;
-pub use statements::{JournalStatements, NumberingStatements, SnapshotStatements, StateStatements};
+pub use statements::{
+    BeginningStatements, JournalStatements, NumberingStatements, SnapshotStatements,
+    StateStatements,
+};
 pub use table_name::TableName;
 pub use values::{Values, to_bound, to_integer};

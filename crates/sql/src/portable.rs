@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
+use futures_util::stream::TryStreamExt;
 use sqlx::{
     Arguments, ColumnIndex, Database, Decode, Encode, Executor, IntoArguments, Row, SqlStr, Type,
 };
@@ -38,6 +39,13 @@ pub trait Portable: Database {
         sql: SqlStr,
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>>;
+
+    /// Runs a text of one or several prepared statements that return no rows, and gives the result of each.
+    fn execute_each(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Vec<Self::QueryResult>, sqlx::Error>>;
 
     /// Runs a text of one or several statements without values, which is not prepared.
     fn run(
@@ -98,6 +106,16 @@ where
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>> {
         connection.execute(sqlx::query_with(sql, arguments))
+    }
+
+    fn execute_each(
+        connection: &mut Self::Connection,
+        sql: SqlStr,
+        arguments: Self::Arguments,
+    ) -> BoxFuture<'_, Result<Vec<Self::QueryResult>, sqlx::Error>> {
+        let all = connection.fetch_many(sqlx::query_with(sql, arguments));
+        let results = all.try_filter_map(|one| std::future::ready(Ok(one.left())));
+        Box::pin(results.try_collect())
     }
 
     fn run(

@@ -5,6 +5,7 @@ mod changes;
 mod columns;
 mod entities;
 mod find;
+mod grouping;
 mod ids;
 mod load;
 mod opening;
@@ -18,24 +19,21 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, CurrentState, Effect, FindStates, FoundState, Operation, PersistenceId, Revision,
-    RevisionConflict, Roles, SessionWork, SqlStates, StateCapabilities, StateChange,
-    StateExtensions, StateQueries, StateStore, StateUpdate, StorageError, StorageErrorKind,
+    ChangeEvent, CurrentState, FindStates, FoundState, Operation, PersistenceId, Revision, Roles,
+    SessionWork, SqlStates, StateCapabilities, StateExtensions, StateQueries, StateStore,
+    StateUpdate, StateWrite, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 
-use crate::connection::{Connections, Visit};
+use crate::connection::{Connections, Opening, Visit, with_opening};
 use crate::turns::Turns;
-use crate::values::to_integer;
-use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work, classify, transact};
+use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work, transact};
 
 pub(crate) use state_table::ORDERING;
 
 use change_events::ChangeEvents;
-use columns::Bound;
 use entities::{Entities, Entity};
-use state_row::{Content, StateRow};
-use write::{Accompaniment, Handling, Rule, Written};
+use write::{Handling, Rule};
 
 /// A state store in a table of an SQL database, which may be that of a journal and a snapshot store.
 ///
@@ -122,42 +120,6 @@ impl<D: Dialect> SqlStateStore<D> {
         Ok(scripts.collect::<Result<Vec<_>, _>>()?.join("\n"))
     }
 
-    /// Returns the values of the application's columns.
-    fn bind(
-        &self,
-        entity: &Entity<D>,
-        operation: Operation,
-        id: &PersistenceId,
-        revision: Revision,
-        content: &Content,
-    ) -> Result<Bound, StorageError> {
-        if entity.columns.is_empty() {
-            return Ok(Bound {
-                statements: Arc::clone(&entity.table.statements),
-                values: Vec::new(),
-            });
-        }
-        let change = StateChange::new(id, revision, content.kind());
-        entity.columns.bind(&change).map_err(|fault| {
-            classify::<D>(operation, Effect::NotStored, fault).with_persistence_id(id.clone())
-        })
-    }
-
-    fn check_event(
-        &self,
-        operation: Operation,
-        id: &PersistenceId,
-        event: &ChangeEvent,
-    ) -> Result<(), StorageError> {
-        let Some(journal) = &self.change_events else {
-            return Err(StorageError::no_change_events(operation, id.clone()));
-        };
-        match journal.refusal(event) {
-            None => Ok(()),
-            Some((kind, message)) => Err(refused(kind, operation, id.clone(), message)),
-        }
-    }
-
     fn handling(&self, entity: &Entity<D>) -> Option<Handling> {
         entity.handler.as_ref().map(|handler| Handling {
             handler: handler.clone(),
@@ -174,68 +136,16 @@ impl<D: Dialect> SqlStateStore<D> {
         }
     }
 
-    /// Puts content in the place of the revision before.
-    async fn write(
-        &self,
-        operation: Operation,
-        persistence_id: PersistenceId,
-        revision: Revision,
-        content: Content,
-        event: Option<ChangeEvent>,
-    ) -> Result<(), StorageError> {
-        if let Some(event) = &event {
-            self.check_event(operation, &persistence_id, event)?;
-        }
-        let Some(expected) = revision.checked_sub(1) else {
-            return Err(StorageError::revision_0(operation, persistence_id));
-        };
-        let Some(number) = to_integer(revision) else {
-            return Err(self.beyond(operation, persistence_id, expected).await);
-        };
-        let id = persistence_id.clone();
-        let entity = self.entities.of(&id);
-        let bound = self.bind(entity, operation, &id, revision, &content)?;
-        let turn = self.turns.take([&id].into_iter()).await;
-        let row = StateRow::new(persistence_id, number, content, bound.values);
-        let rule = self.rule();
-        let handling = self.handling(entity);
-        let company = match (&handling, &event) {
-            (Some(handling), _) => Company::Application(handling.visit.clone()),
-            (None, Some(_)) => Company::Journal,
-            (None, None) => Company::None,
-        };
-        // Zipped with the event below: without one the journal is not asked.
-        let journal = self.change_events.clone();
-        let work = work_on::<D, _, _, _>(move |connection, (row, event): (StateRow, _)| {
-            // Until the work is dropped, which is when it has ended.
-            let _ = &turn;
-            let (statements, handling) = (Arc::clone(&bound.statements), handling.clone());
-            let journal = journal.clone();
-            Box::pin(async move {
-                let with = Accompaniment {
-                    handling: handling.as_ref(),
-                    event: journal.as_deref().zip(Option::as_ref(&event)),
-                };
-                write::write_state::<D>(connection, &statements, &row, rule, with).await
-            })
-        });
-        let written = self.run(operation, company, (row, event), work).await;
-        match written.map_err(|error| error.with_persistence_id(id.clone()))? {
-            Written::Stored => Ok(()),
-            Written::Conflict { found } => {
-                let conflict = RevisionConflict { expected, found };
-                Err(StorageError::of_revisions(operation, id, conflict))
-            }
-        }
-    }
-
     /// Runs work in a transaction, or, without company, as the dialect writes.
     async fn run<I, T>(
         &self,
         operation: Operation,
         company: Company,
         input: I,
-        work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T> + Send + Sync + 'static,
+        work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T>
+        + Send
+        + Sync
+        + 'static,
     ) -> Result<T, StorageError>
     where
         I: Clone + Send + 'static,
@@ -243,56 +153,20 @@ impl<D: Dialect> SqlStateStore<D> {
     {
         let connections = &self.connections;
         match company {
-            Company::None => connections.write(operation, input, work).await,
-            Company::Journal => connections.transaction(operation, input, work).await,
+            Company::None => connections.begin_and_write(operation, input, work).await,
+            Company::Others if D::WORK_BEGINS => {
+                connections.begin_and_write(operation, input, work).await
+            }
+            Company::Others => {
+                let work = with_opening::<D, _, _>(work, Opening::Done);
+                connections.transaction(operation, input, work).await
+            }
             Company::Application(visit) => {
+                let work = with_opening::<D, _, _>(work, Opening::Done);
                 connections
                     .transaction_with(operation, visit, input, work)
                     .await
             }
-        }
-    }
-
-    /// Returns the error for a revision that no database can count to.
-    async fn beyond(
-        &self,
-        operation: Operation,
-        id: PersistenceId,
-        expected: Revision,
-    ) -> StorageError {
-        if self.rule() == Rule::TheOneBefore
-            && let Ok(CurrentState {
-                revision: found, ..
-            }) = self.get(&id).await
-            && found != expected
-        {
-            let conflict = RevisionConflict { expected, found };
-            return StorageError::of_revisions(operation, id, conflict);
-        }
-        let message = format!("no revision is above {}", i64::MAX);
-        refused(StorageErrorKind::Unsupported, operation, id, message)
-    }
-
-    fn check(&self, update: &StateUpdate) -> Result<(), StorageError> {
-        let refuse = |kind, message| {
-            let id = update.persistence_id.clone();
-            Err(refused(kind, Operation::UpsertState, id, message))
-        };
-        let limit = self.options.store().max_state_bytes;
-        let tags: usize = update.tags.iter().map(|tag| tag.len()).sum();
-        if update.payload.len().saturating_add(tags) > limit {
-            let message = format!(
-                "it has more than {limit} bytes with its tags; make it smaller or raise 'max-state-bytes'"
-            );
-            return refuse(StorageErrorKind::TooLarge, message);
-        }
-        match (
-            update.refusal(),
-            D::refuses(&self.options, &update.payload.bytes),
-        ) {
-            (Some(error), _) => Err(error),
-            (None, Some(message)) => refuse(StorageErrorKind::Unsupported, message),
-            (None, None) => Ok(()),
         }
     }
 }
@@ -342,11 +216,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
     }
 
     async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
-        self.check(&update)?;
-        let content = Content::live(update.payload, update.tags);
-        let (id, revision, event) = (update.persistence_id, update.revision, update.change_event);
-        self.write(Operation::UpsertState, id, revision, content, event)
-            .await
+        self.write(update.into()).await
     }
 
     async fn delete(
@@ -354,8 +224,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         persistence_id: &PersistenceId,
         revision: Revision,
     ) -> Result<(), StorageError> {
-        let (id, content) = (persistence_id.clone(), Content::tombstone());
-        self.write(Operation::DeleteState, id, revision, content, None)
+        self.write(StateWrite::delete(persistence_id.clone(), revision))
             .await
     }
 
@@ -365,9 +234,31 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         revision: Revision,
         event: ChangeEvent,
     ) -> Result<(), StorageError> {
-        let (id, content) = (persistence_id.clone(), Content::tombstone());
-        self.write(Operation::DeleteState, id, revision, content, Some(event))
-            .await
+        self.write(StateWrite::Delete {
+            persistence_id: persistence_id.clone(),
+            revision,
+            change_event: Some(event),
+        })
+        .await
+    }
+
+    async fn write_group(
+        &self,
+        changes: Vec<StateWrite>,
+    ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        if changes.iter().any(|change| self.goes_alone(change)) {
+            let mut outcomes = Vec::with_capacity(changes.len());
+            for change in changes {
+                outcomes.push(self.write(change).await);
+            }
+            return Ok(outcomes);
+        }
+        self.write_together(changes).await
+    }
+
+    /// One whose entity type has a change handler.
+    fn goes_alone(&self, change: &StateWrite) -> bool {
+        self.entities.of(change.persistence_id()).handler.is_some()
     }
 
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
@@ -379,11 +270,11 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             Some(handling) => Company::Application(handling.visit.clone()),
             None => Company::None,
         };
-        let work = work_on::<D, _, _, _>(move |connection, id| {
+        let work = work_on::<D, _, _, _>(move |connection, id, opening| {
             let _ = &turn;
             let (statements, handling) = (Arc::clone(&statements), handling.clone());
             Box::pin(async move {
-                write::remove::<D>(connection, &statements, &id, handling.as_ref()).await
+                write::remove::<D>(connection, &statements, &id, handling.as_ref(), opening).await
             })
         });
         let (operation, id) = (Operation::HardDeleteState, persistence_id.clone());
@@ -408,6 +299,11 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             .with_tags()
             .with_sql_session()
             .with_max_state_bytes(self.options.store().max_state_bytes)
+            .with_groups(
+                D::lanes(&self.options),
+                self.options.store().max_group_events,
+                self.options.store().max_group_bytes,
+            )
     }
 
     fn queries(&self) -> Option<&dyn StateQueries> {
@@ -455,8 +351,8 @@ fn check_handler_timeout<C: Connector>(
 /// The further work in the transaction that changes a state.
 enum Company {
     None,
-    /// An event is stored.
-    Journal,
+    /// Other changes are made, or an event is stored.
+    Others,
     /// Code of the application runs.
     Application(Visit),
 }
@@ -464,7 +360,7 @@ enum Company {
 /// Says for which lifetimes a closure is meant.
 fn work_on<D: Dialect, I, T, F>(work: F) -> F
 where
-    F: for<'c> Fn(&'c mut ConnectionOf<D>, I) -> Work<'c, T>,
+    F: for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T>,
 {
     work
 }

@@ -90,8 +90,22 @@ pub struct StateStatements {
     pub find_without_type: SqlStr,
     /// Only explains a statement that ends with `/*condition*/` and has its values.
     pub explain: SqlStr,
+    /// The same as `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::Dialect::BEGIN) in one text, where work
+    /// begins its transaction.
+    pub beginning: Option<BeginningStatements>,
     /// The statements that give rows their place in the order of commits, where the other statements do not.
     pub numbering: Option<NumberingStatements>,
+}
+
+/// Statements that store a row of a state, and begin the transaction.
+#[derive(Clone, Debug)]
+pub struct BeginningStatements {
+    /// As [`StateStatements::insert`].
+    pub insert: SqlStr,
+    /// As [`StateStatements::update`].
+    pub update: SqlStr,
+    /// As [`StateStatements::overwrite`].
+    pub overwrite: SqlStr,
 }
 
 /// Counters that are raised within the transaction that stores a row.
@@ -101,9 +115,12 @@ pub struct StateStatements {
 pub struct NumberingStatements {
     /// The number of partitions: a row belongs to the one whose number is the rest of its slice.
     pub partitions: u16,
-    /// Raises one by 1, and holds it until the commit. Values: its number.
-    pub raise: SqlStr,
-    /// Gives the row of an id the number that was just reached. Values: id.
+    /// Raises one, and holds it until the commit. Values: by how much, its number.
+    ///
+    /// None where one transaction writes at a time: there a second statement in the text of `insert`, `update` and `overwrite`
+    /// raises it by 1, if the row is there with its number.
+    pub raise: Option<SqlStr>,
+    /// Gives the row of an id a number that was just reached. Values: how far that is below the highest, id.
     pub set: SqlStr,
 }
 

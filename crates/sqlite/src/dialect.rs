@@ -2,8 +2,8 @@
 
 use actix_persistence_sql::{
     ChangeEventTexts, ConnectionOf, Dialect, Fault, Group, InvalidOption, JournalStatements,
-    Meaning, Names, Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements, StateStatements,
-    VersionTexts,
+    Meaning, Names, Opening, Quoting, ResultOf, RoleTexts, RowOf, SnapshotStatements,
+    StateStatements, VersionTexts,
 };
 use actix_persistence_storage_api::{
     Durability, PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
@@ -28,6 +28,7 @@ impl Dialect for Sqlite {
     type JournalQueries = JournalQueries;
 
     const ONE_STATEMENT: bool = false;
+    const WORK_BEGINS: bool = true;
     /// SQLite waits for locks itself.
     const ATTEMPTS: u32 = 1;
     const BEGIN: &'static str = queries::BEGIN;
@@ -95,7 +96,9 @@ impl Dialect for Sqlite {
         connection: &mut ConnectionOf<Self>,
         queries: &JournalQueries,
         requests: Vec<RecoveryRequest>,
+        opening: Opening,
     ) -> Result<Vec<Recovered>, Fault> {
+        opening.complete::<Self>(connection).await?;
         journal::recover(connection, queries, &requests).await
     }
 
@@ -103,8 +106,9 @@ impl Dialect for Sqlite {
         connection: &mut ConnectionOf<Self>,
         queries: &JournalQueries,
         group: Group,
+        opening: Opening,
     ) -> Result<Vec<PersistenceId>, Fault> {
-        journal::append(connection, queries, group).await
+        journal::append(connection, queries, group, opening).await
     }
 
     async fn read_page(

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     ChangeEvent, CurrentState, Operation, PersistenceId, Revision, StateCapabilities, StateStore,
-    StateUpdate, StorageError,
+    StateUpdate, StateWrite, StorageError,
 };
 use actix_persistence_store_actor::{
-    OrderedFront, OrderedFrontSettings, RecoveryPermit, RecoveryPermits, Reply, StoreHealth,
-    StoreThread,
+    GroupLimits, Groups, OrderedFront, OrderedFrontSettings, RecoveryPermit, RecoveryPermits,
+    Reply, StoreHealth, StoreThread,
 };
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -34,6 +34,8 @@ struct Inner {
     capabilities: StateCapabilities,
     permits: RecoveryPermits,
     stored: watch::Sender<()>,
+    /// The changes that share calls, where the store commits them together.
+    groups: Option<Groups<StateWrite>>,
 }
 
 impl StateHandle {
@@ -69,8 +71,10 @@ impl StateHandle {
             settings.recovery_permit_timeout,
             runtime.clone(),
         );
+        let stored = watch::Sender::new(());
         Self {
             inner: Arc::new(Inner {
+                groups: groups(&store, &stored),
                 front: OrderedFront::start(
                     front,
                     Box::new(initialize),
@@ -82,7 +86,7 @@ impl StateHandle {
                 store,
                 settings,
                 permits,
-                stored: watch::Sender::new(()),
+                stored,
             }),
         }
     }
@@ -104,10 +108,7 @@ impl StateHandle {
     ///
     /// After an outcome of unknown effect only [`get`](Self::get) tells which revision is stored.
     pub fn upsert(&self, update: StateUpdate) -> Reply<Result<(), StorageError>> {
-        let (store, id) = (self.store().clone(), update.persistence_id.clone());
-        self.change(Operation::UpsertState, id, async move {
-            store.upsert(update).await
-        })
+        self.write(update.into())
     }
 
     /// Replaces a state by a tombstone, at the revision that follows on the current one.
@@ -116,10 +117,7 @@ impl StateHandle {
         persistence_id: PersistenceId,
         revision: Revision,
     ) -> Reply<Result<(), StorageError>> {
-        let (store, id) = (self.store().clone(), persistence_id.clone());
-        self.change(Operation::DeleteState, persistence_id, async move {
-            store.delete(&id, revision).await
-        })
+        self.write(StateWrite::delete(persistence_id, revision))
     }
 
     /// Deletes as [`delete`](Self::delete) does, and stores an event of the delete.
@@ -129,9 +127,10 @@ impl StateHandle {
         revision: Revision,
         event: ChangeEvent,
     ) -> Reply<Result<(), StorageError>> {
-        let (store, id) = (self.store().clone(), persistence_id.clone());
-        self.change(Operation::DeleteState, persistence_id, async move {
-            store.delete_with_event(&id, revision, event).await
+        self.write(StateWrite::Delete {
+            persistence_id,
+            revision,
+            change_event: Some(event),
         })
     }
 
@@ -228,6 +227,20 @@ impl StateHandle {
         self.inner.front.drained().await;
     }
 
+    /// Makes a change in a call that it shares, or alone.
+    pub(crate) fn write(&self, change: StateWrite) -> Reply<Result<(), StorageError>> {
+        let (operation, id) = (change.operation(), change.persistence_id().clone());
+        if let Some(groups) = &self.inner.groups
+            && !self.store().goes_alone(&change)
+        {
+            let limit = self.settings().write_timeout;
+            let front = &self.inner.front;
+            return front.ask_in_group(groups, operation, id, limit, change);
+        }
+        let store = self.store().clone();
+        self.change(operation, id, async move { change.make_in(&*store).await })
+    }
+
     fn change<T: Send + 'static>(
         &self,
         operation: Operation,
@@ -245,6 +258,30 @@ impl StateHandle {
             result
         })
     }
+}
+
+/// Returns what changes share their calls by, if the store commits them together.
+fn groups(store: &Arc<dyn StateStore>, stored: &watch::Sender<()>) -> Option<Groups<StateWrite>> {
+    let capabilities = store.capabilities();
+    if capabilities.max_group_changes == 0 {
+        return None;
+    }
+    let limits = GroupLimits {
+        lanes: capabilities.lanes,
+        max_changes: capabilities.max_group_changes,
+        max_bytes: capabilities.max_group_bytes,
+    };
+    let (store, stored) = (store.clone(), stored.clone());
+    Some(Groups::new(limits, StateWrite::size, move |changes| {
+        let (store, stored) = (store.clone(), stored.clone());
+        Box::pin(async move {
+            let outcomes = store.write_group(changes).await?;
+            if outcomes.iter().any(Result::is_ok) {
+                stored.send_replace(());
+            }
+            Ok(outcomes)
+        })
+    }))
 }
 
 /// Shows the settings only.

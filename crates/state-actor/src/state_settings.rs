@@ -34,7 +34,7 @@ pub struct StateSettings {
     pub stash_capacity: usize,
     /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     ///
-    /// Each is a transaction of its own, so that more than the connections of the store gain nothing, and those that wait
+    /// Changes that share calls are not counted. Each of the others is a transaction of its own, so that more than the connections of the store gain nothing, and those that wait
     /// for one use up their time.
     pub max_concurrent_calls: usize,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     ChangeEvent, CurrentState, PersistenceId, Revision, SqlStates, StateCapabilities, StateQueries,
-    StateStore, StateUpdate, StorageError,
+    StateStore, StateUpdate, StateWrite, StorageError,
 };
 use actix_persistence_store_actor::StoreThread;
 use async_trait::async_trait;
@@ -75,6 +75,26 @@ impl StateStore for StateStoreProxy {
     ) -> Result<(), StorageError> {
         let id = persistence_id.clone();
         self.handle.delete_with_event(id, revision, event).await
+    }
+
+    /// One request for each change: those of different ids share calls of the store.
+    async fn write_group(
+        &self,
+        changes: Vec<StateWrite>,
+    ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        let replies: Vec<_> = changes
+            .into_iter()
+            .map(|change| self.handle.write(change))
+            .collect();
+        let mut outcomes = Vec::with_capacity(replies.len());
+        for reply in replies {
+            outcomes.push(reply.await);
+        }
+        Ok(outcomes)
+    }
+
+    fn goes_alone(&self, change: &StateWrite) -> bool {
+        self.handle.store().goes_alone(change)
     }
 
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {

@@ -165,6 +165,13 @@ pub struct StateCapabilities {
     pub change_events: bool,
     /// The largest state the store takes, in bytes of payload.
     pub max_state_bytes: Option<usize>,
+    /// The most changes in one call of [`write_group`](crate::StateStore::write_group); 0 if the store commits each change
+    /// by itself.
+    pub max_group_changes: usize,
+    /// The most payload bytes in one such call; a single larger change still comes, alone.
+    pub max_group_bytes: usize,
+    /// The number of such calls that may run at the same time; 0 counts as 1.
+    pub lanes: usize,
 }
 
 impl StateCapabilities {
@@ -186,6 +193,23 @@ impl StateCapabilities {
     #[must_use]
     pub fn with_change_events(mut self) -> Self {
         self.change_events = true;
+        self
+    }
+
+    /// Declares that the store commits each change by itself: the default, and right for a store in front of another one
+    /// that hands changes on one by one.
+    #[must_use]
+    pub fn without_groups(mut self) -> Self {
+        self.max_group_changes = 0;
+        self
+    }
+
+    /// Declares that changes of one call are committed together, and caps such a group by changes and payload bytes.
+    #[must_use]
+    pub fn with_groups(mut self, lanes: usize, changes: usize, bytes: usize) -> Self {
+        self.lanes = lanes.max(1);
+        self.max_group_changes = changes.max(1);
+        self.max_group_bytes = bytes.max(1);
         self
     }
 

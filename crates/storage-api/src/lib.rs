@@ -20,6 +20,7 @@ mod sequence_nr;
 mod slice;
 mod snapshot_record;
 mod state_record;
+mod state_write;
 mod timestamp;
 mod writer_id;
 
@@ -62,6 +63,7 @@ pub use sequence_nr::{Epoch, SequenceNr};
 pub use slice::{NUMBER_OF_SLICES, slice_of};
 pub use snapshot_record::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
 pub use state_record::{CurrentState, StateRecord, StateUpdate};
+pub use state_write::StateWrite;
 pub use text_limit::MAX_TEXT_BYTES;
 pub use timestamp::Timestamp;
 pub use writer_id::WriterId;

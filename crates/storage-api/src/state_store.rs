@@ -6,7 +6,7 @@ use async_trait::async_trait;
 
 use crate::{
     ChangeEvent, CurrentState, Operation, PersistenceId, Revision, SqlStates, StateCapabilities,
-    StateQueries, StateUpdate, StorageError,
+    StateQueries, StateUpdate, StateWrite, StorageError,
 };
 
 /// Stores the current state of actors by persistence id, each under a revision that only rises.
@@ -121,6 +121,43 @@ pub trait StateStore: Any + Send + Sync {
             Operation::DeleteState,
             persistence_id.clone(),
         ))
+    }
+
+    /// Makes several changes in their order, and commits them together where the capability
+    /// [`max_group_changes`](StateCapabilities::max_group_changes) is declared. Returns an outcome for each, at its place.
+    ///
+    /// The default makes one call for each change.
+    ///
+    /// # Contract
+    /// - **D-GROUP-1**: Each change is stored or refused as by a call of its own after those before it. The changes may be of
+    ///   any ids, several of one id, and each may be an upsert or a delete.
+    /// - **D-GROUP-2**: A change that is refused with an outcome of its own has no effect, and keeps no other from being
+    ///   stored.
+    /// - **D-GROUP-3**: After the call has returned, every change whose outcome is success is durable, and every `get` that
+    ///   starts afterwards sees it.
+    ///
+    /// # Errors
+    /// If the database does not answer, or one of the changes fails in a way that takes the others with it; whoever has to
+    /// know which one makes the call again with fewer. With effect `NotStored` none of the changes is stored; with effect
+    /// `Unknown` any of them may be, each of them whole.
+    ///
+    /// # Cancel safety
+    /// As for an error of unknown effect.
+    async fn write_group(
+        &self,
+        changes: Vec<StateWrite>,
+    ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        let mut outcomes = Vec::with_capacity(changes.len());
+        for change in changes {
+            outcomes.push(change.make_in(self).await);
+        }
+        Ok(outcomes)
+    }
+
+    /// Returns whether a change is kept out of groups, because code of the application runs in its transaction: it can take
+    /// long or fail, and would hold up or fail its neighbours. The default returns `false`.
+    fn goes_alone(&self, _change: &StateWrite) -> bool {
+        false
     }
 
     /// Removes every trace of an id; for tools, while no writer writes to it: its revisions start again at 1.

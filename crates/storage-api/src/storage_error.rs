@@ -314,6 +314,12 @@ impl StorageError {
         self.with(|inner| inner.effect = Some(effect))
     }
 
+    /// Returns the same error of the operation that it means to an asker.
+    #[must_use]
+    pub fn with_operation(self, operation: Operation) -> Self {
+        self.with(|inner| inner.operation = operation)
+    }
+
     /// Returns the same error about one id.
     #[must_use]
     pub fn with_persistence_id(self, persistence_id: PersistenceId) -> Self {

@@ -20,11 +20,14 @@ mod log_limiter;
 mod outstanding;
 mod pulse;
 mod recovery_permits;
+mod splitting;
 mod store_health;
 
 pub use deadline::deadline_after;
 pub use front::Front;
-pub use ordered_front::{InitializeCall, OrderedFront, OrderedFrontSettings};
+pub use ordered_front::{
+    GroupLimits, GroupResult, Groups, InitializeCall, OrderedFront, OrderedFrontSettings,
+};
 pub use store_thread::StoreThread;
 
 pub use gate::Gate;
@@ -39,5 +42,7 @@ pub use call::{Call, CallEnd, Caller, LateCall};
 pub use circuit_breaker::{BreakerOpen, BreakerSettings, CircuitBreaker, Entry};
 pub use log_limiter::LogLimiter;
 pub use outstanding::{Outstanding, Ticket};
+pub use splitting::{GUILTY_ENOUGH, may_be_one_request, neighbour_failed};
+
 pub use recovery_permits::{RecoveryPermit, RecoveryPermits};
 pub use store_health::{Ping, StoreHealth};

@@ -1,6 +1,7 @@
 //! The actor in front of a store that serves the requests of one id one after the other.
 
 mod dispatcher;
+mod groups;
 mod id_queues;
 mod request;
 mod store_calls;
@@ -26,7 +27,8 @@ use crate::store_health::{Ping, StoreHealth};
 use crate::store_service::StoreService;
 use crate::store_thread::StoreThread;
 use dispatcher::Dispatcher;
-use request::{Asked, Request};
+pub use groups::{GroupLimits, GroupResult, Groups};
+use request::{Asked, Grouped, Job, Request};
 use store_calls::StoreCalls;
 
 /// The settings of an [`OrderedFront`].
@@ -93,12 +95,46 @@ impl OrderedFront {
         limit: Duration,
         call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Reply<Result<T, StorageError>> {
+        self.send(operation, persistence_id, limit, |slot| {
+            Box::new(Asked { slot, call })
+        })
+    }
+
+    /// Asks the store for a change that may share a call with those of other ids, in the same order as
+    /// [`ask`](Self::ask): everything that arrives while a call is under way is the next one.
+    ///
+    /// A call that certainly changed nothing, and may have failed because of one change, is made again in halves.
+    pub fn ask_in_group<C: Clone + Send + 'static>(
+        &self,
+        groups: &Groups<C>,
+        operation: Operation,
+        persistence_id: PersistenceId,
+        limit: Duration,
+        change: C,
+    ) -> Reply<Result<(), StorageError>> {
+        let groups = groups.clone();
+        self.send(operation, persistence_id, limit, |slot| {
+            Box::new(Grouped {
+                slot,
+                change,
+                groups,
+            })
+        })
+    }
+
+    fn send<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        persistence_id: PersistenceId,
+        limit: Duration,
+        job: impl FnOnce(Slot<Ask<T>>) -> Box<dyn Job>,
+    ) -> Reply<Result<T, StorageError>> {
         let validity = persistence_id.validate();
         let (slot, reply) = Slot::new(Ask::new(operation, persistence_id), &self.outstanding);
         match validity {
             Ok(()) => self.front.send(Request {
                 deadline: deadline_after(limit),
-                job: Box::new(Asked { slot, call }),
+                job: job(slot),
             }),
             Err(invalid) => slot.refuse(&invalid.into()),
         }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use actix_persistence_storage_api::{
     ChangeEvent, CurrentState, FindStates, FoundState, Operation, PersistenceId,
     PersistenceIdsQuery, Revision, SessionWork, SqlStates, StateCapabilities, StateChangesPage,
-    StateChangesQuery, StateQueries, StateStore, StateUpdate, StorageError, StorageErrorKind,
+    StateChangesQuery, StateQueries, StateStore, StateUpdate, StateWrite, StorageError,
+    StorageErrorKind,
 };
 use async_trait::async_trait;
 
@@ -35,6 +36,11 @@ pub enum StateCall {
         revision: Revision,
         event: Option<ChangeEvent>,
     },
+    /// Made only of a store that declares groups, by [`with_capabilities`](crate::Intercepted::with_capabilities): other
+    /// stores are asked for each change alone, so that rules see it.
+    WriteGroup {
+        changes: Vec<StateWrite>,
+    },
     HardDelete {
         persistence_id: PersistenceId,
     },
@@ -62,6 +68,8 @@ pub enum StateAnswer {
     Done,
     /// Of `get`.
     Current(CurrentState),
+    /// Of `write_group`: an outcome for each change.
+    Outcomes(Vec<Result<(), StorageError>>),
     /// Of `hard_delete`: whether there was something.
     Removed(bool),
     /// Of `current_persistence_ids`.
@@ -105,7 +113,7 @@ impl StoreCall for StateCall {
         match self {
             StateCall::Initialize | StateCall::Close => Operation::Initialize,
             StateCall::Get { .. } | StateCall::Ping => Operation::GetState,
-            StateCall::Upsert { .. } => Operation::UpsertState,
+            StateCall::Upsert { .. } | StateCall::WriteGroup { .. } => Operation::UpsertState,
             StateCall::Delete { .. } => Operation::DeleteState,
             StateCall::HardDelete { .. } => Operation::HardDeleteState,
             StateCall::CurrentPersistenceIds { .. } => Operation::CurrentPersistenceIds,
@@ -121,6 +129,9 @@ impl StoreCall for StateCall {
             | StateCall::Delete { persistence_id, .. }
             | StateCall::HardDelete { persistence_id } => vec![persistence_id],
             StateCall::Upsert { update } => vec![&update.persistence_id],
+            StateCall::WriteGroup { changes } => {
+                changes.iter().map(StateWrite::persistence_id).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -174,6 +185,9 @@ impl StoreKind for StateStores {
                 } => {
                     store.delete_with_event(&id, revision, event).await?;
                     StateAnswer::Done
+                }
+                StateCall::WriteGroup { changes } => {
+                    StateAnswer::Outcomes(store.write_group(changes).await?)
                 }
                 StateCall::HardDelete { persistence_id } => {
                     StateAnswer::Removed(store.hard_delete(&persistence_id).await?)
@@ -253,6 +267,18 @@ impl<H: Hook<StateStores>> StateStore for Intercepted<StateStores, H> {
         .await
     }
 
+    async fn write_group(
+        &self,
+        changes: Vec<StateWrite>,
+    ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        let answer = self.call(StateCall::WriteGroup { changes }).await?;
+        Ok(expect_answer!(answer, StateAnswer::Outcomes))
+    }
+
+    fn goes_alone(&self, change: &StateWrite) -> bool {
+        self.store.goes_alone(change)
+    }
+
     async fn hard_delete(&self, persistence_id: &PersistenceId) -> Result<bool, StorageError> {
         let persistence_id = persistence_id.clone();
         let answer = self.call(StateCall::HardDelete { persistence_id }).await?;
@@ -269,7 +295,7 @@ impl<H: Hook<StateStores>> StateStore for Intercepted<StateStores, H> {
 
     fn capabilities(&self) -> StateCapabilities {
         let declared = self.declared.clone();
-        declared.unwrap_or_else(|| self.store.capabilities())
+        declared.unwrap_or_else(|| self.store.capabilities().without_groups())
     }
 
     fn queries(&self) -> Option<&dyn StateQueries> {

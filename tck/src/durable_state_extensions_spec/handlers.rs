@@ -34,6 +34,11 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     )
     .needing(Capability::SqlSession),
     case!(
+        take_back_only_the_change_of_a_group_whose_handler_fails,
+        ["D-HANDLER-2", "D-GROUP-2"]
+    )
+    .needing(Capability::SqlSession),
+    case!(
         tell_the_truth_about_a_handler_that_ends_the_transaction,
         ["D-EXECUTE-3", "D-HANDLER-2"]
     )
@@ -207,6 +212,34 @@ async fn store_nothing_when_a_statement_of_the_handler_failed(
     subject: Subject<dyn StateStore>,
 ) -> CaseResult {
     store_nothing_when_it_goes_wrong(subject, Wrong::Statement).await
+}
+
+async fn take_back_only_the_change_of_a_group_whose_handler_fails(
+    subject: Subject<dyn StateStore>,
+) -> CaseResult {
+    let site = Site::make(subject).await?;
+    let store = site
+        .open_handled(GoingWrong(site.counting(by_kind), Wrong::Error))
+        .await?;
+    store_up_to(&*store, &post(1), 1).await?;
+    let others = ["1", "2"].map(|name| PersistenceId::of("Poet", name));
+    let changes = vec![
+        state(&others[0], 1).into(),
+        state(&post(1), 2).into(),
+        state(&post(2), 1).into(),
+        state(&others[1], 1).into(),
+    ];
+    let mut outcomes = store.write_group(changes).await?;
+    expect_eq("outcomes", outcomes.len(), 4)?;
+    expect_extension_refused(outcomes.remove(1))?;
+    for outcome in outcomes {
+        outcome?;
+    }
+    expect_state(&*store, &state(&post(1), 1)).await?;
+    for id in [&post(2), &others[0], &others[1]] {
+        expect_state(&*store, &state(id, 1)).await?;
+    }
+    site.expect_count(&*store, 2).await
 }
 
 async fn not_call_the_handler_for_a_wrong_revision(subject: Subject<dyn StateStore>) -> CaseResult {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use actix_persistence_memory::{MemoryStateStore, MemoryStorage};
 use actix_persistence_storage_api::{
     CurrentState, PersistenceId, PersistenceIdsQuery, Revision, StateCapabilities,
-    StateChangesPage, StateChangesQuery, StateQueries, StateStore, StateUpdate, StorageError,
+    StateChangesPage, StateChangesQuery, StateQueries, StateStore, StateUpdate, StateWrite,
+    StorageError,
 };
 use actix_persistence_tck::{BoxError, Kit, StateStoreFixture, cases};
 use async_trait::async_trait;
@@ -43,6 +44,14 @@ pub(crate) trait StateDefect: Clone + Default + Send + Sync + 'static {
         revision: Revision,
     ) -> Result<(), StorageError> {
         inner.delete(id, revision).await
+    }
+
+    async fn write_group(
+        &self,
+        inner: &MemoryStateStore,
+        changes: Vec<StateWrite>,
+    ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        inner.write_group(changes).await
     }
 
     async fn hard_delete(
@@ -143,6 +152,13 @@ impl<D: StateDefect> StateStore for BrokenStateStore<D> {
 
     async fn delete(&self, id: &PersistenceId, revision: Revision) -> Result<(), StorageError> {
         self.defect.delete(&self.inner, id, revision).await
+    }
+
+    async fn write_group(
+        &self,
+        changes: Vec<StateWrite>,
+    ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        self.defect.write_group(&self.inner, changes).await
     }
 
     async fn hard_delete(&self, id: &PersistenceId) -> Result<bool, StorageError> {

@@ -2,6 +2,7 @@
 
 mod changes;
 mod deleting;
+mod grouping;
 mod ids;
 mod keeping;
 mod restarting;
@@ -9,6 +10,7 @@ mod revisions;
 
 pub(crate) use changes::*;
 pub(crate) use deleting::*;
+pub(crate) use grouping::*;
 pub(crate) use ids::*;
 pub(crate) use keeping::*;
 pub(crate) use restarting::*;

@@ -4,6 +4,7 @@ use crate::mutant::Mutant;
 
 mod changes;
 mod deleting;
+mod grouping;
 mod ids;
 mod keeping;
 mod restarting;
@@ -17,4 +18,5 @@ pub(crate) const MUTANTS: &[&[Mutant]] = &[
     restarting::MUTANTS,
     ids::MUTANTS,
     changes::MUTANTS,
+    grouping::MUTANTS,
 ];

@@ -127,19 +127,26 @@ impl Load {
     }
 }
 
-/// Stores a new state after the other, and returns their ids.
+/// Stores new states, alone and in small groups, and returns their ids.
 async fn insert(
     store: Arc<dyn StateStore>,
-    ids: impl Iterator<Item = PersistenceId>,
+    mut ids: impl Iterator<Item = PersistenceId>,
     until: Instant,
 ) -> Vec<PersistenceId> {
     let mut stored = Vec::new();
-    for id in ids {
+    for size in (1..=4).cycle() {
         if Instant::now() > until {
             break;
         }
-        match store.upsert(state(id.entity_id(), 1)).await {
-            Ok(()) => stored.push(id),
+        let group: Vec<PersistenceId> = ids.by_ref().take(size).collect();
+        let changes = group.iter().map(|id| state(id.entity_id(), 1).into());
+        match store.write_group(changes.collect()).await {
+            Ok(outcomes) => {
+                for (id, outcome) in group.into_iter().zip(outcomes) {
+                    outcome.expect("nothing stands against a new state");
+                    stored.push(id);
+                }
+            }
             // SQLite lets a second process wait without a turn of its own, on a busy machine for too long.
             Err(error) => assert!(error.is_certainly_not_stored(), "{error:?}"),
         }

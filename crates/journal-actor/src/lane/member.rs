@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{
     Journal, Operation, PersistenceId, Recovered, RecoveryRequest, ResetProgress, StorageError,
-    StorageErrorKind, WriteOutcome, WriterId,
+    WriteOutcome, WriterId,
 };
-use actix_persistence_store_actor::{Ask, CircuitBreaker, Refuse};
+use actix_persistence_store_actor::{Ask, CircuitBreaker, Refuse, may_be_one_request};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::Instant;
 
@@ -63,18 +63,6 @@ pub(super) trait Member: Refuse + Sized {
     fn answer(self, outcomes: impl Iterator<Item = Self::Outcome>);
 
     fn fail(self, error: StorageError);
-}
-
-/// Whether one request may be the reason, rather than the store.
-fn may_be_one_request(error: &StorageError) -> bool {
-    !matches!(
-        error.kind(),
-        StorageErrorKind::Unavailable
-            | StorageErrorKind::Busy
-            | StorageErrorKind::Timeout
-            | StorageErrorKind::AccessDenied
-            | StorageErrorKind::SchemaMismatch
-    )
 }
 
 /// The answer about an id that was taken over.

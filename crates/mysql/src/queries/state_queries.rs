@@ -20,9 +20,10 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         find: names.fill(&FIND.replace(TYPE, "")),
         find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),
         explain: names.fill(EXPLAIN),
+        beginning: None,
         numbering: Some(NumberingStatements {
             partitions: PARTITIONS as u16,
-            raise: names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT)),
+            raise: Some(names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT))),
             set: names.fill(SET),
         }),
     }
@@ -114,7 +115,7 @@ EXPLAIN SELECT persistence_id FROM {state_table} WHERE
 /*condition*/";
 
 const RAISE: &str = "\
-UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + 1) WHERE partition_nr = ?";
+UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHERE partition_nr = ?";
 
 const SET: &str = "\
-UPDATE {state_table} SET ordering = LAST_INSERT_ID() WHERE persistence_id = ?";
+UPDATE {state_table} SET ordering = LAST_INSERT_ID() - ? WHERE persistence_id = ?";

@@ -82,6 +82,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         find: names.fill(&FIND.replace(TYPE, "")),
         find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),
         explain: names.fill(EXPLAIN),
+        beginning: None,
         numbering: None,
     }
 }

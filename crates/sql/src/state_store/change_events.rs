@@ -62,46 +62,45 @@ impl<D: Dialect> ChangeEvents<D> {
         Some((StorageErrorKind::Unsupported, message))
     }
 
-    /// Stores an event in the transaction of the caller, as the highest one of its id.
+    /// Stores events in the transaction of the caller, each as the highest one of its id, in the order of the ids.
+    ///
+    /// All in one group, so that its counters are raised in the order of all other writers.
     ///
     /// # Errors
-    /// If the id has events that do not tell of changes, or later ones.
+    /// If an id has events that do not tell of changes, or later ones.
     pub(super) async fn store(
         &self,
         connection: &mut ConnectionOf<D>,
-        id: &PersistenceId,
-        revision: i64,
-        event: &ChangeEvent,
+        mut changes: Vec<Told<'_>>,
     ) -> Result<(), Fault> {
-        let before = revision - 1;
-        let mut values = Values::<D>::with_capacity(4);
-        values.id(id);
-        values.integer(before);
-        values.integer(EPOCH);
-        values.writer(WriterId::NIL);
-        D::Database::execute(connection, self.adopt.clone(), values.into_arguments()).await?;
-        let sequence_nr = u64::try_from(revision).expect("no revision is negative");
-        let group = Group {
-            heads: vec![Head {
-                id: id.clone(),
+        changes.sort_by(|one, other| one.id.cmp(other.id));
+        let mut group = Group::default();
+        for of_id in changes.chunk_by(|one, other| one.id == other.id) {
+            let (first, last) = (&of_id[0], &of_id[of_id.len() - 1]);
+            let mut values = Values::<D>::with_capacity(4);
+            values.id(first.id);
+            values.integer(first.revision - 1);
+            values.integer(EPOCH);
+            values.writer(WriterId::NIL);
+            D::Database::execute(connection, self.adopt.clone(), values.into_arguments()).await?;
+            group.heads.push(Head {
+                id: first.id.clone(),
                 epoch: EPOCH,
                 epoch_afterwards: EPOCH,
                 taken_over_by: None,
-                before,
-                last: revision,
-            }],
-            events: vec![EventRow::new(
-                id.clone(),
-                id.slice(),
-                to_record(sequence_nr, event),
-            )],
-        };
+                before: first.revision - 1,
+                last: last.revision,
+            });
+            group.events.extend(of_id.iter().map(Told::to_row));
+        }
+        if group.heads.is_empty() {
+            return Ok(());
+        }
         let appended = D::append_within(connection, &self.queries, group).await;
         let lost = appended.map_err(Fault::in_own_tables::<D>)?;
-        if lost.is_empty() {
-            Ok(())
-        } else {
-            Err(refused(id))
+        match lost.first() {
+            None => Ok(()),
+            Some(id) => Err(refused(id)),
         }
     }
 
@@ -119,6 +118,21 @@ impl<D: Dialect> ChangeEvents<D> {
             Some(row) if get_integer::<D>(row, 0)? >= 0 => Err(refused(id)),
             _ => Ok(()),
         }
+    }
+}
+
+/// A change that an event tells of.
+pub(super) struct Told<'a> {
+    pub(super) id: &'a PersistenceId,
+    pub(super) revision: i64,
+    pub(super) event: &'a ChangeEvent,
+}
+
+impl Told<'_> {
+    fn to_row(&self) -> EventRow {
+        let sequence_nr = u64::try_from(self.revision).expect("no revision is negative");
+        let record = to_record(sequence_nr, self.event);
+        EventRow::new(self.id.clone(), self.id.slice(), record)
     }
 }
 

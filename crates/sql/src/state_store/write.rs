@@ -1,17 +1,23 @@
 //! Storing a state at the revision that follows, in the transaction or the statement of the caller.
 
+use std::marker::PhantomData;
+use std::sync::Arc;
+
 use actix_persistence_storage_api::{
     ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
 };
 use sqlx::SqlStr;
 
-use crate::connection::Visit;
+use crate::connection::{Opening, Visit};
 use crate::row::get_number;
 use crate::session::{SqlSession, guarded};
 use crate::values::Values;
-use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
+use crate::{
+    BeginningStatements, ConnectionOf, Dialect, Fault, NumberingStatements, Portable,
+    StateStatements,
+};
 
-use super::change_events::ChangeEvents;
+use super::change_events::{ChangeEvents, Told};
 use super::entities::Handler;
 use super::state_row::StateRow;
 
@@ -37,37 +43,103 @@ pub(super) enum Written {
 /// between.
 const ATTEMPTS: usize = 10;
 
-/// The work that accompanies a change, in the transaction that stores it.
+/// A change of a row, and the statements of its table.
+#[derive(Debug)]
+pub(super) struct Change {
+    pub(super) statements: Arc<StateStatements>,
+    pub(super) row: StateRow,
+    pub(super) event: Option<ChangeEvent>,
+}
+
+/// The handler and the journal of a change that code of the application accompanies.
 pub(super) struct Accompaniment<'a, D: Dialect> {
-    pub(super) handling: Option<&'a Handling>,
-    pub(super) event: Option<(&'a ChangeEvents<D>, &'a ChangeEvent)>,
+    pub(super) handling: &'a Handling,
+    pub(super) journal: Option<&'a ChangeEvents<D>>,
+}
+
+/// Stores rows one after the other, with their events, and gives those that were stored their places in the order of commits.
+pub(super) async fn write_all<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    changes: &[Change],
+    rule: Rule,
+    journal: Option<&ChangeEvents<D>>,
+    mut opening: Opening,
+) -> Result<Vec<Written>, Fault> {
+    let mut all = Vec::with_capacity(changes.len());
+    for Change {
+        statements, row, ..
+    } in changes
+    {
+        let opening = std::mem::replace(&mut opening, Opening::Done);
+        all.push(write_row::<D>(connection, statements, row, rule, opening).await?);
+    }
+    let mut stored: Vec<&Change> = changes
+        .iter()
+        .zip(&all)
+        .filter_map(|(change, written)| (*written == Written::Stored).then_some(change))
+        .collect();
+    if let Some(journal) = journal {
+        let told = stored.iter().filter_map(|change| change.told()).collect();
+        journal.store(connection, told).await?;
+    }
+    // Counters are raised in one order by everybody, so that two transactions never wait for each other.
+    stored.sort_by_key(|change| change.place());
+    for of_counter in stored.chunk_by(|one, other| one.place() == other.place()) {
+        number::<D>(connection, of_counter).await?;
+    }
+    Ok(all)
 }
 
 /// Stores a row, lets a handler take note of that, tells the journal, and gives the row its place in the order of commits.
 ///
 /// The handler comes first, because what follows may hold locks that many wait for.
-pub(super) async fn write_state<D: Dialect>(
+pub(super) async fn write_with_handler<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    row: &StateRow,
+    change: &Change,
     rule: Rule,
     with: Accompaniment<'_, D>,
 ) -> Result<Written, Fault> {
-    let written = write_row::<D>(connection, statements, row, rule).await?;
+    let Change {
+        statements, row, ..
+    } = change;
+    let written = write_row::<D>(connection, statements, row, rule, Opening::Done).await?;
     if written == Written::Stored {
-        if let Some(handling) = with.handling {
-            let revision = u64::try_from(row.revision).expect("no revision is negative");
-            let change = StateChange::new(&row.id, revision, row.content.kind());
-            handling.run::<D>(connection, &change).await?;
+        let revision = u64::try_from(row.revision).expect("no revision is negative");
+        let of_handler = StateChange::new(&row.id, revision, row.content.kind());
+        with.handling.run::<D>(connection, &of_handler).await?;
+        if let Some((journal, told)) = with.journal.zip(change.told()) {
+            journal.store(connection, vec![told]).await?;
         }
-        if let Some((journal, event)) = with.event {
-            journal
-                .store(connection, &row.id, row.revision, event)
-                .await?;
+        number::<D>(connection, &[change]).await?;
+        if let Some(numbering) = &statements.numbering
+            && numbering.raise.is_none()
+        {
+            // The handler may have done anything to the row since it was numbered.
+            set_number::<D>(connection, numbering, &row.id, 0).await?;
         }
-        number::<D>(connection, statements, &row.id).await?;
     }
     Ok(written)
+}
+
+impl Change {
+    /// Returns what an event tells of it, if it has one.
+    fn told(&self) -> Option<Told<'_>> {
+        Some(Told {
+            id: &self.row.id,
+            revision: self.row.revision,
+            event: self.event.as_ref()?,
+        })
+    }
+
+    /// Returns the counter that numbers the row: that of a table, and of a partition of it.
+    fn place(&self) -> (&str, u16) {
+        let partitions = self.statements.numbering.as_ref();
+        let partitions = partitions.map_or(1, |numbering| numbering.partitions);
+        (
+            self.statements.revision.as_str(),
+            self.row.id.slice() % partitions,
+        )
+    }
 }
 
 /// Removes the row of an id, lets a handler take note of that, and tells whether there was one.
@@ -76,7 +148,9 @@ pub(super) async fn remove<D: Dialect>(
     statements: &StateStatements,
     id: &PersistenceId,
     handler: Option<&Handling>,
+    opening: Opening,
 ) -> Result<bool, Fault> {
+    opening.complete::<D>(connection).await?;
     let revision = match handler {
         Some(_) => find_revision::<D>(connection, statements, id).await?,
         None => None,
@@ -115,22 +189,32 @@ impl Handling {
     }
 }
 
-/// Stores a row without its place in the order of commits.
+/// Stores a row, where one transaction writes at a time with its place in the order of commits.
 async fn write_row<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
     row: &StateRow,
     rule: Rule,
+    mut opening: Opening,
 ) -> Result<Written, Fault> {
+    if statements.beginning.is_none() {
+        opening.complete::<D>(connection).await?;
+        opening = Opening::Done;
+    }
     for _ in 0..ATTEMPTS {
+        let of_row = OfRow::<D>::new(
+            statements,
+            row,
+            std::mem::replace(&mut opening, Opening::Done),
+        );
         let stored = match rule {
-            Rule::TheOneBefore if row.revision == 1 => {
-                insert::<D>(connection, statements, row).await?
-            }
-            Rule::TheOneBefore => update::<D>(connection, statements, row).await?,
+            Rule::TheOneBefore if row.revision == 1 => of_row.insert(connection).await?,
+            Rule::TheOneBefore => of_row.update(connection).await?,
             Rule::Any => {
-                overwrite::<D>(connection, statements, row).await?
-                    || insert::<D>(connection, statements, row).await?
+                of_row.overwrite(connection).await?
+                    || OfRow::<D>::new(statements, row, Opening::Done)
+                        .insert(connection)
+                        .await?
             }
         };
         if stored {
@@ -149,32 +233,56 @@ async fn write_row<D: Dialect>(
     ))
 }
 
-/// Gives a row its place in the order of commits, where the database has no such order of its own.
+/// Gives rows of one counter that were stored their places in the order of commits, where they do not have them yet.
 ///
 /// From here to the commit no other transaction can number rows of the same partition, so this is the last thing that a
 /// transaction does.
 async fn number<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    id: &PersistenceId,
+    of_counter: &[&Change],
 ) -> Result<(), Fault> {
-    let Some(numbering) = &statements.numbering else {
+    let Some(first) = of_counter.first() else {
         return Ok(());
     };
-    let mut values = Values::<D>::with_capacity(1);
-    values.integer(i64::from(id.slice() % numbering.partitions));
-    if execute::<D>(connection, numbering.raise.clone(), values).await? != 1 {
+    let Some(numbering) = &first.statements.numbering else {
+        return Ok(());
+    };
+    let Some(raise) = &numbering.raise else {
+        return Ok(());
+    };
+    let (_, partition) = first.place();
+    let mut values = Values::<D>::with_capacity(2);
+    values.integer(of_counter.len() as i64);
+    values.integer(i64::from(partition));
+    if execute::<D>(connection, raise.clone(), values).await? != 1 {
         return Err(no_counter());
     }
-    let mut values = Values::<D>::with_capacity(1);
-    values.id(id);
-    if execute::<D>(connection, numbering.set.clone(), values).await? != 1 {
-        return Err(Fault::refused(
-            StorageErrorKind::Extension,
-            "the state is gone again before it is committed; see what a change handler or a trigger does to its row",
-        ));
+    for (below, change) in (0..).zip(of_counter.iter().rev()) {
+        set_number::<D>(connection, numbering, &change.row.id, below).await?;
     }
     Ok(())
+}
+
+async fn set_number<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    numbering: &NumberingStatements,
+    id: &PersistenceId,
+    below_highest: i64,
+) -> Result<(), Fault> {
+    let mut values = Values::<D>::with_capacity(2);
+    values.integer(below_highest);
+    values.id(id);
+    match execute::<D>(connection, numbering.set.clone(), values).await? {
+        1 => Ok(()),
+        _ => Err(gone_again()),
+    }
+}
+
+fn gone_again() -> Fault {
+    Fault::refused(
+        StorageErrorKind::Extension,
+        "the state is gone again before it is committed; see what a change handler or a trigger does to its row",
+    )
 }
 
 /// Returns the fault for a counter that is missing.
@@ -184,51 +292,96 @@ pub(super) fn no_counter() -> Fault {
     )
 }
 
-/// Stores the first row of an id; false if there is one.
-async fn insert<D: Dialect>(
-    connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    row: &StateRow,
-) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(10);
-    values.id(&row.id);
-    values.integer(i64::from(row.id.slice()));
-    row.add_to(&mut values);
-    match execute::<D>(connection, statements.insert.clone(), values).await {
-        // Of the id, or of a column that the application added? The id stays locked, so this cannot change.
-        Err(fault) if D::TRANSACTIONS_SURVIVE_ERRORS && fault.is_unique_violation() => {
-            match find_revision::<D>(connection, statements, &row.id).await? {
-                Some(_) => Ok(false),
-                None => Err(fault),
-            }
+/// The statements that store one row.
+struct OfRow<'a, D: Dialect> {
+    statements: &'a StateStatements,
+    beginning: Option<&'a BeginningStatements>,
+    row: &'a StateRow,
+    dialect: PhantomData<fn() -> D>,
+}
+
+impl<'a, D: Dialect> OfRow<'a, D> {
+    fn new(statements: &'a StateStatements, row: &'a StateRow, opening: Opening) -> Self {
+        Self {
+            statements,
+            beginning: statements
+                .beginning
+                .as_ref()
+                .filter(|_| opening == Opening::Due),
+            row,
+            dialect: PhantomData,
         }
-        inserted => Ok(inserted? == 1),
     }
-}
 
-/// Replaces the row of an id that is at the revision before; false if there is none.
-async fn update<D: Dialect>(
-    connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    row: &StateRow,
-) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(10);
-    row.add_to(&mut values);
-    values.id(&row.id);
-    values.integer(row.revision - 1);
-    Ok(execute::<D>(connection, statements.update.clone(), values).await? == 1)
-}
+    /// Stores the first row of an id; false if there is one.
+    async fn insert(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+        let mut values = Values::<D>::with_capacity(10);
+        values.id(&self.row.id);
+        values.integer(i64::from(self.row.id.slice()));
+        self.row.add_to(&mut values);
+        let sql = match self.beginning {
+            Some(beginning) => &beginning.insert,
+            None => &self.statements.insert,
+        };
+        match self.store(connection, sql, values).await {
+            // Of the id, or of a column that the application added? The id stays locked, so this cannot change.
+            Err(fault) if D::TRANSACTIONS_SURVIVE_ERRORS && fault.is_unique_violation() => {
+                match find_revision::<D>(connection, self.statements, &self.row.id).await? {
+                    Some(_) => Ok(false),
+                    None => Err(fault),
+                }
+            }
+            inserted => inserted,
+        }
+    }
 
-/// Replaces the row of an id; false if there is none.
-async fn overwrite<D: Dialect>(
-    connection: &mut ConnectionOf<D>,
-    statements: &StateStatements,
-    row: &StateRow,
-) -> Result<bool, Fault> {
-    let mut values = Values::<D>::with_capacity(9);
-    row.add_to(&mut values);
-    values.id(&row.id);
-    Ok(execute::<D>(connection, statements.overwrite.clone(), values).await? == 1)
+    /// Replaces the row of an id that is at the revision before; false if there is none.
+    async fn update(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+        let mut values = Values::<D>::with_capacity(10);
+        self.row.add_to(&mut values);
+        values.id(&self.row.id);
+        values.integer(self.row.revision - 1);
+        let sql = match self.beginning {
+            Some(beginning) => &beginning.update,
+            None => &self.statements.update,
+        };
+        self.store(connection, sql, values).await
+    }
+
+    /// Replaces the row of an id; false if there is none.
+    async fn overwrite(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
+        let mut values = Values::<D>::with_capacity(9);
+        self.row.add_to(&mut values);
+        values.id(&self.row.id);
+        let sql = match self.beginning {
+            Some(beginning) => &beginning.overwrite,
+            None => &self.statements.overwrite,
+        };
+        self.store(connection, sql, values).await
+    }
+
+    async fn store(
+        &self,
+        connection: &mut ConnectionOf<D>,
+        sql: &SqlStr,
+        values: Values<D>,
+    ) -> Result<bool, Fault> {
+        let numbering = self.statements.numbering.as_ref();
+        if numbering.is_none_or(|numbering| numbering.raise.is_some()) {
+            return Ok(execute::<D>(connection, sql.clone(), values).await? == 1);
+        }
+        let arguments = values.into_arguments();
+        let results = D::Database::execute_each(connection, sql.clone(), arguments).await?;
+        let mut rows = results.iter().rev().map(D::rows_affected);
+        match (rows.next(), rows.next()) {
+            (Some(1), Some(1)) => Ok(true),
+            (_, Some(0)) => Ok(false),
+            _ => match find_revision::<D>(connection, self.statements, &self.row.id).await? {
+                Some(_) => Err(no_counter()),
+                None => Err(gone_again()),
+            },
+        }
+    }
 }
 
 async fn find_revision<D: Dialect>(

@@ -4,7 +4,7 @@ mod insert;
 
 use std::collections::HashSet;
 
-use actix_persistence_sql::{Fault, Group, Head, Values, get_key};
+use actix_persistence_sql::{Fault, Group, Head, Opening, Values, get_key};
 use actix_persistence_storage_api::PersistenceId;
 use sqlx::SqliteConnection;
 
@@ -17,9 +17,13 @@ pub(crate) async fn append(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     group: Group,
+    opening: Opening,
 ) -> Result<Vec<PersistenceId>, Fault> {
+    if opening == Opening::Due && insert::fits_one_text(&group) {
+        return insert::begin_and_insert(connection, queries, group).await;
+    }
     let Group { heads, mut events } = group;
-    let losers = losers(connection, queries, &heads).await?;
+    let losers = losers(connection, queries, &heads, opening).await?;
     if !losers.is_empty() {
         events.retain(|row| !losers.contains(row.id.as_str()));
     }
@@ -34,11 +38,12 @@ pub(crate) async fn append(
 
 /// The ids that have another epoch, or another highest number than the one to follow on.
 ///
-/// One statement for many ids, which returns a row only for those that differ.
+/// One statement for many ids, which begins the transaction if that is due, and returns a row only for those that differ.
 async fn losers(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     heads: &[Head],
+    mut opening: Opening,
 ) -> Result<HashSet<String>, Fault> {
     let mut losers = HashSet::new();
     let mut rest = heads;
@@ -51,7 +56,11 @@ async fn losers(
             values.integer(head.epoch);
             values.integer(head.before);
         }
-        let sql = queries.check_fence.of(size);
+        let statement = match std::mem::replace(&mut opening, Opening::Done) {
+            Opening::Due => &queries.begin_and_check_fence,
+            Opening::Done => &queries.check_fence,
+        };
+        let sql = statement.of(size);
         let rows = sqlx::query_with(sql, values.into_arguments())
             .fetch_all(&mut *connection)
             .await?;

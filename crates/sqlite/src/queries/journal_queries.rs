@@ -3,7 +3,7 @@
 use actix_persistence_sql::{JournalStatements, Names};
 use sqlx::SqlStr;
 
-use super::RowsStatement;
+use super::{BEGIN, RowsStatement};
 
 /// The statements of one journal that only SQLite has, with its table names in them.
 #[derive(Debug)]
@@ -13,6 +13,11 @@ pub struct JournalQueries {
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
     /// Returns the id of each that differs.
     pub(crate) check_fence: RowsStatement,
+    /// The same, and before it the beginning of the transaction.
+    pub(crate) begin_and_check_fence: RowsStatement,
+    /// Begins the transaction, and stores events of one id without metadata if nobody has come between. Values: as
+    /// `check_fence` for the id, as `insert_events` for each event.
+    pub(crate) begin_and_insert_events: RowsStatement,
     /// Notes who takes ids over. Values: id, highest number before, epoch afterwards, writer.
     pub(crate) take_over: RowsStatement,
     /// Stores events without metadata. Values: id, number, slice, timestamp, writer, serializer, manifest, adapter
@@ -78,6 +83,20 @@ WHERE COALESCE(m.epoch, 0) IS NOT v.column2
    OR MAX(COALESCE(m.highest, 0),
           COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = v.column1), 0))
       IS NOT v.column3";
+
+/// Checks one id and stores its events, without a wait in between.
+const FENCED_INSERT: &str = "\
+INSERT INTO {event_table} (persistence_id, sequence_nr, slice, timestamp, writer_uuid, serializer_id, event_manifest,
+    adapter_manifest, checksum, payload)
+SELECT v.*
+FROM (VALUES (?, ?, ?)) AS f
+LEFT JOIN {metadata_table} AS m ON m.persistence_id = f.column1
+CROSS JOIN (VALUES {rows}) AS v
+WHERE COALESCE(m.epoch, 0) IS f.column2
+  AND MAX(COALESCE(m.highest, 0),
+          COALESCE((SELECT MAX(e.sequence_nr) FROM {event_table} AS e WHERE e.persistence_id = f.column1), 0))
+      IS f.column3
+ORDER BY v.column2";
 
 const TAKE_OVER: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
@@ -243,6 +262,8 @@ impl JournalQueries {
         Self {
             recover: rows(RECOVER, 2),
             check_fence: rows(CHECK_FENCE, 3),
+            begin_and_check_fence: rows(&format!("{BEGIN}; {CHECK_FENCE}"), 3),
+            begin_and_insert_events: rows(&format!("{BEGIN}; {FENCED_INSERT}"), 10),
             take_over: rows(TAKE_OVER, 4),
             insert_events: rows(INSERT_EVENTS, 10),
             insert_events_with_metadata: rows(INSERT_EVENTS_WITH_METADATA, 13),

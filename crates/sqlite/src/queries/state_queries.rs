@@ -1,15 +1,18 @@
 //! The statements of a table of states.
 
-use actix_persistence_sql::{Names, NumberingStatements, StateStatements};
+use actix_persistence_sql::{BeginningStatements, Names, NumberingStatements, StateStatements};
+
+use super::BEGIN;
 
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
+    let update = [REPLACE, AT_REVISION].concat();
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
-        insert: names.fill(INSERT),
-        update: names.fill(&[REPLACE, AT_REVISION].concat()),
-        overwrite: names.fill(REPLACE),
+        insert: names.fill(&numbered(INSERT, "?1")),
+        update: names.fill(&numbered(&update, "{id_at}")),
+        overwrite: names.fill(&numbered(REPLACE, "{id_at}")),
         remove: names.fill(REMOVE),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
@@ -18,12 +21,29 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         find: names.fill(&FIND.replace(TYPE, "")),
         find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),
         explain: names.fill(EXPLAIN),
+        beginning: Some(BeginningStatements {
+            insert: names.fill(&beginning(&numbered(INSERT, "?1"))),
+            update: names.fill(&beginning(&numbered(&update, "{id_at}"))),
+            overwrite: names.fill(&beginning(&numbered(REPLACE, "{id_at}"))),
+        }),
         numbering: Some(NumberingStatements {
             partitions: 1,
-            raise: names.fill(RAISE),
+            raise: None,
             set: names.fill(SET),
         }),
     }
+}
+
+/// A statement that stores the row of an id, and the one that raises the counter to the number of that row.
+fn numbered(store: &str, id: &str) -> String {
+    let store = store.replace("{next}", NEXT);
+    let raise = RAISE.replace("{next}", NEXT).replace("{id}", id);
+    format!("{store}; {raise}")
+}
+
+/// The same, and the beginning of its transaction.
+fn beginning(sql: &str) -> String {
+    format!("{BEGIN}; {sql}")
 }
 
 /// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
@@ -47,12 +67,12 @@ SELECT revision FROM {state_table} WHERE persistence_id = ?1";
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
     checksum, ordering{more_columns})
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, 0{more_values})
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, {next}{more_values})
 ON CONFLICT (persistence_id) DO NOTHING";
 
 const REPLACE: &str = "\
 UPDATE {state_table} SET revision = ?1, deleted = ?2, timestamp = max(?3, timestamp + 1), tags = ?4, serializer_id = ?5,
-    manifest = ?6, payload = ?7, checksum = ?8{more_set}
+    manifest = ?6, payload = ?7, checksum = ?8, ordering = {next}{more_set}
 WHERE persistence_id = {id_at}";
 
 const AT_REVISION: &str = " AND revision = {before_at}";
@@ -79,9 +99,17 @@ const EXPLAIN: &str = "\
 EXPLAIN SELECT persistence_id FROM {state_table} WHERE
 /*condition*/";
 
-const RAISE: &str = "\
-UPDATE {state_ordering_table} SET newest = newest + 1 WHERE partition_nr = ?1";
+/// The number of the next change; there is one writer at a time.
+const NEXT: &str = "\
+COALESCE((SELECT o.newest FROM {state_ordering_table} AS o WHERE o.partition_nr = 0), 0) + 1";
 
+/// Changes nothing if the row was not stored, or if a trigger has taken it away again.
+const RAISE: &str = "\
+UPDATE {state_ordering_table} SET newest = newest + 1
+WHERE partition_nr = 0
+  AND EXISTS (SELECT 1 FROM {state_table} AS s WHERE s.persistence_id = {id} AND s.ordering = {next})";
+
+/// After code of the application, which may have done anything to the row.
 const SET: &str = "\
-UPDATE {state_table} SET ordering = (SELECT newest FROM {state_ordering_table} WHERE partition_nr = 0)
-WHERE persistence_id = ?1";
+UPDATE {state_table} SET ordering = (SELECT newest FROM {state_ordering_table} WHERE partition_nr = 0) - ?1
+WHERE persistence_id = ?2";

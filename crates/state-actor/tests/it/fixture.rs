@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::{
-    CurrentState, Operation, Payload, PersistenceId, Revision, StateUpdate, StorageError,
+    CurrentState, Operation, Payload, PersistenceId, Revision, StateCapabilities, StateUpdate,
+    StorageError,
 };
 use actix_persistence_store_actor::{Reply, StoreThread};
+use actix_persistence_testkit::{Intercepted, StateStores};
 use actix_rt::System;
 use futures_util::FutureExt;
 use tokio::runtime::{Builder, Handle};
@@ -40,7 +42,13 @@ pub(crate) fn settings() -> StateSettings {
 impl Fixture {
     /// Before the first attempt to initialise has been answered.
     pub(crate) fn starting(settings: StateSettings) -> Self {
-        let (store, calls) = ScriptedStore::new();
+        Self::starting_with(settings, ScriptedStore::new())
+    }
+
+    fn starting_with(
+        settings: StateSettings,
+        (store, calls): (Intercepted<StateStores>, Calls),
+    ) -> Self {
         let handle = StateHandle::start(
             Arc::new(store),
             settings,
@@ -52,12 +60,32 @@ impl Fixture {
 
     /// Returns an initialised state actor.
     pub(crate) async fn ready_with(settings: StateSettings) -> Self {
-        let mut fixture = Self::starting(settings);
+        Self::starting(settings).initialized().await
+    }
+
+    /// Of a store that commits changes together, up to four of them and 100 bytes.
+    pub(crate) async fn in_groups(settings: StateSettings) -> Self {
+        Self::with_groups(settings, 4, 100).await
+    }
+
+    /// Of one that takes more at a time than any test sends.
+    pub(crate) async fn in_large_groups(settings: StateSettings) -> Self {
+        Self::with_groups(settings, 1_000, 1_000_000).await
+    }
+
+    async fn with_groups(settings: StateSettings, changes: usize, bytes: usize) -> Self {
+        let capabilities = StateCapabilities::default().with_groups(1, changes, bytes);
+        let fixture = Self::starting_with(settings, ScriptedStore::with(capabilities));
+        fixture.initialized().await
+    }
+
+    async fn initialized(mut self) -> Self {
+        let fixture = &mut self;
         let called = fixture.calls.next().await;
         assert_eq!(called.operation, Operation::Initialize);
         called.works();
         fixture.handle.ready().await.unwrap();
-        fixture
+        self
     }
 
     /// Initialised, with default settings.

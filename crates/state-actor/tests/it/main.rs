@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod fixture;
+mod groups;
 mod scripted_store;
 
 mod breakers;

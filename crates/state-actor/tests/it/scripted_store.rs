@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    CurrentState, Operation, Revision, StateCapabilities, StorageError, StorageErrorKind,
+    CurrentState, Operation, Revision, StateCapabilities, StateWrite, StorageError,
+    StorageErrorKind,
 };
 use actix_persistence_testkit::{
     Held, HeldCall, Intercepted, StateAnswer, StateCall, StateStores, StoreCall,
@@ -23,14 +24,20 @@ pub(crate) struct Called {
     pub(crate) name: Option<String>,
     /// The revision that it writes; 0 if it writes none.
     pub(crate) revision: Revision,
+    /// The changes of a group, by id and revision.
+    pub(crate) changes: Vec<(String, Revision)>,
     held: HeldCall<StateStores>,
 }
 
 impl ScriptedStore {
     #[allow(clippy::new_ret_no_self)] // the store and the test's end of it
     pub(crate) fn new() -> (Intercepted<StateStores>, Calls) {
-        let store = Intercepted::state_store(MemoryStateStore::new())
-            .with_capabilities(StateCapabilities::default().with_tags());
+        Self::with(StateCapabilities::default().with_tags())
+    }
+
+    pub(crate) fn with(capabilities: StateCapabilities) -> (Intercepted<StateStores>, Calls) {
+        let store =
+            Intercepted::state_store(MemoryStateStore::new()).with_capabilities(capabilities);
         // Away for good: what the tests see of outages comes from their own calls.
         store.on_ping().fail(StorageErrorKind::Unavailable);
         let calls = Calls(store.on_every_call().hold());
@@ -52,8 +59,25 @@ impl Calls {
                 StateCall::Delete { revision, .. } => *revision,
                 _ => 0,
             },
+            changes: match held.call() {
+                StateCall::WriteGroup { changes } => {
+                    changes.iter().map(name_and_revision).collect()
+                }
+                _ => Vec::new(),
+            },
             held,
         }
+    }
+
+    /// The next call, which must be for these changes.
+    pub(crate) async fn expect_group(&mut self, expected: &[(&str, Revision)]) -> Called {
+        let called = self.next().await;
+        let changes = called.changes.iter();
+        let seen: Vec<_> = changes
+            .map(|(name, revision)| (name.as_str(), *revision))
+            .collect();
+        assert_eq!(seen, expected);
+        called
     }
 
     /// The next call, which must be this one.
@@ -91,6 +115,18 @@ impl Called {
         });
     }
 
+    /// Gives these outcomes of a group.
+    pub(crate) fn gives_outcomes(self, outcomes: Vec<Result<(), StorageError>>) {
+        assert!(!self.held.is_abandoned(), "the call is over");
+        self.held.answer(StateAnswer::Outcomes(outcomes));
+    }
+
+    /// Makes every change of a group.
+    pub(crate) fn makes_all(self) {
+        let outcomes = self.changes.iter().map(|_| Ok(())).collect();
+        self.gives_outcomes(outcomes);
+    }
+
     pub(crate) fn fails(self, error: StorageError) {
         assert!(!self.held.is_abandoned(), "the call is over");
         self.held.fail(error);
@@ -103,6 +139,14 @@ impl Called {
     /// Never gives anything.
     pub(crate) fn hangs(self) {
         self.held.hang();
+    }
+}
+
+fn name_and_revision(change: &StateWrite) -> (String, Revision) {
+    let name = change.persistence_id().entity_id().to_owned();
+    match change {
+        StateWrite::Upsert(update) => (name, update.revision),
+        StateWrite::Delete { revision, .. } => (name, *revision),
     }
 }
 

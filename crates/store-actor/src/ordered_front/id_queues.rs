@@ -54,7 +54,7 @@ impl Worker {
     async fn run(mut self, first: Request) {
         let mut next = Some(first);
         while let Some(request) = next {
-            self.calls.serve(request).await;
+            request.job.serve(&self.calls, request.deadline).await;
             next = self.next();
         }
     }

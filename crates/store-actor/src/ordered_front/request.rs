@@ -1,12 +1,13 @@
 //! Requests on their way to the store.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
 use async_trait::async_trait;
-use tokio::sync::SemaphorePermit;
 use tokio::time::Instant;
 
+use super::groups::Groups;
 use super::store_calls::StoreCalls;
 use crate::ask::Ask;
 use crate::refusal::{Refusal, Refuse};
@@ -25,18 +26,10 @@ pub(super) trait Job: Send {
 
     fn persistence_id(&self) -> &PersistenceId;
 
-    /// Returns whether the asker has left.
-    fn is_abandoned(&self) -> bool;
-
     fn refuse(self: Box<Self>, refusal: &Refusal);
 
-    /// Calls the store; returns when the next request of the id may be served.
-    async fn serve(
-        self: Box<Self>,
-        calls: &StoreCalls,
-        permit: SemaphorePermit<'_>,
-        deadline: Instant,
-    );
+    /// Calls the store when its turn has come; returns when the next request of the id may be served.
+    async fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant);
 }
 
 /// A question and the call that answers it.
@@ -45,11 +38,11 @@ pub(super) struct Asked<T: Send + 'static, F> {
     pub(super) call: F,
 }
 
-impl Request {
-    /// Whether the answer is not needed any more.
-    pub(super) fn is_dead(&self, now: Instant) -> bool {
-        self.deadline <= now || self.job.is_abandoned()
-    }
+/// A change that shares its call with others.
+pub(super) struct Grouped<C> {
+    pub(super) slot: Slot<Ask<()>>,
+    pub(super) change: C,
+    pub(super) groups: Groups<C>,
 }
 
 impl Refuse for Request {
@@ -72,24 +65,42 @@ where
         self.slot.question().persistence_id()
     }
 
-    fn is_abandoned(&self) -> bool {
-        self.slot.is_abandoned()
+    fn refuse(self: Box<Self>, refusal: &Refusal) {
+        self.slot.refuse(refusal);
+    }
+
+    async fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant) {
+        let Some(permit) = calls.turn(deadline, &self.slot).await else {
+            return self.slot.refuse(&Refusal::too_late());
+        };
+        if self.operation().writes() {
+            calls.write(permit, *self).await;
+        } else {
+            calls.read(permit, *self, deadline).await;
+        }
+    }
+}
+
+#[async_trait]
+impl<C: Clone + Send + 'static> Job for Grouped<C> {
+    fn operation(&self) -> Operation {
+        self.slot.question().operation()
+    }
+
+    fn persistence_id(&self) -> &PersistenceId {
+        self.slot.question().persistence_id()
     }
 
     fn refuse(self: Box<Self>, refusal: &Refusal) {
         self.slot.refuse(refusal);
     }
 
-    async fn serve(
-        self: Box<Self>,
-        calls: &StoreCalls,
-        permit: SemaphorePermit<'_>,
-        deadline: Instant,
-    ) {
-        if self.operation().writes() {
-            calls.write(permit, *self).await;
-        } else {
-            calls.read(permit, *self, deadline).await;
-        }
+    async fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant) {
+        let Self {
+            slot,
+            change,
+            groups,
+        } = *self;
+        groups.join(calls, slot, change, deadline).await;
     }
 }

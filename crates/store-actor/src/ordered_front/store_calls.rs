@@ -8,11 +8,11 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use super::OrderedFrontSettings;
-use super::request::{Asked, Request};
+use super::request::Asked;
 use crate::ask::Ask;
 use crate::call::{CallEnd, Caller};
 use crate::circuit_breaker::CircuitBreaker;
-use crate::refusal::{Refusal, Refuse};
+use crate::refusal::Refuse;
 use crate::slot::{Question, Slot};
 use crate::store_health::StoreHealth;
 
@@ -20,7 +20,7 @@ use crate::store_health::StoreHealth;
 pub(super) struct StoreCalls {
     pub(super) caller: Caller,
     pub(super) health: Arc<StoreHealth>,
-    store: String,
+    pub(super) store: String,
     /// The breaker of everything that changes something.
     writes: Arc<CircuitBreaker>,
     reads: Arc<CircuitBreaker>,
@@ -59,16 +59,16 @@ impl StoreCalls {
         }
     }
 
-    /// Serves a request; returns when the next one of its id may be served.
-    pub(super) async fn serve(&self, request: Request) {
-        let permit = timeout_at(request.deadline, self.side_by_side.acquire()).await;
-        match permit {
-            Ok(permit) if !request.is_dead(Instant::now()) => {
-                let permit = permit.expect("nobody closes the semaphore");
-                request.job.serve(self, permit, request.deadline).await;
-            }
-            _ => request.refuse(&Refusal::too_late()),
-        }
+    /// Waits for a turn to call the store; none if the answer is not needed any more.
+    pub(super) async fn turn<Q: Question>(
+        &self,
+        deadline: Instant,
+        slot: &Slot<Q>,
+    ) -> Option<SemaphorePermit<'_>> {
+        let permit = timeout_at(deadline, self.side_by_side.acquire()).await;
+        let permit = permit.ok()?.expect("nobody closes the semaphore");
+        let is_needed = Instant::now() < deadline && !slot.is_abandoned();
+        is_needed.then_some(permit)
     }
 
     pub(super) async fn read<T, F>(

@@ -11,15 +11,16 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<ForgetsHandlers>,
         &[
             "call_the_handler_for_every_change",
-            "show_the_handler_what_was_written",
-            "leave_other_entity_types_to_themselves",
-            "store_nothing_when_the_handler_fails",
-            "store_nothing_when_the_handler_panics",
-            "store_nothing_when_the_handler_hangs",
-            "store_nothing_when_a_statement_of_the_handler_failed",
-            "tell_the_truth_about_a_handler_that_ends_the_transaction",
             "call_the_handler_for_one_change_of_an_id_at_a_time",
+            "leave_other_entity_types_to_themselves",
             "not_call_the_handler_for_a_wrong_revision",
+            "show_the_handler_what_was_written",
+            "store_nothing_when_a_statement_of_the_handler_failed",
+            "store_nothing_when_the_handler_fails",
+            "store_nothing_when_the_handler_hangs",
+            "store_nothing_when_the_handler_panics",
+            "take_back_only_the_change_of_a_group_whose_handler_fails",
+            "tell_the_truth_about_a_handler_that_ends_the_transaction",
         ],
     ),
     Mutant::new(
@@ -72,7 +73,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "StoresWhatAHandlerRefused",
         kit::<StoresWhatAHandlerRefused>,
-        &["store_nothing_when_the_handler_fails"],
+        &[
+            "store_nothing_when_the_handler_fails",
+            "take_back_only_the_change_of_a_group_whose_handler_fails",
+        ],
     ),
     Mutant::new(
         "KeepsTheReasonsOfHandlers",

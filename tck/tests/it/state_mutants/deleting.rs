@@ -67,6 +67,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "give_every_revision_a_later_timestamp",
             "keep_tombstones_over_a_restart",
             "leave_no_tags_behind",
+            "make_all_changes_of_a_group",
         ],
     ),
     Mutant::new(

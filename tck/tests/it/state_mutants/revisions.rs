@@ -118,6 +118,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "keep_states_over_a_restart",
             "keep_tombstones_over_a_restart",
             "leave_no_tags_behind",
+            "make_all_changes_of_a_group",
+            "make_changes_of_one_id_in_the_order_of_their_group",
+            "make_each_change_of_a_dropped_group_whole_or_not_at_all",
+            "refuse_changes_of_a_group_without_failing_the_others",
             "refuse_to_delete_at_any_other_revision",
             "remove_one_id_only",
             "replace_a_state_by_a_tombstone_at_the_next_revision",
@@ -128,6 +132,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_all_or_nothing_of_a_dropped_upsert",
             "store_different_ids_at_the_same_time",
             "store_exactly_one_of_many_states_at_one_revision",
+            "store_exactly_one_of_the_changes_of_groups_at_one_revision",
         ],
     ),
     Mutant::new(

@@ -13,8 +13,8 @@ use actix_persistence_storage_api::{
     AtomicWrite, CurrentState, EventDeletion, Journal, JournalCapabilities, Operation, PageLimit,
     Payload, PersistenceId, Recovered, ReplayPage, ReplayRange, ResetProgress, Revision,
     SequenceNr, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata, SnapshotRecord,
-    SnapshotStore, StateCapabilities, StateQueries, StateStore, StateUpdate, StorageError,
-    StorageErrorKind, StreamHead, WriteOutcome, WriterId,
+    SnapshotStore, StateCapabilities, StateQueries, StateStore, StateUpdate, StateWrite,
+    StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
 use fastrand::Rng;
@@ -336,6 +336,15 @@ impl StateStore for SimStores {
         self.write(Operation::DeleteState, work).await
     }
 
+    async fn write_group(
+        &self,
+        changes: Vec<StateWrite>,
+    ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        let inner = Arc::clone(&self.inner);
+        let work = async move { inner.states.write_group(changes).await };
+        self.write(Operation::UpsertState, work).await
+    }
+
     async fn hard_delete(&self, id: &PersistenceId) -> Result<bool, StorageError> {
         let (inner, id) = (Arc::clone(&self.inner), id.clone());
         let work = async move { inner.states.hard_delete(&id).await };
@@ -343,7 +352,7 @@ impl StateStore for SimStores {
     }
 
     fn capabilities(&self) -> StateCapabilities {
-        self.inner.states.capabilities()
+        self.inner.states.capabilities().with_groups(1, 4, 10_000)
     }
 
     fn queries(&self) -> Option<&dyn StateQueries> {

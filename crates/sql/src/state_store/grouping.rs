@@ -1,0 +1,247 @@
+//! Changes on their way into the database: one, or several in one transaction.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    ChangeEvent, CurrentState, Effect, Operation, PersistenceId, Revision, RevisionConflict,
+    StateChange, StateStore, StateUpdate, StateWrite, StorageError, StorageErrorKind,
+};
+
+use super::columns::Bound;
+use super::entities::Entity;
+use super::state_row::{Content, StateRow};
+use super::write::{self, Accompaniment, Change, Rule, Written};
+use super::{Company, SqlStateStore, refused, work_on};
+use crate::values::to_integer;
+use crate::{Dialect, Settings, classify};
+
+/// A change that the database may be asked to make.
+struct Prepared {
+    change: Change,
+    operation: Operation,
+    /// The revision on which it follows.
+    expected: Revision,
+}
+
+impl<D: Dialect> SqlStateStore<D> {
+    /// Makes one change, with the change handler of its type.
+    pub(super) async fn write(&self, change: StateWrite) -> Result<(), StorageError> {
+        let entity = self.entities.of(change.persistence_id());
+        let Some(handling) = self.handling(entity) else {
+            let outcomes = self.write_together(vec![change]).await?;
+            return outcomes.into_iter().collect();
+        };
+        let Prepared {
+            change,
+            operation,
+            expected,
+        } = self.prepare(change).await?;
+        let id = change.row.id.clone();
+        let turn = self.turns.take([&id].into_iter()).await;
+        let (rule, journal) = (self.rule(), self.change_events.clone());
+        let company = Company::Application(handling.visit.clone());
+        let work = work_on::<D, _, _, _>(move |connection, change: Arc<Change>, _| {
+            // Until the work is dropped, which is when it has ended.
+            let _ = &turn;
+            let (handling, journal) = (handling.clone(), journal.clone());
+            Box::pin(async move {
+                let with = Accompaniment {
+                    handling: &handling,
+                    journal: journal.as_deref(),
+                };
+                write::write_with_handler::<D>(connection, &change, rule, with).await
+            })
+        });
+        let written = self.run(operation, company, Arc::new(change), work).await;
+        let written = written.map_err(|error| error.with_persistence_id(id.clone()))?;
+        outcome(written, operation, id, expected)
+    }
+
+    /// Makes changes without handlers in one transaction, or in one statement if it is one.
+    ///
+    /// Returns an outcome for each. A change that the database itself refuses fails all: who has to know which one it was
+    /// asks with fewer.
+    pub(super) async fn write_together(
+        &self,
+        changes: Vec<StateWrite>,
+    ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        let mut outcomes = Vec::with_capacity(changes.len());
+        let mut prepared = Vec::with_capacity(changes.len());
+        let mut asked = Vec::with_capacity(changes.len());
+        for change in changes {
+            match self.prepare(change).await {
+                Ok(Prepared {
+                    change,
+                    operation,
+                    expected,
+                }) => {
+                    asked.push((outcomes.len(), operation, change.row.id.clone(), expected));
+                    prepared.push(change);
+                    outcomes.push(Ok(()));
+                }
+                Err(error) => outcomes.push(Err(error)),
+            }
+        }
+        if prepared.is_empty() {
+            return Ok(outcomes);
+        }
+        let turn = self.turns.take(asked.iter().map(|(_, _, id, _)| id)).await;
+        let (rule, journal) = (self.rule(), self.change_events.clone());
+        let company = match prepared.as_slice() {
+            [Change { event: None, .. }] => Company::None,
+            _ => Company::Others,
+        };
+        let work = work_on::<D, _, _, _>(move |connection, changes: Arc<[Change]>, opening| {
+            // Until the work is dropped, which is when it has ended.
+            let _ = &turn;
+            let journal = journal.clone();
+            Box::pin(async move {
+                write::write_all::<D>(connection, &changes, rule, journal.as_deref(), opening).await
+            })
+        });
+        let operation = asked[0].1;
+        let written = self
+            .run(operation, company, Arc::from(prepared), work)
+            .await;
+        let written = written.map_err(|error| match asked.as_slice() {
+            [(_, _, id, _)] => error.with_persistence_id(id.clone()),
+            _ => error,
+        })?;
+        for (written, (place, operation, id, expected)) in written.into_iter().zip(asked) {
+            outcomes[place] = outcome(written, operation, id, expected);
+        }
+        Ok(outcomes)
+    }
+
+    /// Checks all that can be known before the database is asked.
+    async fn prepare(&self, change: StateWrite) -> Result<Prepared, StorageError> {
+        let operation = change.operation();
+        let (id, revision, content, event) = match change {
+            StateWrite::Upsert(update) => {
+                self.check(&update)?;
+                let content = Content::live(update.payload, update.tags);
+                let event = update.change_event;
+                (update.persistence_id, update.revision, content, event)
+            }
+            StateWrite::Delete {
+                persistence_id,
+                revision,
+                change_event,
+            } => (persistence_id, revision, Content::tombstone(), change_event),
+        };
+        if let Some(event) = &event {
+            self.check_event(operation, &id, event)?;
+        }
+        let Some(expected) = revision.checked_sub(1) else {
+            return Err(StorageError::revision_0(operation, id));
+        };
+        let Some(number) = to_integer(revision) else {
+            return Err(self.beyond(operation, id, expected).await);
+        };
+        let entity = self.entities.of(&id);
+        let Bound { statements, values } = self.bind(entity, operation, &id, revision, &content)?;
+        Ok(Prepared {
+            change: Change {
+                statements,
+                row: StateRow::new(id, number, content, values),
+                event,
+            },
+            operation,
+            expected,
+        })
+    }
+
+    /// Returns the values of the application's columns.
+    fn bind(
+        &self,
+        entity: &Entity<D>,
+        operation: Operation,
+        id: &PersistenceId,
+        revision: Revision,
+        content: &Content,
+    ) -> Result<Bound, StorageError> {
+        if entity.columns.is_empty() {
+            return Ok(Bound {
+                statements: Arc::clone(&entity.table.statements),
+                values: Vec::new(),
+            });
+        }
+        let change = StateChange::new(id, revision, content.kind());
+        entity.columns.bind(&change).map_err(|fault| {
+            classify::<D>(operation, Effect::NotStored, fault).with_persistence_id(id.clone())
+        })
+    }
+
+    fn check_event(
+        &self,
+        operation: Operation,
+        id: &PersistenceId,
+        event: &ChangeEvent,
+    ) -> Result<(), StorageError> {
+        let Some(journal) = &self.change_events else {
+            return Err(StorageError::no_change_events(operation, id.clone()));
+        };
+        match journal.refusal(event) {
+            None => Ok(()),
+            Some((kind, message)) => Err(refused(kind, operation, id.clone(), message)),
+        }
+    }
+
+    /// Returns the error for a revision that no database can count to.
+    async fn beyond(
+        &self,
+        operation: Operation,
+        id: PersistenceId,
+        expected: Revision,
+    ) -> StorageError {
+        if self.rule() == Rule::TheOneBefore
+            && let Ok(CurrentState {
+                revision: found, ..
+            }) = self.get(&id).await
+            && found != expected
+        {
+            let conflict = RevisionConflict { expected, found };
+            return StorageError::of_revisions(operation, id, conflict);
+        }
+        let message = format!("no revision is above {}", i64::MAX);
+        refused(StorageErrorKind::Unsupported, operation, id, message)
+    }
+
+    fn check(&self, update: &StateUpdate) -> Result<(), StorageError> {
+        let refuse = |kind, message| {
+            let id = update.persistence_id.clone();
+            Err(refused(kind, Operation::UpsertState, id, message))
+        };
+        let limit = self.options.store().max_state_bytes;
+        let tags: usize = update.tags.iter().map(|tag| tag.len()).sum();
+        if update.payload.len().saturating_add(tags) > limit {
+            let message = format!(
+                "it has more than {limit} bytes with its tags; make it smaller or raise 'max-state-bytes'"
+            );
+            return refuse(StorageErrorKind::TooLarge, message);
+        }
+        match (
+            update.refusal(),
+            D::refuses(&self.options, &update.payload.bytes),
+        ) {
+            (Some(error), _) => Err(error),
+            (None, Some(message)) => refuse(StorageErrorKind::Unsupported, message),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+fn outcome(
+    written: Written,
+    operation: Operation,
+    id: PersistenceId,
+    expected: Revision,
+) -> Result<(), StorageError> {
+    match written {
+        Written::Stored => Ok(()),
+        Written::Conflict { found } => {
+            let conflict = RevisionConflict { expected, found };
+            Err(StorageError::of_revisions(operation, id, conflict))
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! Changes that share a call of the store.
+
+use actix_persistence_storage_api::{
+    Effect, Operation, Payload, RevisionConflict, StateUpdate, StorageError, StorageErrorKind,
+};
+
+use crate::fixture::{Changed, Fixture, id, now, on_paused_clock, seconds, settings};
+use crate::scripted_store::Called;
+
+fn refused() -> StorageError {
+    StorageError::new(StorageErrorKind::Constraint, Operation::UpsertState).not_stored()
+}
+
+/// Changes that arrive while the call for `first` is under way.
+async fn behind_a_call(fixture: &mut Fixture, names: &[&str]) -> (Changed, Called, Vec<Changed>) {
+    let first = fixture.upsert("first", 1);
+    let called = fixture.calls.expect_group(&[("first", 1)]).await;
+    let replies = names.iter().map(|name| fixture.upsert(name, 1)).collect();
+    assert!(fixture.calls.is_quiet().await);
+    (first, called, replies)
+}
+
+#[test]
+fn changes_that_arrive_during_a_call_share_the_next_one() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (first, called, replies) = behind_a_call(&mut fixture, &["c", "a"]).await;
+        let deleted = fixture.handle.delete(id("b"), 7);
+        let stored = fixture.handle.stored();
+        called.makes_all();
+        assert!(now(first).await.is_ok());
+        assert!(stored.has_changed().unwrap());
+        let group = [("a", 1), ("b", 7), ("c", 1)];
+        let called = fixture.calls.expect_group(&group).await;
+        assert!(fixture.calls.is_quiet().await);
+        called.makes_all();
+        for reply in replies {
+            assert!(now(reply).await.is_ok());
+        }
+        assert!(now(deleted).await.is_ok());
+        fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn groups_stay_within_the_limits_of_the_store() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (first, called, mut replies) =
+            behind_a_call(&mut fixture, &["a", "b", "c", "d", "e"]).await;
+        for name in ["f", "g"] {
+            let payload = Payload::new(0, "", "x".repeat(90));
+            let update = StateUpdate::new(id(name), 1, payload);
+            replies.push(fixture.handle.upsert(update));
+        }
+        called.makes_all();
+        assert!(now(first).await.is_ok());
+        for group in [
+            &[("a", 1), ("b", 1), ("c", 1), ("d", 1)][..],
+            &[("e", 1), ("f", 1)],
+            &[("g", 1)],
+        ] {
+            fixture.calls.expect_group(group).await.makes_all();
+        }
+        for reply in replies {
+            assert!(now(reply).await.is_ok());
+        }
+    });
+}
+
+#[test]
+fn a_group_has_one_change_of_an_id_and_nothing_of_the_id_overtakes_it() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        let second = fixture.upsert("a", 2);
+        let read = fixture.get("a");
+        called.makes_all();
+        assert!(now(first).await.is_ok());
+        let called = fixture.calls.expect_group(&[("a", 1), ("b", 1)]).await;
+        assert!(fixture.calls.is_quiet().await);
+        called.makes_all();
+        let called = fixture.calls.expect_group(&[("a", 2)]).await;
+        assert!(fixture.calls.is_quiet().await);
+        called.makes_all();
+        let called = fixture.calls.expect(Operation::GetState, "a", 0).await;
+        called.gives(2);
+        for reply in replies.into_iter().chain([second]) {
+            assert!(now(reply).await.is_ok());
+        }
+        assert_eq!(now(read).await.unwrap().revision, 2);
+    });
+}
+
+#[test]
+fn a_change_that_loses_does_not_fail_its_neighbours() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b", "c"]).await;
+        called.makes_all();
+        let group = [("a", 1), ("b", 1), ("c", 1)];
+        let called = fixture.calls.expect_group(&group).await;
+        let conflict = RevisionConflict {
+            expected: 0,
+            found: 5,
+        };
+        let lost = StorageError::of_revisions(Operation::UpsertState, id("b"), conflict);
+        called.gives_outcomes(vec![Ok(()), Err(lost), Ok(())]);
+        let mut outcomes = Vec::new();
+        for reply in replies {
+            outcomes.push(now(reply).await);
+        }
+        let error = outcomes.remove(1).unwrap_err();
+        assert_eq!(error.revision_conflict(), Some(&conflict));
+        assert!(outcomes.iter().all(Result::is_ok));
+    });
+}
+
+#[test]
+fn a_group_that_changed_nothing_is_split_until_the_guilty_change_is_found() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b", "c", "d"]).await;
+        called.makes_all();
+        let calls = &mut fixture.calls;
+        let group = [("a", 1), ("b", 1), ("c", 1), ("d", 1)];
+        calls.expect_group(&group).await.fails(refused());
+        calls.expect_group(&group[..2]).await.makes_all();
+        calls.expect_group(&group[2..]).await.fails(refused());
+        calls.expect_group(&group[2..3]).await.fails(refused());
+        calls.expect_group(&group[3..]).await.makes_all();
+        let mut outcomes = Vec::new();
+        for reply in replies {
+            outcomes.push(now(reply).await);
+        }
+        let error = outcomes.remove(2).unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::Constraint);
+        assert_eq!(error.persistence_id(), Some(&id("c")));
+        assert!(error.is_certainly_not_stored());
+        assert!(outcomes.iter().all(Result::is_ok));
+    });
+}
+
+#[test]
+fn a_group_whose_answer_is_lost_is_unknown_for_every_change_and_not_made_again() {
+    on_paused_clock(async {
+        for panics in [true, false] {
+            let mut fixture = Fixture::in_groups(settings()).await;
+            let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+            let deleted = fixture.handle.delete(id("c"), 2);
+            called.makes_all();
+            let group = [("a", 1), ("b", 1), ("c", 2)];
+            let called = fixture.calls.expect_group(&group).await;
+            if panics {
+                called.panics();
+            } else {
+                let lost = StorageError::new(StorageErrorKind::Backend, Operation::UpsertState);
+                called.fails(lost.with_effect(Effect::Unknown));
+            }
+            for (reply, name) in replies.into_iter().zip(["a", "b"]) {
+                let error = now(reply).await.unwrap_err();
+                assert_eq!(error.effect(), Some(Effect::Unknown));
+                assert_eq!(error.persistence_id(), Some(&id(name)));
+            }
+            let error = now(deleted).await.unwrap_err();
+            assert_eq!(error.operation(), Operation::DeleteState);
+            assert_eq!(error.effect(), Some(Effect::Unknown));
+            assert!(fixture.calls.is_quiet().await);
+        }
+    });
+}
+
+#[test]
+fn outcomes_that_do_not_fit_the_group_tell_nothing() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        called.makes_all();
+        let called = fixture.calls.expect_group(&[("a", 1), ("b", 1)]).await;
+        called.gives_outcomes(vec![Ok(())]);
+        for reply in replies {
+            let error = now(reply).await.unwrap_err();
+            assert_eq!(error.effect(), Some(Effect::Unknown));
+        }
+    });
+}
+
+#[test]
+fn nothing_of_an_id_starts_while_a_late_group_may_still_store_it() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        called.makes_all();
+        let late = fixture.calls.expect_group(&[("a", 1), ("b", 1)]).await;
+        for reply in replies {
+            let error = reply.await.unwrap_err();
+            assert_eq!(error.kind(), StorageErrorKind::Timeout);
+            assert_eq!(error.effect(), Some(Effect::Unknown));
+        }
+        let read = fixture.get("a");
+        let other = fixture.upsert("c", 1);
+        let called = fixture.calls.expect_group(&[("c", 1)]).await;
+        called.makes_all();
+        assert!(now(other).await.is_ok());
+        assert!(fixture.calls.is_quiet().await);
+        late.makes_all();
+        let called = fixture.calls.expect(Operation::GetState, "a", 0).await;
+        called.gives(1);
+        assert_eq!(now(read).await.unwrap().revision, 1);
+    });
+}
+
+#[test]
+fn a_change_whose_asker_has_left_or_whose_time_is_over_is_not_sent() {
+    on_paused_clock(async {
+        let mut short = settings();
+        short.write_timeout = seconds(5);
+        let mut fixture = Fixture::in_groups(short).await;
+        let (first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        tokio::time::sleep(seconds(6)).await;
+        drop(fixture.upsert("c", 1));
+        let last = fixture.upsert("d", 1);
+        called.makes_all();
+        assert!(now(first).await.is_ok());
+        for reply in replies {
+            let error = now(reply).await.unwrap_err();
+            assert_eq!(error.kind(), StorageErrorKind::Timeout);
+            assert!(error.is_certainly_not_stored());
+        }
+        fixture.calls.expect_group(&[("d", 1)]).await.makes_all();
+        assert!(now(last).await.is_ok());
+    });
+}
+
+/// More than any store is asked for changes that fail one by one.
+const MANY: usize = 40;
+
+#[test]
+fn a_store_that_refuses_everything_is_not_asked_for_each_change() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_large_groups(settings()).await;
+        let names: Vec<String> = (0..MANY).map(|number| format!("{number:02}")).collect();
+        let replies: Vec<_> = names.iter().map(|name| fixture.upsert(name, 1)).collect();
+        let broken =
+            || StorageError::new(StorageErrorKind::Backend, Operation::UpsertState).not_stored();
+        let mut alone = 0;
+        while !fixture.calls.is_quiet().await {
+            let called = fixture.calls.next().await;
+            alone += usize::from(called.changes.len() == 1);
+            called.fails(broken());
+        }
+        assert!(alone < MANY / 2, "{alone}");
+        for reply in replies {
+            assert!(now(reply).await.unwrap_err().is_certainly_not_stored());
+        }
+        fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn each_change_that_a_rule_refuses_is_told_so_however_many_there_are() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_large_groups(settings()).await;
+        let names: Vec<String> = (0..MANY).map(|number| format!("{number:02}")).collect();
+        let replies: Vec<_> = names.iter().map(|name| fixture.upsert(name, 1)).collect();
+        while !fixture.calls.is_quiet().await {
+            fixture.calls.next().await.fails(refused());
+        }
+        for reply in replies {
+            let error = now(reply).await.unwrap_err();
+            assert_eq!(error.kind(), StorageErrorKind::Constraint, "{error:?}");
+        }
+        // None of them was the store's fault.
+        let next = fixture.upsert("next", 1);
+        fixture.calls.expect_group(&[("next", 1)]).await.makes_all();
+        assert!(now(next).await.is_ok());
+    });
+}

@@ -1,0 +1,237 @@
+//! Makes the calls for groups of changes, one after the other.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::{GroupResult, Member, Shared, StoreCalls};
+use crate::call::{CallEnd, LateCall};
+use crate::circuit_breaker::Entry;
+use crate::refusal::Refusal;
+use crate::slot::Question;
+use crate::splitting::{GUILTY_ENOUGH, may_be_one_request, neighbour_failed};
+
+/// Errors of a call for several changes; each asker gets that of its own.
+const OPERATION: Operation = Operation::UpsertState;
+
+/// Makes calls as long as changes wait.
+pub(super) struct Performer<C> {
+    shared: Arc<Shared<C>>,
+    calls: Arc<StoreCalls>,
+    finished: bool,
+}
+
+/// The results of the parts of a group.
+#[derive(Default)]
+struct Tally {
+    called: bool,
+    worked: bool,
+    /// The last failure that is the store's.
+    failure: Option<StorageError>,
+    /// Changes that failed alone, and not for a reason of their own.
+    guilty: u32,
+}
+
+impl<C: Clone + Send + 'static> Performer<C> {
+    pub(super) fn new(shared: Arc<Shared<C>>, calls: Arc<StoreCalls>) -> Self {
+        Self {
+            shared,
+            calls,
+            finished: false,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        while let Some(group) = self.shared.next() {
+            self.perform(group).await;
+        }
+        self.finished = true;
+    }
+
+    async fn perform(&self, mut group: Vec<Member<C>>) {
+        let entry = match self.calls.breaker(OPERATION).enter() {
+            Ok(entry) => entry,
+            Err(open) => return refuse_all(group, &open.into()),
+        };
+        // Databases lock in one order then, whatever the order of arrival.
+        group.sort_unstable_by(|a, b| {
+            let [a, b] = [a, b].map(|member| member.slot.question().persistence_id());
+            a.cmp(b)
+        });
+        self.perform_parts(group).await.report(entry);
+    }
+
+    /// Makes the call; as long as it certainly changed nothing and splitting can help, does so with its halves.
+    async fn perform_parts(&self, group: Vec<Member<C>>) -> Tally {
+        let mut tally = Tally::default();
+        let mut parts = vec![group];
+        while let Some(mut part) = parts.pop() {
+            // Those of the whole group have just been looked at; a part may have waited for others.
+            if tally.called {
+                part = without_dead(part);
+            }
+            if part.is_empty() {
+                continue;
+            }
+            part.iter_mut().for_each(|member| member.slot.dispatched());
+            let changes = part.iter().map(|member| member.change.clone()).collect();
+            let call = self
+                .calls
+                .caller
+                .start(OPERATION, (self.shared.call)(changes));
+            let limit = self.calls.breaker(OPERATION).call_timeout();
+            let result = match call.within(limit).await {
+                CallEnd::InTime(result) => checked(part.len(), result),
+                CallEnd::Late(late) => {
+                    tally.called = true;
+                    let error = late.error();
+                    self.give_up_waiting(part, late);
+                    refuse_all(parts.drain(..).rev().flatten(), &neighbour_failed(&error));
+                    tally.failure = Some(error);
+                    tally.worked = false;
+                    break;
+                }
+            };
+            tally.count(part.len(), &result);
+            match result {
+                Ok(outcomes) => {
+                    for (member, outcome) in part.into_iter().zip(outcomes) {
+                        member.answer(outcome);
+                    }
+                }
+                Err(error) if part.len() > 1 && can_split(&error) && !tally.is_hopeless() => {
+                    tracing::debug!(changes = part.len(), %error, "splitting a group that failed");
+                    let upper = part.split_off(part.len() / 2);
+                    parts.push(upper);
+                    parts.push(part);
+                }
+                Err(error) => {
+                    if !can_split(&error) || tally.is_hopeless() {
+                        refuse_all(parts.drain(..).rev().flatten(), &neighbour_failed(&error));
+                    }
+                    fail_all(part, &error);
+                }
+            }
+        }
+        tally
+    }
+
+    /// Answers; nothing else of these ids starts while the call may still write, which is waited for once more as long.
+    fn give_up_waiting(&self, part: Vec<Member<C>>, late: LateCall<Vec<Result<(), StorageError>>>) {
+        let error = late.error();
+        let ends: Vec<oneshot::Sender<()>> =
+            part.into_iter().map(|member| member.fail(&error)).collect();
+        let grace = self.calls.breaker(OPERATION).call_timeout();
+        let store = self.calls.store.clone();
+        self.calls.caller.runtime().spawn(async move {
+            if !late.ended(grace).await {
+                tracing::warn!(
+                    %store,
+                    changes = ends.len(),
+                    "a late call of the store has not ended in its grace"
+                );
+            }
+            drop(ends);
+        });
+    }
+}
+
+impl<C> Drop for Performer<C> {
+    fn drop(&mut self) {
+        if !self.finished {
+            self.shared.abandon();
+        }
+    }
+}
+
+impl Tally {
+    fn count(&mut self, changes: usize, result: &GroupResult) {
+        self.called = true;
+        let failure = match result {
+            Ok(outcomes) if outcomes.iter().any(Result::is_ok) => None,
+            Ok(outcomes) => outcomes
+                .iter()
+                .filter_map(|outcome| outcome.as_ref().err())
+                .find(|error| error.kind().counts_as_store_failure()),
+            // It never came to the store.
+            Err(error) if error.kind() == StorageErrorKind::Busy => return,
+            Err(error) if error.kind().counts_as_store_failure() => {
+                self.guilty += u32::from(changes == 1);
+                Some(error)
+            }
+            // A rule of the application, which may refuse any number of changes of a store that works.
+            Err(_) => None,
+        };
+        match failure {
+            Some(error) => self.failure = Some(error.clone()),
+            None => self.worked = true,
+        }
+    }
+
+    fn is_hopeless(&self) -> bool {
+        self.guilty >= GUILTY_ENOUGH && !self.worked
+    }
+
+    fn report(self, entry: Entry) {
+        match self.failure {
+            Some(error) if !self.worked => entry.ended::<()>(&Err(error)),
+            _ if self.worked => entry.ended(&Ok(())),
+            _ => entry.showed_nothing(),
+        }
+    }
+}
+
+impl<C> Member<C> {
+    fn answer(self, outcome: Result<(), StorageError>) {
+        match outcome {
+            Ok(()) => self.slot.answer(Ok(())),
+            Err(error) => self.slot.fail(error),
+        }
+    }
+
+    fn fail(self, error: &StorageError) -> oneshot::Sender<()> {
+        let operation = self.slot.question().operation();
+        self.slot.fail(error.clone().with_operation(operation));
+        self.end
+    }
+}
+
+fn can_split(error: &StorageError) -> bool {
+    error.is_certainly_not_stored() && may_be_one_request(error)
+}
+
+/// A store that returns too many or too few outcomes tells nothing about any of them.
+fn checked(expected: usize, result: GroupResult) -> GroupResult {
+    match result {
+        Ok(outcomes) if outcomes.len() != expected => {
+            let message = format!(
+                "the plugin gave {} outcomes where {expected} are due",
+                outcomes.len()
+            );
+            Err(StorageError::new(StorageErrorKind::Backend, OPERATION).with_message(message))
+        }
+        result => result,
+    }
+}
+
+fn refuse_all<C>(members: impl IntoIterator<Item = Member<C>>, refusal: &Refusal) {
+    members
+        .into_iter()
+        .for_each(|member| member.refuse(refusal));
+}
+
+fn fail_all<C>(members: impl IntoIterator<Item = Member<C>>, error: &StorageError) {
+    members
+        .into_iter()
+        .for_each(|member| drop(member.fail(error)));
+}
+
+/// Refuses the changes whose askers have gone; returns the others, in order.
+fn without_dead<C>(part: Vec<Member<C>>) -> Vec<Member<C>> {
+    let now = Instant::now();
+    let (dead, alive): (Vec<_>, Vec<_>) = part.into_iter().partition(|member| member.is_dead(now));
+    refuse_all(dead, &Refusal::too_late());
+    alive
+}
