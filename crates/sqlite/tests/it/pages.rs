@@ -117,11 +117,11 @@ async fn a_page_tells_whether_there_is_more_wherever_its_last_row_ends() {
             for to in [stored - 1, stored, SequenceNr::MAX] {
                 let limit = PageLimit::events(max_events);
                 let range = ReplayRange::new(1, to);
-                let page = journal.replay_messages(&id("a"), range, limit);
+                let page = journal.replay_messages(&id("a"), range, limit).await;
                 let last = to.min(stored);
                 let given = last.min(max_events as u64);
                 let expected = ((1..=given).collect(), given < last);
-                let found = shape(&page.await.unwrap());
+                let found = shape(&page.unwrap());
                 assert_eq!(found, expected, "{max_events} of {stored} up to {to}");
             }
         }
