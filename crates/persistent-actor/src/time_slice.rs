@@ -7,13 +7,18 @@ use std::time::{Duration, Instant};
 /// The length of a slice: longer than what one event usually takes, and too short for a timer to be noticeably late.
 const LENGTH: Duration = Duration::from_millis(1);
 
-/// The number of events between two looks at the clock, because an event takes next to no time.
+/// The most events of a slice, because an event takes next to no time.
 const EVENTS: usize = 64;
+
+/// The most events between two looks at the clock, which take about as long as a small event does.
+const UNWATCHED: usize = 8;
 
 /// A share of the thread's time, for work on one event after the other.
 pub(crate) struct TimeSlice {
     began: Instant,
     events: usize,
+    /// The number of events at which it looks at the clock again.
+    next_look: usize,
 }
 
 impl TimeSlice {
@@ -21,12 +26,20 @@ impl TimeSlice {
         Self {
             began: Instant::now(),
             events: 0,
+            next_look: 1,
         }
     }
 
     /// Counts an event; returns whether it was the last one of this slice.
+    ///
+    /// Looks at the clock after the first event and then after as many more as there were, eight at most: if each event takes
+    /// long, the first one ends the slice, and not many of them run on unwatched where they follow on short ones.
     pub(crate) fn is_used_up(&mut self) -> bool {
         self.events += 1;
+        if self.events < self.next_look {
+            return false;
+        }
+        self.next_look += self.events.min(UNWATCHED);
         self.events >= EVENTS || self.began.elapsed() >= LENGTH
     }
 
@@ -45,4 +58,38 @@ impl TimeSlice {
 pub(crate) fn yield_to_others(cx: &mut Context<'_>) {
     // Its first poll is pending, and sees to the next one.
     let _ = pin!(tokio::task::yield_now()).poll(cx);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the number of events of a slice that begins with so many short ones; after those each takes long.
+    fn events_of(short: usize) -> usize {
+        let mut slice = TimeSlice::begin();
+        // Far enough ahead for all the short ones.
+        slice.began += Duration::from_secs(3600);
+        for event in 1.. {
+            if event > short {
+                slice.began = Instant::now().checked_sub(LENGTH).unwrap();
+            }
+            if slice.is_used_up() {
+                return event;
+            }
+        }
+        unreachable!("a slice ends")
+    }
+
+    #[test]
+    fn a_slice_ends_soon_after_an_event_that_takes_long() {
+        assert_eq!(events_of(0), 1);
+        for short in 1..EVENTS {
+            let events = events_of(short);
+            assert!(
+                events > short && events <= short + UNWATCHED,
+                "{events} with {short}"
+            );
+        }
+        assert_eq!(events_of(1_000), EVENTS);
+    }
 }

@@ -37,7 +37,7 @@ pub use group::{EventRow, Group, Head};
 pub use journal::SqlJournal;
 pub use names::Names;
 pub use options::{InvalidOption, Settings, StoreOptions, read_bytes, read_count, within};
-pub use page::{MOST_BYTES, MOST_TEXT_BYTES, read_page_of_rows, too_large};
+pub use page::{MOST_BYTES, MOST_TEXT_BYTES, PageStatements, read_page_of_rows, too_large};
 pub use placeholders::{Piece, Quoting, pieces};
 pub use plugin::SqlPlugin;
 pub use portable::Portable;

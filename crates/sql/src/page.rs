@@ -10,7 +10,8 @@ use std::sync::Arc;
 use crate::checksum::check_event;
 use crate::options::MAX_PAYLOAD_BYTES;
 use crate::row::{
-    get_integer, get_key, get_number, get_optional_integer, get_payload, get_text, get_writer,
+    get_bytes, get_integer, get_key, get_number, get_optional_integer, get_payload,
+    get_shared_text, get_writer, to_serializer_id,
 };
 use crate::values::{Values, to_bound};
 use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf};
@@ -31,37 +32,54 @@ pub fn too_large(bytes: u64) -> Fault {
     ))
 }
 
-/// Reads a page with a statement that returns a row for each event, ascending by number, and with another one its tags.
+/// The statements that read a page, and their values, which are asked for each time.
+pub struct PageStatements<'q, D: Dialect> {
+    /// Reads a page that is within its limit of bytes as a whole, which most are: then nothing need be added up row by row.
+    /// No rows if it is not, and if there is no event; several at once would be of more than one moment.
+    pub whole: &'q SqlStr,
+    /// The values of `whole`.
+    pub whole_values: &'q (dyn Fn() -> Values<D> + Sync),
+    /// Reads any page. It returns at least one row for an id with metadata, and, if the database holds more events of the
+    /// range than the limit allows, at least one of those beyond it.
+    pub any: &'q SqlStr,
+    /// The values of `any`.
+    pub any_values: &'q (dyn Fn() -> Values<D> + Sync),
+    /// Reads the tags of events of an id. Values: id, lowest and highest number. Returns: number and tag of each.
+    pub tags: &'q SqlStr,
+}
+
+/// Reads a page with statements that return a row for each event, ascending by number, and with another one its tags.
 ///
-/// The first returns: deleted_to, number, timestamp, writer, adapter manifest, number of tags; serializer,
+/// They return: deleted_to, number, timestamp, writer, adapter manifest, number of tags; serializer,
 /// manifest and payload; serializer, manifest and payload of metadata; checksum or NULL; how many bytes the event has if that
 /// is more than it may have, and NULL otherwise. A number of NULL if there is no event.
-/// It returns at least one row for an id with metadata, and, if the database holds more events of the range than the
-/// limit allows, at least one of those beyond it. The second returns the tags of events of an id: values id, lowest and
-/// highest number; number and tag of each.
 ///
-/// `values` is asked for those of the first statement each time the page is read: it is read again if events were
-/// removed in between.
+/// The page is read again if events were removed in between.
 pub async fn read_page_of_rows<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    events: &SqlStr,
-    tags: &SqlStr,
+    statements: &PageStatements<'_, D>,
     id: &PersistenceId,
-    values: impl Fn() -> Values<D>,
     limit: PageLimit,
 ) -> Result<ReplayPage, Fault> {
     let mut deleted_before = None;
     let mut is_first = true;
     loop {
-        let rows =
-            D::Database::fetch_all(connection, events.clone(), values().into_arguments()).await?;
-        let mut draft = Draft::new(limit);
+        let PageStatements { whole, any, .. } = *statements;
+        let values = (statements.whole_values)().into_arguments();
+        let mut rows = D::Database::fetch_all(connection, whole.clone(), values).await?;
+        if rows.is_empty() {
+            let values = (statements.any_values)().into_arguments();
+            rows = D::Database::fetch_all(connection, any.clone(), values).await?;
+        }
+        let mut draft = Draft::new(limit, rows.len());
         for row in &rows {
             draft.take::<D>(row)?;
             if draft.more {
                 break;
             }
         }
+        drop(rows);
+        let tags = statements.tags;
         let Some(incomplete) = draft.fill_in_tags::<D>(connection, tags, id).await? else {
             match draft.check(id) {
                 // The tags may be those of later events with the same numbers, if these were reset in between.
@@ -92,11 +110,11 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(limit: PageLimit) -> Self {
+    fn new(limit: PageLimit, rows: usize) -> Self {
         Self {
-            events: Vec::new(),
-            tags: Vec::new(),
-            checksums: Vec::new(),
+            events: Vec::with_capacity(rows),
+            tags: Vec::with_capacity(rows),
+            checksums: Vec::with_capacity(rows),
             bytes: 0,
             limit,
             more: false,
@@ -110,7 +128,7 @@ impl Draft {
         if get_optional_integer::<D>(row, 1)?.is_none() {
             return Ok(());
         }
-        let event = to_event::<D>(row).map_err(|fault| {
+        let event = to_event::<D>(row, self.events.last()).map_err(|fault| {
             let number = get_number::<D>(row, 1).unwrap_or_default();
             fault.about(format_args!("sequence number {number}"))
         })?;
@@ -191,13 +209,22 @@ pub(crate) fn check_size<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<()
     }
 }
 
-fn to_event<D: Dialect>(row: &RowOf<D>) -> Result<EventRecord, Fault> {
+/// Makes an event out of its row; `before` is the one before it.
+fn to_event<D: Dialect>(
+    row: &RowOf<D>,
+    before: Option<&EventRecord>,
+) -> Result<EventRecord, Fault> {
     let number = get_number::<D>(row, 1)?;
     check_size::<D>(row, 13)?;
     let timestamp = Timestamp::from_micros(get_integer::<D>(row, 2)?);
-    let payload = get_payload::<D>(row, [6, 7, 8])?;
+    let payload = Payload {
+        serializer_id: to_serializer_id(get_integer::<D>(row, 6)?)?,
+        manifest: get_shared_text::<D>(row, 7, before.map(|event| &event.payload.manifest))?,
+        bytes: get_bytes::<D>(row, 8)?,
+    };
     let mut event = EventRecord::new(number, timestamp, get_writer::<D>(row, 3)?, payload);
-    event.adapter_manifest = Arc::from(get_text::<D>(row, 4)?);
+    let adapter = before.map(|event| &event.adapter_manifest);
+    event.adapter_manifest = get_shared_text::<D>(row, 4, adapter)?;
     if get_optional_integer::<D>(row, 9)?.is_some() {
         event.metadata = Some(get_payload::<D>(row, [9, 10, 11])?);
     }

@@ -25,6 +25,10 @@ pub trait Portable: Database {
     fn text(row: &Self::Row, column: usize) -> Result<Option<String>, sqlx::Error>;
     /// Reads bytes.
     fn bytes(row: &Self::Row, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error>;
+    /// Reads a text that stays in the row.
+    fn text_of(row: &Self::Row, column: usize) -> Result<Option<&str>, sqlx::Error>;
+    /// Reads bytes that stay in the row.
+    fn bytes_of(row: &Self::Row, column: usize) -> Result<Option<&[u8]>, sqlx::Error>;
 
     /// Runs a prepared statement for its rows.
     fn fetch_all(
@@ -63,6 +67,8 @@ where
     i64: Type<DB> + for<'q> Encode<'q, DB> + for<'r> Decode<'r, DB>,
     String: Type<DB> + for<'r> Decode<'r, DB>,
     Vec<u8>: Type<DB> + for<'q> Encode<'q, DB> + for<'r> Decode<'r, DB>,
+    for<'r> &'r str: Type<DB> + Decode<'r, DB>,
+    for<'r> &'r [u8]: Type<DB> + Decode<'r, DB>,
     Arc<str>: Type<DB> + for<'q> Encode<'q, DB>,
     Option<i64>: for<'q> Encode<'q, DB>,
     Option<Arc<str>>: for<'q> Encode<'q, DB>,
@@ -89,6 +95,14 @@ where
     }
 
     fn bytes(row: &Self::Row, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error> {
+        row.try_get(column)
+    }
+
+    fn text_of(row: &Self::Row, column: usize) -> Result<Option<&str>, sqlx::Error> {
+        row.try_get(column)
+    }
+
+    fn bytes_of(row: &Self::Row, column: usize) -> Result<Option<&[u8]>, sqlx::Error> {
         row.try_get(column)
     }
 

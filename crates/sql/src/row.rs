@@ -2,6 +2,7 @@
 
 use actix_persistence_storage_api::{Epoch, Payload, SequenceNr, StorageErrorKind, WriterId};
 use bytes::Bytes;
+use std::sync::Arc;
 
 use crate::{Dialect, Fault, Portable, RowOf};
 
@@ -44,6 +45,19 @@ pub fn get_bytes<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<Bytes, Fau
     Ok(Bytes::from(bytes))
 }
 
+/// Reads a text; takes the one of the row before if it is the same, as most rows of an id share theirs.
+pub(crate) fn get_shared_text<D: Dialect>(
+    row: &RowOf<D>,
+    column: usize,
+    before: Option<&Arc<str>>,
+) -> Result<Arc<str>, Fault> {
+    let text = D::Database::text_of(row, column)?.ok_or_else(missing)?;
+    Ok(match before {
+        Some(before) if **before == *text => Arc::clone(before),
+        _ => Arc::from(text),
+    })
+}
+
 /// Reads a text that is compared byte by byte: a persistence id or a tag.
 pub fn get_key<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<String, Fault> {
     if !D::KEYS_ARE_BYTES {
@@ -55,8 +69,8 @@ pub fn get_key<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<String, Faul
 
 /// Reads a writer's id.
 pub fn get_writer<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<WriterId, Fault> {
-    let bytes = D::Database::bytes(row, column)?.ok_or_else(missing)?;
-    WriterId::from_slice(&bytes).ok_or_else(|| {
+    let bytes = D::Database::bytes_of(row, column)?.ok_or_else(missing)?;
+    WriterId::from_slice(bytes).ok_or_else(|| {
         let length = bytes.len();
         Fault::corrupt(format!("a writer id has {length} bytes instead of 16"))
     })

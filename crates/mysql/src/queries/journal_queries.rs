@@ -41,6 +41,8 @@ pub struct JournalQueries {
     pub(crate) insert_tags: RowsStatement,
     /// A page of events. Values: see the text.
     pub(crate) page: SqlStr,
+    /// A page that is within its limit of bytes as a whole. Values: see the text.
+    pub(crate) whole_page: SqlStr,
     /// Tags of events. Values: id, lowest and highest number. Gives: number, tag.
     pub(crate) tags: SqlStr,
 }
@@ -127,8 +129,9 @@ VALUES {rows}";
 const INSERT_TAGS: &str = "\
 INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering) VALUES {rows}";
 
-/// Reads a page; in a file of its own, so that a test can tell what it reads.
+/// Read a page; in files of their own, so that a test can tell what they read.
 const PAGE: &str = include_str!("page.sql");
+const WHOLE_PAGE: &str = include_str!("whole_page.sql");
 
 const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table}
@@ -243,6 +246,7 @@ impl JournalQueries {
             insert_events_with_metadata: columns(INSERT_EVENTS_WITH_METADATA, 16),
             insert_tags: columns(INSERT_TAGS, 5),
             page: names.fill(PAGE),
+            whole_page: names.fill(WHOLE_PAGE),
             tags: names.fill(TAGS),
         }
     }

@@ -277,36 +277,63 @@ async fn a_page_of_a_long_stream_reads_no_more_than_its_events() {
         store(&journal, &id("a"), 1_000).await;
     }
     let mut connection = place.connection().await;
-    let sql = include_str!("../../src/queries/page.sql")
-        .replace("{metadata_table}", "journal_metadata")
-        .replace("{most_bytes}", "1000000")
-        .replace("{event_table}", "event_journal");
     execute(&mut connection, "ANALYZE TABLE event_journal").await;
-    execute(&mut connection, "FLUSH STATUS").await;
-    let key = || b"Test|a".to_vec();
-    let rows = sqlx::query(AssertSqlSafe(sql))
-        .bind(key())
-        .bind(2_500_i64)
-        .bind(key())
-        .bind(i64::MAX)
-        .bind(11_i64)
-        .bind(1_000_000_i64)
-        .bind(key())
-        .bind(key())
-        .fetch_all(&mut connection)
-        .await
-        .unwrap();
-    // And one without a number.
-    assert_eq!(rows.len(), 12);
-    let read: Vec<(String, String)> = sqlx::query_as("SHOW SESSION STATUS LIKE 'Handler_read%'")
-        .fetch_all(&mut connection)
-        .await
-        .unwrap();
-    let total: u64 = read
-        .iter()
-        .map(|(_, count)| count.parse::<u64>().unwrap())
-        .sum();
-    assert!(total < 1_000, "{read:?}");
+    let id = || Value::Id(b"Test|a".to_vec());
+    let (from, to, most_bytes) = (2_500, i64::MAX, 1_000_000);
+    let [from, to, most_events, most_bytes] = [from, to, 11, most_bytes].map(Value::Number);
+    let in_range = || [id(), from.clone(), id(), to.clone(), most_events.clone()];
+    let any = in_range()
+        .into_iter()
+        .chain([most_bytes.clone(), id(), id()]);
+    let whole = [id()]
+        .into_iter()
+        .chain(in_range())
+        .chain([most_bytes.clone()]);
+    let whole = whole.chain(in_range());
+    for (text, values, number) in [
+        // Of these one is without a number.
+        (
+            include_str!("../../src/queries/page.sql"),
+            any.collect(),
+            12,
+        ),
+        (
+            include_str!("../../src/queries/whole_page.sql"),
+            whole.collect::<Vec<_>>(),
+            11,
+        ),
+    ] {
+        let sql = text
+            .replace("{metadata_table}", "journal_metadata")
+            .replace("{most_bytes}", "1000000")
+            .replace("{event_table}", "event_journal");
+        execute(&mut connection, "FLUSH STATUS").await;
+        let mut query = sqlx::query(AssertSqlSafe(sql));
+        for value in values {
+            query = match value {
+                Value::Id(id) => query.bind(id),
+                Value::Number(number) => query.bind(number),
+            };
+        }
+        let rows = query.fetch_all(&mut connection).await.unwrap();
+        assert_eq!(rows.len(), number);
+        let read: Vec<(String, String)> =
+            sqlx::query_as("SHOW SESSION STATUS LIKE 'Handler_read%'")
+                .fetch_all(&mut connection)
+                .await
+                .unwrap();
+        let total: u64 = read
+            .iter()
+            .map(|(_, count)| count.parse::<u64>().unwrap())
+            .sum();
+        assert!(total < 1_000, "{read:?}");
+    }
+}
+
+#[derive(Clone)]
+enum Value {
+    Id(Vec<u8>),
+    Number(i64),
 }
 
 #[tokio::test]

@@ -4,9 +4,10 @@ use std::marker::PhantomData;
 
 use actix_persistence_journal_actor::{JournalHandle, ReplayFilterMode};
 use actix_persistence_storage_api::{
-    EventRecord, Operation, PageLimit, PersistenceId, ReplayRange, SequenceNr, StorageError,
-    StorageErrorKind, Timestamp,
+    EventRecord, Operation, PageLimit, PersistenceId, ReplayPage, ReplayRange, SequenceNr,
+    StorageError, StorageErrorKind, Timestamp,
 };
+use actix_persistence_store_actor::Reply;
 
 use crate::environment::Environment;
 use crate::patience::{self, in_time};
@@ -36,7 +37,11 @@ impl<E> NumberedEvent<E> {
 ///
 /// Events that are deleted while they are read are never passed over: the replay fails, and finds the snapshot that
 /// covers them when it starts over. Events are counted and missed as the journal returns them; then the replay filter
-/// sees them, and what it lets pass is decoded. No more than a page and the filter's window is in memory.
+/// sees them, and what it lets pass is decoded.
+///
+/// The next page is asked for as soon as the one before it is there, so that the journal reads while events are decoded
+/// and applied. Pages are read one after the other, as without that: each shows what was deleted until then. No more than
+/// two pages and the filter's window is in memory.
 pub(crate) struct EventPages<E> {
     journal: JournalHandle,
     persistence_id: PersistenceId,
@@ -46,12 +51,20 @@ pub(crate) struct EventPages<E> {
     /// The highest number that was deleted before the replay began; the snapshot that was found covers these events, or
     /// they are not needed.
     deleted_before: SequenceNr,
+    /// The page that was asked for and not looked at yet.
+    ahead: Option<Ahead>,
     next: SequenceNr,
     to: SequenceNr,
     left: u64,
     /// The last event that was given.
     given: SequenceNr,
     event: PhantomData<fn() -> E>,
+}
+
+/// A page that the journal reads, or has read. Dropping it loses the answer and nothing else.
+struct Ahead {
+    range: ReplayRange,
+    page: Reply<Result<ReplayPage, StorageError>>,
 }
 
 impl<E: Event> EventPages<E> {
@@ -81,6 +94,7 @@ impl<E: Event> EventPages<E> {
             event: PhantomData,
             instead_of: None,
             deleted_before,
+            ahead: None,
         })
     }
 
@@ -92,7 +106,7 @@ impl<E: Event> EventPages<E> {
 
     /// The next events in order; empty at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
-        while self.next <= self.to && self.left > 0 {
+        while self.wants_more() {
             let passed = match self.read_page().await {
                 Err(missing @ RecoveryError::EventMissing { .. }) => {
                     return Err(self.lost_or_reset(missing).await);
@@ -111,15 +125,13 @@ impl<E: Event> EventPages<E> {
 
     /// Reads one page, and returns what the filter lets pass by now.
     async fn read_page(&mut self) -> Result<Vec<EventRecord>, RecoveryError> {
-        let range = ReplayRange::new(self.next, self.to);
-        let mut limit = PageLimit::DEFAULT;
-        limit.max_events = limit
-            .max_events
-            .min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let Ahead { range, page } = match self.ahead.take() {
+            Some(ahead) => ahead,
+            None => self.ask(),
+        };
         let id = self.persistence_id.clone();
-        let reading = self.journal.replay(id.clone(), range, limit);
         let limit = patience::for_reading(&self.journal);
-        let page = in_time(Operation::ReplayMessages, id, limit, reading)
+        let page = in_time(Operation::ReplayMessages, id, limit, page)
             .await
             .map_err(|source| self.journal_error(source))?;
         if page.deleted_to >= range.from && page.deleted_to > self.deleted_before {
@@ -149,7 +161,27 @@ impl<E: Event> EventPages<E> {
             self.check_end(page.deleted_to)?;
             self.left = 0;
         }
+        if self.wants_more() {
+            self.ahead = Some(self.ask());
+        }
         Ok(passed)
+    }
+
+    fn wants_more(&self) -> bool {
+        self.next <= self.to && self.left > 0
+    }
+
+    /// Asks the journal for the next page.
+    fn ask(&self) -> Ahead {
+        let range = ReplayRange::new(self.next, self.to);
+        let mut limit = PageLimit::DEFAULT;
+        limit.max_events = limit
+            .max_events
+            .min(usize::try_from(self.left).unwrap_or(usize::MAX));
+        let page = self
+            .journal
+            .replay(self.persistence_id.clone(), range, limit);
+        Ahead { range, page }
     }
 
     /// Notes that the journal has the event, unless one before it is missing.

@@ -82,7 +82,7 @@ async fn retain(storage: &MemoryStorage, log: &Log) {
 
 #[test]
 fn what_a_retention_deletes_between_two_steps_of_a_recovery_is_found_in_its_snapshot() {
-    for stall in [Stall::PagesFrom(1), Stall::PagesFrom(1_001)] {
+    for stall in [1, 1_001, 2_001].map(Stall::PagesFrom) {
         run(move || async move {
             let (stored, log) = with_snapshots(EVENTS).await;
             // Its recovery has to read everything.
@@ -153,7 +153,7 @@ fn a_look_or_a_replay_from_which_events_are_deleted_fails_instead_of_passing_the
 fn a_reset_while_events_are_read_is_no_loss_of_events() {
     // Nothing is left of them, or others have begun anew.
     for written in [0, 3] {
-        for stall in [Stall::PagesFrom(1), Stall::PagesFrom(1_001)] {
+        for stall in [1, 1_001, 2_001].map(Stall::PagesFrom) {
             run(move || async move {
                 let (stored, log) = with_snapshots(EVENTS).await;
                 delete_snapshots(&stored.storage, SnapshotCriteria::LATEST).await;

@@ -37,6 +37,7 @@ mod programs;
 mod published_events;
 mod read_only;
 mod readable_again;
+mod reading_ahead;
 mod recovery;
 mod recovery_options;
 mod recovery_permits;

@@ -1,6 +1,8 @@
 //! Reading one page of events.
 
-use actix_persistence_sql::{Fault, Values, read_page_of_rows, to_bound, to_integer};
+use actix_persistence_sql::{
+    Fault, MOST_BYTES, PageStatements, Values, read_page_of_rows, to_bound, to_integer,
+};
 use actix_persistence_storage_api::{PageLimit, PersistenceId, ReplayPage, ReplayRange};
 use sqlx::PgConnection;
 
@@ -15,7 +17,7 @@ pub(crate) async fn read_page(
     range: ReplayRange,
     limit: PageLimit,
 ) -> Result<ReplayPage, Fault> {
-    let values = || {
+    let values = |max_bytes: usize| {
         let mut values = Values::<Postgres>::with_capacity(5);
         values.id(id);
         values.integer(to_bound(range.from));
@@ -23,8 +25,15 @@ pub(crate) async fn read_page(
         values.integer(to_integer(range.from).map_or(0, |_| to_bound(range.to)));
         // One more than wanted tells whether there is more.
         values.integer(to_bound(limit.max_events as u64).saturating_add(1));
-        values.integer(to_bound(limit.max_bytes as u64));
+        values.integer(to_bound(max_bytes as u64));
         values
     };
-    read_page_of_rows(connection, &queries.page, &queries.tags, id, values, limit).await
+    let statements = PageStatements {
+        whole: &queries.whole_page,
+        whole_values: &|| values(limit.max_bytes.min(MOST_BYTES)),
+        any: &queries.page,
+        any_values: &|| values(limit.max_bytes),
+        tags: &queries.tags,
+    };
+    read_page_of_rows(connection, &statements, id, limit).await
 }

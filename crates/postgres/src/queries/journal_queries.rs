@@ -22,6 +22,8 @@ pub struct PostgresQueries {
     pub(crate) append_with_tags_and_take_over: SqlStr,
     /// A page of events. Values: id, lowest and highest number, one more than the most events, the most bytes.
     pub(crate) page: SqlStr,
+    /// The same; no rows if it would have more bytes, a row is too large, or there is no event.
+    pub(crate) whole_page: SqlStr,
     /// The tags of events. Values: id, lowest and highest number. Gives: number, tag.
     pub(crate) tags: SqlStr,
 }
@@ -134,6 +136,27 @@ LEFT JOIN LATERAL (
 ) AS e ON e.place <= 2 OR e.bytes_before <= $5::bigint
 ORDER BY e.sequence_nr";
 
+/// Adding up once what there is of so many events costs a quarter of what adding up row by row does. Nothing is sorted
+/// here: the rows come out of the index in their order.
+const WHOLE_PAGE: &str = "\
+SELECT {deleted_to}, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count::bigint, e.serializer_id,
+       e.event_manifest, {payload_read}, e.metadata_serializer_id, e.metadata_manifest, e.metadata_payload, e.checksum,
+       NULL::bigint
+FROM {event_table} AS e
+WHERE {in_range}
+  AND (SELECT CASE WHEN max(octet_length(e.writer_uuid)::bigint + octet_length(e.event_manifest)
+                            + octet_length(e.adapter_manifest) + COALESCE(octet_length(e.metadata_manifest), 0))
+                        <= {most_text_bytes}
+                   THEN sum({payload_size}) + COALESCE(sum(octet_length(e.metadata_payload)), 0) END
+       FROM (SELECT * FROM {event_table} AS e WHERE {in_range} ORDER BY e.sequence_nr LIMIT $4::bigint) AS e) <= $5::bigint
+ORDER BY e.sequence_nr LIMIT $4::bigint";
+
+/// Parts of `WHOLE_PAGE`.
+const DELETED_TO: &str =
+    "COALESCE((SELECT deleted_to FROM {metadata_table} WHERE persistence_id = $1::text), 0)";
+const IN_RANGE: &str = "e.persistence_id = $1::text \
+    AND e.sequence_nr BETWEEN GREATEST($2::bigint, {deleted_to} + 1) AND $3::bigint";
+
 const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table} WHERE persistence_id = $1::text AND sequence_nr BETWEEN $2 AND $3";
 
@@ -216,6 +239,12 @@ fn taking_over(writers: &str, raised: &str) -> String {
         .replace("{raised}", raised)
 }
 
+fn whole_page() -> String {
+    WHOLE_PAGE
+        .replace("{in_range}", IN_RANGE)
+        .replace("{deleted_to}", DELETED_TO)
+}
+
 pub(crate) fn queries(names: &Names) -> PostgresQueries {
     PostgresQueries {
         recover: names.fill(RECOVER),
@@ -225,6 +254,7 @@ pub(crate) fn queries(names: &Names) -> PostgresQueries {
         append_with_tags_and_take_over: names
             .fill(&[&taking_over("$23", "$24"), STORED, TAGGED, LOSERS].concat()),
         page: names.fill(PAGE),
+        whole_page: names.fill(&whole_page()),
         tags: names.fill(TAGS),
     }
 }

@@ -2,19 +2,22 @@
 
 mod packed;
 
+use std::sync::Arc;
+
 use actix_persistence_sql::{
     Fault, Values, check_event, get_bytes, get_number, to_bound, to_integer,
 };
 use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayPage, ReplayRange, SequenceNr,
 };
+use bytes::Bytes;
 use futures_util::TryStreamExt;
 use sqlx::{Row, SqliteConnection};
 
 use crate::Sqlite;
 use crate::queries::{EVENTS_IN_A_ROW, JournalQueries};
 
-use packed::{Packed, Unpacked};
+use packed::{Packed, PackedTags, Unpacked};
 
 /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
 pub(crate) async fn read_page(
@@ -26,8 +29,7 @@ pub(crate) async fn read_page(
 ) -> Result<ReplayPage, Fault> {
     let mut is_first = true;
     loop {
-        let mut draft = Draft::new(limit);
-        read_draft(connection, queries, id, range, &mut draft).await?;
+        let mut draft = read_draft(connection, queries, id, range, limit).await?;
         if fill_in_large(connection, queries, id, &mut draft.events).await? {
             match draft.check(id) {
                 // A large payload may be that of a later event with the same number, if these were reset in between.
@@ -75,17 +77,18 @@ impl Draft {
         events.try_for_each(|unpacked| check_event(id, &unpacked.event, unpacked.checksum))
     }
 
-    /// Takes events until a limit is reached, which the next event tells.
-    fn take(&mut self, value: &[u8]) -> Result<(), Fault> {
+    /// Takes events until a limit is reached, which the next event tells; returns whether there were any.
+    fn take(&mut self, value: &Bytes) -> Result<bool, Fault> {
+        let before = self.events.len();
         let mut packed = Packed::new(value)?;
         while let Some(next) = packed.next(self.events.last().map(|last| &last.event))? {
             let bytes = self.bytes.saturating_add(next.size);
             let is_full = !self.events.is_empty() && bytes > self.limit.max_bytes;
             if is_full || self.events.len() >= self.limit.max_events {
                 self.more = true;
-                return Ok(());
+                break;
             }
-            let last = self.events.last().map_or(0, |last| last.event.sequence_nr);
+            let last = self.last();
             if next.event.sequence_nr <= last {
                 let found = next.event.sequence_nr;
                 return Err(Fault::corrupt(format!(
@@ -95,40 +98,99 @@ impl Draft {
             self.bytes = bytes;
             self.events.push(next);
         }
+        Ok(self.events.len() > before)
+    }
+
+    /// Takes the tags of events that were taken.
+    fn take_tags(&mut self, value: &[u8]) -> Result<(), Fault> {
+        let mut packed = PackedTags(value);
+        while let Some((number, tag)) = packed.next()? {
+            let place = self
+                .events
+                .binary_search_by_key(&number, |u| u.event.sequence_nr);
+            match place {
+                Ok(place) => self.events[place].event.tags.push(Arc::from(tag)),
+                Err(_) if number > self.last() => {}
+                Err(_) => {
+                    let message = format!("there is a tag of event {number}, which is not there");
+                    return Err(Fault::corrupt(message));
+                }
+            }
+        }
         Ok(())
+    }
+
+    /// The number of the last event, 0 for none.
+    fn last(&self) -> SequenceNr {
+        self.events.last().map_or(0, |last| last.event.sequence_nr)
     }
 }
 
+/// One event more than the page may have, which tells whether there is more.
+fn wanted(limit: PageLimit) -> usize {
+    limit.max_events.saturating_add(1)
+}
+
+fn in_a_row(limit: PageLimit) -> usize {
+    wanted(limit).min(EVENTS_IN_A_ROW)
+}
+
+/// Reads a page into the draft.
+///
+/// The driver goes on reading while its rows are taken, so it is told how many there will be. That is not enough where
+/// numbers are missing, which happens in damaged files only; then the page is read again, all of it at one moment.
 async fn read_draft(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,
     id: &PersistenceId,
     range: ReplayRange,
-    draft: &mut Draft,
-) -> Result<(), Fault> {
-    let mut values = Values::<Sqlite>::with_capacity(4);
+    limit: PageLimit,
+) -> Result<Draft, Fault> {
+    let rows = to_bound(wanted(limit).div_ceil(in_a_row(limit)) as u64);
+    match read_rows(connection, queries, id, range, limit, rows).await? {
+        Some(draft) => Ok(draft),
+        None => {
+            let draft = read_rows(connection, queries, id, range, limit, -1).await?;
+            Ok(draft.expect("without a limit every row is read"))
+        }
+    }
+}
+
+/// Reads so many rows at most, all if negative; none if these do not tell where the page ends.
+async fn read_rows(
+    connection: &mut SqliteConnection,
+    queries: &JournalQueries,
+    id: &PersistenceId,
+    range: ReplayRange,
+    limit: PageLimit,
+    most_rows: i64,
+) -> Result<Option<Draft>, Fault> {
+    let mut values = Values::<Sqlite>::with_capacity(5);
     values.id(id);
     values.integer(to_bound(range.from));
     // No number is above what SQLite stores, so a range that begins there is empty.
     values.integer(to_integer(range.from).map_or(0, |_| to_bound(range.to)));
-    // One more than wanted tells whether there is more.
-    let in_a_row = draft
-        .limit
-        .max_events
-        .saturating_add(1)
-        .min(EVENTS_IN_A_ROW);
-    values.integer(to_bound(in_a_row as u64));
+    values.integer(to_bound(in_a_row(limit) as u64));
+    values.integer(most_rows);
     let sql = queries.replay.clone();
     let mut rows = sqlx::query_with(sql, values.into_arguments()).fetch(connection);
+    let (mut draft, mut count) = (Draft::new(limit), 0);
     while let Some(row) = rows.try_next().await? {
+        count += 1;
         draft.deleted_to = get_number::<Sqlite>(&row, 0)?;
-        draft.take(row.try_get(1)?)?;
-        if draft.more {
+        let has_events = draft.take(&get_bytes::<Sqlite>(&row, 1)?)?;
+        if let Some(tags) = row.try_get(2)? {
+            draft.take_tags(tags)?;
+        }
+        if draft.more || draft.last() >= range.to {
             // The statement ends with the stream.
-            break;
+            return Ok(Some(draft));
+        }
+        if count == most_rows && has_events {
+            return Ok(None);
         }
     }
-    Ok(())
+    Ok(Some(draft))
 }
 
 /// Reads what the page left out; false if an event is no longer there.

@@ -27,7 +27,8 @@ pub struct JournalQueries {
     pub(crate) insert_events_with_metadata: RowsStatement,
     /// Stores tags. Values: id, number, tag.
     pub(crate) insert_tags: RowsStatement,
-    /// Reads events. Values: id, from, to, how many in a row. Gives: deleted_to, packed events; at least one row.
+    /// Reads events. Values: id, from, to, how many in a row, how many rows or -1 for all. Gives: deleted_to, packed events,
+    /// packed tags or NULL; at least one row.
     pub(crate) replay: SqlStr,
     /// The newest `ordering` ever given, and the newest that is accounted for. No row before the first event.
     pub(crate) newest: SqlStr,
@@ -60,7 +61,7 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
 pub(crate) const LARGE_PAYLOAD_BYTES: usize = 16 * 1024;
 
 /// The number of events that a page reads at a time.
-pub(crate) const EVENTS_IN_A_ROW: usize = 64;
+pub(crate) const EVENTS_IN_A_ROW: usize = 128;
 
 const RECOVER: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
@@ -216,8 +217,12 @@ WHERE persistence_id = ?1 AND purged_to = highest";
 /// One statement, so that the events and what is deleted are of one moment without a transaction around them.
 ///
 /// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is several
-/// times as fast as a row for each. What is in the value is told by `crate::journal`'s `Packed`; `concat` takes NULL
-/// for an empty text. Chunks follow on each other in order, from wherever the next event is, and the statement ends as
+/// times as fast as a row for each. What is in the values is told by `crate::journal`'s `Packed`; `concat` takes NULL
+/// for an empty text. Most events are small and without metadata: for them fewer functions are called. The tags are a
+/// value of their own, because most events have none: one look into their index tells it of the whole row. (`+` keeps the
+/// lowest and highest `ordering` of the row from being looked for among the rows of all ids.)
+///
+/// Chunks follow on each other in order, from wherever the next event is, and the statement ends after `?5` rows, or as
 /// soon as its rows are not read any more. For that `chunk` must be the outer table: as the inner one SQLite would find
 /// every chunk up to the end of the range before the first is read, and a replay would cost the square of its length.
 const REPLAY: &str = "\
@@ -235,20 +240,34 @@ chunk (start) AS (
     FROM chunk WHERE start IS NOT NULL
 )
 SELECT deleted_to,
-       (SELECT CAST(concat(count(*), ',', group_concat(concat(
-            e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',', e.checksum, ',',
-            octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest), ',',
-            octet_length(e.metadata_manifest), ',', octet_length(e.metadata_payload), ',', octet_length(e.payload), ',',
-            CASE WHEN octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
-                      + COALESCE(octet_length(e.metadata_manifest), 0) <= {most_text_bytes}
-                 THEN concat(e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest) END,
-            CASE WHEN octet_length(e.payload) + COALESCE(octet_length(e.metadata_payload), 0) <= {large}
-                 THEN concat(e.metadata_payload, e.payload) END,
-            (SELECT concat(count(*), ',', group_concat(concat(octet_length(t.tag), ',', t.tag), ''))
-             FROM {tag_table} AS t WHERE t.ordering = e.ordering)), '')) AS BLOB)
-        FROM {event_table} AS e
-        WHERE e.persistence_id = ?1 AND e.sequence_nr BETWEEN start AND MIN(start + ?4 - 1, ?3))
-FROM chunk CROSS JOIN deleted";
+       (SELECT CAST(concat(count(*), ',', group_concat(
+            CASE WHEN e.metadata_serializer_id IS NULL AND e.metadata_manifest IS NULL AND e.metadata_payload IS NULL
+                      AND octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+                          + octet_length(e.payload) <= {large}
+            THEN concat(
+                e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',,', e.checksum, ',',
+                octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest),
+                ',,,', octet_length(e.payload), ',', e.writer_uuid, e.event_manifest, e.adapter_manifest, e.payload)
+            ELSE concat(
+                e.sequence_nr, ',', e.timestamp, ',', e.serializer_id, ',', e.metadata_serializer_id, ',', e.checksum, ',',
+                octet_length(e.writer_uuid), ',', octet_length(e.event_manifest), ',', octet_length(e.adapter_manifest), ',',
+                octet_length(e.metadata_manifest), ',', octet_length(e.metadata_payload), ',', octet_length(e.payload), ',',
+                CASE WHEN octet_length(e.writer_uuid) + octet_length(e.event_manifest) + octet_length(e.adapter_manifest)
+                          + COALESCE(octet_length(e.metadata_manifest), 0) <= {most_text_bytes}
+                     THEN concat(e.writer_uuid, e.event_manifest, e.adapter_manifest, e.metadata_manifest) END,
+                CASE WHEN octet_length(e.payload) + COALESCE(octet_length(e.metadata_payload), 0) <= {large}
+                     THEN concat(e.metadata_payload, e.payload) END)
+            END, '')) AS BLOB)
+        FROM {event_table} AS e WHERE {in_chunk}),
+       CASE WHEN EXISTS (SELECT 1 FROM {tag_table} AS t
+                         WHERE t.ordering BETWEEN (SELECT MIN(+e.ordering) FROM {event_table} AS e WHERE {in_chunk})
+                                              AND (SELECT MAX(+e.ordering) FROM {event_table} AS e WHERE {in_chunk}))
+       THEN (SELECT CAST(group_concat(concat(e.sequence_nr, ',', octet_length(t.tag), ',', t.tag), '') AS BLOB)
+             FROM {event_table} AS e CROSS JOIN {tag_table} AS t ON t.ordering = e.ordering WHERE {in_chunk}) END
+FROM chunk CROSS JOIN deleted LIMIT ?5";
+
+const IN_CHUNK: &str =
+    "e.persistence_id = ?1 AND e.sequence_nr BETWEEN start AND MIN(start + ?4 - 1, ?3)";
 
 const LARGE_PAYLOADS: &str = "\
 SELECT payload, metadata_payload FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr = ?2";
@@ -277,7 +296,9 @@ impl JournalQueries {
 }
 
 fn replay() -> String {
-    REPLAY.replace("{large}", &LARGE_PAYLOAD_BYTES.to_string())
+    REPLAY
+        .replace("{in_chunk}", IN_CHUNK)
+        .replace("{large}", &LARGE_PAYLOAD_BYTES.to_string())
 }
 
 #[cfg(test)]

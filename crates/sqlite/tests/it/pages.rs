@@ -101,6 +101,71 @@ async fn a_page_keeps_to_both_limits_and_tells_whether_there_is_more() {
     }
 }
 
+/// Up to 128 events come in a row.
+#[tokio::test]
+async fn a_page_tells_whether_there_is_more_wherever_its_last_row_ends() {
+    for stored in [127, 128, 129, 255, 256, 257] {
+        let place = Place::new();
+        let journal = place.journal().await;
+        store_events(
+            &journal,
+            |number, writer| event(number, writer, "x"),
+            stored,
+        )
+        .await;
+        for max_events in [126, 127, 128, 129, 254, 255, 256, 257, 258] {
+            for to in [stored - 1, stored, SequenceNr::MAX] {
+                let limit = PageLimit::events(max_events);
+                let range = ReplayRange::new(1, to);
+                let page = journal.replay_messages(&id("a"), range, limit).await;
+                let last = to.min(stored);
+                let given = last.min(max_events as u64);
+                let expected = ((1..=given).collect(), given < last);
+                let found = shape(&page.unwrap());
+                assert_eq!(found, expected, "{max_events} of {stored} up to {to}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn tags_come_with_their_events_wherever_a_row_or_a_page_ends() {
+    let place = Place::new();
+    let journal = place.journal().await;
+    let other = WriterId::random();
+    let epoch = journal.recover(&id("b"), other).await.unwrap().epoch;
+    let tagged = |number: u64| [1, 100, 128, 129, 300].contains(&number);
+    let make = |number: u64, writer| {
+        let event = event(number, writer, "x");
+        match tagged(number) {
+            true => event.with_tags(["a", "b,1,c"]),
+            false => event,
+        }
+    };
+    let writer = WriterId::random();
+    let own = journal.recover(&id("a"), writer).await.unwrap().epoch;
+    // Between them are tags of another id.
+    for number in 1..=300 {
+        let foreign = event(number, other, "y").with_tags(["other"]);
+        let writes = vec![
+            AtomicWrite::new(id("a"), own, vec![make(number, writer)]).unwrap(),
+            AtomicWrite::new(id("b"), epoch, vec![foreign]).unwrap(),
+        ];
+        let outcomes = journal.write_messages(writes).await.unwrap();
+        assert!(outcomes.iter().all(|outcome| outcome.is_stored()));
+    }
+    for max_events in [99, 127, 128, 129, 300] {
+        for from in [1, 2, 128, 129, 172] {
+            let page = page(&journal, from, max_events, usize::MAX).await;
+            let count = max_events.min(301 - from as usize);
+            assert_eq!(page.events.len(), count, "{max_events} from {from}");
+            for found in &page.events {
+                assert_eq!(*found, make(found.sequence_nr, found.writer));
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_page_of_large_events_ends_at_its_byte_limit() {
     let place = Place::new();

@@ -11,11 +11,11 @@ use crate::queries::LARGE_PAYLOAD_BYTES;
 /// Takes events out of a packed value: numbers end with a comma, bytes come as many as a number before them said.
 ///
 /// First how many events, then each: sequence number, timestamp, serializer, serializer of the metadata or nothing, checksum
-/// or nothing;
-/// the lengths of writer, manifest, adapter manifest, manifest and payload of the metadata, and payload, the two of
-/// the metadata empty without any; then these themselves, unless they are too large, the payloads only if they are not large;
-/// and how many tags, each with its length before it.
+/// or nothing; the lengths of writer, manifest, adapter manifest, manifest and payload of the metadata, and payload, the two of
+/// the metadata empty without any; then these themselves, unless they are too large, the payloads only if they are not
+/// large.
 pub(super) struct Packed<'a> {
+    whole: &'a Bytes,
     rest: &'a [u8],
     events: u64,
 }
@@ -33,8 +33,10 @@ pub(super) struct Unpacked {
 }
 
 impl<'a> Packed<'a> {
-    pub(super) fn new(value: &'a [u8]) -> Result<Self, Fault> {
+    /// The payloads will be parts of the value, which lives as long as one of them.
+    pub(super) fn new(value: &'a Bytes) -> Result<Self, Fault> {
         let mut packed = Self {
+            whole: value,
             rest: value,
             events: 0,
         };
@@ -107,10 +109,6 @@ impl<'a> Packed<'a> {
             let serializer_id = to_serializer_id(serializer_id)?;
             event.metadata = Some(Payload::new(serializer_id, metadata_manifest, metadata));
         }
-        for _ in 0..self.length()? {
-            let length = self.length()?;
-            event.tags.push(self.text(length, None)?);
-        }
         Ok(Unpacked {
             event,
             size,
@@ -119,16 +117,8 @@ impl<'a> Packed<'a> {
         })
     }
 
-    /// Returns a number up to the next comma, `Some(None)` if nothing stands before it.
     fn integer(&mut self) -> Option<Option<i64>> {
-        let end = self.rest.iter().position(|byte| *byte == b',')?;
-        let (digits, rest) = self.rest.split_at(end);
-        self.rest = &rest[1..];
-        if digits.is_empty() {
-            return Some(None);
-        }
-        let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
-        Some(Some(number))
+        take_integer(&mut self.rest)
     }
 
     /// Returns a number that is there and not negative.
@@ -150,16 +140,14 @@ impl<'a> Packed<'a> {
     }
 
     fn bytes(&mut self, length: usize) -> Result<&'a [u8], Fault> {
-        let (bytes, rest) = self.rest.split_at_checked(length).ok_or_else(torn)?;
-        self.rest = rest;
-        Ok(bytes)
+        take_bytes(&mut self.rest, length)
     }
 
     fn payload(&mut self, length: usize, is_large: bool) -> Result<Bytes, Fault> {
         if is_large {
             return Ok(Bytes::new());
         }
-        Ok(Bytes::copy_from_slice(self.bytes(length)?))
+        Ok(self.whole.slice_ref(self.bytes(length)?))
     }
 
     /// Returns the text of the event before, if it is the same: most events of an id share theirs.
@@ -167,13 +155,67 @@ impl<'a> Packed<'a> {
         let bytes = self.bytes(length)?;
         match before {
             Some(before) if before.as_bytes() == bytes => Ok(Arc::clone(before)),
-            _ => {
-                let text = std::str::from_utf8(bytes);
-                let text = text.map_err(|_| Fault::corrupt("a text is not UTF-8".to_owned()))?;
-                Ok(Arc::from(text))
-            }
+            _ => Ok(Arc::from(to_text(bytes)?)),
         }
     }
+}
+
+/// Takes the tags of events out of a packed value: for each the number of its event and its length, then the tag itself.
+pub(super) struct PackedTags<'a>(pub(super) &'a [u8]);
+
+impl<'a> PackedTags<'a> {
+    /// The next tag and the number of its event.
+    pub(super) fn next(&mut self) -> Result<Option<(SequenceNr, &'a str)>, Fault> {
+        if self.0.is_empty() {
+            return Ok(None);
+        }
+        let mut number = || u64::try_from(take_integer(&mut self.0)??).ok();
+        let (sequence_nr, length) = (number().ok_or_else(torn)?, number().ok_or_else(torn)?);
+        let length = usize::try_from(length).map_err(|_| torn())?;
+        let tag = take_bytes(&mut self.0, length).and_then(to_text);
+        tag.map(|tag| Some((sequence_nr, tag)))
+            .map_err(|fault| at(sequence_nr, fault))
+    }
+}
+
+/// Takes a number up to the next comma, `Some(None)` if nothing stands before it.
+fn take_integer(rest: &mut &[u8]) -> Option<Option<i64>> {
+    let is_negative = rest.first() == Some(&b'-');
+    let first = usize::from(is_negative);
+    // Below zero, where there is one number more.
+    let mut below: i64 = 0;
+    for (at, byte) in rest.iter().enumerate().skip(first) {
+        match byte {
+            b'0'..=b'9' => {
+                below = below.checked_mul(10)?.checked_sub(i64::from(byte - b'0'))?;
+            }
+            b',' if at > first => {
+                *rest = &rest[at + 1..];
+                let number = if is_negative {
+                    below
+                } else {
+                    below.checked_neg()?
+                };
+                return Some(Some(number));
+            }
+            b',' if !is_negative => {
+                *rest = &rest[1..];
+                return Some(None);
+            }
+            _ => return None,
+        }
+    }
+    None
+}
+
+fn take_bytes<'a>(rest: &mut &'a [u8], length: usize) -> Result<&'a [u8], Fault> {
+    let (bytes, after) = rest.split_at_checked(length).ok_or_else(torn)?;
+    *rest = after;
+    Ok(bytes)
+}
+
+fn to_text(bytes: &[u8]) -> Result<&str, Fault> {
+    std::str::from_utf8(bytes).map_err(|_| Fault::corrupt("a text is not UTF-8".to_owned()))
 }
 
 fn torn() -> Fault {
@@ -203,7 +245,8 @@ mod tests {
     const WRITER: &str = "wwwwwwwwwwwwwwww";
 
     fn unpack(value: &[u8]) -> Result<Vec<Unpacked>, Fault> {
-        let mut packed = Packed::new(value)?;
+        let value = Bytes::copy_from_slice(value);
+        let mut packed = Packed::new(&value)?;
         let mut events: Vec<Unpacked> = Vec::new();
         while let Some(next) = packed.next(events.last().map(|last| &last.event))? {
             events.push(next);
@@ -214,7 +257,7 @@ mod tests {
     #[test]
     fn bytes_may_hold_commas_digits_and_anything_else() {
         let value = format!(
-            "2,7,-5,1,,9,16,1,0,,,4,{WRITER}m1,2\x002,1,a3,x,y8,6,1,2,,16,1,2,1,2,0,{WRITER}m1,n\x01\x020,"
+            "2,7,-5,1,,9,16,1,0,,,4,{WRITER}m1,2\x008,6,1,2,,16,1,2,1,2,0,{WRITER}m1,n\x01\x02"
         );
         let events = unpack(value.as_bytes()).unwrap();
         let [first, second] = events.as_slice() else {
@@ -223,8 +266,6 @@ mod tests {
         assert_eq!(first.event.sequence_nr, 7);
         assert_eq!(first.event.timestamp.as_micros(), -5);
         assert_eq!(&*first.event.payload.bytes, b"1,2\0");
-        let tags: Vec<_> = first.event.tags.iter().map(|tag| &**tag).collect();
-        assert_eq!(tags, ["a", "x,y"]);
         assert_eq!((first.size, first.is_large), (4, false));
         assert_eq!((first.checksum, second.checksum), (Some(9), None));
 
@@ -242,7 +283,7 @@ mod tests {
 
     #[test]
     fn large_payloads_are_left_to_be_read() {
-        let value = format!("1,7,0,1,,,16,1,0,,,{},{WRITER}m0,", LARGE_PAYLOAD_BYTES + 1);
+        let value = format!("1,7,0,1,,,16,1,0,,,{},{WRITER}m", LARGE_PAYLOAD_BYTES + 1);
         let events = unpack(value.as_bytes()).unwrap();
         assert!(events[0].is_large && events[0].event.payload.is_empty());
         assert_eq!(events[0].size, LARGE_PAYLOAD_BYTES + 1);
@@ -255,9 +296,35 @@ mod tests {
             format!("16,{MOST_TEXT_BYTES},0,,,1"),
             format!("16,1,0,,,{}", i64::MAX),
         ] {
-            let value = format!("1,7,0,1,,,{lengths},0,");
+            let value = format!("1,7,0,1,,,{lengths},");
             let text = format!("{:?}", unpack(value.as_bytes()).unwrap_err());
             assert!(text.contains("sequence number 7: it has"), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_number_is_read_and_nothing_else() {
+        let rest = b"rest".as_slice();
+        for number in [0, 1, -1, 42, i64::MAX, i64::MAX - 1, i64::MIN, i64::MIN + 1] {
+            let text = format!("{number},rest");
+            let mut bytes = text.as_bytes();
+            assert_eq!(take_integer(&mut bytes), Some(Some(number)));
+            assert_eq!(bytes, rest);
+        }
+        let mut nothing = b",rest".as_slice();
+        assert_eq!((take_integer(&mut nothing), nothing), (Some(None), rest));
+        for text in [
+            "",
+            "1",
+            "-",
+            "-,",
+            "1-,",
+            "1a,",
+            " 1,",
+            "9223372036854775808,",
+            "-9223372036854775809,",
+        ] {
+            assert_eq!(take_integer(&mut text.as_bytes()), None, "{text}");
         }
     }
 
@@ -268,7 +335,7 @@ mod tests {
 
     #[test]
     fn what_is_torn_anywhere_is_refused() {
-        let value = format!("1,7,-5,1,2,3,16,1,1,1,1,4,{WRITER}maMPbody1,3,tag");
+        let value = format!("1,7,-5,1,2,3,16,1,1,1,1,4,{WRITER}maMPbody");
         assert!(unpack(value.as_bytes()).is_ok());
         for end in 0..value.len() {
             assert!(unpack(&value.as_bytes()[..end]).is_err(), "up to {end}");
