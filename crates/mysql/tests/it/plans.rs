@@ -2,7 +2,7 @@
 //!
 //! It is counted, not explained: MariaDB keeps how many rows were read of each table.
 
-use actix_persistence_backend_tests::StateTables;
+use actix_persistence_sql_tests::StateTables;
 use actix_persistence_storage_api::{Payload, StateChangesQuery, StateStore, StateUpdate};
 
 use crate::place::{Place, id};

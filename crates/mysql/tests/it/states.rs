@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_backend_tests::{StateTables, states};
 use actix_persistence_mysql::{
     MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore, PayloadColumn,
 };
+use actix_persistence_sql_tests::{StateTables, states};
 use actix_persistence_storage_api::{
     ChangeEvent, Journal, Payload, ResetProgress, SnapshotStore, StateExtensions, StateStore,
     StateUpdate, StorageError, StorageErrorKind, WriterId,
@@ -84,7 +84,7 @@ impl StateTables for Place {
     }
 }
 
-actix_persistence_backend_tests::test_states!(Place::new().await);
+actix_persistence_sql_tests::test_states!(Place::new().await);
 
 fn state(name: &str, revision: u64) -> StateUpdate {
     StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))

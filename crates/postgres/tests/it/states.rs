@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use actix_persistence_backend_tests::{StateTables, states};
 use actix_persistence_postgres::{
     PayloadColumn, PostgresJournal, PostgresSnapshotStore, PostgresStateStore,
 };
+use actix_persistence_sql_tests::{StateTables, states};
 use actix_persistence_storage_api::{
     Journal, Payload, SnapshotStore, StateExtensions, StateStore, StateUpdate, StorageError,
     StorageErrorKind,
@@ -83,7 +83,7 @@ impl StateTables for Place {
     }
 }
 
-actix_persistence_backend_tests::test_states!(Place::new().await);
+actix_persistence_sql_tests::test_states!(Place::new().await);
 
 fn state(name: &str, revision: u64) -> StateUpdate {
     StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))

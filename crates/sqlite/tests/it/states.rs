@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use actix_persistence_backend_tests::{StateTables, states};
+use actix_persistence_sql_tests::{StateTables, states};
 use actix_persistence_sqlite::{
     SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
 };
@@ -82,7 +82,7 @@ impl StateTables for Place {
     }
 }
 
-actix_persistence_backend_tests::test_states!(Place::new());
+actix_persistence_sql_tests::test_states!(Place::new());
 
 fn state(name: &str, revision: u64) -> StateUpdate {
     StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod damage;
+mod kit;
 mod late_writes;
 mod state_tables;
 pub mod states;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use actix_persistence_storage_api::Journal;
 
 pub use damage::swapped_rows_are_found;
+pub use kit::{KitServer, StoreKind, actors, run_kit};
 pub use late_writes::late_writes_are_refused;
 pub use state_tables::StateTables;
 
