@@ -21,7 +21,12 @@ impl Tables {
     fn section(&self, place: usize, url: String) -> Section {
         let prefix = prefix(place);
         let tables = ["event", "tag", "metadata", "snapshot", "state"];
-        let section = Section::new("tck", Origin::code()).with("url", url);
+        let section = Section::new("tck", Origin::code())
+            .with("url", url)
+            .with("acquire-timeout", "60s")
+            .with("connect-timeout", "60s")
+            .with("statement-timeout", "60s")
+            .with("lock-timeout", "30s");
         tables.iter().fold(section, |section, table| {
             section.with(&format!("{table}-table"), format!("{prefix}{table}"))
         })

@@ -5,14 +5,14 @@ use actix_persistence_storage_api::{
     SnapshotStore, StateUpdate, StorageError, StorageErrorKind, Timestamp, WriteOutcome,
 };
 
-use crate::StateTables;
+use crate::Tables;
 use crate::writer::Writer;
 
 /// Rows that have what belongs to others are errors that say whose they are; rows that lack a checksum are read.
 ///
 /// # Panics
 /// If they are not.
-pub async fn swapped_rows_are_found(tables: &dyn StateTables, snapshots: &dyn SnapshotStore) {
+pub async fn swapped_rows_are_found(tables: &dyn Tables, snapshots: &dyn SnapshotStore) {
     let (states, journal) = tables.open_with_change_events().await;
     let (a, b) = (
         PersistenceId::of("Test", "a"),
@@ -82,7 +82,7 @@ async fn replay(journal: &dyn Journal, id: PersistenceId) -> Result<(), StorageE
     page.await.map(|page| assert_eq!(page.events.len(), 3))
 }
 
-async fn renumber(tables: &dyn StateTables, table: &str, steps: &[(u64, u64)]) {
+async fn renumber(tables: &dyn Tables, table: &str, steps: &[(u64, u64)]) {
     for (from, to) in steps {
         let sql = format!(
             "UPDATE {table} SET sequence_nr = {to} WHERE persistence_id = 'Test|a' AND sequence_nr = {from}"
@@ -91,7 +91,7 @@ async fn renumber(tables: &dyn StateTables, table: &str, steps: &[(u64, u64)]) {
     }
 }
 
-async fn swap_ids(tables: &dyn StateTables, table: &str, of: &str, ids: [&str; 2]) {
+async fn swap_ids(tables: &dyn Tables, table: &str, of: &str, ids: [&str; 2]) {
     let [one, other] = ids;
     for (from, to) in [(one, "Test|nobody"), (other, one), ("Test|nobody", other)] {
         let sql = format!(

@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::{Revision, StorageErrorKind};
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{assert_conflict, id, revision_of, state, store};
 
@@ -10,7 +10,7 @@ use super::{assert_conflict, id, revision_of, state, store};
 ///
 /// # Panics
 /// If it does not, or is not.
-pub async fn without_assert_single_writer_any_revision_replaces_any(tables: &dyn StateTables) {
+pub async fn without_assert_single_writer_any_revision_replaces_any(tables: &dyn Tables) {
     let tool = tables.open_for_any_revision().await;
     for revision in [5, 3, 3, 1, 9] {
         store(&*tool, state("a", revision)).await;

@@ -8,7 +8,7 @@ use actix_persistence_storage_api::{
 };
 
 use super::{assert_conflict, id, revision_of, state, store};
-use crate::StateTables;
+use crate::Tables;
 
 fn event(text: &str) -> ChangeEvent {
     let payload = Payload::new(2, "test.changed:v1", format!("{text:?}"));
@@ -29,7 +29,7 @@ fn assert_refused(result: Result<(), StorageError>) {
 }
 
 /// Each change leaves its event, under its revision, and a change that is refused leaves none.
-pub async fn changes_leave_their_events(tables: &dyn StateTables) {
+pub async fn changes_leave_their_events(tables: &dyn Tables) {
     let (states, journal) = tables.open_with_change_events().await;
     assert!(states.capabilities().change_events);
     for revision in 1..=3 {
@@ -55,7 +55,7 @@ pub async fn changes_leave_their_events(tables: &dyn StateTables) {
 }
 
 /// Changes without an event leave the journal alone; a first event may come late.
-pub async fn changes_without_events_leave_the_journal_alone(tables: &dyn StateTables) {
+pub async fn changes_without_events_leave_the_journal_alone(tables: &dyn Tables) {
     let (states, journal) = tables.open_with_change_events().await;
     store(&*states, state("b", 1)).await;
     store(&*states, state("b", 2)).await;
@@ -71,7 +71,7 @@ pub async fn changes_without_events_leave_the_journal_alone(tables: &dyn StateTa
 }
 
 /// An id is either event-sourced or a durable state.
-pub async fn an_id_of_the_other_kind_is_refused(tables: &dyn StateTables) {
+pub async fn an_id_of_the_other_kind_is_refused(tables: &dyn Tables) {
     let (states, journal) = tables.open_with_change_events().await;
     let taken = journal.recover(&id("events"), WriterId::random()).await;
     assert_eq!(taken.expect("nobody had it").epoch, 1);
@@ -103,7 +103,7 @@ pub async fn an_id_of_the_other_kind_is_refused(tables: &dyn StateTables) {
 }
 
 /// An event that the journal cannot take stores no state either.
-pub async fn an_event_that_is_too_large_stores_nothing(tables: &dyn StateTables) {
+pub async fn an_event_that_is_too_large_stores_nothing(tables: &dyn Tables) {
     let (states, journal) = tables.open_with_change_events().await;
     let mut large = event("large");
     large.payload.bytes = format!("{:?}", "x".repeat(1024 * 1024)).into();
@@ -118,7 +118,7 @@ pub async fn an_event_that_is_too_large_stores_nothing(tables: &dyn StateTables)
 }
 
 /// A state that is removed starts again with its events, once those are reset, too; and stays a durable state.
-pub async fn states_and_their_events_start_again_after_resets(tables: &dyn StateTables) {
+pub async fn states_and_their_events_start_again_after_resets(tables: &dyn Tables) {
     let (states, journal) = tables.open_with_change_events().await;
     for revision in 1..=3 {
         store(

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio::time::sleep;
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{id, state, store};
 
@@ -73,7 +73,7 @@ impl Reader {
 /// # Panics
 /// If it misses one, or sees an id go back.
 pub async fn a_reader_gets_every_last_state_while_transactions_end_in_any_order(
-    tables: &dyn StateTables,
+    tables: &dyn Tables,
 ) {
     let mut extensions = StateExtensions::default();
     extensions.entity_type("Test").change_handler = Some(Arc::new(Unsteady));

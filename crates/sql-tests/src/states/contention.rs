@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{Revision, StateStore, StorageErrorKind};
 use futures_util::future::join_all;
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{revision_of, state};
 
@@ -17,7 +17,7 @@ const WRITERS: usize = 10;
 ///
 /// # Panics
 /// If a revision is stored twice or left out, or if a writer meets anything but conflicts.
-pub async fn many_writers_store_each_revision_once(tables: &dyn StateTables) {
+pub async fn many_writers_store_each_revision_once(tables: &dyn Tables) {
     let mut writers = Vec::new();
     let mut stores = Vec::new();
     for _ in 0..STORES {

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{id, revision_of, state};
 
@@ -34,7 +34,7 @@ struct Course {
 /// # Panics
 /// If it is otherwise, or if no write fails.
 pub async fn errors_say_what_is_certain_when_connections_end<F: Future<Output = ()>>(
-    tables: &dyn StateTables,
+    tables: &dyn Tables,
     end_connections: impl Fn() -> F,
 ) {
     let course = Arc::new(Course {

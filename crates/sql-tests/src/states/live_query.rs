@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::Handle;
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::state;
 
@@ -31,7 +31,7 @@ impl State for Number {
 ///
 /// # Panics
 /// If one is not seen, or an id goes back.
-pub async fn a_live_query_gives_every_last_state_of_a_thousand(tables: &dyn StateTables) {
+pub async fn a_live_query_gives_every_last_state_of_a_thousand(tables: &dyn Tables) {
     let thread = StoreThread::start("states").expect("there is a thread");
     let (settings, runtime) = (StateSettings::new("tests"), Handle::current());
     let handle = StateHandle::start(tables.open().await, settings, runtime.clone(), &thread);

@@ -12,7 +12,7 @@ use actix_persistence_storage_api::{PersistenceId, StateChangesQuery, StateStore
 use futures_util::future::join_all;
 use tokio::task::JoinSet;
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{id, state, store};
 
@@ -33,7 +33,7 @@ struct Load {
 ///
 /// # Panics
 /// If a reader misses a state, or gets one twice.
-pub async fn readers_miss_no_new_state_of_one_sequence(tables: &dyn StateTables) {
+pub async fn readers_miss_no_new_state_of_one_sequence(tables: &dyn Tables) {
     for (writers, readers) in [(2, 1), (8, 4)] {
         let load = Load {
             writers,
@@ -49,7 +49,7 @@ pub async fn readers_miss_no_new_state_of_one_sequence(tables: &dyn StateTables)
 ///
 /// # Panics
 /// If a reader misses a state, or gets one twice.
-pub async fn readers_miss_no_new_state_of_any_sequence(tables: &dyn StateTables) {
+pub async fn readers_miss_no_new_state_of_any_sequence(tables: &dyn Tables) {
     let load = Load {
         writers: 16,
         readers: 4,
@@ -70,7 +70,7 @@ fn time(short: Duration, full: Duration) -> Duration {
 impl Load {
     /// Prints its numbers: a soak shows them.
     #[allow(clippy::print_stdout)]
-    async fn run(&self, tables: &dyn StateTables) {
+    async fn run(&self, tables: &dyn Tables) {
         let stores = [tables.open().await, tables.open().await];
         // Of this run alone: a test may run several.
         let prefix = format!("{}-{}-{}", self.writers, self.readers, self.sequences);

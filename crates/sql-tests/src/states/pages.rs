@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{
     StateOffset, StateStore, StateUpdate, StorageError, StorageErrorKind,
 };
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{id, state, store};
 
@@ -16,7 +16,7 @@ const ENTITY_TYPE: &str = "Test";
 ///
 /// # Panics
 /// If one does.
-pub async fn pages_of_large_states_are_bounded_in_bytes(tables: &dyn StateTables) {
+pub async fn pages_of_large_states_are_bounded_in_bytes(tables: &dyn Tables) {
     const MOST: usize = 2_500;
     let states = tables.open_with_page_bytes(MOST).await;
     let sizes = [
@@ -81,7 +81,7 @@ pub async fn pages_of_large_states_are_bounded_in_bytes(tables: &dyn StateTables
 ///
 /// # Panics
 /// If it is not.
-pub async fn many_changes_of_one_number_are_all_read(tables: &dyn StateTables) {
+pub async fn many_changes_of_one_number_are_all_read(tables: &dyn Tables) {
     let states = tables.open().await;
     for number in 0..40 {
         store(&*states, state(&format!("{number}"), 1)).await;
@@ -107,7 +107,7 @@ pub async fn many_changes_of_one_number_are_all_read(tables: &dyn StateTables) {
 ///
 /// # Panics
 /// If it has, or does.
-pub async fn a_condition_takes_its_own_values_and_stands_alone(tables: &dyn StateTables) {
+pub async fn a_condition_takes_its_own_values_and_stands_alone(tables: &dyn Tables) {
     let states = tables.open().await;
     store(&*states, state("a", 1)).await;
     store(&*states, state("a", 2)).await;

@@ -4,7 +4,7 @@ use actix_persistence_storage_api::{
     CurrentState, Payload, PersistenceId, StateStore, StateUpdate, StorageErrorKind, Timestamp,
 };
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{assert_conflict, id, revision_of, state, store};
 
@@ -12,7 +12,7 @@ use super::{assert_conflict, id, revision_of, state, store};
 ///
 /// # Panics
 /// If they do not.
-pub async fn rows_say_which_slice_and_type_they_belong_to(tables: &dyn StateTables) {
+pub async fn rows_say_which_slice_and_type_they_belong_to(tables: &dyn Tables) {
     let states = tables.open().await;
     store(&*states, state("a|b", 1)).await;
     let unique = PersistenceId::of_unique("user-42");
@@ -31,7 +31,7 @@ pub async fn rows_say_which_slice_and_type_they_belong_to(tables: &dyn StateTabl
 ///
 /// # Panics
 /// If something is.
-pub async fn a_tombstone_keeps_its_revision_and_nothing_else(tables: &dyn StateTables) {
+pub async fn a_tombstone_keeps_its_revision_and_nothing_else(tables: &dyn Tables) {
     let states = tables.open().await;
     store(&*states, state("a", 1).with_tags(["red", "blue"])).await;
     states.delete(&id("a"), 2).await.expect("it can be deleted");
@@ -47,7 +47,7 @@ pub async fn a_tombstone_keeps_its_revision_and_nothing_else(tables: &dyn StateT
 ///
 /// # Panics
 /// If it does not.
-pub async fn texts_come_back_whatever_they_hold(tables: &dyn StateTables) {
+pub async fn texts_come_back_whatever_they_hold(tables: &dyn Tables) {
     let states = tables.open().await;
     let texts = [
         "",
@@ -73,7 +73,7 @@ pub async fn texts_come_back_whatever_they_hold(tables: &dyn StateTables) {
 ///
 /// # Panics
 /// If it can.
-pub async fn the_tables_refuse_what_cannot_be_read_back(tables: &dyn StateTables) {
+pub async fn the_tables_refuse_what_cannot_be_read_back(tables: &dyn Tables) {
     let states = tables.open().await;
     store(&*states, state("live", 1)).await;
     states
@@ -99,7 +99,7 @@ pub async fn the_tables_refuse_what_cannot_be_read_back(tables: &dyn StateTables
 ///
 /// # Panics
 /// If it is anything else.
-pub async fn a_damaged_state_is_corrupt_and_named(tables: &dyn StateTables) {
+pub async fn a_damaged_state_is_corrupt_and_named(tables: &dyn Tables) {
     let states = tables.open().await;
     for (place, damage) in [
         "serializer_id = -1",
@@ -139,7 +139,7 @@ pub async fn a_damaged_state_is_corrupt_and_named(tables: &dyn StateTables) {
 ///
 /// # Panics
 /// If they do not fail.
-pub async fn a_lost_column_is_an_error_and_no_state(tables: &dyn StateTables) {
+pub async fn a_lost_column_is_an_error_and_no_state(tables: &dyn Tables) {
     let states = tables.open().await;
     store(&*states, state("a", 1)).await;
     tables

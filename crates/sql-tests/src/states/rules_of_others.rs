@@ -4,7 +4,7 @@ use std::error::Error;
 
 use actix_persistence_storage_api::{StorageError, StorageErrorKind};
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{assert_conflict, id, revision_of, state, store};
 
@@ -12,7 +12,7 @@ use super::{assert_conflict, id, revision_of, state, store};
 ///
 /// # Panics
 /// If one is taken for the other.
-pub async fn a_rule_of_an_added_column_is_no_conflict(tables: &dyn StateTables) {
+pub async fn a_rule_of_an_added_column_is_no_conflict(tables: &dyn Tables) {
     let states = tables.open().await;
     let low = "ALTER TABLE durable_state ADD COLUMN low INTEGER DEFAULT 2 CHECK (low < 2)";
     tables.run(low).await;

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
     StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError, StorageErrorKind,
 };
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{id, state, store};
 
@@ -19,7 +19,7 @@ const ENTITY_TYPE: &str = "Test";
 ///
 /// # Panics
 /// If one is not found.
-pub async fn a_lost_column_of_any_table_is_named_at_the_start(tables: &dyn StateTables) {
+pub async fn a_lost_column_of_any_table_is_named_at_the_start(tables: &dyn Tables) {
     let nothing = StateExtensions::default();
     let initialize = async || tables.initialize_all(&nothing).await;
     initialize().await.expect("the tables can be made");
@@ -70,9 +70,7 @@ impl AdditionalColumn for Empty {
 ///
 /// # Panics
 /// If that is not so.
-pub async fn columns_that_the_first_start_misses_come_with_what_adds_them(
-    tables: &dyn StateTables,
-) {
+pub async fn columns_that_the_first_start_misses_come_with_what_adds_them(tables: &dyn Tables) {
     let mut extensions = StateExtensions::default();
     let of_type = extensions.entity_type(ENTITY_TYPE);
     of_type.table = Some("test_state".to_owned());
@@ -96,7 +94,7 @@ pub async fn columns_that_the_first_start_misses_come_with_what_adds_them(
 ///
 /// # Panics
 /// If it is told as such.
-pub async fn a_table_that_was_dropped_is_a_mismatch(tables: &dyn StateTables) {
+pub async fn a_table_that_was_dropped_is_a_mismatch(tables: &dyn Tables) {
     let states = tables.open().await;
     store(&*states, state("a", 1)).await;
     tables.run("DROP TABLE durable_state").await;
@@ -110,7 +108,7 @@ pub async fn a_table_that_was_dropped_is_a_mismatch(tables: &dyn StateTables) {
 ///
 /// # Panics
 /// If it does not.
-pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn StateTables) {
+pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn Tables) {
     let states = tables.open().await;
     for revision in 1..=3 {
         store(&*states, state("kept", revision)).await;

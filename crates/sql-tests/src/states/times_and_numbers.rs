@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::Timestamp;
 
-use crate::StateTables;
+use crate::Tables;
 
 use super::{id, state, store, timestamp_of};
 
@@ -11,7 +11,7 @@ use super::{id, state, store, timestamp_of};
 ///
 /// # Panics
 /// If it does not.
-pub async fn no_timestamp_goes_back_with_the_clock(tables: &dyn StateTables) {
+pub async fn no_timestamp_goes_back_with_the_clock(tables: &dyn Tables) {
     const DAY: i64 = 24 * 60 * 60 * 1_000_000;
     let states = tables.open().await;
     store(&*states, state("a", 1)).await;
@@ -38,7 +38,7 @@ pub async fn no_timestamp_goes_back_with_the_clock(tables: &dyn StateTables) {
 ///
 /// # Panics
 /// If it has not.
-pub async fn no_number_of_a_change_is_used_again(tables: &dyn StateTables) {
+pub async fn no_number_of_a_change_is_used_again(tables: &dyn Tables) {
     const NUMBER: &str = "SELECT ordering FROM durable_state";
     let states = tables.open().await;
     let mut last = 0;

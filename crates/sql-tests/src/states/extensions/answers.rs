@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use futures_util::FutureExt;
 
 use super::with_handler;
-use crate::StateTables;
+use crate::Tables;
 use crate::states::{revision_of, state};
 
 /// Counts the rows that the scripts have left.
@@ -78,7 +78,7 @@ fn assert_true(script: &Script, answer: &Result<(), StorageError>, all: bool, no
 /// # Panics
 /// If an answer is not true.
 pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
-    tables: &dyn StateTables,
+    tables: &dyn Tables,
     table: &'static str,
     more: &[&[&'static str]],
     open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
@@ -146,7 +146,7 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
 /// # Panics
 /// If it is committed.
 pub async fn nothing_is_committed_after_a_statement_that_was_given_up(
-    tables: &dyn StateTables,
+    tables: &dyn Tables,
     table: &'static str,
     open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
 ) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{ColumnValue, SqlValue, StateExtensions, StateStore};
 
 use super::NextValue;
-use crate::StateTables;
+use crate::Tables;
 use crate::states::rules_of_others::assert_refused;
 use crate::states::{assert_conflict, id, revision_of, state, store};
 
@@ -15,7 +15,7 @@ use crate::states::{assert_conflict, id, revision_of, state, store};
 /// # Panics
 /// If it is otherwise.
 pub async fn a_column_that_needs_a_value_gets_it(
-    tables: &dyn StateTables,
+    tables: &dyn Tables,
     open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
 ) {
     tables.open().await;
@@ -51,7 +51,7 @@ pub async fn a_column_that_needs_a_value_gets_it(
 /// # Panics
 /// If it is otherwise.
 pub async fn a_column_whose_values_are_unique_is_kept_so(
-    tables: &dyn StateTables,
+    tables: &dyn Tables,
     open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
 ) {
     tables.open().await;
@@ -79,7 +79,7 @@ pub async fn a_column_whose_values_are_unique_is_kept_so(
 }
 
 /// In the first of two ways that the database takes.
-async fn add_column(tables: &dyn StateTables, [one, other]: [&str; 2]) {
+async fn add_column(tables: &dyn Tables, [one, other]: [&str; 2]) {
     let add = |column| format!("ALTER TABLE durable_state ADD COLUMN {column}");
     if tables.try_run(&add(one)).await.is_err() {
         tables.run(&add(other)).await;

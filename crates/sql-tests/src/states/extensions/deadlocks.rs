@@ -11,7 +11,7 @@ use futures_util::future::join;
 use tokio::sync::Barrier;
 
 use super::with_handler;
-use crate::StateTables;
+use crate::Tables;
 use crate::states::{revision_of, state, store};
 
 /// Counts in two rows, in an order that depends on the id.
@@ -51,7 +51,7 @@ impl ChangeHandler for CrossCounting {
 /// # Panics
 /// If it is otherwise.
 pub async fn changes_whose_handlers_deadlock_are_each_counted_once(
-    tables: &dyn StateTables,
+    tables: &dyn Tables,
     count: &'static str,
     open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
 ) {

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
 };
 
 use super::NextValue;
-use crate::StateTables;
+use crate::Tables;
 use crate::states::{id, revision_of, state, store};
 
 /// A column, and a value that it does not take.
@@ -25,7 +25,7 @@ pub struct Refused {
 /// # Panics
 /// If it is otherwise.
 pub async fn what_rules_refuse_is_told_as_that(
-    tables: &dyn StateTables,
+    tables: &dyn Tables,
     refused: Vec<Refused>,
     trigger: &[&str],
     open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
@@ -81,7 +81,7 @@ pub async fn what_rules_refuse_is_told_as_that(
 /// # Panics
 /// If it is otherwise.
 pub async fn code_of_the_application_is_told_what_its_rules_refuse(
-    tables: &dyn StateTables,
+    tables: &dyn Tables,
     table: &'static str,
     open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
 ) {
