@@ -32,6 +32,19 @@ pub trait Tables: Send + Sync {
     /// database gives numbers to all its events, it has this one.
     fn event_of_another_tool(&self, persistence_id: &str, ordering: i64) -> String;
 
+    /// Returns the statement that makes a trigger, which lets no event with this number be removed.
+    fn stops_removal_at(&self, sequence_nr: u64) -> String;
+
+    /// Returns the statement that drops this trigger.
+    fn lets_removal_go_on(&self) -> &'static str {
+        "DROP TRIGGER stop"
+    }
+
+    /// Returns a name as it stands in a statement.
+    fn quoted(&self, name: &str) -> String {
+        format!("\"{name}\"")
+    }
+
     /// Runs a statement that the database must take.
     async fn run(&self, sql: &str) {
         if let Err(error) = self.try_run(sql).await {

@@ -52,4 +52,15 @@ impl Tables for Place {
              VALUES ('{persistence_id}', 1, 0, 0, REPEAT('0', 16), 1, 'm', '', 0, 1, {ordering}, X'00')"
         )
     }
+
+    fn stops_removal_at(&self, sequence_nr: u64) -> String {
+        format!(
+            "CREATE TRIGGER stop BEFORE DELETE ON event_journal FOR EACH ROW \
+             IF OLD.sequence_nr = {sequence_nr} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'scripted'; END IF"
+        )
+    }
+
+    fn quoted(&self, name: &str) -> String {
+        format!("`{name}`")
+    }
 }

@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 use crate::database::{TestDatabase, execute};
 
 pub(crate) use actix_persistence_sql_tests::steps::{
-    assert_error, chain, event, failure, id, numbers, replay_all, store, write,
+    assert_error, chain, event, id, numbers, replay_all, store, write,
 };
 
 /// A database that is removed in the end.

@@ -52,4 +52,16 @@ impl Tables for Place {
              VALUES ('{persistence_id}', 1, 0, 0, decode(repeat('00', 16), 'hex'), 1, 'm', '', 0, '\\x00')"
         )
     }
+
+    fn stops_removal_at(&self, sequence_nr: u64) -> String {
+        format!(
+            "CREATE OR REPLACE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'scripted'; END $$;
+             CREATE TRIGGER stop BEFORE DELETE ON event_journal FOR EACH ROW WHEN (old.sequence_nr = {sequence_nr})
+             EXECUTE FUNCTION refuse()"
+        )
+    }
+
+    fn lets_removal_go_on(&self) -> &'static str {
+        "DROP TRIGGER stop ON event_journal"
+    }
 }

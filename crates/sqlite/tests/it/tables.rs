@@ -48,4 +48,11 @@ impl Tables for Place {
              VALUES ('{persistence_id}', 1, 0, 0, zeroblob(16), 1, 'm', '', x'00')"
         )
     }
+
+    fn stops_removal_at(&self, sequence_nr: u64) -> String {
+        format!(
+            "CREATE TRIGGER stop BEFORE DELETE ON event_journal WHEN old.sequence_nr = {sequence_nr}
+             BEGIN SELECT RAISE(ABORT, 'scripted'); END"
+        )
+    }
 }
