@@ -1,4 +1,4 @@
-//! What stands in front of stores.
+//! Actors, or anything else, in front of the stores of a fixture.
 
 use std::sync::Arc;
 

@@ -45,7 +45,7 @@ impl KitServer for Schemas {
         self.section(place, self.0.application_url())
     }
 
-    /// By what the plugin prints for that.
+    /// Runs the statements that the plugin prints for the tables.
     async fn make(&self, place: usize, kind: StoreKind) {
         let (plugin, section) = (self.plugin(), self.owner(place));
         let roles = self.0.roles();
