@@ -31,6 +31,19 @@ pub fn cases() -> Vec<CaseInfo> {
         .collect()
 }
 
+/// Returns the names of the cases that need one of these capabilities, such as `tags`.
+///
+/// A fixture whose store declares none of them returns these from
+/// [`expected_ignored`](crate::Fixture::expected_ignored).
+pub fn cases_needing(capabilities: &[&str]) -> Vec<String> {
+    let mut needing = cases();
+    needing.retain(|case| {
+        case.needs
+            .is_some_and(|needed| capabilities.contains(&needed))
+    });
+    needing.into_iter().map(|case| case.name).collect()
+}
+
 /// The run of one case.
 pub(crate) type CaseFuture = Pin<Box<dyn Future<Output = CaseResult> + Send>>;
 
@@ -100,6 +113,12 @@ impl<S: ?Sized + 'static> Case<S> {
 }
 
 impl<S: ?Sized + 'static> Spec<S> {
+    /// Whether a name is that of a case of this spec.
+    pub(crate) fn has(&self, case: &str) -> bool {
+        let name = case.split_once("::").map(|(spec, _)| spec);
+        name == Some(self.name)
+    }
+
     /// All cases in order.
     pub(crate) fn cases(&self) -> impl Iterator<Item = &'static Case<S>> {
         self.groups.iter().flat_map(|group| group.iter())

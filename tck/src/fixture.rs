@@ -1,4 +1,4 @@
-//! The traits that a plugin implements for the kit: places for stores, and stores opened there.
+//! The trait that a plugin implements for the kit: places for stores, and stores opened there.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -6,21 +6,25 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
 use async_trait::async_trait;
 
+use crate::fronts::{Fronted, Fronts};
+
 /// The reason why a fixture could not open a store.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Makes journals for the kit.
+/// Makes places for stores, and opens stores there, for the kit.
 ///
 /// Every method runs on the kit's multi-threaded tokio runtime; a panic makes the case fail.
+/// A fixture opens the stores that its plugin has; the methods of the others keep their defaults.
+/// [`PluginFixture`](crate::PluginFixture) is one for every [`Plugin`](actix_persistence_storage_api::Plugin).
 #[async_trait]
-pub trait JournalFixture: Send + Sync + 'static {
-    /// The place of one journal, such as a temporary directory or the name of a database.
+pub trait Fixture: Send + Sync + 'static {
+    /// A place for stores, such as a temporary directory or the name of a database.
     ///
-    /// Dropping it may remove the place; the kit drops every journal opened there first.
-    type Store: Send + Sync;
+    /// Dropping it may remove the place; the kit drops every store opened there first.
+    type Place: Send + Sync;
 
     /// Makes a fresh, empty place that shares nothing with other places: cases run in parallel.
-    async fn create(&self) -> Self::Store;
+    async fn create(&self) -> Self::Place;
 
     /// Opens the journal in a place; the kit calls [`initialize`](Journal::initialize) itself.
     ///
@@ -29,69 +33,59 @@ pub trait JournalFixture: Send + Sync + 'static {
     ///
     /// # Errors
     /// Any error makes the case fail.
-    async fn open(&self, store: &Self::Store) -> Result<Arc<dyn Journal>, BoxError>;
-
-    /// Returns the cases, by their names without prefix, that must show as ignored because of capabilities that are
-    /// off.
-    ///
-    /// The run fails when others are ignored, or fewer: a capability lost by accident does not go unnoticed.
-    fn expected_ignored(&self) -> Vec<String> {
-        Vec::new()
+    async fn journal(&self, _place: &Self::Place) -> Result<Arc<dyn Journal>, BoxError> {
+        Err("the fixture opens no journal".into())
     }
-}
 
-/// Makes snapshot stores for the kit; everything is as for [`JournalFixture`].
-#[async_trait]
-pub trait SnapshotStoreFixture: Send + Sync + 'static {
-    /// The place of one snapshot store; dropping it may remove the place.
-    type Store: Send + Sync;
-
-    /// Makes a fresh, empty place that shares nothing with other places.
-    async fn create(&self) -> Self::Store;
-
-    /// Opens the snapshot store in a place, for the first time or again.
+    /// Opens the snapshot store in a place; everything is as for [`journal`](Self::journal).
     ///
     /// # Errors
     /// Any error makes the case fail.
-    async fn open(&self, store: &Self::Store) -> Result<Arc<dyn SnapshotStore>, BoxError>;
-
-    /// Returns the cases that must show as ignored because of capabilities that are off.
-    fn expected_ignored(&self) -> Vec<String> {
-        Vec::new()
+    async fn snapshot_store(
+        &self,
+        _place: &Self::Place,
+    ) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        Err("the fixture opens no snapshot store".into())
     }
-}
 
-/// Makes state stores for the kit; everything is as for [`JournalFixture`].
-#[async_trait]
-pub trait StateStoreFixture: Send + Sync + 'static {
-    /// The place of one state store; dropping it may remove the place.
-    type Store: Send + Sync;
-
-    /// Makes a fresh, empty place that shares nothing with other places.
-    async fn create(&self) -> Self::Store;
-
-    /// Opens the state store in a place, for the first time or again.
+    /// Opens the state store in a place; everything is as for [`journal`](Self::journal).
     ///
     /// # Errors
     /// Any error makes the case fail.
-    async fn open(&self, store: &Self::Store) -> Result<Arc<dyn StateStore>, BoxError>;
+    async fn state_store(&self, _place: &Self::Place) -> Result<Arc<dyn StateStore>, BoxError> {
+        Err("the fixture opens no state store".into())
+    }
 
     /// Opens the state store in a place with what an application adds to it; needed where it declares `sql_session`.
     ///
-    /// It must have the rights to make the tables of entity types, and to change them: cases add columns.
+    /// It must have the rights to make the tables of entity types, and to change them: cases add columns. Cases wait
+    /// for a handler that does not end, so its time-out should be short.
     ///
     /// # Errors
     /// Any error makes the case fail.
-    async fn open_with(
+    async fn state_store_with(
         &self,
-        _store: &Self::Store,
+        _place: &Self::Place,
         _extensions: StateExtensions,
     ) -> Result<Arc<dyn StateStore>, BoxError> {
         Err("the fixture opens no state store with extensions".into())
     }
 
-    /// Returns the cases that must show as ignored because of capabilities that are off.
+    /// Returns the cases, by their names without prefix, that must show as ignored because of capabilities that are
+    /// off.
+    ///
+    /// The run fails when others are ignored, or fewer: a capability lost by accident does not go unnoticed.
+    /// [`cases_needing`](crate::cases_needing) lists the cases of a capability.
     fn expected_ignored(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// Returns the same fixture with something in front of each store, such as the actor that an application talks
+    /// to.
+    fn through(self, fronts: Fronts) -> Fronted<Self>
+    where
+        Self: Sized,
+    {
+        Fronted::new(self, fronts)
     }
 }

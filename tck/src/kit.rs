@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::subject::Place;
-use crate::{BoxError, JournalFixture, SnapshotStoreFixture, StateStoreFixture};
+use crate::subject::{Place, UnderTest};
+use crate::{BoxError, Fixture};
 
 mod run;
 mod suite;
@@ -25,6 +25,7 @@ use suite::{PrepareSuite, Suite};
 #[derive(Default)]
 pub struct Kit {
     suites: Vec<Box<dyn PrepareSuite>>,
+    clauses: Option<&'static [&'static str]>,
     case_timeout: Option<Duration>,
 }
 
@@ -34,63 +35,59 @@ impl Kit {
         Self::default()
     }
 
-    /// Adds `journal_spec` and `journal_serialization_spec` on the journals of a fixture.
+    /// Adds every spec on the stores of a fixture.
     ///
     /// With a prefix such as `proxied`, the cases are called `proxied::journal_spec::...`.
     #[must_use]
-    pub fn journal(mut self, prefix: &str, fixture: impl JournalFixture) -> Self {
-        let expected_ignored = fixture.expected_ignored();
+    pub fn stores(self, prefix: &str, fixture: impl Fixture) -> Self {
         let fixture = Arc::new(fixture);
-        self.suites.push(Box::new(Suite::<dyn Journal> {
-            prefix: prefix.to_owned(),
-            expected_ignored,
-            create: Arc::new(move || {
-                let fixture = Arc::clone(&fixture);
-                Box::pin(async move {
-                    let store = fixture.create().await;
-                    Arc::new(JournalPlace { store, fixture }) as Arc<dyn Place<dyn Journal>>
-                })
-            }),
-        }));
-        self
+        self.suite::<dyn Journal, _>(prefix, &fixture)
+            .suite::<dyn SnapshotStore, _>(prefix, &fixture)
+            .suite::<dyn StateStore, _>(prefix, &fixture)
+    }
+
+    /// Adds `journal_spec` and `journal_serialization_spec` on the journals of a fixture.
+    #[must_use]
+    pub fn journal(self, prefix: &str, fixture: impl Fixture) -> Self {
+        self.suite::<dyn Journal, _>(prefix, &Arc::new(fixture))
     }
 
     /// Adds `snapshot_store_spec` and `snapshot_store_serialization_spec` on the snapshot stores of a fixture.
     #[must_use]
-    pub fn snapshot_store(mut self, prefix: &str, fixture: impl SnapshotStoreFixture) -> Self {
-        let expected_ignored = fixture.expected_ignored();
-        let fixture = Arc::new(fixture);
-        self.suites.push(Box::new(Suite::<dyn SnapshotStore> {
+    pub fn snapshot_store(self, prefix: &str, fixture: impl Fixture) -> Self {
+        self.suite::<dyn SnapshotStore, _>(prefix, &Arc::new(fixture))
+    }
+
+    /// Adds `durable_state_store_spec`, `durable_state_extensions_spec` and `state_queries_spec` on the state stores of
+    /// a fixture.
+    #[must_use]
+    pub fn state_store(self, prefix: &str, fixture: impl Fixture) -> Self {
+        self.suite::<dyn StateStore, _>(prefix, &Arc::new(fixture))
+    }
+
+    fn suite<S: UnderTest + ?Sized, F: Fixture>(mut self, prefix: &str, fixture: &Arc<F>) -> Self
+    where
+        Site<F>: Place<S>,
+    {
+        let fixture = Arc::clone(fixture);
+        self.suites.push(Box::new(Suite::<S> {
             prefix: prefix.to_owned(),
-            expected_ignored,
+            expected_ignored: fixture.expected_ignored(),
             create: Arc::new(move || {
                 let fixture = Arc::clone(&fixture);
                 Box::pin(async move {
-                    let store = fixture.create().await;
-                    let place = SnapshotStorePlace { store, fixture };
-                    Arc::new(place) as Arc<dyn Place<dyn SnapshotStore>>
+                    let place = fixture.create().await;
+                    Arc::new(Site { place, fixture }) as Arc<dyn Place<S>>
                 })
             }),
         }));
         self
     }
 
-    /// Adds `durable_state_store_spec` and `state_queries_spec` on the state stores of a fixture.
+    /// Leaves the cases out that cite none of these clauses, such as `J-WRITE-4`; the checks of fixtures stay.
     #[must_use]
-    pub fn state_store(mut self, prefix: &str, fixture: impl StateStoreFixture) -> Self {
-        let expected_ignored = fixture.expected_ignored();
-        let fixture = Arc::new(fixture);
-        self.suites.push(Box::new(Suite::<dyn StateStore> {
-            prefix: prefix.to_owned(),
-            expected_ignored,
-            create: Arc::new(move || {
-                let fixture = Arc::clone(&fixture);
-                Box::pin(async move {
-                    let store = fixture.create().await;
-                    Arc::new(StateStorePlace { store, fixture }) as Arc<dyn Place<dyn StateStore>>
-                })
-            }),
-        }));
+    pub fn citing(mut self, clauses: &'static [&'static str]) -> Self {
+        self.clauses = Some(clauses);
         self
     }
 
@@ -145,50 +142,44 @@ impl Kit {
         for suite in self.suites {
             prepared.extend(suite.prepare().await);
         }
+        if let Some(clauses) = self.clauses {
+            prepared.retain(|prepared| prepared.cites_any(clauses));
+        }
         prepared
     }
 }
 
-struct JournalPlace<F: JournalFixture> {
-    store: F::Store,
+/// A place and the fixture that opens stores there.
+struct Site<F: Fixture> {
+    place: F::Place,
     fixture: Arc<F>,
 }
 
 #[async_trait]
-impl<F: JournalFixture> Place<dyn Journal> for JournalPlace<F> {
+impl<F: Fixture> Place<dyn Journal> for Site<F> {
     async fn open(&self) -> Result<Arc<dyn Journal>, BoxError> {
-        self.fixture.open(&self.store).await
+        self.fixture.journal(&self.place).await
     }
 }
 
-struct SnapshotStorePlace<F: SnapshotStoreFixture> {
-    store: F::Store,
-    fixture: Arc<F>,
-}
-
 #[async_trait]
-impl<F: SnapshotStoreFixture> Place<dyn SnapshotStore> for SnapshotStorePlace<F> {
+impl<F: Fixture> Place<dyn SnapshotStore> for Site<F> {
     async fn open(&self) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        self.fixture.open(&self.store).await
+        self.fixture.snapshot_store(&self.place).await
     }
 }
 
-struct StateStorePlace<F: StateStoreFixture> {
-    store: F::Store,
-    fixture: Arc<F>,
-}
-
 #[async_trait]
-impl<F: StateStoreFixture> Place<dyn StateStore> for StateStorePlace<F> {
+impl<F: Fixture> Place<dyn StateStore> for Site<F> {
     async fn open(&self) -> Result<Arc<dyn StateStore>, BoxError> {
-        self.fixture.open(&self.store).await
+        self.fixture.state_store(&self.place).await
     }
 
     async fn open_with(
         &self,
         extensions: StateExtensions,
     ) -> Result<Arc<dyn StateStore>, BoxError> {
-        self.fixture.open_with(&self.store, extensions).await
+        self.fixture.state_store_with(&self.place, extensions).await
     }
 }
 

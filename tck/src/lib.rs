@@ -1,7 +1,9 @@
 #![doc = include_str!("../README.md")]
 
 mod fixture;
+mod fronts;
 mod kit;
+mod plugin_fixture;
 
 mod case;
 mod not_there_yet;
@@ -27,8 +29,10 @@ mod state_steps;
 mod subject;
 mod writer;
 
-pub use fixture::{BoxError, JournalFixture, SnapshotStoreFixture, StateStoreFixture};
+pub use fixture::{BoxError, Fixture};
+pub use fronts::{Fronted, Fronts};
 pub use kit::{CaseOutcome, CaseReport, Kit};
+pub use plugin_fixture::PluginFixture;
 
-pub use case::{CaseInfo, cases};
+pub use case::{CaseInfo, cases, cases_needing};
 pub use not_there_yet::{NOT_THERE_YET, NotThereYet};

@@ -8,121 +8,47 @@ use actix_persistence_memory::MemoryStorage;
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
-use actix_persistence_tck::{
-    BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture, cases,
-};
+use actix_persistence_tck::{BoxError, Fixture, Fronts, Kit, cases_needing};
 use async_trait::async_trait;
 
-struct Direct;
+struct Memory;
 
 #[async_trait]
-impl JournalFixture for Direct {
-    type Store = MemoryStorage;
+impl Fixture for Memory {
+    type Place = MemoryStorage;
 
     async fn create(&self) -> MemoryStorage {
         MemoryStorage::new()
     }
 
-    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn Journal>, BoxError> {
+    async fn journal(&self, storage: &MemoryStorage) -> Result<Arc<dyn Journal>, BoxError> {
         Ok(Arc::new(storage.journal()))
     }
-}
 
-#[async_trait]
-impl SnapshotStoreFixture for Direct {
-    type Store = MemoryStorage;
-
-    async fn create(&self) -> MemoryStorage {
-        MemoryStorage::new()
-    }
-
-    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+    async fn snapshot_store(
+        &self,
+        storage: &MemoryStorage,
+    ) -> Result<Arc<dyn SnapshotStore>, BoxError> {
         Ok(Arc::new(storage.snapshot_store()))
     }
-}
 
-#[async_trait]
-impl StateStoreFixture for Direct {
-    type Store = MemoryStorage;
-
-    async fn create(&self) -> MemoryStorage {
-        MemoryStorage::new()
-    }
-
-    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn StateStore>, BoxError> {
+    async fn state_store(&self, storage: &MemoryStorage) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(Arc::new(storage.state_store()))
     }
 
+    /// There is no database that an application could add columns, tables and statements to.
     fn expected_ignored(&self) -> Vec<String> {
-        cases_that_need_sql()
+        cases_needing(&["sql_session"])
     }
-}
-
-struct Proxied;
-
-#[async_trait]
-impl JournalFixture for Proxied {
-    type Store = MemoryStorage;
-
-    async fn create(&self) -> MemoryStorage {
-        MemoryStorage::new()
-    }
-
-    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn Journal>, BoxError> {
-        let journal = Arc::new(storage.journal());
-        let proxy = JournalProxy::spawn(journal, JournalSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-}
-
-#[async_trait]
-impl SnapshotStoreFixture for Proxied {
-    type Store = MemoryStorage;
-
-    async fn create(&self) -> MemoryStorage {
-        MemoryStorage::new()
-    }
-
-    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        let store = Arc::new(storage.snapshot_store());
-        let proxy = SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-}
-
-#[async_trait]
-impl StateStoreFixture for Proxied {
-    type Store = MemoryStorage;
-
-    async fn create(&self) -> MemoryStorage {
-        MemoryStorage::new()
-    }
-
-    async fn open(&self, storage: &MemoryStorage) -> Result<Arc<dyn StateStore>, BoxError> {
-        let store = Arc::new(storage.state_store());
-        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-
-    fn expected_ignored(&self) -> Vec<String> {
-        cases_that_need_sql()
-    }
-}
-
-/// There is no database that an application could add columns, tables and statements to.
-fn cases_that_need_sql() -> Vec<String> {
-    let cases = cases().into_iter();
-    let need_sql = cases.filter(|case| case.needs == Some("sql_session"));
-    need_sql.map(|case| case.name).collect()
 }
 
 fn main() -> ExitCode {
+    let actors = Fronts::new()
+        .journal(|journal| JournalProxy::spawn(journal, JournalSettings::new("tck")))
+        .snapshot_store(|store| SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck")))
+        .state_store(|store| StateStoreProxy::spawn(store, StateSettings::new("tck")));
     Kit::new()
-        .journal("", Direct)
-        .journal("proxied", Proxied)
-        .snapshot_store("", Direct)
-        .snapshot_store("proxied", Proxied)
-        .state_store("", Direct)
-        .state_store("proxied", Proxied)
+        .stores("", Memory)
+        .stores("proxied", Memory.through(actors))
         .run()
 }

@@ -6,220 +6,72 @@
 mod database;
 
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::time::Duration;
 
-use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
-use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
-use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
-use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateExtensions, StateStore};
-use actix_persistence_tck::{
-    BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture,
-};
+use actix_persistence_mysql::MysqlPlugin;
+use actix_persistence_sql_tests::{KitServer, StoreKind, run_kit};
+use actix_persistence_storage_api::{Origin, Plugin, Section, StateExtensions};
 use async_trait::async_trait;
 
-use database::{Place, TestDatabase};
+use database::TestDatabase;
 
 /// Tables of their own for each place, in one database.
-struct Direct(Arc<TestDatabase>);
+struct Tables(TestDatabase);
 
-impl Direct {
-    fn options(&self, place: &Place) -> MysqlOptions {
-        self.0.options().with_store(|store| place.names(store))
+impl Tables {
+    fn section(&self, place: usize, url: String) -> Section {
+        let prefix = prefix(place);
+        let tables = ["event", "tag", "metadata", "snapshot", "state"];
+        let section = Section::new("tck", Origin::code())
+            .with("url", url)
+            .with("acquire-timeout", "60s")
+            .with("connect-timeout", "60s")
+            .with("statement-timeout", "60s")
+            .with("lock-timeout", "30s");
+        tables.iter().fold(section, |section, table| {
+            section.with(&format!("{table}-table"), format!("{prefix}{table}"))
+        })
     }
+}
+
+fn prefix(place: usize) -> String {
+    format!("p{place}_")
 }
 
 #[async_trait]
-impl JournalFixture for Direct {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        self.0.next_place()
+impl KitServer for Tables {
+    fn plugin(&self) -> Box<dyn Plugin> {
+        Box::new(MysqlPlugin::new())
     }
 
-    async fn open(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
-        Ok(Arc::new(MysqlJournal::new(self.options(place))?))
-    }
-}
-
-#[async_trait]
-impl SnapshotStoreFixture for Direct {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        self.0.next_place()
+    fn owner(&self, place: usize) -> Section {
+        self.section(place, self.0.url())
+            .with("auto-initialize", true)
     }
 
-    async fn open(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        Ok(Arc::new(MysqlSnapshotStore::new(self.options(place))?))
-    }
-}
-
-#[async_trait]
-impl StateStoreFixture for Direct {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        self.0.next_place()
+    fn application(&self, place: usize) -> Section {
+        self.section(place, self.0.application_url())
     }
 
-    async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
-        Ok(Arc::new(MysqlStateStore::new(self.options(place))?))
-    }
-
-    async fn open_with(
-        &self,
-        place: &Place,
-        extensions: StateExtensions,
-    ) -> Result<Arc<dyn StateStore>, BoxError> {
-        // Cases wait for it.
-        let soon = Duration::from_millis(500);
-        let options = self.options(place);
-        let options = options.with_store(|store| store.with_handler_timeout(soon));
-        let store = MysqlStateStore::with_extensions(options, &extensions)?;
-        Ok(Arc::new(store))
-    }
-}
-
-/// The tables are made by their owner beforehand.
-struct Application(Direct);
-
-impl Application {
-    fn options(&self, place: &Place) -> MysqlOptions {
-        MysqlOptions::new(self.0.0.application_url())
-            .with_store(|store| place.names(store).with_auto_initialize(false))
-    }
-}
-
-#[async_trait]
-impl JournalFixture for Application {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        let place = self.0.0.next_place();
-        let owner = MysqlJournal::new(self.0.options(&place)).unwrap();
-        owner.initialize().await.unwrap();
-        self.0.0.grant(&place).await;
-        place
-    }
-
-    async fn open(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
-        Ok(Arc::new(MysqlJournal::new(self.options(place))?))
-    }
-}
-
-#[async_trait]
-impl SnapshotStoreFixture for Application {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        let place = self.0.0.next_place();
-        let owner = MysqlSnapshotStore::new(self.0.options(&place)).unwrap();
-        owner.initialize().await.unwrap();
-        self.0.0.grant(&place).await;
-        place
-    }
-
-    async fn open(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        Ok(Arc::new(MysqlSnapshotStore::new(self.options(place))?))
-    }
-}
-
-#[async_trait]
-impl StateStoreFixture for Application {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        let place = self.0.0.next_place();
-        let owner = MysqlStateStore::new(self.0.options(&place)).unwrap();
-        owner.initialize().await.unwrap();
-        self.0.0.grant(&place).await;
-        place
-    }
-
-    async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
-        Ok(Arc::new(MysqlStateStore::new(self.options(place))?))
-    }
-
-    /// Cases change tables, which only their owner may.
-    async fn open_with(
-        &self,
-        place: &Place,
-        extensions: StateExtensions,
-    ) -> Result<Arc<dyn StateStore>, BoxError> {
-        self.0.open_with(place, extensions).await
-    }
-}
-
-/// Through the actors.
-struct Proxied(Application);
-
-#[async_trait]
-impl JournalFixture for Proxied {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        JournalFixture::create(&self.0).await
-    }
-
-    async fn open(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
-        let journal = JournalFixture::open(&self.0, place).await?;
-        let proxy = JournalProxy::spawn(journal, JournalSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-}
-
-#[async_trait]
-impl SnapshotStoreFixture for Proxied {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        SnapshotStoreFixture::create(&self.0).await
-    }
-
-    async fn open(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        let store = SnapshotStoreFixture::open(&self.0, place).await?;
-        let proxy = SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-}
-
-#[async_trait]
-impl StateStoreFixture for Proxied {
-    type Store = Place;
-
-    async fn create(&self) -> Place {
-        StateStoreFixture::create(&self.0).await
-    }
-
-    async fn open(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
-        let store = StateStoreFixture::open(&self.0, place).await?;
-        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
-    }
-
-    async fn open_with(
-        &self,
-        place: &Place,
-        extensions: StateExtensions,
-    ) -> Result<Arc<dyn StateStore>, BoxError> {
-        let store = self.0.open_with(place, extensions).await?;
-        let proxy = StateStoreProxy::spawn(store, StateSettings::new("tck"))?;
-        Ok(Arc::new(proxy))
+    async fn make(&self, place: usize, kind: StoreKind) {
+        let (plugin, section) = (self.plugin(), self.owner(place));
+        let made = match kind {
+            StoreKind::Journal => plugin.journal(&section).unwrap().initialize().await,
+            StoreKind::SnapshotStore => {
+                let store = plugin.snapshot_store(&section).unwrap();
+                store.initialize().await
+            }
+            StoreKind::StateStore => {
+                let extensions = StateExtensions::default();
+                let store = plugin.state_store(&section, &extensions).unwrap();
+                store.initialize().await
+            }
+        };
+        made.unwrap();
+        self.0.grant(&prefix(place)).await;
     }
 }
 
 fn main() -> ExitCode {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let database = Arc::new(runtime.block_on(TestDatabase::create()));
-    let direct = || Direct(Arc::clone(&database));
-    Kit::new()
-        .journal("", direct())
-        .journal("proxied", Proxied(Application(direct())))
-        .snapshot_store("", direct())
-        .snapshot_store("proxied", Proxied(Application(direct())))
-        .state_store("", direct())
-        .state_store("proxied", Proxied(Application(direct())))
-        .run()
+    run_kit(Tables(runtime.block_on(TestDatabase::create())))
 }

@@ -65,7 +65,7 @@ const RULES: [Rule; 13] = [
         forbidden: &[Family::Actix, Family::Sqlx],
     },
     Rule {
-        crates: &["backend-tests"],
+        crates: &["sql-tests"],
         ours: Some(&[
             "storage-api",
             "store-actor",
@@ -74,6 +74,7 @@ const RULES: [Rule; 13] = [
             "state-actor",
             "persistent-actor",
             "query",
+            "tck",
             "test-servers",
         ]),
         forbidden: &[Family::Sqlx],

@@ -1,135 +1,34 @@
 //! The conformance kit on the plugin, directly and through the actors in front of its stores.
 
+// ANCHOR: kit
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
 use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
-use actix_persistence_tck::{
-    BoxError, JournalFixture, Kit, SnapshotStoreFixture, StateStoreFixture, cases,
-};
-use async_trait::async_trait;
-use custom_journal::{FileJournal, FileOptions, FileSnapshotStore, FileStateStore};
+use actix_persistence_tck::{Fixture, Fronts, Kit, PluginFixture};
+use custom_journal::FilePlugin;
 use tempfile::TempDir;
 
-// ANCHOR: fixture
-/// The stores themselves.
-struct Direct;
-
-#[async_trait]
-impl JournalFixture for Direct {
-    type Store = TempDir;
-
-    async fn create(&self) -> TempDir {
-        TempDir::new().expect("there is room for a temporary directory")
-    }
-
-    async fn open(&self, place: &TempDir) -> Result<Arc<dyn Journal>, BoxError> {
-        Ok(Arc::new(FileJournal::new(FileOptions::new(place))))
-    }
-}
-
-#[async_trait]
-impl SnapshotStoreFixture for Direct {
-    type Store = TempDir;
-
-    async fn create(&self) -> TempDir {
-        TempDir::new().expect("there is room for a temporary directory")
-    }
-
-    async fn open(&self, place: &TempDir) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        Ok(Arc::new(FileSnapshotStore::new(FileOptions::new(place))))
-    }
+/// A directory of its own for each case.
+fn files() -> impl Fixture {
+    let plugin = FilePlugin::new();
+    let fixture = PluginFixture::new(plugin, |section| {
+        let directory = TempDir::new().expect("there is room for a temporary directory");
+        let path = directory.path().display().to_string();
+        (section.with("directory", path), directory)
+    });
+    fixture.without(&["queries", "sql_session"])
 }
 
 fn main() -> ExitCode {
+    let actors = Fronts::new()
+        .journal(|journal| JournalProxy::spawn(journal, JournalSettings::new("file")))
+        .snapshot_store(|store| SnapshotStoreProxy::spawn(store, SnapshotSettings::new("file")))
+        .state_store(|store| StateStoreProxy::spawn(store, StateSettings::new("file")));
     Kit::new()
-        .journal("", Direct)
-        .snapshot_store("", Direct)
-        .state_store("", Direct)
-        .journal("proxied", Proxied)
-        .snapshot_store("proxied", Proxied)
-        .state_store("proxied", Proxied)
+        .stores("", files())
+        .stores("proxied", files().through(actors))
         .run()
 }
-// ANCHOR_END: fixture
-
-// ANCHOR: state_fixture
-#[async_trait]
-impl StateStoreFixture for Direct {
-    type Store = TempDir;
-
-    async fn create(&self) -> TempDir {
-        TempDir::new().expect("there is room for a temporary directory")
-    }
-
-    async fn open(&self, place: &TempDir) -> Result<Arc<dyn StateStore>, BoxError> {
-        Ok(Arc::new(FileStateStore::new(FileOptions::new(place))))
-    }
-
-    fn expected_ignored(&self) -> Vec<String> {
-        without(&["queries", "sql_session"])
-    }
-}
-
-/// The cases that need one of these capabilities.
-fn without(capabilities: &[&str]) -> Vec<String> {
-    let cases = cases().into_iter();
-    let need_them = cases.filter(|case| case.needs.is_some_and(|it| capabilities.contains(&it)));
-    need_them.map(|case| case.name).collect()
-}
-// ANCHOR_END: state_fixture
-
-/// The stores behind their actors: initialising, circuit breaker, group commit.
-struct Proxied;
-
-#[async_trait]
-impl JournalFixture for Proxied {
-    type Store = TempDir;
-
-    async fn create(&self) -> TempDir {
-        JournalFixture::create(&Direct).await
-    }
-
-    async fn open(&self, place: &TempDir) -> Result<Arc<dyn Journal>, BoxError> {
-        let journal = JournalFixture::open(&Direct, place).await?;
-        let proxy = JournalProxy::spawn(journal, JournalSettings::new("file"))?;
-        Ok(Arc::new(proxy))
-    }
-}
-
-#[async_trait]
-impl SnapshotStoreFixture for Proxied {
-    type Store = TempDir;
-
-    async fn create(&self) -> TempDir {
-        SnapshotStoreFixture::create(&Direct).await
-    }
-
-    async fn open(&self, place: &TempDir) -> Result<Arc<dyn SnapshotStore>, BoxError> {
-        let store = SnapshotStoreFixture::open(&Direct, place).await?;
-        let proxy = SnapshotStoreProxy::spawn(store, SnapshotSettings::new("file"))?;
-        Ok(Arc::new(proxy))
-    }
-}
-
-#[async_trait]
-impl StateStoreFixture for Proxied {
-    type Store = TempDir;
-
-    async fn create(&self) -> TempDir {
-        StateStoreFixture::create(&Direct).await
-    }
-
-    async fn open(&self, place: &TempDir) -> Result<Arc<dyn StateStore>, BoxError> {
-        let store = StateStoreFixture::open(&Direct, place).await?;
-        let proxy = StateStoreProxy::spawn(store, StateSettings::new("file"))?;
-        Ok(Arc::new(proxy))
-    }
-
-    fn expected_ignored(&self) -> Vec<String> {
-        StateStoreFixture::expected_ignored(&Direct)
-    }
-}
+// ANCHOR_END: kit

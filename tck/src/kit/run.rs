@@ -45,6 +45,12 @@ impl Prepared {
         self.missing.is_some()
     }
 
+    /// Returns whether the case cites one of the clauses; the kit's own checks count as if they did.
+    pub(super) fn cites_any(&self, clauses: &[&str]) -> bool {
+        let info = self.info.as_ref();
+        info.is_none_or(|info| info.clauses.iter().any(|clause| clauses.contains(clause)))
+    }
+
     pub(super) fn report(self, runtime: &Handle, limit: Duration) -> CaseReport {
         let name = self.name.clone();
         let outcome = if self.is_ignored() {

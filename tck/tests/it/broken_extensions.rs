@@ -13,7 +13,7 @@ use actix_persistence_storage_api::{
     SqlValue, StateCapabilities, StateChange, StateExtensions, StateStore, StateUpdate,
     StorageError,
 };
-use actix_persistence_tck::{BoxError, Kit, StateStoreFixture, cases};
+use actix_persistence_tck::{BoxError, Fixture, Kit, cases};
 use actix_persistence_testkit::Intercepted;
 use async_trait::async_trait;
 use tempfile::TempDir;
@@ -123,15 +123,18 @@ pub(crate) fn kit<D: ExtensionDefect>() -> Kit {
 struct Broken<D>(PhantomData<fn() -> D>);
 
 #[async_trait]
-impl<D: ExtensionDefect> StateStoreFixture for Broken<D> {
-    type Store = (MemoryStorage, TempDir);
+impl<D: ExtensionDefect> Fixture for Broken<D> {
+    type Place = (MemoryStorage, TempDir);
 
-    async fn create(&self) -> Self::Store {
+    async fn create(&self) -> Self::Place {
         (MemoryStorage::new(), tempfile::tempdir().unwrap())
     }
 
     /// No case looks into the tables of a store without extensions, so the fastest one will do.
-    async fn open(&self, (storage, _): &Self::Store) -> Result<Arc<dyn StateStore>, BoxError> {
+    async fn state_store(
+        &self,
+        (storage, _): &Self::Place,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
         let inner = storage.state_store();
         // It says that it has extensions.
         let declared = inner.capabilities().with_sql_session();
@@ -139,9 +142,9 @@ impl<D: ExtensionDefect> StateStoreFixture for Broken<D> {
         Ok(Arc::new(store.with_capabilities(declared)))
     }
 
-    async fn open_with(
+    async fn state_store_with(
         &self,
-        (_, directory): &Self::Store,
+        (_, directory): &Self::Place,
         mut extensions: StateExtensions,
     ) -> Result<Arc<dyn StateStore>, BoxError> {
         D::extend(&mut extensions);

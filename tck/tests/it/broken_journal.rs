@@ -8,7 +8,7 @@ use actix_persistence_storage_api::{
     RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError, StreamHead,
     WriteOutcome, WriterId,
 };
-use actix_persistence_tck::{BoxError, JournalFixture, Kit};
+use actix_persistence_tck::{BoxError, Fixture, Kit};
 use async_trait::async_trait;
 
 /// Does something else instead of the right thing; every method does the right thing unless a defect says otherwise.
@@ -104,14 +104,14 @@ pub(crate) struct Broken<D> {
 }
 
 #[async_trait]
-impl<D: JournalDefect> JournalFixture for Broken<D> {
-    type Store = (MemoryStorage, D);
+impl<D: JournalDefect> Fixture for Broken<D> {
+    type Place = (MemoryStorage, D);
 
-    async fn create(&self) -> Self::Store {
+    async fn create(&self) -> Self::Place {
         (MemoryStorage::new(), D::default())
     }
 
-    async fn open(&self, (storage, defect): &Self::Store) -> Result<Arc<dyn Journal>, BoxError> {
+    async fn journal(&self, (storage, defect): &Self::Place) -> Result<Arc<dyn Journal>, BoxError> {
         Ok(Arc::new(BrokenJournal {
             inner: storage.journal(),
             defect: defect.clone(),

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{
     Payload, PersistenceId, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata,
     SnapshotRecord, SnapshotStore, StorageError,
 };
-use actix_persistence_tck::{BoxError, Kit, SnapshotStoreFixture};
+use actix_persistence_tck::{BoxError, Fixture, Kit};
 use async_trait::async_trait;
 
 /// Does something else instead of the right thing, as for journals.
@@ -70,16 +70,16 @@ pub(crate) struct Broken<D> {
 }
 
 #[async_trait]
-impl<D: SnapshotDefect> SnapshotStoreFixture for Broken<D> {
-    type Store = (MemoryStorage, D);
+impl<D: SnapshotDefect> Fixture for Broken<D> {
+    type Place = (MemoryStorage, D);
 
-    async fn create(&self) -> Self::Store {
+    async fn create(&self) -> Self::Place {
         (MemoryStorage::new(), D::default())
     }
 
-    async fn open(
+    async fn snapshot_store(
         &self,
-        (storage, defect): &Self::Store,
+        (storage, defect): &Self::Place,
     ) -> Result<Arc<dyn SnapshotStore>, BoxError> {
         Ok(Arc::new(BrokenSnapshotStore {
             inner: storage.snapshot_store(),

@@ -8,7 +8,7 @@ use actix_persistence_storage_api::{
     StateChangesPage, StateChangesQuery, StateQueries, StateStore, StateUpdate, StateWrite,
     StorageError,
 };
-use actix_persistence_tck::{BoxError, Kit, StateStoreFixture, cases};
+use actix_persistence_tck::{BoxError, Fixture, Kit, cases};
 use async_trait::async_trait;
 
 /// Does something else instead of the right thing, as for journals.
@@ -107,14 +107,17 @@ pub(crate) struct Broken<D> {
 }
 
 #[async_trait]
-impl<D: StateDefect> StateStoreFixture for Broken<D> {
-    type Store = (MemoryStorage, D);
+impl<D: StateDefect> Fixture for Broken<D> {
+    type Place = (MemoryStorage, D);
 
-    async fn create(&self) -> Self::Store {
+    async fn create(&self) -> Self::Place {
         (MemoryStorage::new(), D::default())
     }
 
-    async fn open(&self, (storage, defect): &Self::Store) -> Result<Arc<dyn StateStore>, BoxError> {
+    async fn state_store(
+        &self,
+        (storage, defect): &Self::Place,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
         Ok(Arc::new(BrokenStateStore {
             inner: storage.state_store(),
             defect: defect.clone(),

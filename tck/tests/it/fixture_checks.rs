@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{
     AtomicWrite, Effect, Journal, JournalCapabilities, Operation, PersistenceId, ResetProgress,
     SequenceNr, SnapshotCapabilities, StorageError, StorageErrorKind, WriteOutcome,
 };
-use actix_persistence_tck::{BoxError, CaseOutcome, CaseReport, JournalFixture, Kit, cases};
+use actix_persistence_tck::{BoxError, CaseOutcome, CaseReport, Fixture, Kit, cases};
 use async_trait::async_trait;
 
 use crate::broken_journal::{Broken, JournalDefect, kit};
@@ -213,14 +213,14 @@ fn a_store_that_hangs_fails_its_case_when_the_time_is_over() {
 struct CannotOpen;
 
 #[async_trait]
-impl JournalFixture for CannotOpen {
-    type Store = MemoryStorage;
+impl Fixture for CannotOpen {
+    type Place = MemoryStorage;
 
     async fn create(&self) -> MemoryStorage {
         MemoryStorage::new()
     }
 
-    async fn open(&self, _store: &MemoryStorage) -> Result<Arc<dyn Journal>, BoxError> {
+    async fn journal(&self, _store: &MemoryStorage) -> Result<Arc<dyn Journal>, BoxError> {
         Err("no server at this address".into())
     }
 }

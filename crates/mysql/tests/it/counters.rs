@@ -107,7 +107,7 @@ async fn numbers_go_on_where_the_clock_is_behind_them() {
     assert_eq!(found, AHEAD + 1);
     for (sequence_nr, ordering) in [(1, 1), (3, 3), (4, 4), (5, 5)] {
         let sql = format!("SELECT ordering FROM event_journal WHERE sequence_nr = {sequence_nr}");
-        let found = actix_persistence_backend_tests::StateTables::number(&place, &sql).await;
+        let found = actix_persistence_sql_tests::Tables::number(&place, &sql).await;
         assert_eq!(found, AHEAD + ordering);
     }
 }

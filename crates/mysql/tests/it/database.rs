@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use actix_persistence_mysql::{MysqlOptions, StoreOptions};
+use actix_persistence_mysql::MysqlOptions;
 use sqlx::mysql::MySqlConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, MySqlConnection};
 
@@ -17,7 +17,6 @@ pub(crate) fn server_url() -> String {
 /// A database that is removed in the end, and a user who owns nothing in it.
 pub(crate) struct TestDatabase {
     name: String,
-    places: AtomicUsize,
 }
 
 /// Runs SQL that a test puts together.
@@ -73,10 +72,7 @@ impl TestDatabase {
                 format!("DROP USER IF EXISTS {user}; CREATE USER {user} IDENTIFIED BY '{name}'");
             execute(&mut server, sql).await;
         }
-        Self {
-            name,
-            places: AtomicUsize::new(0),
-        }
+        Self { name }
     }
 
     /// The URL for the user who owns it.
@@ -104,22 +100,13 @@ impl TestDatabase {
         MysqlOptions::new(self.url()).with_store(|store| store.with_auto_initialize(true))
     }
 
-    /// Names of tables that nobody used before.
-    pub(crate) fn next_place(&self) -> Place {
-        Place(self.places.fetch_add(1, Ordering::Relaxed))
-    }
-
     /// Lets the application use all tables that there are now, and nothing else.
     pub(crate) async fn grant_all(&self) {
-        self.grant_with("").await;
+        self.grant("").await;
     }
 
-    /// Lets the application use the tables of a place that there are now, and nothing else.
-    pub(crate) async fn grant(&self, place: &Place) {
-        self.grant_with(&place.prefix()).await;
-    }
-
-    async fn grant_with(&self, prefix: &str) {
+    /// Lets the application use the tables whose names begin with this, and nothing else.
+    pub(crate) async fn grant(&self, prefix: &str) {
         let name = &self.name;
         let mut connection = self.connect().await;
         let tables: Vec<String> = sqlx::query_scalar(
@@ -141,24 +128,6 @@ impl TestDatabase {
             let sql = format!("GRANT SELECT ON {name}.actix_persistence_schema TO {user}");
             execute(&mut connection, sql).await;
         }
-    }
-}
-
-/// Tables of one journal, one snapshot store and one state store.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place(usize);
-
-impl Place {
-    pub(crate) fn prefix(&self) -> String {
-        format!("p{}_", self.0)
-    }
-
-    pub(crate) fn names(&self, store: StoreOptions) -> StoreOptions {
-        let table = |name: &str| format!("{}{name}", self.prefix());
-        store
-            .with_journal_tables(&table("event"), &table("tag"), &table("metadata"))
-            .with_snapshot_table(&table("snapshot"))
-            .with_state_table(&table("state"))
     }
 }
 

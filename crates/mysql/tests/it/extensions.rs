@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_backend_tests::states::extensions;
 use actix_persistence_mysql::{MysqlOptions, MysqlPlugin, MysqlStateStore};
+use actix_persistence_sql_tests::states::extensions;
 use actix_persistence_storage_api::{
     Origin, Payload, Plugin, Section, StateExtensions, StateStore, StateUpdate,
 };

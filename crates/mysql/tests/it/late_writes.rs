@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use actix_persistence_backend_tests::late_writes_are_refused;
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions};
+use actix_persistence_sql_tests::late_writes_are_refused;
 use actix_persistence_storage_api::Journal;
 
 use crate::database::TestDatabase;

@@ -2,7 +2,7 @@
 //!
 //! It is counted, not explained: MariaDB keeps how many rows were read of each table.
 
-use actix_persistence_backend_tests::StateTables;
+use actix_persistence_sql_tests::Tables;
 use actix_persistence_storage_api::{Payload, StateChangesQuery, StateStore, StateUpdate};
 
 use crate::place::{Place, id};
@@ -22,7 +22,7 @@ async fn rows_read(place: &Place, table: &str) -> i64 {
     let read = format!(
         "SELECT CAST(COALESCE(SUM(rows_read), 0) AS SIGNED) FROM information_schema.table_statistics WHERE {of_table}"
     );
-    StateTables::number(place, &read).await
+    Tables::number(place, &read).await
 }
 
 /// Fills the table with states of every slice above 7; their numbers are those of their counters.

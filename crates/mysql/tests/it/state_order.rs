@@ -1,6 +1,6 @@
 //! The order in which queries read states: docs/adr/0005-commit-order.md.
 
-use actix_persistence_backend_tests::states;
+use actix_persistence_sql_tests::states;
 use actix_persistence_storage_api::{
     Payload, PersistenceId, StateChangesQuery, StateStore, StateUpdate,
 };

@@ -3,16 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_backend_tests::{StateTables, states};
-use actix_persistence_mysql::{
-    MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore, PayloadColumn,
-};
+use actix_persistence_mysql::{MysqlOptions, MysqlStateStore, PayloadColumn};
+use actix_persistence_sql_tests::{Tables, states};
 use actix_persistence_storage_api::{
-    ChangeEvent, Journal, Payload, ResetProgress, SnapshotStore, StateExtensions, StateStore,
-    StateUpdate, StorageError, StorageErrorKind, WriterId,
+    ChangeEvent, Journal, Payload, ResetProgress, StateStore, StateUpdate, StorageErrorKind,
+    WriterId,
 };
-use async_trait::async_trait;
-use sqlx::AssertSqlSafe;
 
 use crate::database::users;
 use crate::place::{Place, assert_error, id};
@@ -20,71 +16,7 @@ use crate::place::{Place, assert_error, id};
 /// Written by the first version, and never again: what it holds must be readable for ever.
 const VERSION_1: &str = include_str!("fixtures/state_store_version_1.sql");
 
-#[async_trait]
-impl StateTables for Place {
-    async fn open_with(&self, extensions: &StateExtensions) -> Arc<dyn StateStore> {
-        let store = MysqlStateStore::with_extensions(self.options(), extensions).unwrap();
-        store.initialize().await.unwrap();
-        Arc::new(store)
-    }
-
-    async fn initialize_all(&self, extensions: &StateExtensions) -> Result<(), StorageError> {
-        MysqlJournal::new(self.options())
-            .unwrap()
-            .initialize()
-            .await?;
-        MysqlSnapshotStore::new(self.options())
-            .unwrap()
-            .initialize()
-            .await?;
-        let states = MysqlStateStore::with_extensions(self.options(), extensions).unwrap();
-        states.initialize().await
-    }
-
-    async fn columns(&self) -> Vec<(String, String)> {
-        let sql = "SELECT CAST(table_name AS CHAR), CAST(column_name AS CHAR) FROM information_schema.columns \
-            WHERE table_schema = DATABASE() AND table_name <> 'actix_persistence_schema'";
-        let mut connection = self.connection().await;
-        let rows = sqlx::query_as(sql).fetch_all(&mut connection).await;
-        rows.unwrap()
-    }
-
-    async fn open_for_any_revision(&self) -> Arc<dyn StateStore> {
-        let options = self
-            .options()
-            .with_store(|store| store.with_assert_single_writer(false));
-        Arc::new(self.state_store_with(options).await)
-    }
-
-    async fn open_with_page_bytes(&self, bytes: usize) -> Arc<dyn StateStore> {
-        let options = self
-            .options()
-            .with_store(|store| store.with_max_page(1_000, bytes));
-        Arc::new(self.state_store_with(options).await)
-    }
-
-    async fn open_with_change_events(&self) -> (Arc<dyn StateStore>, Arc<dyn Journal>) {
-        let store = MysqlStateStore::new(self.options()).unwrap();
-        let store = store.with_change_event_journal(self.options()).unwrap();
-        store.initialize().await.unwrap();
-        (Arc::new(store), Arc::new(self.journal().await))
-    }
-
-    async fn try_run(&self, sql: &str) -> Result<(), String> {
-        let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
-        let done = sql.execute(&mut self.connection().await).await;
-        done.map(drop).map_err(|error| error.to_string())
-    }
-
-    async fn number(&self, sql: &str) -> i64 {
-        sqlx::query_scalar(AssertSqlSafe(sql.to_owned()))
-            .fetch_one(&mut self.connection().await)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"))
-    }
-}
-
-actix_persistence_backend_tests::test_states!(Place::new().await);
+actix_persistence_sql_tests::test_states!(Place::new().await);
 
 fn state(name: &str, revision: u64) -> StateUpdate {
     StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))

@@ -98,7 +98,7 @@ async fn a_deadlock_is_tried_again() {
     execute(&mut other, take).await;
     let outcomes = call.await.unwrap().unwrap();
     assert!(outcomes.iter().all(WriteOutcome::is_stored), "{outcomes:?}");
-    assert_eq!(numbers(&journal, &a).await, [1]);
+    assert_eq!(numbers(&*journal, &a).await, [1]);
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn a_session_that_is_killed_before_its_commit_has_stored_nothing() {
     drop(other);
     let highest = journal.read_highest_sequence_nr(&a, 0).await.unwrap();
     assert_eq!(highest, 0);
-    store(&journal, &a, 1).await;
+    store(&*journal, &a, 1).await;
 }
 
 /// MariaDB ends the statement; MySQL has no limit for it, and the client gives up a second later.

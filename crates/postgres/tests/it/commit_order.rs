@@ -149,7 +149,7 @@ async fn a_reader_gets_every_event_once_and_in_order_while_transactions_of_any_l
         let (journal, running) = (Arc::clone(&journal), Arc::clone(&running));
         async move {
             for _ in 0..TRANSACTIONS {
-                store(&journal, &id("journal"), fastrand::u64(1..5)).await;
+                store(&*journal, &id("journal"), fastrand::u64(1..5)).await;
             }
             running.fetch_sub(1, Ordering::AcqRel);
             let highest = journal

@@ -1,6 +1,6 @@
 //! Rows that were damaged, or changed around the plugin.
 
-use actix_persistence_backend_tests::swapped_rows_are_found;
+use actix_persistence_sql_tests::swapped_rows_are_found;
 
 use actix_persistence_storage_api::{
     Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria, SnapshotMetadata, SnapshotStore,

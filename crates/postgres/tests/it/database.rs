@@ -21,7 +21,6 @@ pub(crate) fn server_url() -> String {
 /// Its default collation is that of the server, which is not "C": whatever must be compared byte by byte says so.
 pub(crate) struct TestDatabase {
     name: String,
-    places: AtomicUsize,
 }
 
 /// Stands for a text in SQL that a test puts together.
@@ -78,10 +77,7 @@ impl TestDatabase {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("actix_test_{}_{number}", std::process::id());
-        let database = Self {
-            name,
-            places: AtomicUsize::new(0),
-        };
+        let database = Self { name };
         let mut server = connect(&server_url()).await;
         let name = &database.name;
         execute(
@@ -135,11 +131,6 @@ impl TestDatabase {
     /// The settings of stores whose user may only use the tables.
     pub(crate) fn application_options(&self) -> PostgresOptions {
         patient(self.application_url()).with_store(|store| store.with_auto_initialize(false))
-    }
-
-    /// The name of a schema that nobody used before.
-    pub(crate) fn next_schema(&self) -> String {
-        format!("place_{}", self.places.fetch_add(1, Ordering::Relaxed))
     }
 
     /// The role that owns the tables which the application may use, and the application's.

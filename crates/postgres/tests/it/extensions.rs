@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use actix_persistence_backend_tests::states::extensions;
 use actix_persistence_postgres::{PostgresOptions, PostgresPlugin, PostgresStateStore};
+use actix_persistence_sql_tests::states::extensions;
 use actix_persistence_storage_api::{
     AdditionalColumn, ChangeEvent, ChangeHandler, ColumnValue, ExtensionError, Origin, Payload,
     Plugin, Section, Session, SessionWork, SqlValue, StateChange, StateExtensions, StateStore,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use actix_persistence_backend_tests::late_writes_are_refused;
 use actix_persistence_postgres::{PostgresJournal, PostgresOptions};
+use actix_persistence_sql_tests::late_writes_are_refused;
 use actix_persistence_storage_api::Journal;
 
 use crate::database::TestDatabase;

@@ -21,5 +21,6 @@ mod rows;
 mod schema_versions;
 mod state_order;
 mod states;
+mod tables;
 mod trouble;
 mod two_writers;

@@ -3,14 +3,14 @@
 use actix_persistence_postgres::{
     PostgresJournal, PostgresOptions, PostgresSnapshotStore, PostgresStateStore,
 };
-use actix_persistence_storage_api::{
-    AtomicWrite, EventRecord, Fence, Journal, PageLimit, Payload, PersistenceId, ReplayPage,
-    ReplayRange, SequenceNr, SnapshotStore, StateStore, StorageError, StorageErrorKind, Timestamp,
-    WriteOutcome, WriterId,
-};
+use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
 use sqlx::PgConnection;
 
 use crate::database::{TestDatabase, execute};
+
+pub(crate) use actix_persistence_sql_tests::steps::{
+    assert_error, chain, event, id, numbers, replay_all, store, write,
+};
 
 /// A database that is removed in the end.
 pub(crate) struct Place {
@@ -69,78 +69,4 @@ impl Place {
             .await
             .unwrap()
     }
-}
-
-pub(crate) fn id(name: &str) -> PersistenceId {
-    PersistenceId::of("Test", name)
-}
-
-pub(crate) fn event(
-    sequence_nr: SequenceNr,
-    writer: WriterId,
-    bytes: impl Into<Vec<u8>>,
-) -> EventRecord {
-    let payload = Payload::new(1, "test.event:v1", bytes.into());
-    EventRecord::new(sequence_nr, Timestamp::from_micros(7), writer, payload)
-}
-
-/// A write of events with these numbers, whose payloads are the numbers.
-pub(crate) fn write(
-    id: &PersistenceId,
-    fence: impl Into<Fence>,
-    writer: WriterId,
-    numbers: std::ops::RangeInclusive<SequenceNr>,
-) -> AtomicWrite {
-    let events = numbers.map(|number| event(number, writer, number.to_string()));
-    AtomicWrite::new(id.clone(), fence, events.collect()).unwrap()
-}
-
-/// Recovers an id and stores `number` more events.
-pub(crate) async fn store(journal: &PostgresJournal, id: &PersistenceId, number: u64) {
-    let writer = WriterId::random();
-    let recovered = journal.recover(id, writer).await.unwrap();
-    let from = recovered.highest_sequence_nr + 1;
-    let write = write(id, recovered.epoch, writer, from..=from + number - 1);
-    let outcomes = journal.write_messages(vec![write]).await.unwrap();
-    assert!(outcomes[0].is_stored(), "{outcomes:?}");
-}
-
-pub(crate) async fn replay_all(journal: &PostgresJournal, id: &PersistenceId) -> ReplayPage {
-    let limit = PageLimit::events(10_000);
-    let page = journal
-        .replay_messages(id, ReplayRange::ALL, limit)
-        .await
-        .unwrap();
-    assert!(!page.more);
-    page
-}
-
-pub(crate) async fn numbers(journal: &PostgresJournal, id: &PersistenceId) -> Vec<SequenceNr> {
-    let page = replay_all(journal, id).await;
-    page.events.iter().map(|event| event.sequence_nr).collect()
-}
-
-pub(crate) fn failure(outcome: &WriteOutcome) -> &StorageError {
-    match outcome {
-        WriteOutcome::Failed(error) => error,
-        other => unreachable!("the write should have failed: {other:?}"),
-    }
-}
-
-/// The whole chain of an error, as a log shows it.
-pub(crate) fn chain(error: &StorageError) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        source = error.source();
-    }
-    text
-}
-
-/// Checks what an error is and that its text says what to change.
-pub(crate) fn assert_error(error: &StorageError, kind: StorageErrorKind, says: &str) {
-    assert_eq!(error.kind(), kind, "{}", chain(error));
-    assert!(error.to_string().contains(says), "{}", chain(error));
 }

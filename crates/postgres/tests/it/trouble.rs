@@ -115,8 +115,8 @@ async fn a_session_that_the_server_ends_leaves_the_outcome_unknown() {
     );
     assert_eq!(error.effect(), Some(Effect::Unknown));
     drop(other);
-    store(&journal, &a, 1).await;
-    assert_eq!(numbers(&journal, &a).await, [1]);
+    store(&*journal, &a, 1).await;
+    assert_eq!(numbers(&*journal, &a).await, [1]);
 }
 
 #[tokio::test]

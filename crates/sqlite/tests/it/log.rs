@@ -70,14 +70,14 @@ async fn the_log_stays_short_although_somebody_always_reads() {
     let place = Place::new();
     let options = place.options().with_max_log_bytes(LIMIT as usize);
     let journal = Arc::new(place.journal_with(options).await);
-    store(&journal, &id("a"), 500).await;
+    store(&*journal, &id("a"), 500).await;
     let ended = Arc::new(AtomicBool::new(false));
     let readers = (0..3).map(|_| {
         let (journal, ended) = (Arc::clone(&journal), Arc::clone(&ended));
         tokio::spawn(async move {
             let mut rounds = 0;
             while !ended.load(Ordering::Relaxed) {
-                assert!(numbers(&journal, &id("a")).await.len() >= 500);
+                assert!(numbers(&*journal, &id("a")).await.len() >= 500);
                 rounds += 1;
             }
             rounds
@@ -86,7 +86,7 @@ async fn the_log_stays_short_although_somebody_always_reads() {
     let readers: Vec<_> = readers.collect();
     let mut longest = 0;
     for _ in 0..200 {
-        store(&journal, &id("b"), 60).await;
+        store(&*journal, &id("b"), 60).await;
         let bytes = fs::metadata(beside(&place, "-wal")).unwrap().len();
         longest = longest.max(bytes);
     }

@@ -53,4 +53,5 @@ mod schema_versions;
 mod state_order;
 mod statements;
 mod states;
+mod tables;
 mod two_writers;

@@ -1,24 +1,11 @@
 //! The contents of the tables, and the rows that they refuse.
 
-use actix_persistence_storage_api::{
-    AtomicWrite, Journal, PageLimit, Payload, ReplayRange, SnapshotCriteria, SnapshotMetadata,
-    SnapshotStore, StorageErrorKind, Timestamp, WriterId,
-};
+use actix_persistence_sql_tests::journal::rows;
+use actix_persistence_storage_api::{AtomicWrite, Journal, WriterId};
 
-use crate::place::{Place, assert_error, chain, event, id, store};
+use crate::place::{Place, event, id, store};
 
-#[tokio::test]
-async fn rows_say_which_slice_and_type_they_belong_to() {
-    let place = Place::new();
-    let journal = place.journal().await;
-    store(&journal, &id("a|b"), 1).await;
-    let unique = actix_persistence_storage_api::PersistenceId::of_unique("user-42");
-    store(&journal, &unique, 1).await;
-    let typed = "SELECT slice FROM event_journal WHERE entity_type = 'Test'";
-    assert_eq!(place.number(typed).await, i64::from(id("a|b").slice()));
-    let untyped = "SELECT slice FROM event_journal WHERE entity_type = ''";
-    assert_eq!(place.number(untyped).await, i64::from(unique.slice()));
-}
+actix_persistence_sql_tests::test_rows!(Place::new());
 
 #[tokio::test]
 async fn ordering_follows_commits_and_is_never_used_again() {
@@ -69,12 +56,7 @@ async fn tags_are_found_by_tag_and_removed_with_their_events() {
 
 #[tokio::test]
 async fn the_tables_refuse_what_cannot_be_read_back() {
-    let place = Place::new();
-    let journal = place.journal().await;
-    place.snapshot_store().await;
-    store(&journal, &id("a"), 1).await;
-    let mut connection = place.connection().await;
-    for sql in [
+    let statements = [
         "UPDATE event_journal SET timestamp = '2026-11-21'",
         "UPDATE event_journal SET sequence_nr = 'one'",
         "UPDATE event_journal SET sequence_nr = 1.5",
@@ -87,10 +69,8 @@ async fn the_tables_refuse_what_cannot_be_read_back() {
         "UPDATE journal_metadata SET purged_to = deleted_to + 1",
         "INSERT INTO snapshot (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest, payload) \
          VALUES ('a', 1, 0, '2026-11-21', 1, 'm', x'00')",
-    ] {
-        let result = sqlx::query(sql).execute(&mut connection).await;
-        assert!(result.is_err(), "{sql}");
-    }
+    ];
+    rows::the_tables_refuse_what_cannot_be_read_back(&Place::new(), &statements).await;
 }
 
 #[tokio::test]
@@ -105,50 +85,6 @@ async fn an_event_that_cannot_be_read_is_corrupt_and_named_not_left_out() {
         "UPDATE event_journal SET metadata_payload = x'01' WHERE sequence_nr = 2",
     ] {
         let place = Place::new();
-        let journal = place.journal().await;
-        store(&journal, &id("a"), 3).await;
-        place.run(damage).await;
-        let all = ReplayRange::ALL;
-        let error = journal
-            .replay_messages(&id("a"), all, PageLimit::DEFAULT)
-            .await
-            .unwrap_err();
-        assert_eq!(
-            error.kind(),
-            StorageErrorKind::Corrupt,
-            "{damage}: {error:?}"
-        );
-        let text = chain(&error);
-        assert!(
-            text.contains("\"Test|a\"") && text.contains("sequence number 2"),
-            "{text}"
-        );
-        // What comes before it can be read.
-        let one = PageLimit::events(0);
-        assert!(journal.replay_messages(&id("a"), all, one).await.is_ok());
+        rows::an_event_that_cannot_be_read_is_corrupt_and_named_not_left_out(&place, damage).await;
     }
-}
-
-#[tokio::test]
-async fn a_damaged_snapshot_is_an_error_and_the_one_before_can_be_asked_for() {
-    let place = Place::new();
-    let store = place.snapshot_store().await;
-    for number in 1..=2 {
-        let metadata = SnapshotMetadata::new(id("a"), number, Timestamp::now());
-        let payload = Payload::new(1, "m", vec![number as u8]);
-        store.save(metadata, payload).await.unwrap();
-    }
-    place
-        .run("UPDATE snapshot SET serializer_id = -1 WHERE sequence_nr = 2")
-        .await;
-    let error = store
-        .load(&id("a"), SnapshotCriteria::LATEST)
-        .await
-        .unwrap_err();
-    assert_error(&error, StorageErrorKind::Corrupt, "\"Test|a\"");
-    let before = store
-        .load(&id("a"), SnapshotCriteria::up_to(1))
-        .await
-        .unwrap();
-    assert_eq!(&*before.unwrap().payload.bytes, &[1]);
 }

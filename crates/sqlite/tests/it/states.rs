@@ -1,16 +1,8 @@
 //! Durable states: what the plugin promises beyond the conformance kit.
 
-use std::sync::Arc;
-
-use actix_persistence_backend_tests::{StateTables, states};
-use actix_persistence_sqlite::{
-    SqliteJournal, SqliteOptions, SqliteSnapshotStore, SqliteStateStore,
-};
-use actix_persistence_storage_api::{
-    Journal, Payload, SnapshotStore, StateExtensions, StateStore, StateUpdate, StorageError,
-    StorageErrorKind,
-};
-use async_trait::async_trait;
+use actix_persistence_sql_tests::states;
+use actix_persistence_sqlite::{SqliteOptions, SqliteStateStore};
+use actix_persistence_storage_api::{Payload, StateStore, StateUpdate, StorageErrorKind};
 use sqlx::AssertSqlSafe;
 
 use crate::place::{Place, assert_error, id};
@@ -18,71 +10,7 @@ use crate::place::{Place, assert_error, id};
 /// Written by the first version, and never again: what it holds must be readable for ever.
 const VERSION_1: &str = include_str!("fixtures/state_store_version_1.sql");
 
-#[async_trait]
-impl StateTables for Place {
-    async fn open_with(&self, extensions: &StateExtensions) -> Arc<dyn StateStore> {
-        let store = SqliteStateStore::with_extensions(self.options(), extensions).unwrap();
-        store.initialize().await.unwrap();
-        Arc::new(store)
-    }
-
-    async fn initialize_all(&self, extensions: &StateExtensions) -> Result<(), StorageError> {
-        SqliteJournal::new(self.options())
-            .unwrap()
-            .initialize()
-            .await?;
-        SqliteSnapshotStore::new(self.options())
-            .unwrap()
-            .initialize()
-            .await?;
-        let states = SqliteStateStore::with_extensions(self.options(), extensions).unwrap();
-        states.initialize().await
-    }
-
-    async fn columns(&self) -> Vec<(String, String)> {
-        let sql = "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_xinfo(t.name) AS c \
-            WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT LIKE 'actix_persistence_%'";
-        let mut connection = self.connection().await;
-        let rows = sqlx::query_as(sql).fetch_all(&mut connection).await;
-        rows.unwrap()
-    }
-
-    async fn open_for_any_revision(&self) -> Arc<dyn StateStore> {
-        let options = self
-            .options()
-            .with_store(|store| store.with_assert_single_writer(false));
-        Arc::new(self.state_store_with(options).await)
-    }
-
-    async fn open_with_page_bytes(&self, bytes: usize) -> Arc<dyn StateStore> {
-        let options = self
-            .options()
-            .with_store(|store| store.with_max_page(1_000, bytes));
-        Arc::new(self.state_store_with(options).await)
-    }
-
-    async fn open_with_change_events(&self) -> (Arc<dyn StateStore>, Arc<dyn Journal>) {
-        let store = SqliteStateStore::new(self.options()).unwrap();
-        let store = store.with_change_event_journal(self.options()).unwrap();
-        store.initialize().await.unwrap();
-        (Arc::new(store), Arc::new(self.journal().await))
-    }
-
-    async fn try_run(&self, sql: &str) -> Result<(), String> {
-        let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
-        let done = sql.execute(&mut self.connection().await).await;
-        done.map(drop).map_err(|error| error.to_string())
-    }
-
-    async fn number(&self, sql: &str) -> i64 {
-        sqlx::query_scalar(AssertSqlSafe(sql.to_owned()))
-            .fetch_one(&mut self.connection().await)
-            .await
-            .unwrap_or_else(|error| panic!("{sql}: {error}"))
-    }
-}
-
-actix_persistence_backend_tests::test_states!(Place::new());
+actix_persistence_sql_tests::test_states!(Place::new());
 
 fn state(name: &str, revision: u64) -> StateUpdate {
     StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))

@@ -9,101 +9,90 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "ForgetsHandlers",
         kit::<ForgetsHandlers>,
+        &["D-HANDLER-2"],
         &[
-            "call_the_handler_for_every_change",
-            "call_the_handler_for_one_change_of_an_id_at_a_time",
-            "leave_other_entity_types_to_themselves",
-            "not_call_the_handler_for_a_wrong_revision",
-            "show_the_handler_what_was_written",
-            "store_nothing_when_a_statement_of_the_handler_failed",
             "store_nothing_when_the_handler_fails",
-            "store_nothing_when_the_handler_hangs",
             "store_nothing_when_the_handler_panics",
-            "take_back_only_the_change_of_a_group_whose_handler_fails",
+            "store_nothing_when_the_handler_hangs",
+            "store_nothing_when_a_statement_of_the_handler_failed",
             "tell_the_truth_about_a_handler_that_ends_the_transaction",
         ],
     ),
     Mutant::new(
         "FindsHandlersWithLike",
         kit::<FindsHandlersWithLike>,
+        &["D-HANDLER-1"],
         &["leave_other_entity_types_to_themselves"],
     ),
     Mutant::new(
         "LeavesDeletesToThemselves",
         kit::<LeavesDeletesToThemselves>,
+        &["D-HANDLER-1"],
         &[
             "call_the_handler_for_every_change",
             "show_the_handler_what_was_written",
-            "store_nothing_when_the_handler_fails",
-            "store_nothing_when_the_handler_panics",
-            "store_nothing_when_the_handler_hangs",
-            "store_nothing_when_a_statement_of_the_handler_failed",
         ],
     ),
     Mutant::new(
         "LeavesHardDeletesToThemselves",
         kit::<LeavesHardDeletesToThemselves>,
+        &["D-HANDLER-1"],
         &[
             "call_the_handler_for_every_change",
             "show_the_handler_what_was_written",
-            "store_nothing_when_the_handler_fails",
-            "store_nothing_when_the_handler_panics",
-            "store_nothing_when_the_handler_hangs",
-            "store_nothing_when_a_statement_of_the_handler_failed",
         ],
     ),
     Mutant::new(
         "CallsForNothing",
         kit::<CallsForNothing>,
+        &["D-HANDLER-1"],
         &["call_the_handler_for_every_change"],
     ),
     Mutant::new(
         "CallsForWrongRevisions",
         kit::<CallsForWrongRevisions>,
-        &[
-            "not_call_the_handler_for_a_wrong_revision",
-            "call_the_handler_for_one_change_of_an_id_at_a_time",
-        ],
+        &["D-HANDLER-3"],
+        &["not_call_the_handler_for_a_wrong_revision"],
     ),
     Mutant::new(
         "ReadsElsewhere",
         kit::<ReadsElsewhere>,
+        &["D-EXECUTE-1"],
         &["show_the_handler_what_was_written"],
     ),
     Mutant::new(
         "StoresWhatAHandlerRefused",
         kit::<StoresWhatAHandlerRefused>,
-        &[
-            "store_nothing_when_the_handler_fails",
-            "take_back_only_the_change_of_a_group_whose_handler_fails",
-        ],
+        &["D-HANDLER-2"],
+        &["store_nothing_when_the_handler_fails"],
     ),
     Mutant::new(
         "KeepsTheReasonsOfHandlers",
         kit::<KeepsTheReasonsOfHandlers>,
+        &["D-HANDLER-2"],
         &["store_nothing_when_the_handler_fails"],
     ),
     Mutant::new(
         "StoresAfterAPanic",
         kit::<StoresAfterAPanic>,
+        &["D-HANDLER-2"],
         &["store_nothing_when_the_handler_panics"],
     ),
     Mutant::new(
         "StoresWithoutWaiting",
         kit::<StoresWithoutWaiting>,
+        &["D-HANDLER-2"],
         &["store_nothing_when_the_handler_hangs"],
     ),
     Mutant::new(
         "CallsTwiceAtOnce",
         kit::<CallsTwiceAtOnce>,
-        &[
-            "show_the_handler_what_was_written",
-            "call_the_handler_for_one_change_of_an_id_at_a_time",
-        ],
+        &["D-HANDLER-4"],
+        &["call_the_handler_for_one_change_of_an_id_at_a_time"],
     ),
 ];
 
 #[test]
-fn each_fails_exactly_the_cases_it_breaks() {
+fn each_fails_exactly_those_cases_of_its_clause() {
     expect_found_out(MUTANTS);
 }

@@ -9,54 +9,61 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "GivesIntegersAsFloats",
         kit::<GivesIntegersAsFloats>,
+        &["D-SELECT-1"],
         &["give_values_back_as_they_were_given"],
     ),
     Mutant::new(
         "GivesFloatsAsIntegers",
         kit::<GivesFloatsAsIntegers>,
+        &["D-SELECT-1"],
         &["give_values_back_as_they_were_given"],
     ),
     Mutant::new(
         "GivesEmptyTextsAsNull",
         kit::<GivesEmptyTextsAsNull>,
+        &["D-SELECT-1"],
         &["give_values_back_as_they_were_given"],
     ),
     Mutant::new(
         "CutsBytes",
         kit::<CutsBytes>,
+        &["D-SELECT-1"],
         &["give_values_back_as_they_were_given"],
     ),
     Mutant::new(
         "TakesValuesInTheirOrder",
         kit::<TakesValuesInTheirOrder>,
+        &["D-SELECT-2"],
         &["take_values_by_their_numbers"],
     ),
     Mutant::new(
         "LooksForValuesInTexts",
         kit::<LooksForValuesInTexts>,
+        &["D-SELECT-2"],
         &["take_values_by_their_numbers"],
     ),
     Mutant::new(
         "CountsOneRow",
         kit::<CountsOneRow>,
+        &["D-EXECUTE-2"],
         &["tell_how_many_rows_a_statement_changed"],
     ),
     Mutant::new(
         "CommitsWhatFailed",
         kit::<CommitsWhatFailed>,
+        &["D-TRANSACT-1"],
         &["store_what_a_transaction_did_or_nothing"],
     ),
     Mutant::new(
         "GoesOnAfterAFailure",
         kit::<GoesOnAfterAFailure>,
-        &[
-            "store_nothing_after_a_statement_that_failed",
-            "store_nothing_when_a_statement_of_the_handler_failed",
-        ],
+        &["D-TRANSACT-2"],
+        &["store_nothing_after_a_statement_that_failed"],
     ),
     Mutant::new(
         "RollsBackUnawares",
         kit::<RollsBackUnawares>,
+        &["D-EXECUTE-3"],
         &[
             "tell_the_truth_about_a_transaction_that_was_ended",
             "tell_the_truth_about_a_handler_that_ends_the_transaction",
@@ -65,16 +72,18 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "TakesRulesForDamage",
         kit::<TakesRulesForDamage>,
+        &["D-EXECUTE-4"],
         &["tell_what_a_rule_refuses"],
     ),
     Mutant::new(
         "ForgetsWhatIsGivenUp",
         kit::<ForgetsWhatIsGivenUp>,
+        &["D-EXECUTE-5"],
         &["store_nothing_after_a_statement_that_was_given_up"],
     ),
 ];
 
 #[test]
-fn each_fails_exactly_the_cases_it_breaks() {
+fn each_fails_exactly_those_cases_of_its_clause() {
     expect_found_out(MUTANTS);
 }

@@ -9,6 +9,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "TellsOnlyWinners",
         kit::<TellsOnlyWinners>,
+        &["D-GROUP-1", "D-GROUP-2", "D-GROUP-3"],
         &[
             "make_changes_of_one_id_in_the_order_of_their_group",
             "refuse_changes_of_a_group_without_failing_the_others",
@@ -18,6 +19,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "EndsAtALoser",
         kit::<EndsAtALoser>,
+        &["D-GROUP-1", "D-GROUP-2", "D-GROUP-3"],
         &[
             "make_changes_of_one_id_in_the_order_of_their_group",
             "refuse_changes_of_a_group_without_failing_the_others",
@@ -27,6 +29,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "MixesOutcomes",
         kit::<MixesOutcomes>,
+        &["D-GROUP-1", "D-GROUP-2", "D-GROUP-3"],
         &[
             "make_changes_of_one_id_in_the_order_of_their_group",
             "refuse_changes_of_a_group_without_failing_the_others",
@@ -35,6 +38,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "TakesEachIdOnce",
         kit::<TakesEachIdOnce>,
+        &["D-GROUP-1", "D-GROUP-2", "D-GROUP-3"],
         &[
             "make_changes_of_one_id_in_the_order_of_their_group",
             "refuse_changes_of_a_group_without_failing_the_others",
@@ -44,6 +48,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     Mutant::new(
         "ConfirmsBeforeItStores",
         kit::<ConfirmsBeforeItStores>,
+        &["D-GROUP-1", "D-GROUP-2", "D-GROUP-3"],
         &[
             "make_all_changes_of_a_group",
             "make_changes_of_one_id_in_the_order_of_their_group",

@@ -1,0 +1,178 @@
+//! The conformance kit on a server, whose tables are made for as few cases as possible.
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
+use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
+use actix_persistence_state_actor::{StateSettings, StateStoreProxy};
+use actix_persistence_storage_api::{
+    Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore,
+};
+use actix_persistence_tck::{BoxError, Fixture, Fronts, Kit};
+use async_trait::async_trait;
+
+/// A database on a server with room for the tables of many places, told apart by their numbers.
+#[async_trait]
+pub trait KitServer: Send + Sync + 'static {
+    /// A plugin with connections of its own, as in another process.
+    fn plugin(&self) -> Box<dyn Plugin>;
+
+    /// Returns the section of stores on the tables of a place, for the one who owns them; the stores make them.
+    fn owner(&self, place: usize) -> Section;
+
+    /// Returns the section for one who may use the tables, but not make or change them.
+    fn application(&self, place: usize) -> Section;
+
+    /// Makes the tables of one kind of store in a place, and lets the application use them.
+    async fn make(&self, place: usize, kind: StoreKind);
+}
+
+/// The kinds of stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StoreKind {
+    /// Keeps events.
+    Journal,
+    /// Keeps snapshots.
+    SnapshotStore,
+    /// Keeps states.
+    StateStore,
+}
+
+/// Runs the kit: directly, as the owner of the tables, and through the actors in front of the stores, as one who may use
+/// them but not change them.
+pub fn run_kit(server: impl KitServer) -> ExitCode {
+    let (server, next) = (Arc::new(server), Arc::new(AtomicUsize::new(0)));
+    let places = |user| Places {
+        server: Arc::clone(&server),
+        next: Arc::clone(&next),
+        user,
+        free: Arc::default(),
+    };
+    Kit::new()
+        .stores("", places(User::Owner))
+        .stores("proxied", places(User::Application).through(actors()))
+        .run()
+}
+
+/// The actors that applications use.
+pub fn actors() -> Fronts {
+    Fronts::new()
+        .journal(|journal| JournalProxy::spawn(journal, JournalSettings::new("tck")))
+        .snapshot_store(|store| SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck")))
+        .state_store(|store| StateStoreProxy::spawn(store, StateSettings::new("tck")))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum User {
+    Owner,
+    Application,
+}
+
+/// Places on a server, of which those without states are used by one case after the other.
+///
+/// No case finds anything of another in a journal or a snapshot store: the ids of cases differ, and only state stores list
+/// ids. So nothing has to be removed in between, and it is no matter if a call that a case gave up is done later.
+struct Places<S> {
+    server: Arc<S>,
+    next: Arc<AtomicUsize>,
+    user: User,
+    free: Free,
+}
+
+type Free = Arc<Mutex<Vec<Tables>>>;
+
+/// The tables of a place that there are.
+struct Tables {
+    number: usize,
+    made: BTreeSet<StoreKind>,
+}
+
+/// A place for one case.
+struct Place {
+    number: usize,
+    made: tokio::sync::Mutex<BTreeSet<StoreKind>>,
+    has_states: AtomicBool,
+    free: Free,
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !self.has_states.load(Ordering::Relaxed) {
+            let tables = Tables {
+                number: self.number,
+                made: std::mem::take(self.made.get_mut()),
+            };
+            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+            free.push(tables);
+        }
+    }
+}
+
+impl<S: KitServer> Places<S> {
+    /// Returns the section of a store whose tables are there, unless it makes them itself.
+    async fn section(&self, place: &Place, kind: StoreKind) -> Section {
+        if self.user == User::Owner {
+            return self.server.owner(place.number);
+        }
+        let mut made = place.made.lock().await;
+        if !made.contains(&kind) {
+            self.server.make(place.number, kind).await;
+            made.insert(kind);
+        }
+        self.server.application(place.number)
+    }
+}
+
+#[async_trait]
+impl<S: KitServer> Fixture for Places<S> {
+    type Place = Place;
+
+    async fn create(&self) -> Place {
+        let free = {
+            let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+            free.pop()
+        };
+        let Tables { number, made } = free.unwrap_or_else(|| Tables {
+            number: self.next.fetch_add(1, Ordering::Relaxed),
+            made: BTreeSet::new(),
+        });
+        Place {
+            number,
+            made: tokio::sync::Mutex::new(made),
+            has_states: AtomicBool::new(false),
+            free: Arc::clone(&self.free),
+        }
+    }
+
+    async fn journal(&self, place: &Place) -> Result<Arc<dyn Journal>, BoxError> {
+        let section = self.section(place, StoreKind::Journal).await;
+        Ok(self.server.plugin().journal(&section)?)
+    }
+
+    async fn snapshot_store(&self, place: &Place) -> Result<Arc<dyn SnapshotStore>, BoxError> {
+        let section = self.section(place, StoreKind::SnapshotStore).await;
+        Ok(self.server.plugin().snapshot_store(&section)?)
+    }
+
+    async fn state_store(&self, place: &Place) -> Result<Arc<dyn StateStore>, BoxError> {
+        place.has_states.store(true, Ordering::Relaxed);
+        let section = self.section(place, StoreKind::StateStore).await;
+        let none = StateExtensions::default();
+        Ok(self.server.plugin().state_store(&section, &none)?)
+    }
+
+    /// Cases change tables, which only their owner may, and wait for the time-out of a handler.
+    async fn state_store_with(
+        &self,
+        place: &Place,
+        extensions: StateExtensions,
+    ) -> Result<Arc<dyn StateStore>, BoxError> {
+        place.has_states.store(true, Ordering::Relaxed);
+        let section = self.server.owner(place.number);
+        let section = section.with("handler-timeout", "500ms");
+        Ok(self.server.plugin().state_store(&section, &extensions)?)
+    }
+}

@@ -1,0 +1,23 @@
+#![doc = include_str!("../README.md")]
+#![allow(clippy::unwrap_used)] // these are tests
+
+mod damage;
+pub mod journal;
+mod kit;
+mod late_writes;
+pub mod states;
+pub mod steps;
+mod tables;
+mod writer;
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::Journal;
+
+pub use damage::swapped_rows_are_found;
+pub use kit::{KitServer, StoreKind, actors, run_kit};
+pub use late_writes::late_writes_are_refused;
+pub use tables::Tables;
+
+/// Opens a journal on the database at this URL, with connections of its own; whoever calls it initialises it.
+pub type OpenJournal = dyn Fn(&str) -> Arc<dyn Journal>;

@@ -1,0 +1,182 @@
+//! Code of the application that does to its transaction what it should not.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    ChangeHandler, Effect, ExtensionError, Session, SessionWork, Sql, SqlStates, StateChange,
+    StateExtensions, StateStore, StorageError, StorageErrorKind,
+};
+use async_trait::async_trait;
+use futures_util::FutureExt;
+
+use super::with_handler;
+use crate::Tables;
+use crate::states::{revision_of, state};
+
+/// Counts the rows that the scripts have left.
+const LEFT: &str = "SELECT COUNT(*) FROM left_behind";
+
+/// Leaves a row, runs statements, and succeeds or fails.
+#[derive(Clone, Debug)]
+struct Script {
+    /// The name of the table of rows in statements.
+    table: &'static str,
+    statements: Vec<&'static str>,
+    fails: bool,
+}
+
+impl Script {
+    async fn run(&self, session: &mut dyn Session) -> Result<(), ExtensionError> {
+        let leave = format!("INSERT INTO {} (a) VALUES (1)", self.table);
+        session.execute(Sql::assert_safe(leave), []).await?;
+        for statement in &self.statements {
+            session.execute(*statement, []).await?;
+        }
+        match self.fails {
+            true => Err("not today".into()),
+            false => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl ChangeHandler for Script {
+    async fn process(
+        &self,
+        session: &mut dyn Session,
+        _change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        self.run(session).await
+    }
+}
+
+fn sql(store: &dyn StateStore) -> &dyn SqlStates {
+    store.sql().expect("the store has SQL")
+}
+
+async fn transact(store: &dyn StateStore, script: &Script) -> Result<(), StorageError> {
+    let script = script.clone();
+    let work = SessionWork::new(move |session| Box::pin(async move { script.run(session).await }));
+    sql(store).transact(work).await
+}
+
+/// Fails unless the answer is true: everything is stored, or nothing, or the effect is unknown.
+fn assert_true(script: &Script, answer: &Result<(), StorageError>, all: bool, nothing: bool) {
+    match answer {
+        Ok(()) => assert!(all, "{script:?} was acknowledged, and is not stored"),
+        Err(error) if error.is_certainly_not_stored() => {
+            assert!(nothing, "{script:?} is stored, and was refused: {error:?}");
+        }
+        Err(error) => assert_eq!(error.effect(), Some(Effect::Unknown), "{script:?}"),
+    }
+}
+
+/// Whatever code of the application runs, COMMIT and ROLLBACK among it, the answer is true, of the state, of what the code
+/// itself stored, and of transactions without a state. The statements are those that end transactions in the way of
+/// the database, each script with and without an error in its end; `table` names `left_behind` in its way.
+///
+/// # Panics
+/// If an answer is not true.
+pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
+    tables: &dyn Tables,
+    table: &'static str,
+    more: &[&[&'static str]],
+    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
+) {
+    tables
+        .run("CREATE TABLE left_behind (a INTEGER NOT NULL)")
+        .await;
+    let plain = open(StateExtensions::default()).await;
+    let everywhere: &[&[&str]] = &[
+        &["COMMIT"],
+        &["ROLLBACK"],
+        &["ROLLBACK", "BEGIN"],
+        &["COMMIT", "BEGIN", "SAVEPOINT a"],
+        &["/* it is hidden */ COMMIT"],
+        &["-- or here\nrollback"],
+        &["SELECT 1; COMMIT"],
+        &["SELECT 1; ROLLBACK; BEGIN"],
+        &["/* /* */ SELECT */ COMMIT"],
+        &["CREATE TABLE IF NOT EXISTS made_lazily (a INTEGER)"],
+        &["CREATE TABLE made_lazily (a INTEGER)"],
+        &["there is no such statement"],
+        &["SAVEPOINT a", "RELEASE SAVEPOINT a"],
+        &["SAVEPOINT a", "ROLLBACK TO SAVEPOINT a", "SAVEPOINT a"],
+    ];
+    for (number, statements) in everywhere.iter().chain(more).enumerate() {
+        for fails in [false, true] {
+            let script = Script {
+                table,
+                statements: statements.to_vec(),
+                fails,
+            };
+            let name = format!("{number}-{fails}");
+            let before = tables.number(LEFT).await;
+            let states = open(with_handler(script.clone())).await;
+            let answer = states.upsert(state(&name, 1)).await;
+            let stored = [
+                revision_of(&*plain, &name).await == 1,
+                tables.number(LEFT).await == before + 1,
+            ];
+            assert_true(&script, &answer, stored == [true; 2], stored == [false; 2]);
+
+            let before = tables.number(LEFT).await;
+            let answer = transact(&*plain, &script).await;
+            let is_stored = tables.number(LEFT).await == before + 1;
+            assert_true(&script, &answer, is_stored, !is_stored);
+        }
+    }
+    // What only marks a place in the transaction may be used.
+    let script = Script {
+        table,
+        statements: vec![
+            "SAVEPOINT a",
+            "ROLLBACK TO SAVEPOINT a",
+            "RELEASE SAVEPOINT a",
+        ],
+        fails: false,
+    };
+    let states = open(with_handler(script)).await;
+    let stored = states.upsert(state("savepoints", 1)).await;
+    stored.expect("savepoints are the application's own affair");
+}
+
+/// A statement whose future was dropped makes the transaction one that is not committed, whatever comes after it.
+///
+/// # Panics
+/// If it is committed.
+pub async fn nothing_is_committed_after_a_statement_that_was_given_up(
+    tables: &dyn Tables,
+    table: &'static str,
+    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
+) {
+    tables
+        .run("CREATE TABLE left_behind (a INTEGER NOT NULL)")
+        .await;
+    let states = open(StateExtensions::default()).await;
+    for goes_on in [false, true] {
+        let insert = format!("INSERT INTO {table} (a) VALUES ($1)");
+        let work = SessionWork::new(move |session| {
+            Box::pin(async move {
+                let given_up = session.execute(Sql::assert_safe(insert.clone()), [1_i64.into()]);
+                if given_up.now_or_never().is_some() {
+                    return Err("it took no time at all, so nothing was given up".into());
+                }
+                if goes_on {
+                    let next = session.execute(Sql::assert_safe(insert), [2_i64.into()]);
+                    let error = next.await.expect_err("the session can only end");
+                    assert!(error.is_certainly_not_stored(), "{error:?}");
+                }
+                Ok(())
+            })
+        });
+        let error = sql(&*states).transact(work).await;
+        let error = error.expect_err("a statement was given up");
+        assert_eq!(error.kind(), StorageErrorKind::Extension, "{error:?}");
+        assert!(error.is_certainly_not_stored(), "{error:?}");
+    }
+    // The connection of it does nobody any harm.
+    let next = state("a", 1);
+    states.upsert(next).await.expect("the state can be stored");
+    assert_eq!(tables.number(LEFT).await, 0);
+}

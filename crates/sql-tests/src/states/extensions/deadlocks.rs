@@ -1,0 +1,83 @@
+//! Handlers that stand in each other's way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use actix_persistence_storage_api::{
+    ChangeHandler, ExtensionError, Session, StateChange, StateExtensions, StateStore,
+};
+use async_trait::async_trait;
+use futures_util::future::join;
+use tokio::sync::Barrier;
+
+use super::with_handler;
+use crate::Tables;
+use crate::states::{revision_of, state, store};
+
+/// Counts in two rows, in an order that depends on the id.
+struct CrossCounting {
+    /// The statement that counts one in a row.
+    count: &'static str,
+    calls: Arc<AtomicUsize>,
+    /// Holds the first two calls until each has one of the rows.
+    both_have_one: Barrier,
+}
+
+#[async_trait]
+impl ChangeHandler for CrossCounting {
+    async fn process(
+        &self,
+        session: &mut dyn Session,
+        change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        let mut names = ["left", "right"];
+        if change.persistence_id.entity_id() == "b" {
+            names.reverse();
+        }
+        let [first, second] = names;
+        session.execute(self.count, [first.into()]).await?;
+        if self.calls.fetch_add(1, Ordering::SeqCst) < 2 {
+            self.both_have_one.wait().await;
+        }
+        session.execute(self.count, [second.into()]).await?;
+        Ok(())
+    }
+}
+
+/// Two changes whose handlers each hold what the other one needs are both stored: the one that the server undoes is made
+/// again, with a new call of its handler, and what the first call did is not counted. For servers, where two transactions
+/// write at the same time; the statement adds to `n` where `name` is `$1` in the table `counts`, which stores name in their way.
+///
+/// # Panics
+/// If it is otherwise.
+pub async fn changes_whose_handlers_deadlock_are_each_counted_once(
+    tables: &dyn Tables,
+    count: &'static str,
+    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
+) {
+    tables
+        .run("CREATE TABLE counts (name VARCHAR(10) PRIMARY KEY, n BIGINT NOT NULL)")
+        .await;
+    tables
+        .run("INSERT INTO counts VALUES ('left', 0), ('right', 0)")
+        .await;
+    let calls = Arc::new(AtomicUsize::new(0));
+    let handler = CrossCounting {
+        count,
+        calls: Arc::clone(&calls),
+        both_have_one: Barrier::new(2),
+    };
+    let states = open(with_handler(handler)).await;
+    join(
+        store(&*states, state("a", 1)),
+        store(&*states, state("b", 1)),
+    )
+    .await;
+    assert!(calls.load(Ordering::SeqCst) > 2, "nothing was undone");
+    assert_eq!(revision_of(&*states, "a").await, 1);
+    assert_eq!(revision_of(&*states, "b").await, 1);
+    for name in ["left", "right"] {
+        let count = format!("SELECT n FROM counts WHERE name = '{name}'");
+        assert_eq!(tables.number(&count).await, 2, "{name}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Changes that share a transaction.
+
+use actix_persistence_storage_api::{
+    ChangeEvent, PageLimit, Payload, ReplayRange, StateWrite, WriterId,
+};
+
+use super::rules_of_others::assert_refused;
+use super::{assert_conflict, id, revision_of, state, store};
+use crate::Tables;
+
+/// A change that breaks a rule of the application fails its group, of which nothing is stored; without it the others are.
+///
+/// # Panics
+/// If something else comes of it.
+pub async fn a_change_that_breaks_a_rule_fails_its_group_as_a_whole(tables: &dyn Tables) {
+    let states = tables.open().await;
+    store(&*states, state("there", 1)).await;
+    for sql in [
+        "ALTER TABLE durable_state ADD COLUMN one INTEGER DEFAULT 1",
+        "CREATE UNIQUE INDEX one_only ON durable_state (one)",
+    ] {
+        tables.run(sql).await;
+    }
+    let replace = || StateWrite::from(state("there", 2));
+    let group = vec![replace(), state("second", 1).into()];
+    let refused = states.write_group(group).await;
+    assert_refused(refused.map(|_| ()));
+    assert_eq!(revision_of(&*states, "there").await, 1);
+    assert_eq!(revision_of(&*states, "second").await, 0);
+    let stored = states.write_group(vec![replace()]).await;
+    let stored = stored.expect("the group can be stored");
+    assert!(stored.iter().all(Result::is_ok));
+    assert_eq!(revision_of(&*states, "there").await, 2);
+}
+
+/// The events of a group are stored with its changes, one that lost leaves none, and one that the journal refuses fails all.
+///
+/// # Panics
+/// If an event is missing, or is there without its change.
+pub async fn changes_of_a_group_leave_their_events(tables: &dyn Tables) {
+    let (states, journal) = tables.open_with_change_events().await;
+    let event = |text: &str| {
+        ChangeEvent::new(
+            Payload::new(2, "changed", format!("{text:?}")),
+            WriterId::NIL,
+        )
+    };
+    let told = |name: &str, revision| state(name, revision).with_change_event(event(name));
+    let numbers = async |name: &str| -> Vec<u64> {
+        let page = journal
+            .replay_messages(&id(name), ReplayRange::ALL, PageLimit::events(100))
+            .await
+            .expect("the events can be read");
+        page.events.iter().map(|event| event.sequence_nr).collect()
+    };
+    let names: Vec<String> = (0..12).map(|number| number.to_string()).collect();
+    let first = names.iter().map(|name| told(name, 1).into()).collect();
+    let outcomes = states.write_group(first).await;
+    assert!(outcomes.expect("a first group").iter().all(Result::is_ok));
+    let deleted = StateWrite::Delete {
+        persistence_id: id("1"),
+        revision: 2,
+        change_event: Some(event("gone")),
+    };
+    let group = vec![
+        told("0", 2).into(),
+        deleted,
+        told("2", 5).into(),
+        state("0", 3).into(),
+        told("0", 4).into(),
+        state("3", 2).into(),
+    ];
+    let mut outcomes = states.write_group(group).await.expect("a second group");
+    assert_conflict(outcomes.remove(2), 4, 1);
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    assert_eq!(numbers("0").await, [1, 2, 4]);
+    assert_eq!(numbers("1").await, [1, 2]);
+    assert_eq!(numbers("2").await, [1]);
+    assert_eq!(numbers("3").await, [1]);
+    assert_eq!(revision_of(&*states, "0").await, 4);
+
+    // Of an id that an actor wrote.
+    let taken = id("of an actor");
+    journal
+        .recover(&taken, WriterId::random())
+        .await
+        .expect("nobody has it");
+    let group = vec![told("4", 2).into(), told("of an actor", 1).into()];
+    let refused = states
+        .write_group(group)
+        .await
+        .expect_err("the id is an actor's");
+    assert!(refused.is_certainly_not_stored(), "{refused:?}");
+    assert_eq!(revision_of(&*states, "4").await, 1);
+    assert_eq!(numbers("4").await, [1]);
+}

@@ -1,0 +1,208 @@
+//! Readers that poll without a pause while others only insert: a state that is missed stays missed, because nothing overwrites
+//! it.
+//!
+//! Some seconds, unless `ACTIX_PERSISTENCE_TEST_SCALE=full` as `cargo xtask soak` sets it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use actix_persistence_storage_api::{PersistenceId, StateChangesQuery, StateStore};
+use futures_util::future::join_all;
+use tokio::task::JoinSet;
+
+use crate::Tables;
+
+use super::{id, state, store};
+
+/// The most sequences into which a store divides its changes: ids whose slices differ by as much are in the same one.
+const SEQUENCES: u16 = 8;
+/// Prime, so that pages begin and end anywhere.
+const PAGE: usize = 97;
+
+/// The number of writers and readers, and the time for which they work.
+struct Load {
+    writers: usize,
+    readers: usize,
+    time: Duration,
+    sequences: u16,
+}
+
+/// Writers and readers that meet in one sequence of changes.
+///
+/// # Panics
+/// If a reader misses a state, or gets one twice.
+pub async fn readers_miss_no_new_state_of_one_sequence(tables: &dyn Tables) {
+    for (writers, readers) in [(2, 1), (8, 4)] {
+        let load = Load {
+            writers,
+            readers,
+            time: time(Duration::from_secs(3), Duration::from_mins(5)),
+            sequences: 1,
+        };
+        load.run(tables).await;
+    }
+}
+
+/// Writers and readers all over the slices.
+///
+/// # Panics
+/// If a reader misses a state, or gets one twice.
+pub async fn readers_miss_no_new_state_of_any_sequence(tables: &dyn Tables) {
+    let load = Load {
+        writers: 16,
+        readers: 4,
+        time: time(Duration::from_secs(3), Duration::from_mins(10)),
+        sequences: SEQUENCES,
+    };
+    load.run(tables).await;
+}
+
+fn time(short: Duration, full: Duration) -> Duration {
+    match std::env::var("ACTIX_PERSISTENCE_TEST_SCALE").as_deref() {
+        Ok("full") => full,
+        Ok(other) => panic!("the scale can be 'full' or absent, not '{other}'"),
+        Err(_) => short,
+    }
+}
+
+impl Load {
+    /// Prints its numbers: a soak shows them.
+    #[allow(clippy::print_stdout)]
+    async fn run(&self, tables: &dyn Tables) {
+        let stores = [tables.open().await, tables.open().await];
+        // Of this run alone: a test may run several.
+        let prefix = format!("{}-{}-{}", self.writers, self.readers, self.sequences);
+        let ended = Arc::new(AtomicBool::new(false));
+        let mut readers = JoinSet::new();
+        for _ in 0..self.readers {
+            let reader = Reader::new(tables.open().await, prefix.clone());
+            readers.spawn(reader.read_until(Arc::clone(&ended), self.last_of(&prefix)));
+        }
+        let until = Instant::now() + self.time;
+        let writers = (0..self.writers).map(|writer| {
+            let ids = self.ids(format!("{prefix}-{writer}"));
+            tokio::spawn(insert(Arc::clone(&stores[writer % 2]), ids, until))
+        });
+        let mut stored = HashSet::new();
+        for writer in join_all(writers).await {
+            stored.extend(writer.expect("no writer fails"));
+        }
+        // Stored after everything else: who gets them, and is told that there is no more, had everything.
+        for last in self.last_of(&prefix) {
+            store(&*stores[0], state(last.entity_id(), 1)).await;
+            stored.insert(last);
+        }
+        ended.store(true, Ordering::Release);
+        while let Some(reader) = readers.join_next().await {
+            let (pages, seen) = reader.expect("no reader fails");
+            let missed: Vec<_> = stored.difference(&seen).take(10).collect();
+            let number = stored.difference(&seen).count();
+            println!(
+                "{} writers, {} readers, {} sequences: {} states stored, {pages} pages read, {number} missed",
+                self.writers,
+                self.readers,
+                self.sequences,
+                stored.len()
+            );
+            assert_eq!(number, 0, "a reader missed {missed:?}");
+        }
+    }
+
+    /// Endless ids of the sequences.
+    fn ids(&self, prefix: String) -> impl Iterator<Item = PersistenceId> + use<> {
+        let sequences = self.sequences;
+        let ids = (0_u64..).map(move |number| id(&format!("{prefix}-{number}")));
+        ids.filter(move |id| id.slice() % SEQUENCES < sequences)
+    }
+
+    /// One id for each of the sequences.
+    fn last_of(&self, prefix: &str) -> Vec<PersistenceId> {
+        let last = |sequence| {
+            let mut ids = self.ids(format!("{prefix}-last"));
+            ids.find(|id| id.slice() % SEQUENCES == sequence)
+        };
+        (0..self.sequences).filter_map(last).collect()
+    }
+}
+
+/// Stores new states, alone and in small groups, and returns their ids.
+async fn insert(
+    store: Arc<dyn StateStore>,
+    mut ids: impl Iterator<Item = PersistenceId>,
+    until: Instant,
+) -> Vec<PersistenceId> {
+    let mut stored = Vec::new();
+    for size in (1..=4).cycle() {
+        if Instant::now() > until {
+            break;
+        }
+        let group: Vec<PersistenceId> = ids.by_ref().take(size).collect();
+        let changes = group.iter().map(|id| state(id.entity_id(), 1).into());
+        match store.write_group(changes.collect()).await {
+            Ok(outcomes) => {
+                for (id, outcome) in group.into_iter().zip(outcomes) {
+                    outcome.expect("nothing stands against a new state");
+                    stored.push(id);
+                }
+            }
+            // SQLite lets a second process wait without a turn of its own, on a busy machine for too long.
+            Err(error) => assert!(error.is_certainly_not_stored(), "{error:?}"),
+        }
+    }
+    stored
+}
+
+/// Reads on from where it is, page by page, as whoever builds on changes does.
+struct Reader {
+    store: Arc<dyn StateStore>,
+    query: StateChangesQuery,
+    /// The prefix of the ids that count.
+    prefix: String,
+    pages: u64,
+    seen: HashSet<PersistenceId>,
+}
+
+impl Reader {
+    fn new(store: Arc<dyn StateStore>, prefix: String) -> Self {
+        Self {
+            store,
+            query: StateChangesQuery::new("Test", PAGE),
+            prefix,
+            pages: 0,
+            seen: HashSet::new(),
+        }
+    }
+
+    /// Reads until nobody writes and these are there; returns how many pages there were, and what was in them.
+    async fn read_until(
+        mut self,
+        ended: Arc<AtomicBool>,
+        last: Vec<PersistenceId>,
+    ) -> (u64, HashSet<PersistenceId>) {
+        loop {
+            let nobody_writes = ended.load(Ordering::Acquire);
+            let more = self.read().await;
+            if nobody_writes && !more && last.iter().all(|id| self.seen.contains(id)) {
+                return (self.pages, self.seen);
+            }
+        }
+    }
+
+    /// Reads a page; whether there is more.
+    async fn read(&mut self) -> bool {
+        let queries = self.store.queries().expect("there are queries");
+        let page = queries.changes(self.query.clone()).await;
+        let page = page.expect("the changes can be read");
+        for change in page.changes {
+            let id = change.persistence_id;
+            if id.entity_id().starts_with(&self.prefix) {
+                assert!(self.seen.insert(id.clone()), "{id:?} came twice");
+            }
+        }
+        self.pages += 1;
+        self.query.after = page.offset;
+        page.more
+    }
+}

@@ -1,0 +1,225 @@
+//! Checks at the start: tables that are not whole, or that are not where the states are.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    AdditionalColumn, ChangedState, ColumnValue, ExtensionError, SqlValue, StateChange,
+    StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError, StorageErrorKind,
+};
+
+use crate::Tables;
+
+use super::{id, state, store};
+
+/// The entity type of the ids here.
+const ENTITY_TYPE: &str = "Test";
+
+/// A column that is gone from whichever table is named when the stores are opened, with its table: nobody waits for it, and
+/// nobody is told that initialising would bring it back.
+///
+/// # Panics
+/// If one is not found.
+pub async fn a_lost_column_of_any_table_is_named_at_the_start(tables: &dyn Tables) {
+    let nothing = StateExtensions::default();
+    let initialize = async || tables.initialize_all(&nothing).await;
+    initialize().await.expect("the tables can be made");
+    let columns = tables.columns().await;
+    for expected in [
+        "event_journal",
+        "event_tag",
+        "journal_metadata",
+        "snapshot",
+        "durable_state",
+    ] {
+        assert!(
+            columns.iter().any(|(table, _)| table == expected),
+            "{columns:?}"
+        );
+    }
+    for (table, column) in columns {
+        let rename =
+            |from: &str, to: &str| format!("ALTER TABLE {table} RENAME COLUMN {from} TO {to}");
+        tables.run(&rename(&column, "lost")).await;
+        let message = mismatch(initialize().await);
+        let named = format!("the table '{table}'");
+        assert!(
+            message.contains(&named) && message.contains(&format!("no column '{column}'")),
+            "{message}"
+        );
+        assert!(!message.contains("auto-initialize"), "{message}");
+        tables.run(&rename("lost", &column)).await;
+    }
+    initialize().await.expect("nothing is missing any more");
+}
+
+/// A column of the application that never has a value.
+struct Empty(&'static str);
+
+impl AdditionalColumn for Empty {
+    fn column_name(&self) -> &str {
+        self.0
+    }
+
+    fn bind(&self, _change: &StateChange<'_>) -> Result<ColumnValue, ExtensionError> {
+        Ok(ColumnValue::Set(SqlValue::Null))
+    }
+}
+
+/// The first start of an application makes the table and misses the columns in it: all of them are named, with statements that
+/// are right but for the type.
+///
+/// # Panics
+/// If that is not so.
+pub async fn columns_that_the_first_start_misses_come_with_what_adds_them(tables: &dyn Tables) {
+    let mut extensions = StateExtensions::default();
+    let of_type = extensions.entity_type(ENTITY_TYPE);
+    of_type.table = Some("test_state".to_owned());
+    of_type.columns = vec![Arc::new(Empty("title")), Arc::new(Empty("order"))];
+    let message = mismatch(tables.initialize_all(&extensions).await);
+    let parts: Vec<_> = message.split(" <type>;").collect();
+    let [first, second, _] = parts.as_slice() else {
+        panic!("{message}")
+    };
+    for part in [first, second] {
+        let begin = part.find("ALTER TABLE").expect("a statement");
+        tables.run(&format!("{} INTEGER", &part[begin..])).await;
+    }
+    let states = tables.open_with(&extensions).await;
+    store(&*states, state("a", 1)).await;
+    let filled = "SELECT COUNT(*) FROM test_state WHERE title IS NULL";
+    assert_eq!(tables.number(filled).await, 1);
+}
+
+/// A table that is gone while a store is in use is no trouble that waiting could cure.
+///
+/// # Panics
+/// If it is told as such.
+pub async fn a_table_that_was_dropped_is_a_mismatch(tables: &dyn Tables) {
+    let states = tables.open().await;
+    store(&*states, state("a", 1)).await;
+    tables.run("DROP TABLE durable_state").await;
+    mismatch(states.get(&id("a")).await.map(drop));
+    mismatch(states.upsert(state("a", 2)).await);
+    mismatch(states.delete(&id("a"), 2).await);
+}
+
+/// States do not vanish when their entity type gets a table of its own: the start fails until they are moved there, as the
+/// guide tells it, and then goes on with revisions and offsets.
+///
+/// # Panics
+/// If it does not.
+pub async fn a_table_of_its_own_does_not_hide_what_is_stored(tables: &dyn Tables) {
+    let states = tables.open().await;
+    for revision in 1..=3 {
+        store(&*states, state("kept", revision)).await;
+    }
+    states
+        .delete(&id("gone"), 1)
+        .await
+        .expect("it can be deleted");
+    // Neighbours in the order of ids, which are not of the type.
+    for other in ["Tes|t", "Test}", "Testa|1", "Test"] {
+        tables.run(&copy_of_kept(other)).await;
+    }
+    let own = own_table(ENTITY_TYPE, "test_state");
+    let message = mismatch(tables.initialize_all(&own).await);
+    for part in [
+        "'durable_state'",
+        "\"Test\"",
+        "'test_state'",
+        "'custom-table'",
+    ] {
+        assert!(message.contains(part), "{message}");
+    }
+    // A tombstone keeps a revision, which would be given again.
+    tables
+        .run("DELETE FROM durable_state WHERE persistence_id = 'Test|kept'")
+        .await;
+    mismatch(tables.initialize_all(&own).await);
+
+    store(&*states, state("kept", 1)).await;
+    store(&*states, state("late", 1)).await;
+    let before = changes(&*states, StateOffset::start(), 3).await;
+    for sql in MOVE {
+        tables.run(sql).await;
+    }
+    // Each database has one of these tables.
+    let mut kept = Vec::new();
+    for sql in MOVE_NUMBERS {
+        kept.extend(tables.try_run(sql).await);
+    }
+    assert_eq!(kept.len(), 1);
+    tables
+        .initialize_all(&own)
+        .await
+        .expect("nothing of the type is there any more");
+    let states = tables.open_with(&own).await;
+    let after = changes(&*states, StateOffset::start(), 3).await;
+    assert_eq!(after, before);
+    let last = after[2].offset.clone();
+    store(&*states, state("kept", 2)).await;
+    let changed = changes(&*states, last, 1).await;
+    assert_eq!(
+        (&changed[0].persistence_id, changed[0].current.revision),
+        (&id("kept"), 2)
+    );
+
+    // An id without a type, and a type that comes from a table which others use still.
+    let without_type = own_table("", "other_state");
+    mismatch(tables.initialize_all(&without_type).await);
+    let mut moved = own_table("Other", "test_state");
+    moved.entity_type(ENTITY_TYPE).table = Some("durable_state".to_owned());
+    mismatch(tables.initialize_all(&moved).await);
+}
+
+/// The statements that the guide recommends.
+const MOVE: [&str; 2] = [
+    "INSERT INTO test_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, \
+         payload, checksum) \
+     SELECT persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, payload, checksum \
+     FROM durable_state WHERE entity_type = 'Test'",
+    "DELETE FROM durable_state WHERE entity_type = 'Test'",
+];
+
+/// The same of what keeps the numbers of changes.
+const MOVE_NUMBERS: [&str; 2] = [
+    "UPDATE test_state_ordering SET newest = (SELECT o.newest FROM durable_state_ordering AS o \
+         WHERE o.partition_nr = test_state_ordering.partition_nr)",
+    "INSERT INTO test_state_removed (ordering) SELECT ordering FROM durable_state_removed",
+];
+
+/// Returns so many changes, which PostgreSQL shows when no older transaction of the server is under way.
+async fn changes(states: &dyn StateStore, after: StateOffset, count: usize) -> Vec<ChangedState> {
+    let queries = states.queries().expect("the store has queries");
+    loop {
+        let query = StateChangesQuery::new(ENTITY_TYPE, 100).after(after.clone());
+        let page = queries.changes(query).await.expect("they can be read");
+        assert!(page.changes.len() <= count, "{page:?}");
+        if page.changes.len() == count {
+            return page.changes;
+        }
+    }
+}
+
+fn own_table(entity_type: &str, table: &str) -> StateExtensions {
+    let mut extensions = StateExtensions::default();
+    extensions.entity_type(entity_type).table = Some(table.to_owned());
+    extensions
+}
+
+fn copy_of_kept(id: &str) -> String {
+    format!(
+        "INSERT INTO durable_state (persistence_id, revision, ordering, deleted, slice, timestamp, tags, serializer_id, \
+             manifest, payload) \
+         SELECT '{id}', revision, ordering, deleted, slice, timestamp, tags, serializer_id, manifest, payload \
+         FROM durable_state WHERE persistence_id = 'Test|kept'"
+    )
+}
+
+/// Checks that the tables are not what the store works with, and returns what it says.
+fn mismatch(result: Result<(), StorageError>) -> String {
+    let error = result.expect_err("the tables are not those of the store");
+    assert_eq!(error.kind(), StorageErrorKind::SchemaMismatch, "{error:?}");
+    assert!(!error.kind().is_curable_by_waiting());
+    error.to_string()
+}

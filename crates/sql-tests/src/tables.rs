@@ -1,0 +1,149 @@
+//! A database of a test's own: what the tests need of it.
+
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    Journal, Plugin, Section, SnapshotStore, StateExtensions, StateStore, StorageError,
+};
+use async_trait::async_trait;
+
+/// The tables of stores in a database of a test's own, and a way around the stores.
+///
+/// A store that is opened has connections of its own, as in another process, and is initialised.
+#[async_trait]
+pub trait Tables: Send + Sync {
+    /// A fresh plugin, whose stores share no connections with those of another one.
+    fn plugin(&self) -> Box<dyn Plugin>;
+
+    /// Returns the section of stores that make their tables here, and wait longer than is usual: the machine of the tests
+    /// may be busy. A test adds keys.
+    fn section(&self) -> Section;
+
+    /// Returns the tables of all stores with the names of their columns, but the table of versions.
+    async fn columns(&self) -> Vec<(String, String)>;
+
+    /// Runs a statement around the stores; returns what the database says against it.
+    async fn try_run(&self, sql: &str) -> Result<(), String>;
+
+    /// Reads a number around the stores.
+    async fn number(&self, sql: &str) -> i64;
+
+    /// Returns a statement that stores event 1 of an id as another tool would, without the rows of the id. Where a
+    /// database gives numbers to all its events, it has this one.
+    fn event_of_another_tool(&self, persistence_id: &str, ordering: i64) -> String;
+
+    /// Returns the statement that makes a trigger, which lets no event with this number be removed.
+    fn stops_removal_at(&self, sequence_nr: u64) -> String;
+
+    /// Returns the statement that drops this trigger.
+    fn lets_removal_go_on(&self) -> &'static str {
+        "DROP TRIGGER stop"
+    }
+
+    /// Returns a name as it stands in a statement.
+    fn quoted(&self, name: &str) -> String {
+        format!("\"{name}\"")
+    }
+
+    /// Runs a statement that the database must take.
+    async fn run(&self, sql: &str) {
+        if let Err(error) = self.try_run(sql).await {
+            panic!("{sql}: {error}");
+        }
+    }
+
+    /// A journal.
+    async fn journal(&self) -> Arc<dyn Journal> {
+        self.journal_with(self.section()).await
+    }
+
+    /// A journal with these settings.
+    async fn journal_with(&self, section: Section) -> Arc<dyn Journal> {
+        let journal = self.new_journal(section);
+        let initialized = journal.initialize().await;
+        initialized.expect("the journal can be initialized");
+        journal
+    }
+
+    /// A journal that is not initialised.
+    fn new_journal(&self, section: Section) -> Arc<dyn Journal> {
+        let made = self.plugin().journal(&section);
+        made.expect("the section is that of a journal")
+    }
+
+    /// A snapshot store.
+    async fn snapshot_store(&self) -> Arc<dyn SnapshotStore> {
+        self.snapshot_store_with(self.section()).await
+    }
+
+    /// A snapshot store with these settings.
+    async fn snapshot_store_with(&self, section: Section) -> Arc<dyn SnapshotStore> {
+        let store = self.new_snapshot_store(section);
+        let initialized = store.initialize().await;
+        initialized.expect("the snapshot store can be initialized");
+        store
+    }
+
+    /// A snapshot store that is not initialised.
+    fn new_snapshot_store(&self, section: Section) -> Arc<dyn SnapshotStore> {
+        let made = self.plugin().snapshot_store(&section);
+        made.expect("the section is that of a snapshot store")
+    }
+
+    /// A state store.
+    async fn open(&self) -> Arc<dyn StateStore> {
+        self.open_with(&StateExtensions::default()).await
+    }
+
+    /// A state store with what an application adds to it.
+    async fn open_with(&self, extensions: &StateExtensions) -> Arc<dyn StateStore> {
+        self.state_store_with(self.section(), extensions).await
+    }
+
+    /// A state store with these settings and extensions.
+    async fn state_store_with(
+        &self,
+        section: Section,
+        extensions: &StateExtensions,
+    ) -> Arc<dyn StateStore> {
+        let made = self.plugin().state_store(&section, extensions);
+        let store = made.expect("the section is that of a state store");
+        let initialized = store.initialize().await;
+        initialized.expect("the state store can be initialized");
+        store
+    }
+
+    /// Initialises a journal, a snapshot store and a state store with these extensions, of their own.
+    ///
+    /// # Errors
+    /// The error of the first one that fails.
+    async fn initialize_all(&self, extensions: &StateExtensions) -> Result<(), StorageError> {
+        self.new_journal(self.section()).initialize().await?;
+        self.new_snapshot_store(self.section()).initialize().await?;
+        let states = self.plugin().state_store(&self.section(), extensions);
+        let states = states.expect("the section is that of a state store");
+        states.initialize().await
+    }
+
+    /// A state store without `assert-single-writer`.
+    async fn open_for_any_revision(&self) -> Arc<dyn StateStore> {
+        let section = self.section().with("assert-single-writer", false);
+        let none = StateExtensions::default();
+        self.state_store_with(section, &none).await
+    }
+
+    /// A state store with pages of so many bytes.
+    async fn open_with_page_bytes(&self, bytes: usize) -> Arc<dyn StateStore> {
+        let section = self.section().with("max-page-events", 1_000);
+        let section = section.with("max-page-bytes", bytes as i64);
+        let none = StateExtensions::default();
+        self.state_store_with(section, &none).await
+    }
+
+    /// A state store and the journal that it tells of changes, of which another process may hold either.
+    async fn open_with_change_events(&self) -> (Arc<dyn StateStore>, Arc<dyn Journal>) {
+        let mut extensions = StateExtensions::default();
+        extensions.change_event_journal = Some(self.section());
+        (self.open_with(&extensions).await, self.journal().await)
+    }
+}

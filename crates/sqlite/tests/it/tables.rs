@@ -1,0 +1,58 @@
+//! The database of a test as the tests of every SQL database see it.
+
+use actix_persistence_sql_tests::Tables;
+use actix_persistence_sqlite::SqlitePlugin;
+use actix_persistence_storage_api::{Origin, Plugin, Section};
+use async_trait::async_trait;
+use sqlx::AssertSqlSafe;
+
+use crate::place::Place;
+
+#[async_trait]
+impl Tables for Place {
+    fn plugin(&self) -> Box<dyn Plugin> {
+        Box::new(SqlitePlugin::new())
+    }
+
+    fn section(&self) -> Section {
+        Section::new("test", Origin::code())
+            .with("url", self.path.display().to_string())
+            .with("busy-timeout", "30s")
+    }
+
+    async fn columns(&self) -> Vec<(String, String)> {
+        let sql = "SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_xinfo(t.name) AS c \
+            WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT LIKE 'actix_persistence_%'";
+        let mut connection = self.connection().await;
+        let rows = sqlx::query_as(sql).fetch_all(&mut connection).await;
+        rows.unwrap()
+    }
+
+    async fn try_run(&self, sql: &str) -> Result<(), String> {
+        let sql = sqlx::raw_sql(AssertSqlSafe(sql.to_owned()));
+        let done = sql.execute(&mut self.connection().await).await;
+        done.map(drop).map_err(|error| error.to_string())
+    }
+
+    async fn number(&self, sql: &str) -> i64 {
+        sqlx::query_scalar(AssertSqlSafe(sql.to_owned()))
+            .fetch_one(&mut self.connection().await)
+            .await
+            .unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    fn event_of_another_tool(&self, persistence_id: &str, _ordering: i64) -> String {
+        format!(
+            "INSERT INTO event_journal (persistence_id, sequence_nr, slice, timestamp, writer_uuid, \
+             serializer_id, event_manifest, adapter_manifest, payload) \
+             VALUES ('{persistence_id}', 1, 0, 0, zeroblob(16), 1, 'm', '', x'00')"
+        )
+    }
+
+    fn stops_removal_at(&self, sequence_nr: u64) -> String {
+        format!(
+            "CREATE TRIGGER stop BEFORE DELETE ON event_journal WHEN old.sequence_nr = {sequence_nr}
+             BEGIN SELECT RAISE(ABORT, 'scripted'); END"
+        )
+    }
+}
