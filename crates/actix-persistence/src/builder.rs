@@ -18,7 +18,7 @@ use crate::current;
 use crate::made_stores::MadeStores;
 use crate::persistence::Shared;
 use crate::store_entries::{NewStores, StoreEntries};
-use crate::{Config, OpenError, Persistence, StoreSchema};
+use crate::{Config, OpenError, Persistence, sql::StoreSchema};
 
 /// The threads that do the stores' work; more would only make smaller groups.
 const WORKER_THREADS: usize = 2;

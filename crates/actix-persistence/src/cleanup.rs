@@ -1,9 +1,12 @@
-//! Cleaning up what actors stored.
+//! Deletes of what actors stored, of one id or of many: [`Persistence::cleanup`](crate::Persistence::cleanup).
 
-use actix_persistence_cleanup::Cleanup;
 use actix_persistence_persistent_actor::StartError;
 
 use crate::Persistence;
+
+pub use actix_persistence_cleanup::{
+    Batch, BatchError, BatchReport, Cleanup, CleanupError, Numbers, Preview, Progress, Task,
+};
 
 /// The plugin ids of the stores to be cleaned up; `None` stands for the configured default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -26,10 +26,11 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use actix_persistence_storage_api::{ConfigError, Item, Origin, Section, Value};
+use actix_persistence_storage_api::Item;
 
 use crate::made_stores::MadeStores;
 
+pub use actix_persistence_storage_api::{ConfigError, ConfigErrors, Origin, Section, Value};
 pub use load_error::ConfigLoadError;
 pub(crate) use named_code::NamedCode;
 pub(crate) use resolve::{PluginKind, Resolution};

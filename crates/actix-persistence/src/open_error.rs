@@ -4,7 +4,7 @@ use std::io;
 
 use actix_persistence_storage_api::{ConfigErrors, StorageError};
 
-use crate::ConfigLoadError;
+use crate::config::ConfigLoadError;
 
 /// The reason why an application cannot start; waiting would not help.
 #[derive(Debug, thiserror::Error)]

@@ -26,7 +26,7 @@ impl Persistence {
     ///
     /// ```
     /// # use actix_persistence::prelude::*;
-    /// # use actix_persistence::{Changed, StateOffset};
+    /// # use actix_persistence::query::{Changed, StateOffset};
     /// # use futures_util::StreamExt;
     /// # use serde::{Deserialize, Serialize};
     /// # #[derive(Serialize, Deserialize)]

@@ -10,8 +10,8 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use actix_persistence::{
-    Builder, Cleanup, CleanupStores, Config, Numbers, PersistenceId, SequenceNr, SnapshotCriteria,
-    Task,
+    Builder, Config, PersistenceId, SequenceNr, SnapshotCriteria,
+    cleanup::{Cleanup, CleanupStores, Numbers, Task},
 };
 use anyhow::Context;
 

@@ -3,7 +3,10 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use actix_persistence::{Builder, Config, Roles, StoreSchema};
+use actix_persistence::{
+    Builder, Config,
+    sql::{Roles, StoreSchema},
+};
 use anyhow::Context;
 
 /// The arguments of `schema`.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use actix_persistence::Numbers;
+use actix_persistence::cleanup::Numbers;
 use actix_persistence_history::{
     Answer, Done, Invariant, Operation, Record, Row, Table, Uid, What, check,
 };

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
-use actix_persistence::ErrorChain;
+use actix_persistence::error::ErrorChain;
 use bank::{BookError, Booked};
 
 /// A CSV file of the answers: account, id, result of the booking, and the reason of a failure.

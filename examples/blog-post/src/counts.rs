@@ -1,7 +1,9 @@
 //! The number of posts, kept in step with them.
 
 use actix_persistence::{
-    ChangeHandler, ExtensionError, Persistence, Session, StateChange, decode_state,
+    Persistence,
+    payload::decode_state,
+    sql::{ChangeHandler, ExtensionError, Session, StateChange},
 };
 use async_trait::async_trait;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use actix_persistence::{Config, Persistence, StateOffset};
+use actix_persistence::{Config, Persistence, query::StateOffset};
 use anyhow::Context;
 use blog::{BlogPost, Post, open, totals, with_title};
 use clap::{Parser, Subcommand};

@@ -3,7 +3,10 @@
 use std::pin::Pin;
 
 use actix_persistence::storage_api::SessionWork;
-use actix_persistence::{ExtensionError, Persistence, Session};
+use actix_persistence::{
+    Persistence,
+    sql::{ExtensionError, Session},
+};
 use tokio::sync::oneshot;
 
 /// The result of code that uses a session.

@@ -1,7 +1,9 @@
 //! The title beside each post.
 
 use actix_persistence::{
-    AdditionalColumn, ColumnValue, ExtensionError, FindStates, SqlValue, StateChange, decode_state,
+    payload::decode_state,
+    query::FindStates,
+    sql::{AdditionalColumn, ColumnValue, ExtensionError, SqlValue, StateChange},
 };
 
 use crate::{BlogPost, Post};

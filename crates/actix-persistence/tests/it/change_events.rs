@@ -2,7 +2,7 @@
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{Config, PersistError, RejectionCause};
+use actix_persistence::{Config, PersistError, error::RejectionCause};
 use serde::{Deserialize, Serialize};
 
 use crate::note::{Note, Written};

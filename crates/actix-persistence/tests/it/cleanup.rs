@@ -5,7 +5,10 @@ use std::sync::Arc;
 use actix_persistence::memory::MemoryJournal;
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::Operation;
-use actix_persistence::{CleanupError, CleanupStores, Numbers, SnapshotCriteria, Task, Timestamp};
+use actix_persistence::{
+    SnapshotCriteria, Timestamp,
+    cleanup::{CleanupError, CleanupStores, Numbers, Task},
+};
 use actix_persistence_testkit::Intercepted;
 
 use crate::counter::{Count, Counter};

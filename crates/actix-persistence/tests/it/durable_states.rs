@@ -7,7 +7,10 @@ use actix_persistence::memory::{MemoryPlugin, MemoryStateStore, MemoryStorage};
 use actix_persistence::prelude::*;
 use actix_persistence::sqlite::SqliteStateStore;
 use actix_persistence::storage_api::{Journal, Plugin, StateExtensions, StateStore};
-use actix_persistence::{Config, ConfigErrors, OpenError, Section};
+use actix_persistence::{
+    Config, OpenError,
+    config::{ConfigErrors, Section},
+};
 
 use crate::counter::Counter;
 use crate::note::{Note, Write};

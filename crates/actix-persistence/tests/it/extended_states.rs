@@ -8,7 +8,11 @@ use actix_persistence::storage_api::{
     AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, FindStates, Session, SessionWork,
     Sql, StateChange,
 };
-use actix_persistence::{Config, OpenError, RejectionCause, StorageErrorKind, TransactError};
+use actix_persistence::{
+    Config, OpenError,
+    error::{RejectionCause, StorageErrorKind},
+    sql::TransactError,
+};
 use async_trait::async_trait;
 
 use crate::note::{Note, Write};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use actix::prelude::*;
 use actix_persistence::memory::MemoryStorage;
 use actix_persistence::prelude::*;
-use actix_persistence::{DeadLetterCause, Missed, PublishedEvent};
+use actix_persistence::{Missed, PublishedEvent, error::DeadLetterCause};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 

@@ -1,7 +1,10 @@
 //! Settings of the builder hold, whatever the config says.
 
 use actix::prelude::*;
-use actix_persistence::{BackOffSettings, Config, Overflow, Persistence, StashPolicy};
+use actix_persistence::{
+    BackOffSettings, Config, Persistence,
+    stash::{Overflow, StashPolicy},
+};
 
 use crate::counter::{Count, Counter};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{Changed, StateOffset, StateQueriesError, slice_ranges};
+use actix_persistence::query::{Changed, StateOffset, StateQueriesError, slice_ranges};
 use futures_util::stream::select_all;
 use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,10 @@
 
 use std::num::NonZeroUsize;
 
-use actix_persistence::{Cleanup, PersistenceId, Task};
+use actix_persistence::{
+    PersistenceId,
+    cleanup::{Cleanup, Task},
+};
 use anyhow::Context;
 
 use super::interrupts::Interrupts;

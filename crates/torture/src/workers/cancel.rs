@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use actix_persistence::storage_api::ExtensionError;
-use actix_persistence::{Config, Persistence, PersistentActor, ReplayError, Replayed};
+use actix_persistence::{Config, Persistence, PersistentActor, Replayed, error::ReplayError};
 use actix_persistence_history::{Answer, Done, Operation};
 use anyhow::{Context as _, bail};
 use fastrand::Rng;

@@ -11,7 +11,10 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{NUMBER_OF_SLICES, StateOffset, Timestamp};
-use actix_persistence::{Changed, Config, EventMeta, Revision, StateQuery};
+use actix_persistence::{
+    Config, EventMeta, Revision,
+    query::{Changed, StateQuery},
+};
 use actix_persistence_history::{Entry, Page, Uid, What};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};

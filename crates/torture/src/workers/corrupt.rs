@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use actix_persistence::{ErrorChain, Persistence};
+use actix_persistence::{Persistence, error::ErrorChain};
 use anyhow::Context;
 use fastrand::Rng;
 use sqlx::sqlite::SqliteConnectOptions;

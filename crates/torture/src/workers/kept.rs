@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{ChangeHandler, ExtensionError, Session, StateChange};
-use actix_persistence::{RejectionCause, Revision, decode_state};
+use actix_persistence::{Revision, error::RejectionCause, payload::decode_state};
 use actix_persistence_history::{Answer, Done, Incarnation, Operation, Uid, What};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use actix::System;
 use actix_persistence::prelude::*;
-use actix_persistence::{Config, ErrorChain, ReplayError};
+use actix_persistence::{
+    Config,
+    error::{ErrorChain, ReplayError},
+};
 use anyhow::bail;
 use fastrand::Rng;
 use serde::{Deserialize, Serialize};

@@ -11,7 +11,8 @@ use std::time::Duration;
 use actix::prelude::*;
 use actix_persistence::prelude::*;
 use actix_persistence::{
-    Config, ErrorChain, EventMeta, RejectionCause, ReplayError, StoreResponse,
+    Config, EventMeta, StoreResponse,
+    error::{ErrorChain, RejectionCause, ReplayError},
 };
 use actix_persistence_history::{Answer, Done, Incarnation, Operation, Recovered, Uid, What, fold};
 use anyhow::Context;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{EventMeta, PersistFuture, RejectionCause, StoreResponse};
+use actix_persistence::{EventMeta, PersistFuture, StoreResponse, error::RejectionCause};
 use actix_persistence_history::{Answer, Done, Incarnation, Operation, Recovered, Uid, What, fold};
 use serde::{Deserialize, Serialize};
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use actix::ArbiterHandle;
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{CleanupError, Config, ReplayError};
+use actix_persistence::{Config, cleanup::CleanupError, error::ReplayError};
 use actix_persistence_history::{Answer, Done, Operation};
 use anyhow::{Context, bail};
 use fastrand::Rng;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use actix_persistence::ReplayError;
+use actix_persistence::error::ReplayError;
 use actix_persistence::prelude::*;
 use actix_persistence_torture::Place;
 

@@ -8,7 +8,10 @@
 #![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
-use actix_persistence::{Numbers, Task, prelude::*};
+use actix_persistence::{
+    cleanup::{Numbers, Task},
+    prelude::*,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

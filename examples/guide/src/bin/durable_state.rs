@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
-use actix_persistence::{DecodeError, StoredState, prelude::*};
+use actix_persistence::{StoredState, payload::DecodeError, prelude::*};
 use serde::{Deserialize, Serialize};
 
 // ANCHOR: state

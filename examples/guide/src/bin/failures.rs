@@ -8,7 +8,11 @@
 use std::time::Duration;
 
 use actix::prelude::*;
-use actix_persistence::{BackOffSettings, ErrorChain, RejectionCause, prelude::*};
+use actix_persistence::{
+    BackOffSettings,
+    error::{ErrorChain, RejectionCause},
+    prelude::*,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 #![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
-use actix_persistence::{DeadLetterCause, PublishedEvent, Subscription, prelude::*};
+use actix_persistence::{PublishedEvent, Subscription, error::DeadLetterCause, prelude::*};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 

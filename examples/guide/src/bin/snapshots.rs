@@ -8,7 +8,10 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // printing is what the program is for
 
 use actix::prelude::*;
-use actix_persistence::{ErrorChain, LoadSnapshotError, prelude::*};
+use actix_persistence::{
+    error::{ErrorChain, LoadSnapshotError},
+    prelude::*,
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

@@ -6,7 +6,11 @@
 #![allow(clippy::print_stdout)] // printing is what the program is for
 
 use actix::prelude::*;
-use actix_persistence::{ErrorChain, Overflow, OverflowReplies, StashPolicy, prelude::*};
+use actix_persistence::{
+    error::ErrorChain,
+    prelude::*,
+    stash::{Overflow, OverflowReplies, StashPolicy},
+};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]

@@ -7,7 +7,7 @@
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{Changed, StateOffset};
+use actix_persistence::query::{Changed, StateOffset};
 use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 

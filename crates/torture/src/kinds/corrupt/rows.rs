@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use actix_persistence::ErrorChain;
+use actix_persistence::error::ErrorChain;
 use actix_persistence::prelude::*;
 use fastrand::Rng;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{ErrorChain, StoreResponse};
+use actix_persistence::{StoreResponse, error::ErrorChain};
 use serde::{Deserialize, Serialize};
 
 use super::mark::{Mark, Marks};

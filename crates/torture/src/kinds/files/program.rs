@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{Numbers, OpenError, StopReport};
+use actix_persistence::{OpenError, StopReport, cleanup::Numbers};
 use fastrand::Rng;
 
 use super::keeper::{

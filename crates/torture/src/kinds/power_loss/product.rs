@@ -3,7 +3,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use actix_persistence::{ErrorChain, OpenError, Persistence, RecoveryError, ReplayError};
+use actix_persistence::{
+    OpenError, Persistence, RecoveryError,
+    error::{ErrorChain, ReplayError},
+};
 
 use crate::kinds::files::expected::Verdict;
 use crate::kinds::files::keeper::{Keeper, Shared};

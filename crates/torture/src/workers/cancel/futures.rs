@@ -6,7 +6,11 @@ use std::time::Duration;
 use actix::prelude::*;
 use actix_persistence::prelude::*;
 use actix_persistence::storage_api::SessionWork;
-use actix_persistence::{FindStates, Numbers, SnapshotCriteria, StateOffset, Task, Timestamp};
+use actix_persistence::{
+    SnapshotCriteria, Timestamp,
+    cleanup::{Numbers, Task},
+    query::{FindStates, StateOffset},
+};
 use actix_persistence_history::{Answer, Done, Operation};
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;

@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use actix_persistence::storage_api::SessionWork;
-use actix_persistence::{ExtensionError, Persistence, PersistenceId, Session, Sql};
+use actix_persistence::{
+    Persistence, PersistenceId,
+    sql::{ExtensionError, Session, Sql},
+};
 use futures_util::FutureExt;
 
 use super::PARTS;

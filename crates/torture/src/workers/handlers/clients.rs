@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{ErrorChain, StorageError, TransactError};
+use actix_persistence::{
+    error::{ErrorChain, StorageError},
+    sql::TransactError,
+};
 use fastrand::Rng;
 use futures_util::future::{LocalBoxFuture, join_all};
 

@@ -1,8 +1,11 @@
 //! The change handler and the column.
 
 use actix_persistence::{
-    AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, Session, SqlValue, StateChange,
-    decode_state,
+    payload::decode_state,
+    sql::{
+        AdditionalColumn, ChangeHandler, ColumnValue, ExtensionError, Session, SqlValue,
+        StateChange,
+    },
 };
 use async_trait::async_trait;
 

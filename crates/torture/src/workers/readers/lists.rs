@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence::storage_api::PersistenceIdsQuery;
-use actix_persistence::{FindStates, FindStatesError, PersistenceIdsStream, QueryError, Revision};
+use actix_persistence::{
+    Revision,
+    query::{FindStates, FindStatesError, PersistenceIdsStream, QueryError},
+};
 use actix_persistence_history::{Answer, Done, Entry, Listed, Operation, Uid};
 use anyhow::Context;
 use fastrand::Rng;

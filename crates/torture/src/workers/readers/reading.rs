@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use actix_persistence::query::{Changed, QueryError, QuerySettings, StateOffset};
 use actix_persistence::storage_api::{StateChangesQuery, StorageError};
-use actix_persistence::{Changed, QueryError, QuerySettings, StateOffset};
 use actix_persistence_history::{Entry, Page, Record, Uid, What};
 use anyhow::{Context, anyhow};
 use fastrand::Rng;
@@ -133,7 +133,7 @@ impl Reader {
         let mut shown = Shown::default();
         for change in page.changes {
             let state = change.current.state.as_ref();
-            let state = state.map(|state| actix_persistence::decode_state(&state.payload));
+            let state = state.map(|state| actix_persistence::payload::decode_state(&state.payload));
             let state: Option<KeptState> = state.transpose()?;
             shown.entries.push(Entry {
                 id: change.persistence_id.to_string(),

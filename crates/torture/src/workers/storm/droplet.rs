@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{EventMeta, NoSnapshot, RejectionCause};
+use actix_persistence::{EventMeta, NoSnapshot, error::RejectionCause};
 use actix_persistence_history::{Answer, Done, Incarnation, Operation, Recovered, Uid, What, fold};
 use fastrand::Rng;
 

@@ -1,0 +1,6 @@
+//! Payloads: their limits, and errors of reading and writing them.
+
+pub use actix_persistence_persistent_actor::{
+    DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, DecodeError, EncodeError,
+    HARD_PAYLOAD_LIMIT, decode_state,
+};

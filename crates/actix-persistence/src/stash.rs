@@ -1,0 +1,5 @@
+//! The stash: commands that wait, how many may wait, and what happens to one too many.
+
+pub use actix_persistence_persistent_actor::{
+    FullStash, Overflow, OverflowReplies, OverflowStrategy, StashPolicy, UserStash,
+};
