@@ -587,6 +587,14 @@ impl<C: Connector> Call<C> {
     }
 }
 
+/// Says for which lifetimes a closure is meant.
+pub(crate) fn work_on<D: Dialect, I, T, F>(work: F) -> F
+where
+    F: for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T>,
+{
+    work
+}
+
 /// Work of which it is known how it begins.
 pub(crate) fn with_opening<D: Dialect, I, T>(
     work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T> + Send + Sync + 'static,

@@ -14,7 +14,7 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-use crate::connection::Connections;
+use crate::connection::{Connections, Opening, with_opening, work_on};
 use crate::group::plan;
 use crate::refusal;
 use crate::row::{get_integer, get_number, get_writer};
@@ -28,6 +28,10 @@ use crate::{
 
 use delete::Chunk;
 use purger::Purger;
+
+/// The most events of a group whose work begins the transaction, for which it is copied: the copy of more costs as much as the
+/// wait that it saves.
+const FEW_EVENTS: usize = 32;
 
 /// The most payload bytes of deleted rows that one transaction removes, so that it takes a small part of the time that a
 /// statement may take.
@@ -109,16 +113,20 @@ impl<D: Dialect> SqlJournal<D> {
             return Ok(Vec::new());
         }
         let queries = Arc::clone(&self.queries);
-        self.connections
-            .begin_and_write(
-                Operation::WriteMessages,
-                group,
-                move |connection, group, opening| {
-                    let queries = Arc::clone(&queries);
-                    Box::pin(async move { D::append(connection, &queries, group, opening).await })
-                },
-            )
-            .await
+        let is_small = group.events.len() <= FEW_EVENTS;
+        let operation = Operation::WriteMessages;
+        let append = work_on::<D, _, _, _>(move |connection, group, opening| {
+            let queries = Arc::clone(&queries);
+            Box::pin(async move { D::append(connection, &queries, group, opening).await })
+        });
+        if is_small {
+            return self
+                .connections
+                .begin_and_write(operation, group, append)
+                .await;
+        }
+        let append = with_opening::<D, _, _>(append, Opening::Done);
+        self.connections.write(operation, group, append).await
     }
 
     /// Hides events, which is all that a delete promises, in a transaction that does not grow with them.

@@ -25,7 +25,7 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-use crate::connection::{Connections, Opening, Visit, with_opening};
+use crate::connection::{Connections, Opening, Visit, with_opening, work_on};
 use crate::turns::Turns;
 use crate::{ConnectionOf, Connector, Dialect, InvalidOption, Settings, Work, transact};
 
@@ -355,14 +355,6 @@ enum Company {
     Others,
     /// Code of the application runs.
     Application(Visit),
-}
-
-/// Says for which lifetimes a closure is meant.
-fn work_on<D: Dialect, I, T, F>(work: F) -> F
-where
-    F: for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T>,
-{
-    work
 }
 
 impl<D: Dialect> fmt::Debug for SqlStateStore<D> {

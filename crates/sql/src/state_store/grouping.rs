@@ -11,7 +11,8 @@ use super::columns::Bound;
 use super::entities::Entity;
 use super::state_row::{Content, StateRow};
 use super::write::{self, Accompaniment, Change, Rule, Written};
-use super::{Company, SqlStateStore, refused, work_on};
+use super::{Company, SqlStateStore, refused};
+use crate::connection::work_on;
 use crate::values::to_integer;
 use crate::{Dialect, Settings, classify};
 
