@@ -223,7 +223,8 @@ WHERE persistence_id = ?1 AND purged_to = highest";
 /// lowest and highest `ordering` of the row from being looked for among the rows of all ids.)
 ///
 /// Chunks follow on each other in order, from wherever the next event is, and the statement ends after `?5` rows, or as
-/// soon as its rows are not read any more. For that `chunk` must be the outer table: as the inner one SQLite would find
+/// soon as its rows are not read any more. (`0 +` keeps SQLite from preparing the statement anew for each value: it looks
+/// at a limit that is a bare parameter when it plans.) For that `chunk` must be the outer table: as the inner one SQLite would find
 /// every chunk up to the end of the range before the first is read, and a replay would cost the square of its length.
 const REPLAY: &str = "\
 WITH RECURSIVE
@@ -264,7 +265,7 @@ SELECT deleted_to,
                                               AND (SELECT MAX(+e.ordering) FROM {event_table} AS e WHERE {in_chunk}))
        THEN (SELECT CAST(group_concat(concat(e.sequence_nr, ',', octet_length(t.tag), ',', t.tag), '') AS BLOB)
              FROM {event_table} AS e CROSS JOIN {tag_table} AS t ON t.ordering = e.ordering WHERE {in_chunk}) END
-FROM chunk CROSS JOIN deleted LIMIT ?5";
+FROM chunk CROSS JOIN deleted LIMIT 0 + ?5";
 
 const IN_CHUNK: &str =
     "e.persistence_id = ?1 AND e.sequence_nr BETWEEN start AND MIN(start + ?4 - 1, ?3)";
