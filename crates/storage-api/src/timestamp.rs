@@ -12,9 +12,9 @@ pub struct Timestamp(i64);
 impl Timestamp {
     /// "Not given": as the timestamp of a delete it matches any.
     pub const UNSET: Timestamp = Timestamp(0);
-    /// The earliest, for lower bounds.
+    /// The earliest time that can be stored, for lower bounds.
     pub const MIN: Timestamp = Timestamp(i64::MIN);
-    /// The latest, for upper bounds.
+    /// The latest time that can be stored, for upper bounds.
     pub const MAX: Timestamp = Timestamp(i64::MAX);
 
     /// Returns the system clock, cut to microseconds.

@@ -15,7 +15,7 @@ struct Position<'h> {
     shown: HashMap<&'h str, (u64, usize)>,
     /// The number of rises that it was found to have seen.
     rises: usize,
-    /// Those of them that it had not seen, because the same id was changed again; each is looked at again later.
+    /// The ids whose rise it has not been shown, because they were changed again; each is looked at again later.
     put_off: Vec<&'h str>,
     /// The latest time at which a change was asked for that it was shown.
     latest: u64,

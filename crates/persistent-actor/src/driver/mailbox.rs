@@ -22,7 +22,7 @@ pub(crate) type OwnAddress<A> = Rc<dyn Fn() -> Addr<A>>;
 
 /// The channel of the address, and the stashes in front of it.
 pub(crate) struct Mailbox<A: PersistentActor> {
-    /// `None` once nothing is received any more.
+    /// The receiving end; `None` once no more messages are received.
     channel: Option<AddressReceiver<A>>,
     own_address: OwnAddress<A>,
     /// Taken out of the channel, but there is no room for it yet.

@@ -24,9 +24,9 @@ use super::state_row::StateRow;
 /// The stored revisions that a write may replace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
-    /// That on which it follows; at revision 1, none may be stored.
+    /// The revision before the new one; for revision 1 nothing may be stored.
     TheOneBefore,
-    /// Any, and none.
+    /// Any revision; there may also be nothing stored.
     Any,
 }
 

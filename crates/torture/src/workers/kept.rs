@@ -159,7 +159,7 @@ impl DurableState for Kept {
 pub(crate) struct Change {
     /// The new state, or the delete.
     pub(crate) uid: Uid,
-    /// Whether it is a delete.
+    /// True if the state is deleted.
     pub(crate) deletes: bool,
 }
 
