@@ -1,5 +1,6 @@
 //! The kit: fixtures in, test results out.
 
+use std::num::NonZero;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -98,11 +99,13 @@ impl Kit {
         self
     }
 
-    /// Runs as a test binary: understands the usual arguments, prints the usual lines.
+    /// Runs as a test binary: understands the usual arguments, prints the usual lines. Twice as many cases as there are
+    /// cores run at once, unless `--test-threads` says otherwise.
     ///
     /// For a `[[test]]` target with `harness = false`.
     pub fn run(self) -> ExitCode {
-        let arguments = Arguments::from_args();
+        let mut arguments = Arguments::from_args();
+        arguments.test_threads.get_or_insert_with(cases_at_once);
         let runtime = new_runtime(4);
         let limit = self.case_limit();
         let trials = runtime
@@ -190,6 +193,11 @@ fn trial(prepared: Prepared, runtime: Handle, limit: Duration) -> Trial {
         execute(prepared, &runtime, limit).map_err(Failed::from)
     })
     .with_ignored_flag(ignored)
+}
+
+/// Returns how many cases run at once: more than there are cores, for they wait for disks, locks and time-outs.
+fn cases_at_once() -> usize {
+    2 * std::thread::available_parallelism().map_or(2, NonZero::get)
 }
 
 fn new_runtime(threads: usize) -> Runtime {

@@ -148,11 +148,7 @@ impl Place {
 
     /// A config with these stores there (`journal`, `snapshot-store`, `state`), each with these lines besides.
     pub fn config_of(&self, stores: &[&str], lines: &str) -> String {
-        let kind = self.backend;
-        let url = match self.backend {
-            Backend::Memory => String::new(),
-            _ => format!("url = \"{}\"\n", self.way.as_ref().unwrap_or(&self.url)),
-        };
+        let (kind, url) = (self.backend, self.way.as_ref().unwrap_or(&self.url));
         let make_tables = match self.backend {
             Backend::Postgres | Backend::Mysql => "auto-initialize = true\n",
             Backend::Sqlite | Backend::Memory => "",

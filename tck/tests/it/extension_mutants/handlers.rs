@@ -15,6 +15,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "store_nothing_when_the_handler_panics",
             "store_nothing_when_the_handler_hangs",
             "store_nothing_when_a_statement_of_the_handler_failed",
+            "take_back_only_the_change_of_a_group_whose_handler_fails",
             "tell_the_truth_about_a_handler_that_ends_the_transaction",
         ],
     ),
@@ -64,7 +65,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "StoresWhatAHandlerRefused",
         kit::<StoresWhatAHandlerRefused>,
         &["D-HANDLER-2"],
-        &["store_nothing_when_the_handler_fails"],
+        &[
+            "store_nothing_when_the_handler_fails",
+            "take_back_only_the_change_of_a_group_whose_handler_fails",
+        ],
     ),
     Mutant::new(
         "KeepsTheReasonsOfHandlers",

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{StateStore, StateWrite, StorageError};
 use async_trait::async_trait;
+use tokio::task::yield_now;
 
 use crate::broken_state_store::{StateDefect, force};
 
@@ -59,6 +60,32 @@ defect! {
         changes.sort_by(|one, other| one.persistence_id().cmp(other.persistence_id()));
         changes.reverse();
         inner.write_group(changes).await
+    }
+}
+
+defect! {
+    /// Writes a group in two halves: first the revisions, then the states.
+    WritesGroupsInHalves,
+    (inner, changes) {
+        let mut halves = Vec::new();
+        for change in &changes {
+            if let StateWrite::Upsert(update) = change {
+                let mut half = update.clone();
+                half.payload.bytes.truncate(update.payload.len() / 2);
+                halves.push(StateWrite::Upsert(half));
+            }
+        }
+        let outcomes = inner.write_group(halves).await?;
+        for _ in 0..20 {
+            yield_now().await;
+        }
+        for (change, outcome) in changes.into_iter().zip(&outcomes) {
+            match change {
+                StateWrite::Upsert(update) if outcome.is_ok() => force(inner, update).await?,
+                _ => {}
+            }
+        }
+        Ok(outcomes)
     }
 }
 

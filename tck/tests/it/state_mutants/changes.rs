@@ -75,6 +75,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["D-CHANGES-6"],
         &[
             "give_again_what_changed_again",
+            "give_every_change_of_groups_to_queries",
             "go_on_behind_each_change_of_a_page",
         ],
     ),

@@ -36,6 +36,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ],
     ),
     Mutant::new(
+        "WritesGroupsInHalves",
+        kit::<WritesGroupsInHalves>,
+        &["D-UPSERT-5"],
+        &["make_each_change_of_a_dropped_group_whole_or_not_at_all"],
+    ),
+    Mutant::new(
         "TakesEachIdOnce",
         kit::<TakesEachIdOnce>,
         &["D-GROUP-1", "D-GROUP-2", "D-GROUP-3"],
