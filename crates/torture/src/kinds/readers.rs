@@ -98,7 +98,8 @@ struct Slot {
 impl<'a> Round<'a> {
     fn new(run: &'a Run, number: u32) -> anyhow::Result<Self> {
         let mut rng = run.rng();
-        let partition = rng.bool().then(|| rng.u16(..8));
+        // In turns: pages of several partitions, and writers that meet in the counter of one.
+        let partition = number.is_multiple_of(2).then(|| rng.u16(..8));
         let is_killed = run.backend().server().is_some() && rng.bool();
         let (place, server) = match is_killed {
             // It shows nobody what it may lose.
