@@ -172,7 +172,7 @@ impl<S: KitServer> Fixture for Places<S> {
     ) -> Result<Arc<dyn StateStore>, BoxError> {
         place.has_states.store(true, Ordering::Relaxed);
         let section = self.server.owner(place.number);
-        let section = section.with("handler-timeout", "500ms");
+        let section = section.with("handler-timeout", "1500ms");
         Ok(self.server.plugin().state_store(&section, &extensions)?)
     }
 }
