@@ -49,6 +49,10 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     fn lanes(options: &Self::Options) -> usize;
     /// Returns the failure that confirmed data survives, as far as the settings tell.
     fn durability(options: &Self::Options) -> Option<Durability>;
+    /// The most changes of states in one transaction, whatever the settings say.
+    ///
+    /// Each is a statement, and so a wait for the answer of a server; the journal needs connections in the meantime.
+    const MOST_CHANGES: usize = usize::MAX;
     /// The number of attempts at work that certainly stored nothing, if a [`Meaning`] allows it.
     const ATTEMPTS: u32;
     /// Begins a transaction that writes.

@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
 };
 use sqlx::SqlStr;
 
+use super::guilty::Guilty;
 use crate::connection::Connections;
 use crate::group::{EventRow, Group, Head};
 use crate::journal::journal_names;
@@ -72,6 +73,7 @@ impl<D: Dialect> ChangeEvents<D> {
         &self,
         connection: &mut ConnectionOf<D>,
         mut changes: Vec<Told<'_>>,
+        guilty: &Guilty,
     ) -> Result<(), Fault> {
         changes.sort_by(|one, other| one.id.cmp(other.id));
         let mut group = Group::default();
@@ -82,7 +84,9 @@ impl<D: Dialect> ChangeEvents<D> {
             values.integer(first.revision - 1);
             values.integer(EPOCH);
             values.writer(WriterId::NIL);
-            D::Database::execute(connection, self.adopt.clone(), values.into_arguments()).await?;
+            let adopt = self.adopt.clone();
+            let adopted = D::Database::execute(connection, adopt, values.into_arguments()).await;
+            adopted.map_err(|error| guilty.note::<D>(first.id, error.into()))?;
             group.heads.push(Head {
                 id: first.id.clone(),
                 epoch: EPOCH,
@@ -100,7 +104,7 @@ impl<D: Dialect> ChangeEvents<D> {
         let lost = appended.map_err(Fault::in_own_tables::<D>)?;
         match lost.first() {
             None => Ok(()),
-            Some(id) => Err(refused(id)),
+            Some(id) => Err(guilty.note::<D>(id, refused(id))),
         }
     }
 

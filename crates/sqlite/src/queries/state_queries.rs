@@ -30,6 +30,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
             partitions: 1,
             raise: None,
             set: names.fill(SET),
+            set_several: None,
         }),
     }
 }
