@@ -102,9 +102,11 @@ impl<D: Dialect> ChangeEvents<D> {
         }
         let appended = D::append_within(connection, &self.queries, group).await;
         let lost = appended.map_err(Fault::in_own_tables::<D>)?;
-        match lost.first() {
-            None => Ok(()),
-            Some(id) => Err(guilty.note::<D>(id, refused(id))),
+        match lost.as_slice() {
+            [] => Ok(()),
+            [id] => Err(guilty.note::<D>(id, refused(id))),
+            // They may be all of the group, because of one.
+            [id, ..] => Err(refused(id)),
         }
     }
 
