@@ -74,6 +74,11 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;
 
+    /// Whether the id comes first in the values of the statements that replace a row of a state.
+    ///
+    /// Where such a text has a second statement that names the id, all values before it would be bound once more.
+    const ID_FIRST: bool = false;
+
     /// Whether a transaction can go on after a statement of it that failed.
     const TRANSACTIONS_SURVIVE_ERRORS: bool = true;
 

@@ -55,7 +55,8 @@ pub struct StateStatements {
     /// checksum; those of the application's columns.
     pub insert: SqlStr,
     /// Replaces the row of an id that has a revision, at a timestamp after that of the row.
-    /// Values: as for `insert` from the revision on; id, the revision before.
+    /// Values: as for `insert` from the revision on; id, the revision before. The id comes first where the dialect
+    /// [says so](crate::Dialect::ID_FIRST).
     pub update: SqlStr,
     /// The same at any revision. Values: the same without the revision before.
     pub overwrite: SqlStr,

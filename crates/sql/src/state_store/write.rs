@@ -379,9 +379,7 @@ impl<'a, D: Dialect> OfRow<'a, D> {
 
     /// Replaces the row of an id that is at the revision before; false if there is none.
     async fn update(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
-        let mut values = Values::<D>::with_capacity(10);
-        self.row.add_to(&mut values);
-        values.id(&self.row.id);
+        let mut values = self.replacing();
         values.integer(self.row.revision - 1);
         let sql = match self.beginning {
             Some(beginning) => &beginning.update,
@@ -390,11 +388,22 @@ impl<'a, D: Dialect> OfRow<'a, D> {
         self.store(connection, sql, values).await
     }
 
+    /// Returns the values of a row that replaces another one, with the id.
+    fn replacing(&self) -> Values<D> {
+        let mut values = Values::<D>::with_capacity(10);
+        if D::ID_FIRST {
+            values.id(&self.row.id);
+        }
+        self.row.add_to(&mut values);
+        if !D::ID_FIRST {
+            values.id(&self.row.id);
+        }
+        values
+    }
+
     /// Replaces the row of an id; false if there is none.
     async fn overwrite(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
-        let mut values = Values::<D>::with_capacity(9);
-        self.row.add_to(&mut values);
-        values.id(&self.row.id);
+        let values = self.replacing();
         let sql = match self.beginning {
             Some(beginning) => &beginning.overwrite,
             None => &self.statements.overwrite,
