@@ -82,6 +82,33 @@ pub async fn the_neighbours_of_a_held_row_are_stored<H>(
     drop(held);
 }
 
+/// Where any revision may be stored, an event with a lower number than that of an earlier change of the group is refused.
+///
+/// # Panics
+/// If something of the group is stored.
+pub async fn no_event_of_a_group_goes_back(tables: &dyn Tables) {
+    let mut extensions = StateExtensions::default();
+    extensions.change_event_journal = Some(tables.section());
+    let section = tables.section().with("assert-single-writer", false);
+    let states = tables.state_store_with(section, &extensions).await;
+    let told = |revision: u64| {
+        let payload = Payload::new(2, "changed", revision.to_string());
+        state("a", revision).with_change_event(ChangeEvent::new(payload, WriterId::NIL))
+    };
+    for (first, second) in [(5, 3), (5, 5)] {
+        let group = vec![told(first).into(), told(second).into()];
+        let refused = states.write_group(group).await;
+        let refused = refused.expect_err("the second one is not the next event");
+        assert_eq!(refused.kind(), StorageErrorKind::Unsupported, "{refused:?}");
+        assert!(refused.is_certainly_not_stored(), "{refused:?}");
+        assert_eq!(revision_of(&*states, "a").await, 0);
+    }
+    let group = vec![told(3).into(), told(5).into()];
+    let outcomes = states.write_group(group).await.expect("a group");
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    assert_eq!(revision_of(&*states, "a").await, 5);
+}
+
 /// The events of a group are stored with its changes, one that lost leaves none, and one that the journal refuses fails all.
 ///
 /// # Panics
