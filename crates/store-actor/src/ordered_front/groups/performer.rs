@@ -257,10 +257,7 @@ impl<C> Part<C> {
 }
 
 /// Waits for the end of a call; the changes of later parts are refused as soon as their time is over.
-async fn end_of<C, T>(
-    call: impl Future<Output = CallEnd<T>>,
-    parts: &mut Vec<Part<C>>,
-) -> CallEnd<T> {
+async fn end_of<C, T>(call: impl Future<Output = CallEnd<T>>, parts: &mut [Part<C>]) -> CallEnd<T> {
     let mut call = pin!(call);
     loop {
         let waiting = parts.iter().flat_map(|part| &part.members);
