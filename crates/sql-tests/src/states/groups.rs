@@ -82,7 +82,7 @@ pub async fn the_neighbours_of_a_held_row_are_stored<H>(
     drop(held);
 }
 
-/// Where any revision may be stored, an event with a lower number than that of an earlier change of the group is refused.
+/// An event with a lower number than that of an earlier change of its group is refused, where any revision may be stored.
 ///
 /// # Panics
 /// If something of the group is stored.
