@@ -29,6 +29,7 @@ impl Dialect for Mysql {
     type JournalQueries = JournalQueries;
 
     const ONE_STATEMENT: bool = false;
+    const MOST_CHANGES: usize = actix_persistence_sql::MOST_CHANGES;
     const ATTEMPTS: u32 = 3;
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;

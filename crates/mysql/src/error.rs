@@ -104,12 +104,12 @@ fn meaning_of_number(number: u16) -> Meaning {
     use StorageErrorKind::*;
     match number {
         // A deadlock, and what newer servers of MariaDB say instead: a row has changed since it was read.
-        1213 | 1020 => Meaning::new(Unavailable, IN_THE_WAY).again(),
+        1213 | 1020 => Meaning::new(Unavailable, IN_THE_WAY).again().of_rows(),
         // It has waited for all the time that it may.
-        1205 => Meaning::new(Unavailable, LOCKED),
+        1205 => Meaning::new(Unavailable, LOCKED).of_rows(),
         1317 => Meaning::new(Unavailable, "somebody ended the statement"),
         // Statement time-outs of MySQL and MariaDB.
-        3024 | 1969 => Meaning::new(Timeout, TOOK_TOO_LONG),
+        3024 | 1969 => Meaning::new(Timeout, TOOK_TOO_LONG).of_rows(),
         // Shut down; gone; lost; killed; killed at a time-out; a transaction or session idle for too long.
         1053 | 1077 | 2006 | 2013 | 1927 | 1152 | 1158..=1161 | 3169 | 4031 => {
             Meaning::new(Unavailable, ENDED).ends_connection()
@@ -231,6 +231,14 @@ mod tests {
             .filter(|number| meaning_of_number(*number).again)
             .collect();
         assert_eq!(again, [1020, 1213]);
+    }
+
+    #[test]
+    fn what_others_do_to_a_row_is_told_from_trouble_with_the_server() {
+        let of_rows: Vec<u16> = (0..5_000)
+            .filter(|number| meaning_of_number(*number).of_rows)
+            .collect();
+        assert_eq!(of_rows, [1020, 1205, 1213, 1969, 3024]);
     }
 
     #[test]

@@ -31,6 +31,7 @@ impl Dialect for Postgres {
     type JournalQueries = PostgresQueries;
 
     const ONE_STATEMENT: bool = true;
+    const MOST_CHANGES: usize = actix_persistence_sql::MOST_CHANGES;
     const ATTEMPTS: u32 = 3;
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;

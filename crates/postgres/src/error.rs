@@ -102,12 +102,12 @@ pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
 fn meaning_of_code(code: &str) -> Meaning {
     use StorageErrorKind::*;
     match code {
-        "40001" | "40P01" => Meaning::new(Unavailable, IN_THE_WAY).again(),
+        "40001" | "40P01" => Meaning::new(Unavailable, IN_THE_WAY).again().of_rows(),
         "40003" => {
             Meaning::new(Unavailable, "the server does not know what became of it").unknown()
         }
-        "55P03" => Meaning::new(Unavailable, LOCKED),
-        "57014" => Meaning::new(Timeout, TOOK_TOO_LONG),
+        "55P03" => Meaning::new(Unavailable, LOCKED).of_rows(),
+        "57014" => Meaning::new(Timeout, TOOK_TOO_LONG).of_rows(),
         "57P01" | "57P02" | "57P04" | "57P05" => {
             Meaning::new(Unavailable, ENDED).unknown().ends_connection()
         }
@@ -235,6 +235,18 @@ mod tests {
             "", "42P01", "40001", "57014", "XX000", "P0002", "F0001", "53100", "08006",
         ] {
             assert!(!breaks_rule_by_code(code), "{code}");
+        }
+    }
+
+    #[test]
+    fn what_others_do_to_a_row_is_told_from_trouble_with_the_server() {
+        for code in ["40001", "40P01", "55P03", "57014"] {
+            assert!(meaning_of_code(code).of_rows, "{code}");
+        }
+        for code in [
+            "57P01", "53300", "53100", "08006", "25006", "42P01", "XX001",
+        ] {
+            assert!(!meaning_of_code(code).of_rows, "{code}");
         }
     }
 

@@ -31,6 +31,7 @@ pub use contention::many_writers_store_each_revision_once;
 pub use ended_connections::errors_say_what_is_certain_when_connections_end;
 pub use groups::{
     a_change_that_breaks_a_rule_fails_its_group_as_a_whole, changes_of_a_group_leave_their_events,
+    no_event_of_a_group_goes_back, the_neighbours_of_a_held_row_are_stored,
 };
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;
 pub use new_states::{
@@ -81,6 +82,7 @@ macro_rules! test_states {
             a_rule_of_an_added_column_is_no_conflict
             a_change_that_breaks_a_rule_fails_its_group_as_a_whole
             changes_of_a_group_leave_their_events
+            no_event_of_a_group_goes_back
             changes_leave_their_events
             changes_without_events_leave_the_journal_alone
             an_id_of_the_other_kind_is_refused

@@ -49,6 +49,10 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     fn lanes(options: &Self::Options) -> usize;
     /// Returns the failure that confirmed data survives, as far as the settings tell.
     fn durability(options: &Self::Options) -> Option<Durability>;
+    /// The most changes of states in one transaction, whatever the settings say.
+    ///
+    /// Each is a statement, and so a wait for the answer of a server; the journal needs connections in the meantime.
+    const MOST_CHANGES: usize = usize::MAX;
     /// The number of attempts at work that certainly stored nothing, if a [`Meaning`] allows it.
     const ATTEMPTS: u32;
     /// Begins a transaction that writes.
@@ -69,6 +73,11 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const ROLLBACK: &'static str;
     /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;
+
+    /// Whether the id comes first in the values of the statements that replace a row of a state.
+    ///
+    /// Where such a text has a second statement that names the id, all values before it would be bound once more.
+    const ID_FIRST: bool = false;
 
     /// Whether a transaction can go on after a statement of it that failed.
     const TRANSACTIONS_SURVIVE_ERRORS: bool = true;

@@ -49,6 +49,8 @@ pub struct Meaning {
     pub again: bool,
     /// Whether the server ends the connection, or is about to, so that others like it are lost as well.
     pub ends_connection: bool,
+    /// Whether others who use the same rows are the reason, so that a statement about other rows may work.
+    pub of_rows: bool,
 }
 
 impl Meaning {
@@ -60,6 +62,7 @@ impl Meaning {
             effect: Effect::NotStored,
             again: false,
             ends_connection: false,
+            of_rows: false,
         }
     }
 
@@ -67,6 +70,13 @@ impl Meaning {
     #[must_use]
     pub fn again(mut self) -> Self {
         self.again = true;
+        self
+    }
+
+    /// The statement could not have its rows.
+    #[must_use]
+    pub fn of_rows(mut self) -> Self {
+        self.of_rows = true;
         self
     }
 
@@ -253,6 +263,22 @@ impl Fault {
             return *again;
         }
         self.reported().is_some_and(|error| D::meaning(error).again)
+    }
+
+    /// Whether the row that a statement was about may be the reason, rather than the database: others hold it, or a rule does
+    /// not take it.
+    pub(crate) fn may_be_of_a_row<D: Dialect>(&self) -> bool {
+        match self {
+            Fault::Refused { kind, .. } => matches!(
+                kind,
+                StorageErrorKind::Unavailable
+                    | StorageErrorKind::Extension
+                    | StorageErrorKind::Unsupported
+            ),
+            fault => fault
+                .reported()
+                .is_some_and(|error| D::meaning(error).of_rows || D::breaks_rule(error)),
+        }
     }
 
     /// Whether other connections that wait for work are likely to be lost, too.

@@ -52,6 +52,16 @@ pub struct EventRow {
 }
 
 impl Group {
+    /// Returns whether it has few events and few bytes, so that a copy of it costs less than the wait that is saved if its
+    /// work begins the transaction.
+    pub(crate) fn is_small(&self) -> bool {
+        const FEW_EVENTS: usize = 32;
+        const FEW_BYTES: usize = 64 * 1024;
+        let events = self.events.iter().map(|row| &row.event);
+        let bytes: usize = events.map(EventRecord::size).sum();
+        self.events.len() <= FEW_EVENTS && bytes <= FEW_BYTES
+    }
+
     /// Returns whether one of the ids is taken over.
     pub fn takes_over(&self) -> bool {
         self.heads.iter().any(|head| head.taken_over_by.is_some())

@@ -29,10 +29,6 @@ use crate::{
 use delete::Chunk;
 use purger::Purger;
 
-/// The most events of a group whose work begins the transaction, for which it is copied: the copy of more costs as much as the
-/// wait that it saves.
-const FEW_EVENTS: usize = 32;
-
 /// The most payload bytes of deleted rows that one transaction removes, so that it takes a small part of the time that a
 /// statement may take.
 const CHUNK_BYTES: u64 = 16 * 1024 * 1024;
@@ -113,7 +109,7 @@ impl<D: Dialect> SqlJournal<D> {
             return Ok(Vec::new());
         }
         let queries = Arc::clone(&self.queries);
-        let is_small = group.events.len() <= FEW_EVENTS;
+        let is_small = group.is_small();
         let operation = Operation::WriteMessages;
         let append = work_on::<D, _, _, _>(move |connection, group, opening| {
             let queries = Arc::clone(&queries);

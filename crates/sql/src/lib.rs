@@ -48,7 +48,7 @@ pub use row::{
 };
 pub use schema::Component;
 pub use server::{
-    Password, Secret, ServerKind, ServerOptions, ServerPlace, Tls, TlsFiles, TlsMode,
+    MOST_CHANGES, Password, Secret, ServerKind, ServerOptions, ServerPlace, Tls, TlsFiles, TlsMode,
     percent_decoded,
 };
 pub use session::{refuses_type, transact};

@@ -6,6 +6,7 @@ mod columns;
 mod entities;
 mod find;
 mod grouping;
+mod guilty;
 mod ids;
 mod load;
 mod opening;
@@ -301,7 +302,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
             .with_max_state_bytes(self.options.store().max_state_bytes)
             .with_groups(
                 D::lanes(&self.options),
-                self.options.store().max_group_events,
+                self.options.store().max_group_events.min(D::MOST_CHANGES),
                 self.options.store().max_group_bytes,
             )
     }

@@ -55,7 +55,8 @@ pub struct StateStatements {
     /// checksum; those of the application's columns.
     pub insert: SqlStr,
     /// Replaces the row of an id that has a revision, at a timestamp after that of the row.
-    /// Values: as for `insert` from the revision on; id, the revision before.
+    /// Values: as for `insert` from the revision on; id, the revision before. The id comes first where the dialect
+    /// [says so](crate::Dialect::ID_FIRST).
     pub update: SqlStr,
     /// The same at any revision. Values: the same without the revision before.
     pub overwrite: SqlStr,
@@ -122,6 +123,14 @@ pub struct NumberingStatements {
     pub raise: Option<SqlStr>,
     /// Gives the row of an id a number that was just reached. Values: how far that is below the highest, id.
     pub set: SqlStr,
+    /// The same for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how far the
+    /// first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
+    pub set_several: Option<SqlStr>,
+}
+
+impl NumberingStatements {
+    /// The number of ids in `set_several`.
+    pub const SEVERAL: usize = 16;
 }
 
 /// The statements of a snapshot store.

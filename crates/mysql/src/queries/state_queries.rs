@@ -6,6 +6,7 @@ use super::{BEFORE_NEXT, PARTITIONS};
 
 /// The statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
+    let ids = ["?"; NumberingStatements::SEVERAL].join(", ");
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
@@ -25,6 +26,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
             partitions: PARTITIONS as u16,
             raise: Some(names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT))),
             set: names.fill(SET),
+            set_several: Some(names.fill(&SET_SEVERAL.replace("{ids}", &ids))),
         }),
     }
 }
@@ -119,3 +121,8 @@ UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHE
 
 const SET: &str = "\
 UPDATE {state_table} SET ordering = LAST_INSERT_ID() - ? WHERE persistence_id = ?";
+
+/// The rows are locked already; without the index, others that are read on the way would be waited for.
+const SET_SEVERAL: &str = "\
+UPDATE {state_table} FORCE INDEX (PRIMARY) SET ordering = LAST_INSERT_ID() - ? + 1 - FIELD(persistence_id, {ids})
+WHERE persistence_id IN ({ids})";

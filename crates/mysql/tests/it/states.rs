@@ -10,7 +10,7 @@ use actix_persistence_storage_api::{
     WriterId,
 };
 
-use crate::database::users;
+use crate::database::{execute, users};
 use crate::place::{Place, assert_error, id};
 
 /// Written by the first version, and never again: what it holds must be readable for ever.
@@ -209,5 +209,53 @@ async fn a_reset_between_a_state_and_its_event_leaves_both_or_neither() {
             assert!(error.is_certainly_not_stored(), "{error:?}");
             assert_eq!((stored, events), (0, 0));
         }
+    }
+}
+
+#[tokio::test]
+async fn a_held_row_fails_its_own_change_and_no_other_of_the_group() {
+    let place = Place::new().await;
+    let hold = async || {
+        let mut other = place.connection().await;
+        let sql = "START TRANSACTION; SELECT * FROM durable_state WHERE persistence_id = 'Test|c' FOR UPDATE";
+        execute(&mut other, sql).await;
+        other
+    };
+    states::the_neighbours_of_a_held_row_are_stored(&place, hold).await;
+}
+
+#[tokio::test]
+async fn a_group_has_no_more_changes_than_the_server_can_be_asked_for_in_time() {
+    let place = Place::new().await;
+    for (setting, changes) in [(1_000, 64), (5, 5)] {
+        let options = place.options();
+        let options = options.with_store(|store| store.with_max_group(setting, 1_000_000));
+        let store = place.state_store_with(options).await;
+        assert_eq!(store.capabilities().max_group_changes, changes);
+    }
+}
+
+#[tokio::test]
+async fn each_change_of_a_group_has_a_number_of_its_own() {
+    let place = Place::new().await;
+    let store = place.state_store_with(place.options()).await;
+    let names: Vec<String> = (0..300).map(|number| number.to_string()).collect();
+    for revision in 1..=2 {
+        // The last change is the second one of its id.
+        let changes = names.iter().map(|name| state(name, revision).into());
+        let more = state("0", revision + 1).into();
+        let outcomes = store.write_group(changes.chain([more]).collect()).await;
+        let outcomes = outcomes.unwrap();
+        let lost = outcomes.iter().filter(|outcome| outcome.is_err()).count();
+        // In the second group, that of the id which is further on.
+        assert_eq!(lost as u64, revision - 1);
+        let count =
+            "SELECT COUNT(DISTINCT partition_nr, ordering) FROM durable_state WHERE ordering > 0";
+        assert_eq!(place.number(count).await, 300);
+        // Without gaps, up to the counter.
+        let wrong = "SELECT COUNT(*) FROM durable_state_ordering AS o JOIN (SELECT partition_nr, MAX(ordering) AS newest, \
+             MIN(ordering) AS oldest, COUNT(*) AS rows_of FROM durable_state GROUP BY partition_nr) AS s \
+             ON s.partition_nr = o.partition_nr WHERE s.newest <> o.newest OR s.newest - s.oldest + 1 <> s.rows_of";
+        assert_eq!(place.number(wrong).await, 0);
     }
 }

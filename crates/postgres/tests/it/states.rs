@@ -203,3 +203,26 @@ async fn a_server_that_may_only_be_read_is_refused_at_the_start() {
     let says = "default_transaction_read_only is on";
     assert_error(&error, StorageErrorKind::AccessDenied, says);
 }
+
+#[tokio::test]
+async fn a_held_row_fails_its_own_change_and_no_other_of_the_group() {
+    let place = Place::new().await;
+    let hold = async || {
+        let mut other = place.connection().await;
+        let sql = "BEGIN; SELECT * FROM durable_state WHERE persistence_id = 'Test|c' FOR UPDATE";
+        execute(&mut other, sql).await;
+        other
+    };
+    states::the_neighbours_of_a_held_row_are_stored(&place, hold).await;
+}
+
+#[tokio::test]
+async fn a_group_has_no_more_changes_than_the_server_can_be_asked_for_in_time() {
+    let place = Place::new().await;
+    for (setting, changes) in [(1_000, 64), (5, 5)] {
+        let options = place.options();
+        let options = options.with_store(|store| store.with_max_group(setting, 1_000_000));
+        let store = place.state_store_with(options).await;
+        assert_eq!(store.capabilities().max_group_changes, changes);
+    }
+}

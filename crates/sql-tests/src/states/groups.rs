@@ -1,8 +1,13 @@
 //! Changes that share a transaction.
 
+use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::{
-    ChangeEvent, PageLimit, Payload, ReplayRange, StateWrite, WriterId,
+    ChangeEvent, PageLimit, Payload, ReplayRange, StateExtensions, StateWrite, StorageError,
+    StorageErrorKind, WriterId,
 };
+use actix_persistence_store_actor::StoreThread;
+use futures_util::future::join_all;
+use tokio::runtime::Handle;
 
 use super::rules_of_others::assert_refused;
 use super::{assert_conflict, id, revision_of, state, store};
@@ -23,14 +28,85 @@ pub async fn a_change_that_breaks_a_rule_fails_its_group_as_a_whole(tables: &dyn
     }
     let replace = || StateWrite::from(state("there", 2));
     let group = vec![replace(), state("second", 1).into()];
-    let refused = states.write_group(group).await;
-    assert_refused(refused.map(|_| ()));
+    let refused = states.write_group(group).await.map(|_| ());
+    let named = refused
+        .as_ref()
+        .err()
+        .and_then(StorageError::persistence_id);
+    assert_eq!(named, Some(&id("second")));
+    assert_refused(refused);
     assert_eq!(revision_of(&*states, "there").await, 1);
     assert_eq!(revision_of(&*states, "second").await, 0);
     let stored = states.write_group(vec![replace()]).await;
     let stored = stored.expect("the group can be stored");
     assert!(stored.iter().all(Result::is_ok));
     assert_eq!(revision_of(&*states, "there").await, 2);
+}
+
+/// A row that somebody else holds for longer than `lock-timeout` fails its own change, and no other of the group.
+///
+/// On servers, where rows can be held: `hold` does so with that of `Test|c`, until its result is dropped.
+///
+/// # Panics
+/// If something else comes of it.
+pub async fn the_neighbours_of_a_held_row_are_stored<H>(
+    tables: &dyn Tables,
+    hold: impl AsyncFnOnce() -> H,
+) {
+    // One lane, so that changes share a call.
+    let section = tables.section().with("writers", 1);
+    let section = section.with("lock-timeout", "1s");
+    let none = StateExtensions::default();
+    let states = tables.state_store_with(section, &none).await;
+    let names = ["a", "b", "c", "d", "e"];
+    for name in names {
+        store(&*states, state(name, 1)).await;
+    }
+    let thread = StoreThread::start("states").expect("there is a thread");
+    let settings = StateSettings::new("groups");
+    let handle = StateHandle::start(states.clone(), settings, Handle::current(), &thread);
+    handle.ready().await.expect("the store can be reached");
+    let held = hold().await;
+    let first = handle.upsert(state("first", 1));
+    let changes = names.map(|name| handle.upsert(state(name, 2)));
+    first.await.expect("nobody holds a new id");
+    let mut outcomes = join_all(changes).await;
+    let error = outcomes.remove(2).expect_err("the row is held");
+    assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
+    assert_eq!(error.persistence_id(), Some(&id("c")));
+    assert!(error.is_certainly_not_stored(), "{error:?}");
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    for (name, revision) in names.into_iter().zip([2, 2, 1, 2, 2]) {
+        assert_eq!(revision_of(&*states, name).await, revision, "{name}");
+    }
+    drop(held);
+}
+
+/// An event with a lower number than that of an earlier change of its group is refused, where any revision may be stored.
+///
+/// # Panics
+/// If something of the group is stored.
+pub async fn no_event_of_a_group_goes_back(tables: &dyn Tables) {
+    let mut extensions = StateExtensions::default();
+    extensions.change_event_journal = Some(tables.section());
+    let section = tables.section().with("assert-single-writer", false);
+    let states = tables.state_store_with(section, &extensions).await;
+    let told = |revision: u64| {
+        let payload = Payload::new(2, "changed", revision.to_string());
+        state("a", revision).with_change_event(ChangeEvent::new(payload, WriterId::NIL))
+    };
+    for (first, second) in [(5, 3), (5, 5)] {
+        let group = vec![told(first).into(), told(second).into()];
+        let refused = states.write_group(group).await;
+        let refused = refused.expect_err("the second one is not the next event");
+        assert_eq!(refused.kind(), StorageErrorKind::Unsupported, "{refused:?}");
+        assert!(refused.is_certainly_not_stored(), "{refused:?}");
+        assert_eq!(revision_of(&*states, "a").await, 0);
+    }
+    let group = vec![told(3).into(), told(5).into()];
+    let outcomes = states.write_group(group).await.expect("a group");
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    assert_eq!(revision_of(&*states, "a").await, 5);
 }
 
 /// The events of a group are stored with its changes, one that lost leaves none, and one that the journal refuses fails all.
@@ -91,6 +167,8 @@ pub async fn changes_of_a_group_leave_their_events(tables: &dyn Tables) {
         .await
         .expect_err("the id is an actor's");
     assert!(refused.is_certainly_not_stored(), "{refused:?}");
+    let named = refused.persistence_id();
+    assert!(named.is_none_or(|named| *named == taken), "{named:?}");
     assert_eq!(revision_of(&*states, "4").await, 1);
     assert_eq!(numbers("4").await, [1]);
 }

@@ -255,3 +255,17 @@ fn epochs_that_no_database_can_store_lose() {
     let writes = [claim("a", last - 1, 1..=1), claim("a", last, 2..=2)];
     assert_eq!(outcomes(&writes, &[]), "SF");
 }
+
+#[test]
+fn a_group_of_many_events_or_bytes_is_not_copied() {
+    for (events, size, is_small) in [
+        (1, 1, true),
+        (32, 1_000, true),
+        (33, 1, false),
+        (1, 100_000, false),
+        (32, 3_000, false),
+    ] {
+        let (_, group) = plan(vec![write("a", 1, 1..=events, size)], 1_000_000, |_| None);
+        assert_eq!(group.is_small(), is_small, "{events} of {size} bytes");
+    }
+}

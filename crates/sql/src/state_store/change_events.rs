@@ -7,6 +7,7 @@ use actix_persistence_storage_api::{
 };
 use sqlx::SqlStr;
 
+use super::guilty::Guilty;
 use crate::connection::Connections;
 use crate::group::{EventRow, Group, Head};
 use crate::journal::journal_names;
@@ -72,17 +73,24 @@ impl<D: Dialect> ChangeEvents<D> {
         &self,
         connection: &mut ConnectionOf<D>,
         mut changes: Vec<Told<'_>>,
+        guilty: &Guilty,
     ) -> Result<(), Fault> {
         changes.sort_by(|one, other| one.id.cmp(other.id));
         let mut group = Group::default();
         for of_id in changes.chunk_by(|one, other| one.id == other.id) {
             let (first, last) = (&of_id[0], &of_id[of_id.len() - 1]);
+            // Where any revision may be stored, one may come after a higher one, whose event must stay the last.
+            if !of_id.is_sorted_by(|one, next| one.revision < next.revision) {
+                return Err(guilty.note::<D>(first.id, refused(first.id)));
+            }
             let mut values = Values::<D>::with_capacity(4);
             values.id(first.id);
             values.integer(first.revision - 1);
             values.integer(EPOCH);
             values.writer(WriterId::NIL);
-            D::Database::execute(connection, self.adopt.clone(), values.into_arguments()).await?;
+            let adopt = self.adopt.clone();
+            let adopted = D::Database::execute(connection, adopt, values.into_arguments()).await;
+            adopted.map_err(|error| guilty.note::<D>(first.id, error.into()))?;
             group.heads.push(Head {
                 id: first.id.clone(),
                 epoch: EPOCH,
@@ -98,9 +106,11 @@ impl<D: Dialect> ChangeEvents<D> {
         }
         let appended = D::append_within(connection, &self.queries, group).await;
         let lost = appended.map_err(Fault::in_own_tables::<D>)?;
-        match lost.first() {
-            None => Ok(()),
-            Some(id) => Err(refused(id)),
+        match lost.as_slice() {
+            [] => Ok(()),
+            [id] => Err(guilty.note::<D>(id, refused(id))),
+            // They may be all of the group, because of one.
+            [id, ..] => Err(refused(id)),
         }
     }
 

@@ -202,7 +202,7 @@ impl<D: Dialect> Columns<D> {
                 Part::Cleared => ["NULL", "NULL"].map(str::to_owned),
                 Part::Set(_) => {
                     let (position, value) = values.next().expect("every set column has a value");
-                    [OF_INSERT, OF_UPDATE].map(|before| {
+                    [OF_INSERT, of_update::<D>()].map(|before| {
                         let placeholder = D::placeholder(before + position + 1);
                         D::cast(&placeholder, value, type_name)
                     })
@@ -224,7 +224,9 @@ impl<D: Dialect> Columns<D> {
 
 /// The number of values of the store before those of the columns.
 const OF_INSERT: usize = 10;
-const OF_UPDATE: usize = 8;
+const fn of_update<D: Dialect>() -> usize {
+    if D::ID_FIRST { 9 } else { 8 }
+}
 
 /// The statements of a table without columns of the application.
 pub(super) fn plain_statements<D: Dialect>(names: Names) -> StateStatements {
@@ -233,12 +235,17 @@ pub(super) fn plain_statements<D: Dialect>(names: Names) -> StateStatements {
 
 fn statements_with<D: Dialect>(names: Names, texts: [&str; 3], count: usize) -> StateStatements {
     let [columns, inserted, set] = texts;
+    let after_columns = of_update::<D>() + count + 1;
+    let (id_at, before_at) = match D::ID_FIRST {
+        true => (1, after_columns),
+        false => (after_columns, after_columns + 1),
+    };
     let names = names
         .text("more_columns", columns)
         .text("more_values", inserted)
         .text("more_set", set)
-        .text("id_at", &D::placeholder(OF_UPDATE + count + 1))
-        .text("before_at", &D::placeholder(OF_UPDATE + count + 2));
+        .text("id_at", &D::placeholder(id_at))
+        .text("before_at", &D::placeholder(before_at));
     D::state_statements(&names)
 }
 

@@ -9,6 +9,7 @@ use actix_persistence_storage_api::{
 
 use super::columns::Bound;
 use super::entities::Entity;
+use super::guilty::Guilty;
 use super::state_row::{Content, StateRow};
 use super::write::{self, Accompaniment, Change, Rule, Written};
 use super::{Company, SqlStateStore, refused};
@@ -60,8 +61,8 @@ impl<D: Dialect> SqlStateStore<D> {
 
     /// Makes changes without handlers in one transaction, or in one statement if it is one.
     ///
-    /// Returns an outcome for each. A change that the database itself refuses fails all: who has to know which one it was
-    /// asks with fewer.
+    /// Returns an outcome for each. A change that the database itself refuses, or for whose row it waits in vain, fails all; the
+    /// error names it.
     pub(super) async fn write_together(
         &self,
         changes: Vec<StateWrite>,
@@ -88,16 +89,19 @@ impl<D: Dialect> SqlStateStore<D> {
         }
         let turn = self.turns.take(asked.iter().map(|(_, _, id, _)| id)).await;
         let (rule, journal) = (self.rule(), self.change_events.clone());
+        let guilty = Arc::new(Guilty::default());
         let company = match prepared.as_slice() {
             [Change { event: None, .. }] => Company::None,
             _ => Company::Others,
         };
+        let noted = Arc::clone(&guilty);
         let work = work_on::<D, _, _, _>(move |connection, changes: Arc<[Change]>, opening| {
             // Until the work is dropped, which is when it has ended.
             let _ = &turn;
-            let journal = journal.clone();
+            let (journal, guilty) = (journal.clone(), Arc::clone(&noted));
             Box::pin(async move {
-                write::write_all::<D>(connection, &changes, rule, journal.as_deref(), opening).await
+                let journal = journal.as_deref();
+                write::write_all::<D>(connection, &changes, rule, journal, opening, &guilty).await
             })
         });
         let operation = asked[0].1;
@@ -106,7 +110,7 @@ impl<D: Dialect> SqlStateStore<D> {
             .await;
         let written = written.map_err(|error| match asked.as_slice() {
             [(_, _, id, _)] => error.with_persistence_id(id.clone()),
-            _ => error,
+            _ => guilty.named_in(error),
         })?;
         for (written, (place, operation, id, expected)) in written.into_iter().zip(asked) {
             outcomes[place] = outcome(written, operation, id, expected);

@@ -1,5 +1,7 @@
 //! Storing a state at the revision that follows, in the transaction or the statement of the caller.
 
+use std::collections::HashSet;
+use std::iter;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -19,6 +21,7 @@ use crate::{
 
 use super::change_events::{ChangeEvents, Told};
 use super::entities::Handler;
+use super::guilty::Guilty;
 use super::state_row::StateRow;
 
 /// The stored revisions that a write may replace.
@@ -64,14 +67,17 @@ pub(super) async fn write_all<D: Dialect>(
     rule: Rule,
     journal: Option<&ChangeEvents<D>>,
     mut opening: Opening,
+    guilty: &Guilty,
 ) -> Result<Vec<Written>, Fault> {
+    guilty.forget();
     let mut all = Vec::with_capacity(changes.len());
     for Change {
         statements, row, ..
     } in changes
     {
         let opening = std::mem::replace(&mut opening, Opening::Done);
-        all.push(write_row::<D>(connection, statements, row, rule, opening).await?);
+        let written = write_row::<D>(connection, statements, row, rule, opening).await;
+        all.push(written.map_err(|fault| guilty.note::<D>(&row.id, fault))?);
     }
     let mut stored: Vec<&Change> = changes
         .iter()
@@ -80,7 +86,7 @@ pub(super) async fn write_all<D: Dialect>(
         .collect();
     if let Some(journal) = journal {
         let told = stored.iter().filter_map(|change| change.told()).collect();
-        journal.store(connection, told).await?;
+        journal.store(connection, told, guilty).await?;
     }
     // Counters are raised in one order by everybody, so that two transactions never wait for each other.
     stored.sort_by_key(|change| change.place());
@@ -108,7 +114,8 @@ pub(super) async fn write_with_handler<D: Dialect>(
         let of_handler = StateChange::new(&row.id, revision, row.content.kind());
         with.handling.run::<D>(connection, &of_handler).await?;
         if let Some((journal, told)) = with.journal.zip(change.told()) {
-            journal.store(connection, vec![told]).await?;
+            let guilty = Guilty::default();
+            journal.store(connection, vec![told], &guilty).await?;
         }
         number::<D>(connection, &[change]).await?;
         if let Some(numbering) = &statements.numbering
@@ -257,8 +264,43 @@ async fn number<D: Dialect>(
     if execute::<D>(connection, raise.clone(), values).await? != 1 {
         return Err(no_counter());
     }
-    for (below, change) in (0..).zip(of_counter.iter().rev()) {
-        set_number::<D>(connection, numbering, &change.row.id, below).await?;
+    match &numbering.set_several {
+        Some(sql) if of_counter.len() > 1 => set_numbers::<D>(connection, sql, of_counter).await,
+        _ => {
+            for (below, change) in (0..).zip(of_counter.iter().rev()) {
+                set_number::<D>(connection, numbering, &change.row.id, below).await?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Numbers rows of one counter with few statements.
+async fn set_numbers<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    sql: &SqlStr,
+    of_counter: &[&Change],
+) -> Result<(), Fault> {
+    let mut seen = HashSet::new();
+    let ids = of_counter.iter().rev().map(|change| &change.row.id);
+    let ids: Vec<&PersistenceId> = ids.filter(|id| seen.insert(*id)).collect();
+    let mut below_highest = 0;
+    for some in ids.chunks(NumberingStatements::SEVERAL) {
+        // Repeated, the last one is found at its first place.
+        let last = some.last().copied();
+        let all = || {
+            some.iter()
+                .copied()
+                .chain(iter::repeat_n(last, NumberingStatements::SEVERAL - some.len()).flatten())
+        };
+        let mut values = Values::<D>::with_capacity(1 + 2 * NumberingStatements::SEVERAL);
+        values.integer(below_highest);
+        all().for_each(|id| values.id(id));
+        all().for_each(|id| values.id(id));
+        if execute::<D>(connection, sql.clone(), values).await? != some.len() as u64 {
+            return Err(gone_again());
+        }
+        below_highest += some.len() as i64;
     }
     Ok(())
 }
@@ -337,9 +379,7 @@ impl<'a, D: Dialect> OfRow<'a, D> {
 
     /// Replaces the row of an id that is at the revision before; false if there is none.
     async fn update(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
-        let mut values = Values::<D>::with_capacity(10);
-        self.row.add_to(&mut values);
-        values.id(&self.row.id);
+        let mut values = self.replacing();
         values.integer(self.row.revision - 1);
         let sql = match self.beginning {
             Some(beginning) => &beginning.update,
@@ -348,11 +388,22 @@ impl<'a, D: Dialect> OfRow<'a, D> {
         self.store(connection, sql, values).await
     }
 
+    /// Returns the values of a row that replaces another one, with the id.
+    fn replacing(&self) -> Values<D> {
+        let mut values = Values::<D>::with_capacity(10);
+        if D::ID_FIRST {
+            values.id(&self.row.id);
+        }
+        self.row.add_to(&mut values);
+        if !D::ID_FIRST {
+            values.id(&self.row.id);
+        }
+        values
+    }
+
     /// Replaces the row of an id; false if there is none.
     async fn overwrite(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
-        let mut values = Values::<D>::with_capacity(9);
-        self.row.add_to(&mut values);
-        values.id(&self.row.id);
+        let values = self.replacing();
         let sql = match self.beginning {
             Some(beginning) => &beginning.overwrite,
             None => &self.statements.overwrite,

@@ -10,9 +10,9 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
-        insert: names.fill(&numbered(INSERT, "?1")),
-        update: names.fill(&numbered(&update, "{id_at}")),
-        overwrite: names.fill(&numbered(REPLACE, "{id_at}")),
+        insert: names.fill(&numbered(INSERT)),
+        update: names.fill(&numbered(&update)),
+        overwrite: names.fill(&numbered(REPLACE)),
         remove: names.fill(REMOVE),
         ids: names.fill(&IDS.replace(TYPE, "")),
         ids_without_type: names.fill(&IDS.replace(TYPE, WITHOUT_TYPE)),
@@ -22,22 +22,25 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         find_without_type: names.fill(&FIND.replace(TYPE, WITHOUT_TYPE)),
         explain: names.fill(EXPLAIN),
         beginning: Some(BeginningStatements {
-            insert: names.fill(&beginning(&numbered(INSERT, "?1"))),
-            update: names.fill(&beginning(&numbered(&update, "{id_at}"))),
-            overwrite: names.fill(&beginning(&numbered(REPLACE, "{id_at}"))),
+            insert: names.fill(&beginning(&numbered(INSERT))),
+            update: names.fill(&beginning(&numbered(&update))),
+            overwrite: names.fill(&beginning(&numbered(REPLACE))),
         }),
         numbering: Some(NumberingStatements {
             partitions: 1,
             raise: None,
             set: names.fill(SET),
+            set_several: None,
         }),
     }
 }
 
 /// A statement that stores the row of an id, and the one that raises the counter to the number of that row.
-fn numbered(store: &str, id: &str) -> String {
+///
+/// The second one has no value but the first, the id: the driver binds all values up to the last one that a statement names.
+fn numbered(store: &str) -> String {
     let store = store.replace("{next}", NEXT);
-    let raise = RAISE.replace("{next}", NEXT).replace("{id}", id);
+    let raise = RAISE.replace("{next}", NEXT);
     format!("{store}; {raise}")
 }
 
@@ -71,8 +74,8 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, {next}{more_values})
 ON CONFLICT (persistence_id) DO NOTHING";
 
 const REPLACE: &str = "\
-UPDATE {state_table} SET revision = ?1, deleted = ?2, timestamp = max(?3, timestamp + 1), tags = ?4, serializer_id = ?5,
-    manifest = ?6, payload = ?7, checksum = ?8, ordering = {next}{more_set}
+UPDATE {state_table} SET revision = ?2, deleted = ?3, timestamp = max(?4, timestamp + 1), tags = ?5, serializer_id = ?6,
+    manifest = ?7, payload = ?8, checksum = ?9, ordering = {next}{more_set}
 WHERE persistence_id = {id_at}";
 
 const AT_REVISION: &str = " AND revision = {before_at}";
@@ -107,9 +110,29 @@ COALESCE((SELECT o.newest FROM {state_ordering_table} AS o WHERE o.partition_nr 
 const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = newest + 1
 WHERE partition_nr = 0
-  AND EXISTS (SELECT 1 FROM {state_table} AS s WHERE s.persistence_id = {id} AND s.ordering = {next})";
+  AND EXISTS (SELECT 1 FROM {state_table} AS s WHERE s.persistence_id = ?1 AND s.ordering = {next})";
 
 /// After code of the application, which may have done anything to the row.
 const SET: &str = "\
 UPDATE {state_table} SET ordering = (SELECT newest FROM {state_ordering_table} WHERE partition_nr = 0) - ?1
 WHERE persistence_id = ?2";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_raises_the_counter_binds_nothing_but_the_id() {
+        for store in [INSERT, REPLACE] {
+            let sql = numbered(store);
+            let (store, raise) = sql.split_once(';').expect("two statements");
+            assert!(store.contains("?9"), "{store}");
+            let values = raise.split('?').skip(1);
+            assert!(values.clone().count() > 0, "{raise}");
+            for value in values {
+                let number = value.split(|c: char| !c.is_ascii_digit()).next();
+                assert_eq!(number, Some("1"), "{raise}");
+            }
+        }
+    }
+}

@@ -232,6 +232,165 @@ fn a_change_whose_asker_has_left_or_whose_time_is_over_is_not_sent() {
     });
 }
 
+fn named(name: &str, kind: StorageErrorKind) -> StorageError {
+    StorageError::new(kind, Operation::UpsertState)
+        .not_stored()
+        .with_persistence_id(id(name))
+}
+
+#[test]
+fn a_change_that_waits_for_a_held_row_does_not_fail_its_neighbours() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (_first, called, mut replies) =
+            behind_a_call(&mut fixture, &["a", "b", "c", "d"]).await;
+        called.makes_all();
+        let held = || named("b", StorageErrorKind::Unavailable);
+        let calls = &mut fixture.calls;
+        let group = [("a", 1), ("b", 1), ("c", 1), ("d", 1)];
+        calls.expect_group(&group).await.fails(held());
+        let others = [("a", 1), ("c", 1), ("d", 1)];
+        calls.expect_group(&others).await.makes_all();
+        let guilty = replies.remove(1);
+        // They do not wait for it, nor learn of it.
+        for reply in replies {
+            assert!(now(reply).await.is_ok());
+        }
+        calls.expect_group(&group[1..2]).await.fails(held());
+        let error = now(guilty).await.unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::Unavailable);
+        assert_eq!(error.persistence_id(), Some(&id("b")));
+        assert!(error.is_certainly_not_stored());
+        assert!(calls.is_quiet().await);
+        fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn a_change_in_the_way_of_its_neighbours_alone_is_made_after_them() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_groups(settings()).await;
+        let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        called.makes_all();
+        let calls = &mut fixture.calls;
+        let called = calls.expect_group(&[("a", 1), ("b", 1)]).await;
+        called.fails(named("b", StorageErrorKind::Constraint));
+        calls.expect_group(&[("a", 1)]).await.makes_all();
+        calls.expect_group(&[("b", 1)]).await.makes_all();
+        for reply in replies {
+            assert!(now(reply).await.is_ok());
+        }
+    });
+}
+
+#[test]
+fn a_group_of_which_every_row_is_held_is_given_up_soon() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_large_groups(settings()).await;
+        let names: Vec<String> = (0..MANY).map(|number| format!("{number:02}")).collect();
+        let (_first, called, replies) = {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            behind_a_call(&mut fixture, &names).await
+        };
+        called.makes_all();
+        let mut calls = 0;
+        while !fixture.calls.is_quiet().await {
+            let called = fixture.calls.next().await;
+            let held = named(&called.changes[0].0, StorageErrorKind::Unavailable);
+            called.fails(held);
+            calls += 1;
+        }
+        assert_eq!(calls, 3);
+        for (reply, name) in replies.into_iter().zip(&names) {
+            let error = now(reply).await.unwrap_err();
+            assert_eq!(error.kind(), StorageErrorKind::Unavailable);
+            assert_eq!(error.persistence_id(), Some(&id(name)));
+            assert!(error.is_certainly_not_stored());
+        }
+        fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn many_changes_that_break_rules_are_found_by_halves_after_the_first_few() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::in_large_groups(settings()).await;
+        let names: Vec<String> = (0..MANY).map(|number| format!("{number:02}")).collect();
+        let (_first, called, replies) = {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            behind_a_call(&mut fixture, &names).await
+        };
+        called.makes_all();
+        // The upper half breaks a rule.
+        let is_guilty = |name: &str| name >= names[MANY / 2].as_str();
+        let mut changes = 0;
+        while !fixture.calls.is_quiet().await {
+            let called = fixture.calls.next().await;
+            let guilty = called.changes.iter().position(|(name, _)| is_guilty(name));
+            changes += guilty.map_or(called.changes.len(), |place| place + 1);
+            match guilty {
+                Some(place) => {
+                    let broken = named(&called.changes[place].0, StorageErrorKind::Constraint);
+                    called.fails(broken);
+                }
+                None => called.makes_all(),
+            }
+        }
+        // Each time all of those before them would be some 420.
+        assert!(changes < 300, "{changes}");
+        for (reply, name) in replies.into_iter().zip(&names) {
+            match now(reply).await {
+                Ok(()) => assert!(!is_guilty(name), "{name}"),
+                Err(error) => assert_eq!(error.persistence_id(), Some(&id(name))),
+            }
+        }
+    });
+}
+
+#[test]
+fn a_change_that_waits_for_a_group_is_refused_when_its_time_is_over() {
+    on_paused_clock(async {
+        let mut short = settings();
+        short.write_timeout = seconds(1);
+        let mut fixture = Fixture::in_groups(short).await;
+        let (_first, called, replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        let after_b = fixture.upsert("b", 2);
+        tokio::time::sleep(seconds(2)).await;
+        for reply in replies {
+            let error = now(reply).await.unwrap_err();
+            assert_eq!(error.kind(), StorageErrorKind::Timeout);
+            assert!(error.is_certainly_not_stored());
+        }
+        assert!(now(after_b).await.unwrap_err().is_certainly_not_stored());
+        let last = fixture.upsert("b", 3);
+        called.makes_all();
+        fixture.calls.expect_group(&[("b", 3)]).await.makes_all();
+        assert!(now(last).await.is_ok());
+        fixture.handle.drained().await;
+    });
+}
+
+#[test]
+fn a_change_of_a_later_part_is_refused_when_its_time_is_over() {
+    on_paused_clock(async {
+        let mut short = settings();
+        short.write_timeout = seconds(1);
+        let mut fixture = Fixture::in_groups(short).await;
+        let (_first, called, mut replies) = behind_a_call(&mut fixture, &["a", "b"]).await;
+        called.makes_all();
+        let group = [("a", 1), ("b", 1)];
+        fixture.calls.expect_group(&group).await.fails(refused());
+        let lower = fixture.calls.expect_group(&group[..1]).await;
+        tokio::time::sleep(seconds(2)).await;
+        let error = now(replies.remove(1)).await.unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::Timeout);
+        assert!(error.is_certainly_not_stored());
+        lower.makes_all();
+        assert!(now(replies.remove(0)).await.is_ok());
+        assert!(fixture.calls.is_quiet().await);
+    });
+}
+
 /// More than any store is asked for changes that fail one by one.
 const MANY: usize = 40;
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use actix_persistence_storage_api::StorageError;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::store_calls::StoreCalls;
 use crate::ask::Ask;
@@ -46,13 +46,16 @@ struct Shared<C> {
 }
 
 struct Queue<C> {
+    /// In the order of their numbers.
     waiting: VecDeque<Member<C>>,
+    next_number: u64,
     /// The number of performers.
     under_way: usize,
 }
 
 /// A change that waits for its answer.
 struct Member<C> {
+    number: u64,
     slot: Slot<Ask<()>>,
     change: C,
     deadline: Instant,
@@ -73,12 +76,15 @@ impl<C: Clone + Send + 'static> Groups<C> {
             limits,
             queue: Mutex::new(Queue {
                 waiting: VecDeque::new(),
+                next_number: 0,
                 under_way: 0,
             }),
         }))
     }
 
     /// Makes the change in the next call that has room for it; returns when the next request of its id may be served.
+    ///
+    /// A change that still waits when its time is over is refused then, whatever the calls under way do.
     pub(super) async fn join(
         &self,
         calls: &Arc<StoreCalls>,
@@ -86,26 +92,36 @@ impl<C: Clone + Send + 'static> Groups<C> {
         change: C,
         deadline: Instant,
     ) {
-        let (end, ended) = oneshot::channel();
-        let member = Member {
-            slot,
-            change,
-            deadline,
-            end,
-        };
-        let has_to_begin = {
+        let (end, mut ended) = oneshot::channel();
+        let (number, has_to_begin) = {
             let mut queue = self.0.lock();
-            queue.waiting.push_back(member);
+            let number = queue.next_number;
+            queue.next_number += 1;
+            queue.waiting.push_back(Member {
+                number,
+                slot,
+                change,
+                deadline,
+                end,
+            });
             let begins = queue.under_way < self.0.limits.lanes.max(1);
             queue.under_way += usize::from(begins);
-            begins
+            (number, begins)
         };
         if has_to_begin {
             let performer = Performer::new(Arc::clone(&self.0), Arc::clone(calls));
             calls.caller.runtime().spawn(performer.run());
         }
         // Nothing is ever sent.
-        let _ = ended.await;
+        if timeout_at(deadline, &mut ended).await.is_ok() {
+            return;
+        }
+        let late = self.0.lock().take(number);
+        match late {
+            Some(member) => member.refuse(&Refusal::too_late()),
+            // A call has it.
+            None => _ = ended.await,
+        }
     }
 }
 
@@ -166,6 +182,14 @@ impl<C> Shared<C> {
         self.queue
             .lock()
             .expect("nothing panics while it holds the lock")
+    }
+}
+
+impl<C> Queue<C> {
+    /// Takes a change out, if it still waits.
+    fn take(&mut self, number: u64) -> Option<Member<C>> {
+        let place = self.waiting.binary_search_by_key(&number, |it| it.number);
+        self.waiting.remove(place.ok()?)
     }
 }
 

@@ -1,10 +1,12 @@
 //! Makes the calls for groups of changes, one after the other.
 
+use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
 use tokio::sync::oneshot;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::{GroupResult, Member, Shared, StoreCalls};
 use crate::call::{CallEnd, LateCall};
@@ -23,6 +25,17 @@ pub(super) struct Performer<C> {
     finished: bool,
 }
 
+/// So many calls in which a change waited in vain, for a row that others hold, are made for a group: each takes as long as
+/// the store is patient, and the lane with it.
+const WAITED_ENOUGH: u32 = 3;
+
+/// Changes that have to be made in one call.
+struct Part<C> {
+    members: Vec<Member<C>>,
+    /// The error of an earlier call that named the only one of them.
+    error: Option<StorageError>,
+}
+
 /// The results of the parts of a group.
 #[derive(Default)]
 struct Tally {
@@ -32,6 +45,10 @@ struct Tally {
     failure: Option<StorageError>,
     /// Changes that failed alone, and not for a reason of their own.
     guilty: u32,
+    /// Calls that failed by a change that the error names.
+    named: u32,
+    /// Those of them that may have waited for others.
+    in_vain: u32,
 }
 
 impl<C: Clone + Send + 'static> Performer<C> {
@@ -63,15 +80,17 @@ impl<C: Clone + Send + 'static> Performer<C> {
         self.perform_parts(group).await.report(entry);
     }
 
-    /// Makes the call; as long as it certainly changed nothing and splitting can help, does so with its halves.
+    /// Makes the call; as long as it certainly changed nothing and this can help, makes it again without the change that the
+    /// error names, or with halves.
     async fn perform_parts(&self, group: Vec<Member<C>>) -> Tally {
         let mut tally = Tally::default();
-        let mut parts = vec![group];
-        while let Some(mut part) = parts.pop() {
+        let mut parts = vec![Part::of(group)];
+        while let Some(Part { members: part, .. }) = parts.pop() {
             // Those of the whole group have just been looked at; a part may have waited for others.
-            if tally.called {
-                part = without_dead(part);
-            }
+            let mut part = match tally.called {
+                true => without_dead(part),
+                false => part,
+            };
             if part.is_empty() {
                 continue;
             }
@@ -82,36 +101,53 @@ impl<C: Clone + Send + 'static> Performer<C> {
                 .caller
                 .start(OPERATION, (self.shared.call)(changes));
             let limit = self.calls.breaker(OPERATION).call_timeout();
-            let result = match call.within(limit).await {
+            let result = match end_of(call.within(limit), &mut parts).await {
                 CallEnd::InTime(result) => checked(part.len(), result),
                 CallEnd::Late(late) => {
                     tally.called = true;
                     let error = late.error();
                     self.give_up_waiting(part, late);
-                    refuse_all(parts.drain(..).rev().flatten(), &neighbour_failed(&error));
+                    give_up(parts, &error);
                     tally.failure = Some(error);
                     tally.worked = false;
                     break;
                 }
             };
-            tally.count(part.len(), &result);
-            match result {
+            let named = result.as_ref().err().and_then(|it| place_of(it, &part));
+            tally.count(part.len(), &result, named.is_some());
+            let error = match result {
                 Ok(outcomes) => {
                     for (member, outcome) in part.into_iter().zip(outcomes) {
                         member.answer(outcome);
                     }
+                    continue;
                 }
-                Err(error) if part.len() > 1 && can_split(&error) && !tally.is_hopeless() => {
+                Err(error) => error,
+            };
+            if tally.is_hopeless() || (named.is_none() && !can_split(&error)) {
+                give_up(parts, &error);
+                fail_all(part, &error);
+                break;
+            }
+            match named {
+                _ if part.len() == 1 => fail_all(part, &error),
+                Some(place) if tally.named <= GUILTY_ENOUGH => {
+                    tracing::debug!(changes = part.len(), %error, "a change failed its group");
+                    let guilty = part.remove(place);
+                    if place == 0 {
+                        // No other change was made before it: it would end the same way alone.
+                        fail_all([guilty], &error);
+                    } else {
+                        // The others must not wait for it.
+                        parts.insert(0, Part::named(guilty, error));
+                    }
+                    parts.push(Part::of(part));
+                }
+                _ => {
                     tracing::debug!(changes = part.len(), %error, "splitting a group that failed");
                     let upper = part.split_off(part.len() / 2);
-                    parts.push(upper);
-                    parts.push(part);
-                }
-                Err(error) => {
-                    if !can_split(&error) || tally.is_hopeless() {
-                        refuse_all(parts.drain(..).rev().flatten(), &neighbour_failed(&error));
-                    }
-                    fail_all(part, &error);
+                    parts.push(Part::of(upper));
+                    parts.push(Part::of(part));
                 }
             }
         }
@@ -147,8 +183,14 @@ impl<C> Drop for Performer<C> {
 }
 
 impl Tally {
-    fn count(&mut self, changes: usize, result: &GroupResult) {
+    fn count(&mut self, changes: usize, result: &GroupResult, is_named: bool) {
         self.called = true;
+        if let Err(error) = result
+            && is_named
+        {
+            self.named += 1;
+            self.in_vain += u32::from(!may_be_one_request(error));
+        }
         let failure = match result {
             Ok(outcomes) if outcomes.iter().any(Result::is_ok) => None,
             Ok(outcomes) => outcomes
@@ -171,7 +213,7 @@ impl Tally {
     }
 
     fn is_hopeless(&self) -> bool {
-        self.guilty >= GUILTY_ENOUGH && !self.worked
+        self.in_vain >= WAITED_ENOUGH || (self.guilty >= GUILTY_ENOUGH && !self.worked)
     }
 
     fn report(self, entry: Entry) {
@@ -193,9 +235,53 @@ impl<C> Member<C> {
 
     fn fail(self, error: &StorageError) -> oneshot::Sender<()> {
         let operation = self.slot.question().operation();
-        self.slot.fail(error.clone().with_operation(operation));
+        let persistence_id = self.slot.question().persistence_id().clone();
+        let error = error.clone().with_operation(operation);
+        self.slot.fail(error.with_persistence_id(persistence_id));
         self.end
     }
+}
+
+impl<C> Part<C> {
+    fn of(members: Vec<Member<C>>) -> Self {
+        let error = None;
+        Self { members, error }
+    }
+
+    fn named(member: Member<C>, error: StorageError) -> Self {
+        Self {
+            members: vec![member],
+            error: Some(error),
+        }
+    }
+}
+
+/// Waits for the end of a call; the changes of later parts are refused as soon as their time is over.
+async fn end_of<C, T>(call: impl Future<Output = CallEnd<T>>, parts: &mut [Part<C>]) -> CallEnd<T> {
+    let mut call = pin!(call);
+    loop {
+        let waiting = parts.iter().flat_map(|part| &part.members);
+        let Some(first) = waiting.map(|member| member.deadline).min() else {
+            return call.await;
+        };
+        if let Ok(end) = timeout_at(first, &mut call).await {
+            return end;
+        }
+        for part in parts.iter_mut() {
+            part.members = without_dead(std::mem::take(&mut part.members));
+        }
+    }
+}
+
+/// Returns the place of the change that failed the call, if the error names one, and certainly none was made.
+fn place_of<C>(error: &StorageError, part: &[Member<C>]) -> Option<usize> {
+    // One that never came to the store says nothing about a change.
+    if !error.is_certainly_not_stored() || error.kind() == StorageErrorKind::Busy {
+        return None;
+    }
+    let named = error.persistence_id()?;
+    part.iter()
+        .position(|member| member.slot.question().persistence_id() == named)
 }
 
 fn can_split(error: &StorageError) -> bool {
@@ -220,6 +306,16 @@ fn refuse_all<C>(members: impl IntoIterator<Item = Member<C>>, refusal: &Refusal
     members
         .into_iter()
         .for_each(|member| member.refuse(refusal));
+}
+
+/// Refuses the parts that were not made; a change that failed a call by itself gets that error.
+fn give_up<C>(parts: Vec<Part<C>>, reason: &StorageError) {
+    for Part { members, error } in parts.into_iter().rev() {
+        match error {
+            Some(error) => fail_all(members, &error),
+            None => refuse_all(members, &neighbour_failed(reason)),
+        }
+    }
 }
 
 fn fail_all<C>(members: impl IntoIterator<Item = Member<C>>, error: &StorageError) {

@@ -1,0 +1,43 @@
+//! The change that fails a transaction of several.
+
+use std::sync::{Mutex, MutexGuard};
+
+use actix_persistence_storage_api::{PersistenceId, StorageError};
+
+use crate::{Dialect, Fault};
+
+/// The change at which the last attempt at a transaction failed, if the change may be the reason.
+///
+/// With it the caller need not look for it, and knows that the others may be stored although the error says that the database
+/// is busy.
+#[derive(Debug, Default)]
+pub(super) struct Guilty(Mutex<Option<PersistenceId>>);
+
+impl Guilty {
+    /// Another attempt begins.
+    pub(super) fn forget(&self) {
+        *self.lock() = None;
+    }
+
+    /// Notes the id for which a statement failed; returns the fault.
+    pub(super) fn note<D: Dialect>(&self, id: &PersistenceId, fault: Fault) -> Fault {
+        if fault.may_be_of_a_row::<D>() {
+            *self.lock() = Some(id.clone());
+        }
+        fault
+    }
+
+    /// Returns the error with the id, if one was noted and nothing can be stored.
+    pub(super) fn named_in(&self, error: StorageError) -> StorageError {
+        match self.lock().take() {
+            Some(id) if error.is_certainly_not_stored() => error.with_persistence_id(id),
+            _ => error,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<PersistenceId>> {
+        self.0
+            .lock()
+            .expect("nothing panics while it holds the lock")
+    }
+}
