@@ -30,7 +30,8 @@ pub use commit_order::a_reader_gets_every_last_state_while_transactions_end_in_a
 pub use contention::many_writers_store_each_revision_once;
 pub use ended_connections::errors_say_what_is_certain_when_connections_end;
 pub use groups::{
-    a_change_that_breaks_a_rule_fails_its_group_as_a_whole, changes_of_a_group_leave_their_events,
+    a_change_that_breaks_a_rule_fails_its_group_as_a_whole,
+    a_row_that_a_trigger_skips_fails_no_other, changes_of_a_group_leave_their_events,
     no_event_of_a_group_goes_back, the_neighbours_of_a_held_row_are_stored,
 };
 pub use live_query::a_live_query_gives_every_last_state_of_a_thousand;

@@ -253,6 +253,11 @@ impl Fault {
             Fault::Driver(sqlx::Error::Database(error)) => D::meaning(&**error).effect,
             // It was never sent.
             Fault::Driver(sqlx::Error::Encode(_)) => Effect::NotStored,
+            // No statement changed a row.
+            Fault::Refused {
+                kind: StorageErrorKind::Constraint,
+                ..
+            } => Effect::NotStored,
             _ => Effect::Unknown,
         }
     }
@@ -272,6 +277,7 @@ impl Fault {
             Fault::Refused { kind, .. } => matches!(
                 kind,
                 StorageErrorKind::Unavailable
+                    | StorageErrorKind::Constraint
                     | StorageErrorKind::Extension
                     | StorageErrorKind::Unsupported
             ),

@@ -17,6 +17,16 @@ fn state(name: &str, revision: u64) -> StateUpdate {
 }
 
 #[tokio::test]
+async fn a_row_that_a_trigger_skips_fails_no_other() {
+    let triggers = [
+        "CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+        "CREATE TRIGGER skips BEFORE INSERT ON durable_state FOR EACH ROW \
+         WHEN (NEW.persistence_id LIKE '%skipped') EXECUTE FUNCTION skip()",
+    ];
+    states::a_row_that_a_trigger_skips_fails_no_other(&Place::new().await, &triggers).await;
+}
+
+#[tokio::test]
 async fn a_table_of_version_1_opens_and_goes_on() {
     let place = Place::new().await;
     place.run(VERSION_1).await;

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{
     StorageErrorKind, WriterId,
 };
 use actix_persistence_store_actor::StoreThread;
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use tokio::runtime::Handle;
 
 use super::rules_of_others::assert_refused;
@@ -80,6 +80,35 @@ pub async fn the_neighbours_of_a_held_row_are_stored<H>(
         assert_eq!(revision_of(&*states, name).await, revision, "{name}");
     }
     drop(held);
+}
+
+/// A row that a trigger of the application skips without an error is refused by itself, and the store stays in use.
+///
+/// The statements make a trigger that skips each new row of the id `S|skipped`.
+///
+/// # Panics
+/// If another change is refused, or the error blames the store.
+pub async fn a_row_that_a_trigger_skips_fails_no_other(tables: &dyn Tables, triggers: &[&str]) {
+    let states = tables.open().await;
+    for sql in triggers {
+        tables.run(sql).await;
+    }
+    let thread = StoreThread::start("states").expect("there is a thread");
+    let settings = StateSettings::new("groups");
+    let handle = StateHandle::start(states.clone(), settings, Handle::current(), &thread);
+    handle.ready().await.expect("the store can be reached");
+    // More often than the circuit breaker bears.
+    for round in 1..=15 {
+        let healthy: Vec<String> = (0..5).map(|number| format!("{round}-{number}")).collect();
+        let skipped = handle.upsert(state("skipped", 1));
+        let stored = healthy.iter().map(|name| handle.upsert(state(name, 1)));
+        let (refused, outcomes) = join(skipped, join_all(stored)).await;
+        let error = refused.expect_err("the row is not there");
+        assert_eq!(error.kind(), StorageErrorKind::Constraint, "{error:?}");
+        assert!(error.is_certainly_not_stored(), "{error:?}");
+        assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    }
+    assert_eq!(revision_of(&*states, "skipped").await, 0);
 }
 
 /// An event with a lower number than that of an earlier change of its group is refused, where any revision may be stored.

@@ -42,8 +42,8 @@ pub(super) enum Written {
     Conflict { found: Revision },
 }
 
-/// The number of attempts at a write that fails although nothing is in its way: each time another write must have come
-/// between.
+/// The number of attempts at a write that changes nothing although nothing is in its way: another write may come between,
+/// but not each time.
 const ATTEMPTS: usize = 10;
 
 /// A change of a row, and the statements of its table.
@@ -235,8 +235,8 @@ async fn write_row<D: Dialect>(
         }
     }
     Err(Fault::refused(
-        StorageErrorKind::Unavailable,
-        "others change the same state all the time",
+        StorageErrorKind::Constraint,
+        "the database leaves the row as it is and reports no error, see whether a trigger or rule of the table skips it",
     ))
 }
 

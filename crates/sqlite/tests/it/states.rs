@@ -17,6 +17,13 @@ fn state(name: &str, revision: u64) -> StateUpdate {
 }
 
 #[tokio::test]
+async fn a_row_that_a_trigger_skips_fails_no_other() {
+    let trigger = "CREATE TRIGGER skips BEFORE INSERT ON durable_state \
+                   WHEN NEW.persistence_id LIKE '%skipped' BEGIN SELECT RAISE(IGNORE); END";
+    states::a_row_that_a_trigger_skips_fails_no_other(&Place::new(), &[trigger]).await;
+}
+
+#[tokio::test]
 async fn a_table_of_version_1_opens_and_goes_on() {
     let place = Place::new();
     place.run(VERSION_1).await;
