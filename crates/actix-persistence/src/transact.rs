@@ -28,7 +28,7 @@ impl Persistence {
     /// make tables commit what came before them, so that the effect is unknown if the code fails afterwards.
     ///
     /// ```
-    /// # use actix_persistence::{Persistence, storage_api::SessionWork, sql::TransactError};
+    /// # use actix_persistence::{Persistence, sql::{SessionWork, TransactError}};
     /// # async fn make_table(persistence: &Persistence) -> Result<(), TransactError> {
     /// let work = SessionWork::new(|session| {
     ///     Box::pin(async move {

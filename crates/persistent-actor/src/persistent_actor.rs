@@ -39,7 +39,8 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
 
     /// Takes note of an event: the one place where state changes, called once it is stored, and in replay.
     ///
-    /// Must not fail; a panic in replay makes the recovery fail.
+    /// Must not fail; a panic in replay makes the recovery fail. A recovery that fails may have called it for some events, also
+    /// for one after an event that is missing; the actor is dropped then, and none of its handlers has run.
     fn on_event(&mut self, event: &Self::Event);
 
     /// Takes note of an event, and may know its number and time: what is called in place of

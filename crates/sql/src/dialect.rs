@@ -76,7 +76,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
 
     /// Whether the id comes first in the values of the statements that replace a row of a state.
     ///
-    /// Where such a text has a second statement that names the id, all values before it would be bound once more.
+    /// A second statement in such a text that names the id would bind all values before it once more.
     const ID_FIRST: bool = false;
 
     /// Whether a transaction can go on after a statement of it that failed.

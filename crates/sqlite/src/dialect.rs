@@ -29,8 +29,8 @@ impl Dialect for Sqlite {
 
     const ONE_STATEMENT: bool = false;
     const WORK_BEGINS: bool = true;
-    /// SQLite waits for locks itself.
     const ID_FIRST: bool = true;
+    /// SQLite waits for locks itself.
     const ATTEMPTS: u32 = 1;
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;

@@ -34,8 +34,8 @@ pub struct StateSettings {
     pub stash_capacity: usize,
     /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     ///
-    /// Changes that share calls are not counted. Each of the others is a transaction of its own, so that more than the connections of the store gain nothing, and those that wait
-    /// for one use up their time.
+    /// Changes that share calls are not counted. Each other call is a transaction of its own: more of them than the store has
+    /// connections gain nothing, and those that wait for one use up their time.
     pub max_concurrent_calls: usize,
 }
 

@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 
-use actix_persistence::storage_api::SessionWork;
+use actix_persistence::sql::SessionWork;
 use actix_persistence::{
     Persistence,
     sql::{ExtensionError, Session},

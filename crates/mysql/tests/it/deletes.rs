@@ -3,12 +3,14 @@
 use std::time::Duration;
 
 use actix_persistence_sql_tests::journal::deletes::{
-    ROWS, delete_what_cannot_be_removed, wait_until_purged,
+    self, ROWS, delete_what_cannot_be_removed, wait_until_purged,
 };
 use actix_persistence_storage_api::{EventDeletion, Journal, ResetProgress, SequenceNr, WriterId};
 
+use sqlx::MySqlConnection;
+
 use crate::database::execute;
-use crate::place::{Place, id, numbers, store};
+use crate::place::{Place, id, store};
 
 actix_persistence_sql_tests::test_deletes!(Place::new().await);
 
@@ -66,6 +68,22 @@ const WAITING: &str = "\
     SELECT COUNT(*) FROM information_schema.innodb_trx AS t JOIN information_schema.processlist AS p \
     ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
 
+/// Waits until so many calls wait for a lock.
+async fn wait(place: &Place, calls: i64) {
+    while place.number(WAITING).await < calls {
+        // The server looks again only for somebody who has not asked for a tenth of a second.
+        tokio::time::sleep(Duration::from_millis(150)).await;
+    }
+}
+
+/// Locks the row of an id until the connection is dropped.
+async fn locked(place: &Place) -> MySqlConnection {
+    let mut other = place.connection().await;
+    let sql = "START TRANSACTION; SELECT * FROM journal_metadata WHERE persistence_id = 'Test|a' FOR UPDATE";
+    execute(&mut other, sql).await;
+    other
+}
+
 /// A call goes on after its caller went away. Would it not be waited for, it could end after later ones, and remove what was
 /// stored since.
 #[tokio::test]
@@ -86,10 +104,7 @@ async fn a_reset_and_a_delete_wait_for_a_reset_that_was_dropped() {
         let a = id("a");
         let dropped = tokio::time::timeout(Duration::ZERO, journal.reset(&a));
         assert!(dropped.await.is_err());
-        while place.number(WAITING).await == 0 {
-            // The server looks again only for somebody who has not asked for a tenth of a second.
-            tokio::time::sleep(Duration::from_millis(150)).await;
-        }
+        wait(&place, 1).await;
         let later = async {
             if everything {
                 while journal.reset(&id("a")).await.unwrap() != ResetProgress::Done {}
@@ -109,81 +124,28 @@ async fn a_reset_and_a_delete_wait_for_a_reset_that_was_dropped() {
     }
 }
 
-/// The delete has looked for the highest number before the reset is done.
 #[tokio::test]
 async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back() {
     let place = Place::new().await;
-    let (here, there) = (place.journal().await, place.journal().await);
-    store(&here, &id("a"), 10).await;
-    for all in [false, true] {
-        let mut other = place.connection().await;
-        execute(
-            &mut other,
-            "START TRANSACTION; SELECT * FROM journal_metadata WHERE persistence_id = 'Test|a' FOR UPDATE",
-        )
-        .await;
-        let a = id("a");
-        let mut reset =
-            Box::pin(async { while here.reset(&a).await.unwrap() != ResetProgress::Done {} });
-        let wait_for = async |waiting| {
-            while place.number(WAITING).await < waiting {
-                // The server looks again only for somebody who has not asked for a tenth of a second.
-                tokio::time::sleep(Duration::from_millis(150)).await;
-            }
-        };
-        tokio::select! {
-            () = &mut reset => unreachable!("the id is locked"),
-            () = wait_for(1) => {}
-        }
-        let to = if all { SequenceNr::MAX } else { 5 };
-        let mut delete = Box::pin(there.delete_messages_to(&a, EventDeletion::up_to(to)));
-        tokio::select! {
-            _ = &mut delete => unreachable!("the id is locked"),
-            () = wait_for(2) => {}
-        }
-        execute(&mut other, "ROLLBACK").await;
-        let ((), deleted) = tokio::join!(reset, delete);
-        deleted.unwrap();
-        let head = here.read_head(&a).await.unwrap();
-        assert_eq!((head.highest_sequence_nr, head.deleted_to), (0, 0));
-        store(&here, &a, 10).await;
-        assert_eq!(numbers(&there, &a).await.len(), 10);
-    }
+    let (lock, waiting) = (
+        async || locked(&place).await,
+        async |calls| wait(&place, calls).await,
+    );
+    deletes::a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back(
+        &place, lock, waiting,
+    )
+    .await;
 }
 
-/// The recovery has looked for the newest event before the reset is done.
 #[tokio::test]
 async fn a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back() {
     let place = Place::new().await;
-    let (here, there) = (place.journal().await, place.journal().await);
-    store(&here, &id("a"), 10).await;
-    let mut other = place.connection().await;
-    execute(
-        &mut other,
-        "START TRANSACTION; SELECT * FROM journal_metadata WHERE persistence_id = 'Test|a' FOR UPDATE",
+    let (lock, waiting) = (
+        async || locked(&place).await,
+        async |calls| wait(&place, calls).await,
+    );
+    deletes::a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back(
+        &place, lock, waiting,
     )
     .await;
-    let a = id("a");
-    let mut reset =
-        Box::pin(async { while here.reset(&a).await.unwrap() != ResetProgress::Done {} });
-    let wait_for = async |waiting| {
-        while place.number(WAITING).await < waiting {
-            // The server looks again only for somebody who has not asked for a tenth of a second.
-            tokio::time::sleep(Duration::from_millis(150)).await;
-        }
-    };
-    tokio::select! {
-        () = &mut reset => unreachable!("the id is locked"),
-        () = wait_for(1) => {}
-    }
-    let mut recovery = Box::pin(there.recover(&a, WriterId::random()));
-    tokio::select! {
-        _ = &mut recovery => unreachable!("the id is locked"),
-        () = wait_for(2) => {}
-    }
-    execute(&mut other, "ROLLBACK").await;
-    let ((), recovered) = tokio::join!(reset, recovery);
-    assert_eq!(recovered.unwrap().highest_sequence_nr, 0);
-    let head = here.read_head(&a).await.unwrap();
-    assert_eq!((head.highest_sequence_nr, head.deleted_to), (0, 0));
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, Journal, PageLimit, ReplayRange, SequenceNr, StorageErrorKind,
-    WriterId,
+    AtomicWrite, EventDeletion, Journal, PageLimit, ReplayRange, ResetProgress, SequenceNr,
+    StorageErrorKind, WriterId,
 };
 
 use crate::Tables;
@@ -231,4 +231,76 @@ pub async fn no_number_is_used_again_after_everything_was_deleted_and_the_store_
     }
     store(&*journal, &a, 1).await;
     assert_eq!(numbers(&*journal, &a).await, [6]);
+}
+
+/// Runs an operation on the id `Test|a` that waits, after a reset of the id, for a lock; returns its result.
+///
+/// `lock` locks the row of the id until its result is dropped; `waiting` returns when so many calls wait for a lock.
+async fn after_a_reset_that_waits<H, T>(
+    journal: &dyn Journal,
+    operation: impl Future<Output = T>,
+    lock: &impl AsyncFn() -> H,
+    waiting: &impl AsyncFn(i64),
+) -> T {
+    let held = lock().await;
+    let id = id("a");
+    let mut reset =
+        Box::pin(async { while journal.reset(&id).await.unwrap() != ResetProgress::Done {} });
+    tokio::select! {
+        () = &mut reset => unreachable!("the id is locked"),
+        () = waiting(1) => {}
+    }
+    let mut operation = Box::pin(operation);
+    tokio::select! {
+        () = &mut reset => unreachable!("the id is locked"),
+        _ = &mut operation => unreachable!("the id is locked"),
+        () = waiting(2) => {}
+    }
+    drop(held);
+    let ((), result) = tokio::join!(reset, operation);
+    result
+}
+
+/// Checks that nothing is left of the id.
+async fn assert_reset(journal: &dyn Journal) {
+    let head = journal.read_head(&id("a")).await.unwrap();
+    assert_eq!((head.highest_sequence_nr, head.deleted_to), (0, 0));
+}
+
+/// A delete has looked for the highest number before the reset that it waits for is done.
+///
+/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when so many calls wait for a lock.
+pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>(
+    place: &dyn Tables,
+    lock: impl AsyncFn() -> H,
+    waiting: impl AsyncFn(i64),
+) {
+    let (here, there) = (place.journal().await, place.journal().await);
+    store(&*here, &id("a"), 10).await;
+    for to in [5, SequenceNr::MAX] {
+        let of = id("a");
+        let delete = there.delete_messages_to(&of, EventDeletion::up_to(to));
+        let deleted = after_a_reset_that_waits(&*here, delete, &lock, &waiting).await;
+        deleted.unwrap();
+        assert_reset(&*here).await;
+        store(&*here, &id("a"), 10).await;
+        assert_eq!(numbers(&*there, &id("a")).await.len(), 10);
+    }
+}
+
+/// A recovery has looked for the newest event before the reset that it waits for is done.
+///
+/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when so many calls wait for a lock.
+pub async fn a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>(
+    place: &dyn Tables,
+    lock: impl AsyncFn() -> H,
+    waiting: impl AsyncFn(i64),
+) {
+    let (here, there) = (place.journal().await, place.journal().await);
+    store(&*here, &id("a"), 10).await;
+    let of = id("a");
+    let recovery = there.recover(&of, WriterId::random());
+    let recovered = after_a_reset_that_waits(&*here, recovery, &lock, &waiting).await;
+    assert_eq!(recovered.unwrap().highest_sequence_nr, 0);
+    assert_reset(&*here).await;
 }
