@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_storage_api::{
-    ChangedState, CurrentState, Operation, PersistenceId, PersistenceIdsQuery, StateChangesPage,
-    StateChangesQuery, StateOffset, StatePosition, StateQueries, StateStore, StateUpdate,
-    StorageError, StorageErrorKind, Timestamp,
+    ChangedState, CurrentState, Operation, PersistenceId, PersistenceIdsQuery, Revision,
+    StateChangesPage, StateChangesQuery, StateOffset, StatePosition, StateQueries, StateStore,
+    StateUpdate, StorageError, StorageErrorKind, Timestamp,
 };
 use async_trait::async_trait;
 use tokio::task::yield_now;
@@ -171,10 +171,34 @@ defect! {
     }
 }
 
-/// Gives numbers before it stores: they are not in the order in which changes are there to be read.
+/// Gives numbers before it stores: readers are past some of them when the change is there to be read.
 #[derive(Clone, Default)]
 pub(crate) struct NumbersBeforeItStores {
-    numbers: Arc<Mutex<BTreeMap<PersistenceId, i64>>>,
+    numbers: Arc<Mutex<Numbers>>,
+}
+
+#[derive(Default)]
+struct Numbers {
+    of_ids: BTreeMap<PersistenceId, i64>,
+    given: usize,
+    /// The highest number that a reader has been shown.
+    shown: i64,
+}
+
+impl Numbers {
+    /// Gives a number that a reader has passed to every second change and to every third revision; `None` as long as no reader
+    /// has been shown anything, except for the first change.
+    fn give(&mut self, id: &PersistenceId, revision: Revision) -> Option<()> {
+        let late = revision.is_multiple_of(3) || self.given % 2 == 1;
+        let number = match self.of_ids.values().max() {
+            Some(_) if late && self.shown == 0 => return None,
+            Some(_) if late => self.shown,
+            highest => highest.copied().unwrap_or(0) + 1,
+        };
+        self.given += 1;
+        self.of_ids.insert(id.clone(), number);
+        Some(())
+    }
 }
 
 #[async_trait]
@@ -186,16 +210,10 @@ impl StateDefect for NumbersBeforeItStores {
         inner: &MemoryStateStore,
         update: StateUpdate,
     ) -> Result<(), StorageError> {
-        let next = {
-            let numbers = self.numbers.lock().unwrap();
-            numbers.values().max().copied().unwrap_or(0) + 1
-        };
-        let id = update.persistence_id.clone();
-        self.numbers.lock().unwrap().insert(id, next);
-        if update.revision == 1 || update.revision.is_multiple_of(3) {
-            for _ in 0..20 {
-                yield_now().await;
-            }
+        let (id, revision) = (update.persistence_id.clone(), update.revision);
+        // Its cases read for as long as they write.
+        while self.numbers.lock().unwrap().give(&id, revision).is_none() {
+            yield_now().await;
         }
         inner.upsert(update).await
     }
@@ -208,9 +226,11 @@ impl StateDefect for NumbersBeforeItStores {
         let mut all = query.clone();
         (all.after, all.limit) = (StateOffset::start(), usize::MAX);
         let mut changes = inner.changes(all).await?.changes;
-        let numbers = self.numbers.lock().unwrap().clone();
-        let number =
-            |change: &ChangedState| numbers.get(&change.persistence_id).copied().unwrap_or(0);
+        let mut numbers = self.numbers.lock().unwrap();
+        let number = |change: &ChangedState| {
+            let number = numbers.of_ids.get(&change.persistence_id);
+            number.copied().unwrap_or(0)
+        };
         changes.sort_by_key(number);
         let after = query.after.position(0).map_or(i64::MIN, |at| at.ordering);
         changes.retain(|change| number(change) > after);
@@ -219,7 +239,10 @@ impl StateDefect for NumbersBeforeItStores {
             change.offset = StateOffset::start();
             change.offset.advance(0, at);
         }
-        Ok(page_of(query, changes))
+        let page = page_of(query, changes);
+        let last = page.changes.last().map_or(0, number);
+        numbers.shown = numbers.shown.max(last);
+        Ok(page)
     }
 }
 
