@@ -211,7 +211,7 @@ impl<C: Connector> Connections<C> {
     }
 
     /// As [`transaction`](Self::transaction), for work in which code of the application runs: it may take so much longer, and
-    /// is in nobody's way but of its like.
+    /// is in nobody's way but of its like. The work begins its transaction where the dialect says so.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -223,7 +223,7 @@ impl<C: Connector> Connections<C> {
         operation: Operation,
         visit: Visit,
         input: I,
-        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I) -> Work<'c, T>
+        work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
         + Send
         + Sync
         + 'static,
@@ -232,7 +232,7 @@ impl<C: Connector> Connections<C> {
         I: Clone + Send + 'static,
         T: Send + 'static,
     {
-        self.repeated(operation, self.visit(visit), input, work)
+        self.perhaps_begun(operation, self.visit(visit), input, work)
             .await
     }
 
@@ -335,15 +335,18 @@ impl<C: Connector> Connections<C> {
         T: Send + 'static,
     {
         if C::Dialect::WORK_BEGINS {
-            return self.begun_by_work(operation, input, work).await;
+            let call = self.call(&self.writers);
+            return self.perhaps_begun(operation, call, input, work).await;
         }
         let work = with_opening::<C::Dialect, _, _>(work, Opening::Done);
         self.write(operation, input, work).await
     }
 
-    async fn begun_by_work<I, T>(
+    /// Runs work in a transaction, which it begins itself where the dialect says so.
+    async fn perhaps_begun<I, T>(
         &self,
         operation: Operation,
+        call: Call<C>,
         input: I,
         work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>
         + Send
@@ -354,7 +357,10 @@ impl<C: Connector> Connections<C> {
         I: Clone + Send + 'static,
         T: Send + 'static,
     {
-        let call = self.call(&self.writers);
+        if !C::Dialect::WORK_BEGINS {
+            let work = with_opening::<C::Dialect, _, _>(work, Opening::Done);
+            return self.repeated(operation, call, input, work).await;
+        }
         detached(operation, async move {
             let mut attempts = Attempts::new::<C>(input);
             loop {
@@ -488,7 +494,7 @@ impl<C: Connector> Call<C> {
         input: I,
         work: impl for<'c> Fn(&'c mut ConnectionOf<C::Dialect>, I, Opening) -> Work<'c, T>,
     ) -> Result<T, Failed> {
-        let mut lease = self.seat().await.map_err(Failed::not_stored)?;
+        let (mut lease, _turn) = self.writer().await.map_err(Failed::not_stored)?;
         let before = async {
             match work(lease.connection(), input.clone(), Opening::Due).await {
                 Err(fault) if C::Dialect::is_disturbed(&fault) => {}

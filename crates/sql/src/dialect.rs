@@ -85,6 +85,10 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Whether statements that define tables commit what came before them.
     const DEFINITIONS_COMMIT: bool = false;
 
+    /// Whether a statement that reads or changes rows may end the transaction and report no error, as far as is known: code in
+    /// the server may catch the error.
+    const ROWS_MAY_END_TRANSACTIONS: bool = true;
+
     /// Follows on what begins the application's part of a transaction: gives its statements the settings of the server where
     /// those of the store are others.
     const BEFORE_APPLICATION: &'static str = "";

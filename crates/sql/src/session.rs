@@ -27,12 +27,13 @@ type ArgumentsOf<D> = <<D as Dialect>::Database as Database>::Arguments;
 /// A transaction that is under way, lent to code of the application.
 ///
 /// A savepoint whose name cannot be guessed proves in the end that the transaction is still the one that was lent: it
-/// is gone with it, however that ended, and whatever was begun in its place.
+/// is gone with it, however that ended, and whatever was begun in its place. Where statements about rows end no transaction
+/// without an error, it is set for the other statements alone.
 pub(crate) struct SqlSession<'c, D: Dialect> {
     connection: &'c mut ConnectionOf<D>,
     visit: Visit,
     may_define: bool,
-    guard: Guard,
+    guard: Option<Guard>,
     /// The first statement that failed: nothing may be committed after it, whatever the code makes of it. Some databases
     /// would commit what came before it, others forget everything and say that they committed.
     failed: Option<Fault>,
@@ -44,19 +45,19 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
 struct Guard(String);
 
 impl Guard {
-    fn new() -> Self {
-        Self(format!("actix_{}", WriterId::random()).replace('-', "_"))
-    }
-
-    async fn set<D: Dialect>(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
-        self.run::<D>(connection, "SAVEPOINT", D::BEFORE_APPLICATION)
-            .await
+    async fn set<D: Dialect>(connection: &mut ConnectionOf<D>, then: &str) -> Result<Self, Fault> {
+        let guard = Self(format!("actix_{}", WriterId::random()).replace('-', "_"));
+        guard.run::<D>(connection, "SAVEPOINT", then).await?;
+        Ok(guard)
     }
 
     /// Fails if the transaction is another one, or none.
-    async fn release<D: Dialect>(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
-        self.run::<D>(connection, "RELEASE SAVEPOINT", D::AFTER_APPLICATION)
-            .await
+    async fn release<D: Dialect>(
+        self,
+        connection: &mut ConnectionOf<D>,
+        then: &str,
+    ) -> Result<(), Fault> {
+        self.run::<D>(connection, "RELEASE SAVEPOINT", then).await
     }
 
     async fn run<D: Dialect>(
@@ -83,8 +84,10 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         visit: &Visit,
         may_define: bool,
     ) -> Result<Self, Fault> {
-        let guard = Guard::new();
-        guard.set::<D>(connection).await?;
+        let guard = match D::ROWS_MAY_END_TRANSACTIONS {
+            true => Some(Guard::set::<D>(connection, D::BEFORE_APPLICATION).await?),
+            false => None,
+        };
         // An attempt before this one may have met its end in a statement.
         visit.is_in_a_statement(false);
         Ok(Self {
@@ -102,7 +105,15 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     /// Trouble with the database itself stays that: whether to try again is not the application's to say.
     pub(crate) async fn end(mut self, what: &str, result: Result<(), Fault>) -> Result<(), Fault> {
         self.verdict(what, result)?;
-        match self.guard.release::<D>(self.connection).await {
+        match self.guard.take() {
+            Some(guard) => self.check(guard, D::AFTER_APPLICATION, what).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if the transaction is no longer the one in which the savepoint was set.
+    async fn check(&mut self, guard: Guard, then: &str, what: &str) -> Result<(), Fault> {
+        match guard.release::<D>(self.connection, then).await {
             Err(fault) if fault.reported().is_some() => Err(self.ended(what, fault)),
             result => result,
         }
@@ -143,13 +154,15 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         }
         self.visit.is_in_a_statement(true);
         let result = async {
-            let value = statement(self.connection).await?;
             match kind {
-                Kind::Rows => {}
-                Kind::Commits => self.begin_again().await?,
-                _ => self.look_after().await?,
+                Kind::Rows => statement(self.connection).await,
+                Kind::Commits => {
+                    let value = statement(self.connection).await?;
+                    self.begin_again().await?;
+                    Ok(value)
+                }
+                _ => self.run_guarded(statement).await,
             }
-            Ok(value)
         };
         let result = result.await;
         self.visit.is_in_a_statement(false);
@@ -179,24 +192,22 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
     async fn begin_again(&mut self) -> Result<(), Fault> {
         self.has_committed = true;
         D::Database::run(self.connection, D::BEGIN.into_sql_str()).await?;
-        self.guard = Guard::new();
-        self.guard.set::<D>(self.connection).await
+        self.guard = Some(Guard::set::<D>(self.connection, D::BEFORE_APPLICATION).await?);
+        Ok(())
     }
 
-    /// Checks the transaction after a statement that may have ended it.
-    async fn look_after(&mut self) -> Result<(), Fault> {
-        match self.guard.release::<D>(self.connection).await {
-            Err(fault) if fault.reported().is_some() => {
-                return Err(self.ended("a statement", fault));
-            }
-            result => result?,
-        }
-        self.guard = Guard::new();
-        self.guard.set::<D>(self.connection).await?;
+    /// Runs a statement that may end the transaction within a savepoint of its own, so that those of the application stay.
+    async fn run_guarded<T>(
+        &mut self,
+        statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let guard = Guard::set::<D>(self.connection, "").await?;
+        let value = statement(self.connection).await?;
+        self.check(guard, "", "a statement").await?;
         if !self.has_committed {
             self.visit.has_committed_nothing();
         }
-        Ok(())
+        Ok(value)
     }
 
     /// Returns the fault to report when the savepoint is gone.

@@ -163,7 +163,6 @@ impl<D: Dialect> SqlStateStore<D> {
                 connections.transaction(operation, input, work).await
             }
             Company::Application(visit) => {
-                let work = with_opening::<D, _, _>(work, Opening::Done);
                 connections
                     .transaction_with(operation, visit, input, work)
                     .await

@@ -30,6 +30,8 @@ impl Dialect for Sqlite {
     const ONE_STATEMENT: bool = false;
     const WORK_BEGINS: bool = true;
     const ID_FIRST: bool = true;
+    /// Whatever ends a transaction is an error: `OR ROLLBACK`, `RAISE(ROLLBACK)`, and trouble with the disk.
+    const ROWS_MAY_END_TRANSACTIONS: bool = false;
     /// SQLite waits for locks itself.
     const ATTEMPTS: u32 = 1;
     const BEGIN: &'static str = queries::BEGIN;

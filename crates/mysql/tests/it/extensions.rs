@@ -148,6 +148,14 @@ async fn whatever_code_of_the_application_runs_the_answer_is_true() {
 }
 
 #[tokio::test]
+async fn savepoints_of_a_handler_stay_beside_other_statements() {
+    let place = Place::new().await;
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::savepoints_of_a_handler_stay_beside_other_statements(&place, "left_behind", open)
+        .await;
+}
+
+#[tokio::test]
 async fn nothing_is_committed_after_a_statement_that_was_given_up() {
     let place = Place::new().await;
     let open = async |extensions| open(&place, extensions).await;

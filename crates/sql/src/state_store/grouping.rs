@@ -42,7 +42,7 @@ impl<D: Dialect> SqlStateStore<D> {
         let turn = self.turns.take([&id].into_iter()).await;
         let (rule, journal) = (self.rule(), self.change_events.clone());
         let company = Company::Application(handling.visit.clone());
-        let work = work_on::<D, _, _, _>(move |connection, change: Arc<Change>, _| {
+        let work = work_on::<D, _, _, _>(move |connection, change: Arc<Change>, opening| {
             // Until the work is dropped, which is when it has ended.
             let _ = &turn;
             let (handling, journal) = (handling.clone(), journal.clone());
@@ -51,7 +51,7 @@ impl<D: Dialect> SqlStateStore<D> {
                     handling: &handling,
                     journal: journal.as_deref(),
                 };
-                write::write_with_handler::<D>(connection, &change, rule, with).await
+                write::write_with_handler::<D>(connection, &change, rule, with, opening).await
             })
         });
         let written = self.run(operation, company, Arc::new(change), work).await;

@@ -104,11 +104,12 @@ pub(super) async fn write_with_handler<D: Dialect>(
     change: &Change,
     rule: Rule,
     with: Accompaniment<'_, D>,
+    opening: Opening,
 ) -> Result<Written, Fault> {
     let Change {
         statements, row, ..
     } = change;
-    let written = write_row::<D>(connection, statements, row, rule, Opening::Done).await?;
+    let written = write_row::<D>(connection, statements, row, rule, opening).await?;
     if written == Written::Stored {
         let revision = u64::try_from(row.revision).expect("no revision is negative");
         let of_handler = StateChange::new(&row.id, revision, row.content.kind());

@@ -81,6 +81,10 @@ async fn whatever_code_of_the_application_runs_the_answer_is_true() {
         &["END TRANSACTION"],
         &["INSERT OR ROLLBACK INTO left_behind VALUES (NULL)"],
         &["SELECT 1; COMMIT; BEGIN IMMEDIATE"],
+        &[
+            "CREATE TRIGGER ends BEFORE INSERT ON left_behind BEGIN SELECT RAISE(ROLLBACK, 'no'); END",
+            "INSERT INTO left_behind VALUES (1)",
+        ],
         &["PRAGMA synchronous = OFF"],
     ];
     extensions::whatever_code_of_the_application_runs_the_answer_is_true(
@@ -90,6 +94,14 @@ async fn whatever_code_of_the_application_runs_the_answer_is_true() {
         open,
     )
     .await;
+}
+
+#[tokio::test]
+async fn savepoints_of_a_handler_stay_beside_other_statements() {
+    let place = Place::new();
+    let open = async |extensions| open(&place, extensions).await;
+    extensions::savepoints_of_a_handler_stay_beside_other_statements(&place, "left_behind", open)
+        .await;
 }
 
 #[tokio::test]

@@ -126,19 +126,32 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
             assert_true(&script, &answer, is_stored, !is_stored);
         }
     }
-    // What only marks a place in the transaction may be used.
-    let script = Script {
-        table,
-        statements: vec![
-            "SAVEPOINT a",
-            "ROLLBACK TO SAVEPOINT a",
-            "RELEASE SAVEPOINT a",
-        ],
-        fails: false,
-    };
-    let states = open(with_handler(script)).await;
-    let stored = states.upsert(state("savepoints", 1)).await;
-    stored.expect("savepoints are the application's own affair");
+}
+
+/// What only marks a place in the transaction may be used, and stays whatever else runs.
+///
+/// # Panics
+/// If the state is not stored.
+pub async fn savepoints_of_a_handler_stay_beside_other_statements(
+    tables: &dyn Tables,
+    table: &'static str,
+    open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
+) {
+    tables
+        .run("CREATE TABLE left_behind (a INTEGER NOT NULL)")
+        .await;
+    let between: [&[&str]; 2] = [&[], &["CREATE TEMPORARY TABLE made_between (a INTEGER)"]];
+    for (number, between) in between.into_iter().enumerate() {
+        let after = ["ROLLBACK TO SAVEPOINT a", "RELEASE SAVEPOINT a"];
+        let script = Script {
+            table,
+            statements: [&["SAVEPOINT a"], between, &after].concat(),
+            fails: false,
+        };
+        let states = open(with_handler(script)).await;
+        let stored = states.upsert(state(&number.to_string(), 1)).await;
+        stored.expect("savepoints are the application's own affair");
+    }
 }
 
 /// A statement whose future was dropped makes the transaction one that is not committed, whatever comes after it.
