@@ -2,9 +2,10 @@
 //!
 //! `cargo test` could run them too, but would not say which of them crashed.
 
-use std::fmt;
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::process::Command;
+use std::{env, fmt, thread};
 
 use cargo_metadata::{Artifact, Message, Package, TargetKind};
 
@@ -58,6 +59,9 @@ impl TestProgram {
             .current_dir(&self.directory)
             .env("CARGO_MANIFEST_DIR", &self.directory)
             .env("CARGO_PKG_NAME", &self.package_name);
+        if matches!(self.kind, Kind::Integration(_)) && env::var_os(THREADS).is_none() {
+            command.env(THREADS, tests_at_once().to_string());
+        }
         command
     }
 
@@ -65,6 +69,15 @@ impl TestProgram {
     pub(crate) fn kit_of(&self) -> Option<&str> {
         (self.kind == Kind::Kit).then_some(&self.crate_name)
     }
+}
+
+/// The variable that says how many tests of a program run at once.
+const THREADS: &str = "RUST_TEST_THREADS";
+
+/// Returns how many tests of a program run at once: more than there are cores, for they wait for servers, disks and other
+/// processes.
+fn tests_at_once() -> usize {
+    2 * thread::available_parallelism().map_or(2, NonZero::get)
 }
 
 impl fmt::Display for TestProgram {
