@@ -7,13 +7,15 @@
 //! with sqlx 0.9, one full disk makes SQLite refuse every further transaction on a connection, and a `BEGIN` that was
 //! cancelled makes PostgreSQL roll back what later callers were told is stored.
 
+mod attempts;
 mod seats;
+mod set_up;
 mod visit;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_storage_api::{BackOff, Effect, Operation, StorageError, StorageErrorKind};
+use actix_persistence_storage_api::{Effect, Operation, StorageError, StorageErrorKind};
 use futures_util::future::BoxFuture;
 use sqlx::SqlSafeStr;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
@@ -22,7 +24,9 @@ use tokio::time::{timeout, timeout_at};
 use crate::schema::Component;
 use crate::{ConnectionOf, Connector, Dialect, Fault, Portable, Role, classify};
 
+use attempts::{Attempts, Failed};
 use seats::{Lease, Seats};
+use set_up::set_up;
 
 pub(crate) use visit::Visit;
 
@@ -609,81 +613,6 @@ pub(crate) fn with_opening<D: Dialect, I, T>(
     move |connection, input| work(connection, input, opening)
 }
 
-/// A fault, and what is certain about the work it ended.
-struct Failed {
-    fault: Fault,
-    effect: Effect,
-}
-
-impl Failed {
-    fn not_stored(fault: Fault) -> Self {
-        let effect = Effect::NotStored;
-        Self { fault, effect }
-    }
-
-    fn unknown(fault: Fault) -> Self {
-        let effect = Effect::Unknown;
-        Self { fault, effect }
-    }
-
-    fn of<C: Connector>(fault: Fault) -> Self {
-        let effect = fault.effect::<C::Dialect>();
-        Self { fault, effect }
-    }
-}
-
-const SHORTEST_DELAY: Duration = Duration::from_millis(5);
-const LONGEST_DELAY: Duration = Duration::from_millis(100);
-
-/// Tries work again that certainly stored nothing, where the database says that this helps.
-struct Attempts<I> {
-    /// None when the last attempt has it: its parts are not shared then, so that they need not be copied.
-    input: Option<I>,
-    left: u32,
-    back_off: BackOff,
-}
-
-impl<I: Clone> Attempts<I> {
-    fn new<C: Connector>(input: I) -> Self {
-        Self {
-            input: Some(input),
-            left: C::Dialect::ATTEMPTS,
-            back_off: BackOff::new(SHORTEST_DELAY, LONGEST_DELAY, 0.5),
-        }
-    }
-
-    /// Returns the input of the next attempt.
-    fn input(&mut self) -> I {
-        self.left = self.left.saturating_sub(1);
-        let input = if self.left > 0 {
-            self.input.clone()
-        } else {
-            self.input.take()
-        };
-        input.expect("there is no attempt after the last one")
-    }
-
-    /// Returns what the caller gets; none, after a moment, if there is another attempt.
-    async fn end<C: Connector, T>(
-        &mut self,
-        operation: Operation,
-        result: Result<T, Failed>,
-    ) -> Option<Result<T, StorageError>> {
-        let Failed { fault, effect } = match result {
-            Ok(value) => return Some(Ok(value)),
-            Err(failed) => failed,
-        };
-        let again = effect == Effect::NotStored
-            && fault.may_be_tried_again::<C::Dialect>()
-            && self.left > 0;
-        if !again {
-            return Some(Err(classify::<C::Dialect>(operation, effect, fault)));
-        }
-        tokio::time::sleep(self.back_off.next_delay()).await;
-        None
-    }
-}
-
 fn not_stored<C: Connector>(operation: Operation) -> impl Fn(Fault) -> StorageError + Copy {
     move |fault| classify::<C::Dialect>(operation, Effect::NotStored, fault)
 }
@@ -727,76 +656,4 @@ async fn detached<T: Send + 'static>(
         };
         Err(StorageError::new(kind, operation).with_message(message))
     })
-}
-
-/// The number of attempts to initialise while others initialise.
-const SET_UP_ATTEMPTS: u32 = 10;
-
-/// The number of further attempts when an error looks lasting that one error of a disk can look like.
-const MORE_LOOKS: u32 = 3;
-
-async fn set_up<C: Connector>(
-    connector: &C,
-    component: &Component<C::Dialect>,
-    auto_initialize: bool,
-) -> Result<(), Fault> {
-    let mut back_off = BackOff::new(Duration::from_millis(10), Duration::from_millis(500), 0.5);
-    loop {
-        match set_up_once(connector, component, auto_initialize).await {
-            Err(fault)
-                if C::Dialect::is_disturbed(&fault) && back_off.attempts() < SET_UP_ATTEMPTS => {}
-            Err(fault) if connector.may_pass(&fault) && back_off.attempts() < MORE_LOOKS => {}
-            result => return result,
-        }
-        tokio::time::sleep(back_off.next_delay()).await;
-    }
-}
-
-/// Sets the store up on a connection of its own: nothing of it, not even what it prepared before there were tables, is
-/// used later.
-async fn set_up_once<C: Connector>(
-    connector: &C,
-    component: &Component<C::Dialect>,
-    auto_initialize: bool,
-) -> Result<(), Fault> {
-    let may_create = auto_initialize;
-    let mut open = connector.open(Role::SetUp { may_create }).await?;
-    let connection = C::connection(&mut open);
-    run::<C>(connection, C::Dialect::BEGIN_READING).await?;
-    let look = component.is_current(connection).await;
-    let doubt = match look {
-        Ok(true) => None,
-        Ok(false) => {
-            component.check_may_be_made(auto_initialize)?;
-            None
-        }
-        // Not every database shows one moment: others may be making the tables, so it is looked at again under the lock.
-        Err(fault) if auto_initialize && fault.is_mismatch() => Some(fault),
-        Err(fault) => return Err(fault),
-    };
-    // Nothing was changed.
-    run::<C>(connection, C::Dialect::ROLLBACK).await?;
-    let made = make_up_to_date(connector, component, connection).await;
-    match (made, doubt) {
-        (Ok(()), _) => {
-            connector.close(open, Role::SetUp { may_create }).await;
-            Ok(())
-        }
-        // What cannot be written to says nothing new.
-        (Err(fault), Some(doubt)) if fault.is_refusal::<C::Dialect>() => Err(doubt),
-        (made, _) => made,
-    }
-}
-
-async fn make_up_to_date<C: Connector>(
-    connector: &C,
-    component: &Component<C::Dialect>,
-    connection: &mut ConnectionOf<C::Dialect>,
-) -> Result<(), Fault> {
-    connector.prepare(connection).await?;
-    run::<C>(connection, C::Dialect::BEGIN).await?;
-    component.bring_up_to_date(connection).await?;
-    // A database that can only be read is found now, not at the first write.
-    component.check_writable(connection).await?;
-    run::<C>(connection, C::Dialect::COMMIT_SET_UP).await
 }

@@ -128,7 +128,7 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
     }
 }
 
-/// What only marks a place in the transaction may be used, and stays whatever else runs.
+/// Savepoints may be used, and stay whatever else runs.
 ///
 /// # Panics
 /// If the state is not stored.
