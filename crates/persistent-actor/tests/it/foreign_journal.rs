@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use actix_persistence_memory::MemoryStorage;
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, EventRecord, Journal, Operation, PageLimit, Payload, PersistenceId,
-    Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError, StorageErrorKind, StreamHead,
-    Timestamp, WriteOutcome, WriterId,
+    EventRecord, PageLimit, Payload, Recovered, ReplayPage, ReplayRange, SequenceNr, StorageError,
+    StorageErrorKind, StreamHead, Timestamp, WriterId,
+};
+use actix_persistence_testkit::{
+    Hook, Intercepted, JournalAnswer, JournalCall, Journals, Next, StoreCall,
 };
 use async_trait::async_trait;
 
@@ -28,13 +31,35 @@ impl ForeignJournal {
         }
     }
 
-    pub(crate) fn shared(self) -> Arc<Self> {
-        Arc::new(self)
+    pub(crate) fn shared(self) -> Arc<Intercepted<Journals, Self>> {
+        let unused = MemoryStorage::new().journal();
+        Arc::new(Intercepted::journal_with(unused, self))
     }
 
     fn highest(&self) -> SequenceNr {
         let numbers = self.records.iter().map(|record| record.sequence_nr);
         numbers.max().unwrap_or(0)
+    }
+
+    fn recovered(&self) -> Recovered {
+        Recovered {
+            highest_sequence_nr: self.highest(),
+            deleted_to: self.deleted_to,
+            epoch: 1,
+        }
+    }
+
+    fn page(&self, range: ReplayRange, page: PageLimit) -> ReplayPage {
+        if self.empty_pages {
+            return ReplayPage::new(Vec::new(), true, self.deleted_to);
+        }
+        let from = range.from.max(self.deleted_to + 1);
+        let wanted = |record: &&EventRecord| (from..=range.to).contains(&record.sequence_nr);
+        let mut events: Vec<_> = self.records.iter().filter(wanted).cloned().collect();
+        let more = events.len() > page.max_events;
+        events.truncate(page.max_events);
+        events.extend(self.intruder.clone());
+        ReplayPage::new(events, more, self.deleted_to)
     }
 }
 
@@ -61,65 +86,34 @@ pub(crate) fn writer(name: char) -> WriterId {
 }
 
 #[async_trait]
-impl Journal for ForeignJournal {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        Ok(())
-    }
-
-    async fn read_head(&self, _: &PersistenceId) -> Result<StreamHead, StorageError> {
-        Ok(StreamHead {
-            highest_sequence_nr: self.highest(),
-            deleted_to: self.deleted_to,
-            epoch: 1,
-            holds_changes: false,
+impl Hook<Journals> for ForeignJournal {
+    async fn call(
+        &self,
+        call: JournalCall,
+        _: Next<Journals>,
+    ) -> Result<JournalAnswer, StorageError> {
+        Ok(match call {
+            JournalCall::Initialize | JournalCall::Ping | JournalCall::Close => JournalAnswer::Done,
+            JournalCall::ReadHead { .. } => JournalAnswer::Head(StreamHead {
+                highest_sequence_nr: self.highest(),
+                deleted_to: self.deleted_to,
+                epoch: 1,
+                holds_changes: false,
+            }),
+            JournalCall::Recover { .. } => JournalAnswer::Recovered(self.recovered()),
+            JournalCall::RecoverMany { requests } => {
+                JournalAnswer::RecoveredMany(vec![self.recovered(); requests.len()])
+            }
+            JournalCall::ReplayMessages { range, page, .. } => {
+                JournalAnswer::Page(self.page(range, page))
+            }
+            JournalCall::ReadHighestSequenceNr { .. } => {
+                JournalAnswer::HighestSequenceNr(self.highest())
+            }
+            refused => {
+                let error = StorageError::new(StorageErrorKind::Unsupported, refused.operation());
+                return Err(error.not_stored());
+            }
         })
-    }
-
-    async fn recover(&self, _: &PersistenceId, _: WriterId) -> Result<Recovered, StorageError> {
-        Ok(Recovered {
-            highest_sequence_nr: self.highest(),
-            deleted_to: self.deleted_to,
-            epoch: 1,
-        })
-    }
-
-    async fn write_messages(&self, _: Vec<AtomicWrite>) -> Result<Vec<WriteOutcome>, StorageError> {
-        let error = StorageError::new(StorageErrorKind::Unsupported, Operation::WriteMessages);
-        Err(error.not_stored())
-    }
-
-    async fn replay_messages(
-        &self,
-        _: &PersistenceId,
-        range: ReplayRange,
-        page: PageLimit,
-    ) -> Result<ReplayPage, StorageError> {
-        if self.empty_pages {
-            return Ok(ReplayPage::new(Vec::new(), true, self.deleted_to));
-        }
-        let from = range.from.max(self.deleted_to + 1);
-        let wanted = |record: &&EventRecord| (from..=range.to).contains(&record.sequence_nr);
-        let mut events: Vec<_> = self.records.iter().filter(wanted).cloned().collect();
-        let more = events.len() > page.max_events;
-        events.truncate(page.max_events);
-        events.extend(self.intruder.clone());
-        Ok(ReplayPage::new(events, more, self.deleted_to))
-    }
-
-    async fn read_highest_sequence_nr(
-        &self,
-        _: &PersistenceId,
-        _: SequenceNr,
-    ) -> Result<SequenceNr, StorageError> {
-        Ok(self.highest())
-    }
-
-    async fn delete_messages_to(
-        &self,
-        _: &PersistenceId,
-        _: EventDeletion,
-    ) -> Result<(), StorageError> {
-        let error = StorageError::new(StorageErrorKind::Unsupported, Operation::DeleteMessagesTo);
-        Err(error.not_stored())
     }
 }
