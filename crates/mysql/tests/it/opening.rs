@@ -1,6 +1,6 @@
 //! The tables that initialising makes, checks and refuses.
 
-use std::sync::{Arc, Mutex};
+use std::cell::RefCell;
 use std::time::Duration;
 
 use actix_persistence_mysql::{
@@ -178,13 +178,16 @@ async fn the_column_of_payloads_is_chosen_when_the_tables_are_made() {
     assert_error(&error, StorageErrorKind::SchemaMismatch, "'payload-column'");
 }
 
-/// The log lines, as text.
-#[derive(Clone, Default)]
-struct Log(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    /// The lines that this thread has logged.
+    static LOGGED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
-impl std::io::Write for Log {
+struct Logged;
+
+impl std::io::Write for Logged {
     fn write(&mut self, text: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend(text);
+        LOGGED.with_borrow_mut(|logged| logged.extend_from_slice(text));
         Ok(text.len())
     }
 
@@ -193,19 +196,18 @@ impl std::io::Write for Log {
     }
 }
 
-/// On one thread, whose log this is.
+/// On one thread, of which this is the log.
 #[tokio::test]
 async fn a_server_that_shows_commits_early_is_warned_of_once() {
     let place = Place::new().await;
     let has_binary_log = place.number("SELECT CAST(@@log_bin AS SIGNED)").await != 0;
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt().with_writer(move || writer.clone());
-    let _until_the_end = tracing::subscriber::set_default(subscriber.finish());
+    // For all threads: `tracing` remembers for ever that a place is not listened to if a thread without a subscriber comes by
+    // first.
+    tracing_subscriber::fmt().with_writer(|| Logged).init();
     let journal = place.journal().await;
     journal.initialize().await.unwrap();
     store(&journal, &id("a"), 1).await;
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let text = LOGGED.with_borrow(|logged| String::from_utf8_lossy(logged).into_owned());
     let warnings = text
         .matches("shows commits before they are on its disk")
         .count();
