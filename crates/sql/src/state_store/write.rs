@@ -8,11 +8,12 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{
     ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
 };
+use async_trait::async_trait;
 use sqlx::SqlStr;
 
 use crate::connection::{Opening, Visit};
 use crate::row::get_number;
-use crate::session::{SqlSession, guarded};
+use crate::session::{BeforeAnEnd, SqlSession, guarded};
 use crate::values::Values;
 use crate::{
     BeginningStatements, ConnectionOf, Dialect, Fault, NumberingStatements, Portable,
@@ -98,7 +99,8 @@ pub(super) async fn write_all<D: Dialect>(
 
 /// Stores a row, lets a handler take note of that, tells the journal, and gives the row its place in the order of commits.
 ///
-/// The handler comes first, because what follows may hold locks that many wait for.
+/// The handler comes first, because what follows may hold locks that many wait for; only where it runs a statement that may
+/// commit, the row has its place before.
 pub(super) async fn write_with_handler<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     change: &Change,
@@ -113,7 +115,11 @@ pub(super) async fn write_with_handler<D: Dialect>(
     if written == Written::Stored {
         let revision = u64::try_from(row.revision).expect("no revision is negative");
         let of_handler = StateChange::new(&row.id, revision, row.content.kind());
-        with.handling.run::<D>(connection, &of_handler).await?;
+        // A procedure that commits in the handler would leave a row that no reader finds.
+        let numbering = Numbering(change);
+        with.handling
+            .run::<D>(connection, &of_handler, Some(&numbering))
+            .await?;
         if let Some((journal, told)) = with.journal.zip(change.told()) {
             let guilty = Guilty::default();
             journal.store(connection, vec![told], &guilty).await?;
@@ -127,6 +133,16 @@ pub(super) async fn write_with_handler<D: Dialect>(
         }
     }
     Ok(written)
+}
+
+/// Gives the row of a change its place in the order of commits.
+struct Numbering<'a>(&'a Change);
+
+#[async_trait]
+impl<D: Dialect> BeforeAnEnd<D> for Numbering<'_> {
+    async fn run(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
+        number::<D>(connection, &[self.0]).await
+    }
 }
 
 impl Change {
@@ -168,7 +184,7 @@ pub(super) async fn remove<D: Dialect>(
     let removed = execute::<D>(connection, statements.remove.clone(), values).await? > 0;
     if let Some(handler) = handler.filter(|_| removed) {
         let change = StateChange::new(id, revision.unwrap_or_default(), ChangeKind::Removed);
-        handler.run::<D>(connection, &change).await?;
+        handler.run::<D>(connection, &change, None).await?;
     }
     Ok(removed)
 }
@@ -185,10 +201,12 @@ impl Handling {
         &self,
         connection: &mut ConnectionOf<D>,
         change: &StateChange<'_>,
+        before_an_end: Option<&dyn BeforeAnEnd<D>>,
     ) -> Result<(), Fault> {
         let Handler { code, name } = &self.handler;
         // Where such a statement commits, it would commit the state without its place in the order of commits.
-        let mut session = SqlSession::<D>::begin(connection, &self.visit, false).await?;
+        let mut session =
+            SqlSession::<D>::begin(connection, &self.visit, false, before_an_end).await?;
         let result = guarded(name, self.visit.limit(), async {
             code.process(&mut session, change).await
         });

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{
     ChangeHandler, Effect, ExtensionError, Session, SessionWork, Sql, SqlStates, StateChange,
-    StateExtensions, StateStore, StorageError, StorageErrorKind,
+    StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError, StorageErrorKind,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;
 
-use super::with_handler;
+use super::{ENTITY_TYPE, with_handler};
 use crate::Tables;
 use crate::states::{revision_of, state};
 
@@ -71,8 +71,30 @@ fn assert_true(script: &Script, answer: &Result<(), StorageError>, all: bool, no
     }
 }
 
+/// Returns the names of the states that changed after an offset, and where a reader goes on.
+async fn changes_after(
+    store: &dyn StateStore,
+    mut after: StateOffset,
+) -> (Vec<String>, StateOffset) {
+    let queries = store.queries().expect("the store has queries");
+    let mut names = Vec::new();
+    loop {
+        let mut query = StateChangesQuery::new(ENTITY_TYPE, 100);
+        query.after = after;
+        let page = queries.changes(query).await.unwrap();
+        names.extend(page.changes.iter().map(|change| {
+            let id = &change.persistence_id;
+            id.entity_id().to_owned()
+        }));
+        after = page.offset;
+        if !page.more {
+            return (names, after);
+        }
+    }
+}
+
 /// Whatever code of the application runs, COMMIT and ROLLBACK among it, the answer is true, of the state, of what the code
-/// itself stored, and of transactions without a state. The statements are those that end transactions in the way of
+/// itself stored, and of transactions without a state; and a reader that has read all is shown what is stored. The statements are those that end transactions in the way of
 /// the database, each script with and without an error in its end; `table` names `left_behind` in its way.
 ///
 /// # Panics
@@ -103,6 +125,8 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
         &["SAVEPOINT a", "RELEASE SAVEPOINT a"],
         &["SAVEPOINT a", "ROLLBACK TO SAVEPOINT a", "SAVEPOINT a"],
     ];
+    plain.upsert(state("before all", 1)).await.unwrap();
+    let (_, mut seen) = changes_after(&*plain, StateOffset::start()).await;
     for (number, statements) in everywhere.iter().chain(more).enumerate() {
         for fails in [false, true] {
             let script = Script {
@@ -114,11 +138,16 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
             let before = tables.number(LEFT).await;
             let states = open(with_handler(script.clone())).await;
             let answer = states.upsert(state(&name, 1)).await;
-            let stored = [
-                revision_of(&*plain, &name).await == 1,
-                tables.number(LEFT).await == before + 1,
-            ];
+            let is_stored = revision_of(&*plain, &name).await == 1;
+            let stored = [is_stored, tables.number(LEFT).await == before + 1];
             assert_true(&script, &answer, stored == [true; 2], stored == [false; 2]);
+            let (shown, offset) = changes_after(&*plain, seen).await;
+            assert_eq!(
+                shown.contains(&name),
+                is_stored,
+                "{script:?} is shown to readers"
+            );
+            seen = offset;
 
             let before = tables.number(LEFT).await;
             let answer = transact(&*plain, &script).await;
