@@ -3,7 +3,7 @@
 use actix::Actor;
 use actix_persistence_storage_api::{PersistenceId, SequenceNr};
 
-use crate::stored_as::StoredAs;
+use crate::actor::stored_as::StoredAs;
 use crate::{
     BackOffSettings, Event, EventMeta, PersistError, PersistentContext, Recovery, RecoveryError,
     RecoveryReplies, RejectionCause, Retention, Snapshot, SnapshotOffer, StashPolicy,

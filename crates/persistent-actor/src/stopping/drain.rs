@@ -5,8 +5,8 @@ use std::sync::Arc;
 use actix_persistence_storage_api::PersistenceId;
 
 use crate::UnfinishedActor;
-use crate::drain_signal::{DrainSignal, Urgency};
-use crate::live_ids::{Gone, is_gone};
+use crate::stopping::drain_signal::{DrainSignal, Urgency};
+use crate::stopping::gone::{Gone, is_gone};
 
 /// All actors that were live when their journal was told to stop; made by [`LiveIds::drain`](crate::LiveIds::drain).
 #[derive(Clone, Debug)]

@@ -13,8 +13,8 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use tokio::time::{Instant, Sleep};
 
-use crate::context::encoded::StateChange;
-use crate::patience::{self, in_time};
+use crate::persisting::encoded::StateChange;
+use crate::stores::patience::{self, in_time};
 
 /// The write under way: never more than one.
 pub(crate) enum InFlight {

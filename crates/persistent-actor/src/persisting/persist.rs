@@ -6,11 +6,11 @@ use std::marker::PhantomData;
 
 use actix::Message;
 
-use crate::context::attached::{AttachedRef, Completion};
-use crate::context::cause::{CauseRef, FailureAnswer};
-use crate::persist_error::FromPersistError;
-use crate::persist_future::PersistFuture;
-use crate::reply::{AttachReply, Reply, ReplySender};
+use crate::error::persist_error::FromPersistError;
+use crate::persisting::attached::{AttachedRef, Completion};
+use crate::persisting::persist_future::PersistFuture;
+use crate::replying::cause::{CauseRef, FailureAnswer, ReplySender};
+use crate::replying::reply::{AttachReply, Reply};
 use crate::{PersistError, PersistentActor, PersistentContext};
 
 /// Events on their way into the journal, or a deferred call among them.

@@ -3,7 +3,7 @@
 use actix::Actor;
 use actix_persistence_storage_api::{PersistenceId, Revision};
 
-use crate::stored_as::{StateHooks, StoredAs};
+use crate::actor::stored_as::{StateHooks, StoredAs};
 use crate::{
     BackOffSettings, NoSnapshot, PersistError, PersistentActor, PersistentContext, RecoveryError,
     RecoveryReplies, RejectionCause, StashPolicy, State,

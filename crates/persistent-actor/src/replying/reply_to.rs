@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use actix::Message;
 
-use crate::context::cause::CauseRef;
+use crate::replying::cause::CauseRef;
 
 /// The address for the answer to the command that caused what runs now, as Akka's `sender()`.
 ///

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::PersistenceId;
 
-use crate::notifications::{MAX_CAPACITY, Notifications};
+use crate::publishing::notifications::{MAX_CAPACITY, Notifications};
 use crate::{StoreResponse, Subscription};
 
 /// A message to a persistent actor that was dropped without an answer, or a failure that no code handled; as Akka's

@@ -3,14 +3,11 @@
 use std::fmt;
 
 use actix::Message;
-use actix::dev::{MessageResponse, OneshotSender};
+use actix::dev::MessageResponse;
 
 use crate::PersistentActor;
-use crate::context::cause::{CauseRef, FailureAnswer};
-use crate::persist_error::FromPersistError;
-
-/// The channel of an answer; `None` if there is no asker.
-pub(crate) type ReplySender<R> = Option<OneshotSender<R>>;
+use crate::error::persist_error::FromPersistError;
+use crate::replying::cause::{CauseRef, FailureAnswer, ReplySender};
 
 /// The response of a command of type `M`: to be used as [`Handler::Result`](actix::Handler::Result).
 ///

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use actix::Message;
 use actix_persistence_storage_api::PersistenceId;
 
-use crate::panics::caught;
+use crate::error::panics::caught;
 
 /// The number of messages that an actor holds while it recovers, persists or waits to be rebuilt, and the fate of
 /// further ones.

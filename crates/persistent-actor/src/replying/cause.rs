@@ -8,8 +8,10 @@ use std::sync::Arc;
 use actix::dev::OneshotSender;
 
 use crate::PersistError;
-use crate::panics::caught;
-use crate::reply::ReplySender;
+use crate::error::panics::caught;
+
+/// The channel of an answer; `None` if there is no asker.
+pub(crate) type ReplySender<R> = Option<OneshotSender<R>>;
 
 /// Makes the answer that stands for a failed persist; `None` to close the channel.
 pub(crate) type FailureAnswer<R> = fn(PersistError) -> Option<R>;

@@ -8,9 +8,9 @@ use actix_persistence_storage_api::{
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 
-use crate::context::retention_rounds::{Outcome, Step};
-use crate::error_chain::ErrorChain;
-use crate::patience::{self, in_time};
+use crate::error::error_chain::ErrorChain;
+use crate::snapshots::retention_rounds::{Outcome, Step};
+use crate::stores::patience::{self, in_time};
 use crate::{PersistentActor, PersistentContext, RecoveryError, StoreResponse};
 
 /// A step that a store is asked to take.

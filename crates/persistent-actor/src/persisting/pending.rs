@@ -8,10 +8,10 @@ use actix_persistence_storage_api::{
     StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 
-use crate::context::attached::{Attached, AttachedRef};
-use crate::context::cause::CauseRef;
-use crate::context::encoded::{Encoded, StateChange};
-use crate::context::persisted_events::PersistedEvents;
+use crate::persisting::attached::{Attached, AttachedRef};
+use crate::persisting::encoded::{Encoded, StateChange};
+use crate::persisting::persisted_events::PersistedEvents;
+use crate::replying::cause::CauseRef;
 use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
 
 /// Whether commands wait for the handlers of a call.
@@ -388,7 +388,7 @@ impl From<EncodeError> for RejectionCause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bare::Bare;
+    use crate::actor::bare::Bare;
 
     #[test]
     fn the_room_of_a_burst_is_given_back() {

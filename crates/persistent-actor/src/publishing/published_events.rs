@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::{PersistenceId, SequenceNr, Timestamp};
 
-use crate::context::persisted_events::PersistedEvents;
-use crate::notifications::{MAX_CAPACITY, Notifications};
-use crate::panics::caught;
+use crate::error::panics::caught;
+use crate::persisting::persisted_events::PersistedEvents;
+use crate::publishing::notifications::{MAX_CAPACITY, Notifications};
 use crate::{Event, Subscription};
 
 /// An event that was stored.

@@ -5,8 +5,8 @@ use actix_persistence_storage_api::{
     StorageError,
 };
 
-use crate::patience::{self, in_time};
 use crate::serializer::{Manifest, decode, shown};
+use crate::stores::patience::{self, in_time};
 use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
 
 /// A stored snapshot, as [`load_snapshot`](PersistentContext::load_snapshot) returns it.

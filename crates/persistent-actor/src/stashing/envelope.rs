@@ -8,8 +8,8 @@ use std::marker::PhantomData;
 use actix::dev::{Envelope, EnvelopeProxy, MessageResponse};
 use actix::{Handler, Message};
 
-use crate::panics::caught;
-use crate::reply::ReplySender;
+use crate::error::panics::caught;
+use crate::replying::cause::ReplySender;
 use crate::{OverflowReplies, PersistentActor, PersistentContext};
 
 /// A message with the channel of its asker, as it lies in mailbox and stashes.

@@ -7,8 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use actix_persistence_storage_api::PersistenceId;
 use tokio::sync::watch;
 
-use crate::drain::{Drain, Drained};
-use crate::drain_signal::DrainSignal;
+use crate::stopping::drain::{Drain, Drained};
+use crate::stopping::drain_signal::DrainSignal;
+use crate::stopping::gone::{Gone, is_gone};
 use crate::{RecoveryError, StartError};
 
 /// The live ids of one journal, or of one state store and the journal that it tells of its changes: starting an id that is
@@ -35,9 +36,6 @@ struct Live {
     /// Closed when the actor is gone; until then and after that it says why its last recovery failed.
     gone: Gone,
 }
-
-/// Closed when its actor is gone.
-pub(crate) type Gone = watch::Receiver<Option<Arc<RecoveryError>>>;
 
 /// Keeps an id from becoming live until dropped.
 #[derive(Debug)]
@@ -193,12 +191,6 @@ impl LiveIds {
         // Every change under the lock is a single step, so a panic elsewhere leaves nothing half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// Waits until an actor is gone, and gives why it could not be recovered.
-pub(crate) async fn is_gone(mut gone: Gone) -> Option<Arc<RecoveryError>> {
-    while gone.changed().await.is_ok() {}
-    gone.borrow().clone()
 }
 
 impl Registration {

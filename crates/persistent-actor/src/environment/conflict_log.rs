@@ -6,7 +6,7 @@ use actix_persistence_storage_api::PersistenceId;
 use actix_persistence_store_actor::LogLimiter;
 
 use crate::PersistError;
-use crate::error_chain::ErrorChain;
+use crate::error::error_chain::ErrorChain;
 
 /// The time between two warnings of the actors of one environment.
 const PERIOD: Duration = Duration::from_secs(10);

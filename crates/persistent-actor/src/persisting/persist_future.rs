@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
 use tokio::sync::oneshot;
 
-use crate::context::attached::Completion;
+use crate::persisting::attached::Completion;
 use crate::{PersistError, PersistentActor, PersistentContext};
 
 /// Ends when everything of a persist call is stored and handled, or has failed.

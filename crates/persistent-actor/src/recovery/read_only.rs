@@ -5,9 +5,9 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{Operation, PersistenceId, ReplayRange, SequenceNr};
 
 use crate::environment::Environment;
-use crate::patience::{self, in_time};
 use crate::recovery::event_pages::EventPages;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
+use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
 use crate::{Event, PersistentActor, RecoveryError};
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use actix::dev::Envelope;
 use actix_persistence_storage_api::PersistenceId;
 
-use crate::context::cause::CauseRef;
-use crate::envelope::{Keep, keep, refuse};
+use crate::replying::cause::CauseRef;
+use crate::stashing::envelope::{Keep, keep, refuse};
 use crate::{
     DeadLetterCause, DeadLetters, Overflow, OverflowReplies, PersistentActor, RecoveryError,
     RecoveryReplies, StashPolicy,
@@ -318,8 +318,8 @@ mod tests {
 
     use super::*;
     use crate::PersistentContext;
-    use crate::bare::Bare;
-    use crate::envelope::pack;
+    use crate::actor::bare::Bare;
+    use crate::stashing::envelope::pack;
 
     #[derive(Message)]
     #[rtype(result = "()")]

@@ -4,10 +4,10 @@ use std::fmt;
 
 use actix::{Handler, Message};
 
-use crate::context::cause::CauseRef;
-use crate::envelope::pack;
-use crate::reply::{AttachReply, ReplySender};
-use crate::stash::{StashRef, Waiting};
+use crate::replying::cause::{CauseRef, ReplySender};
+use crate::replying::reply::AttachReply;
+use crate::stashing::envelope::pack;
+use crate::stashing::stash::{StashRef, Waiting};
 use crate::{PersistentActor, Reply};
 
 /// Commands that the actor has put aside, to process them later; as Akka's user stash.
