@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::nearest::nearest;
-use crate::units::{parse_bytes, parse_duration};
+use crate::config::nearest::nearest;
+use crate::config::units::{parse_bytes, parse_duration};
 
 pub use untyped::Untyped;
 

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::units::parse_duration;
+use crate::config::units::parse_duration;
 
 /// Text from a source that has no types, such as an environment variable: a key reads it as the type it expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
