@@ -14,9 +14,10 @@ pub struct StoreSchema {
 
 impl StoreSchema {
     pub(crate) fn new(sort: &'static str, plugin_id: &str, sql: Option<String>) -> Self {
+        let plugin_id = plugin_id.to_owned();
         Self {
             sort,
-            plugin_id: plugin_id.to_owned(),
+            plugin_id,
             sql,
         }
     }

@@ -3,23 +3,19 @@
 //! This is a warning and no error: it does harm only to actors that delete events which a snapshot stands for, and whether
 //! there are any is not known when stores are opened. Snapshots in memory beside a durable journal are fine for the others.
 
-use actix_persistence_journal_actor::JournalHandle;
-use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_storage_api::Durability;
 
+use super::store_entries::{JournalEntry, SnapshotEntry};
 use crate::persistence::Shared;
 
 /// Warns of a snapshot store that loses what its journal keeps.
-pub(crate) fn warn(
-    (journal_id, journal): (&str, &JournalHandle),
-    (snapshot_id, snapshots): (&str, &SnapshotHandle),
-) {
-    let journal = journal.capabilities().durability;
-    let snapshots = snapshots.capabilities().durability;
-    if let Some(loss) = loss(journal, snapshots) {
+pub(crate) fn warn(journal: &JournalEntry, snapshots: &SnapshotEntry) {
+    let kept = journal.handle.capabilities().durability;
+    let kept_of_snapshots = snapshots.handle.capabilities().durability;
+    if let Some(loss) = loss(kept, kept_of_snapshots) {
         tracing::warn!(
-            journal = journal_id,
-            snapshot_store = snapshot_id,
+            journal = journal.plugin_id,
+            snapshot_store = snapshots.plugin_id,
             "the snapshot store keeps less than the journal: {loss} takes snapshots whose events an actor may have deleted; \
              make both equally durable, or let no actor delete events",
         );
@@ -39,15 +35,10 @@ fn loss(journal: Option<Durability>, snapshots: Option<Durability>) -> Option<&'
 impl Shared {
     /// Looks at the stores that actors use which name none; others are looked at when the first actor names them.
     pub(crate) fn warn_of_weaker_snapshots(&self) {
-        let journal = self.journal_entry(None);
-        let snapshots = self.snapshot_entry(None);
-        if let (Ok((journal_id, journal)), Ok(Some((snapshot_id, snapshots)))) =
-            (journal, snapshots)
-        {
-            warn(
-                (journal_id, &journal.handle),
-                (snapshot_id, &snapshots.handle),
-            );
+        let journal = self.stores.journals.find(None);
+        let snapshots = self.stores.snapshot_stores.find(None);
+        if let (Ok(Some(journal)), Ok(Some(snapshots))) = (journal, snapshots) {
+            warn(journal, snapshots);
         }
     }
 }

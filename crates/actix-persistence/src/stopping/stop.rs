@@ -8,8 +8,9 @@ use std::time::Duration;
 use actix_persistence_persistent_actor::{Drain, LiveIds};
 use tokio::time::sleep;
 
-use crate::stop_signals::StopSignals;
-use crate::{Persistence, StopReport};
+use super::StopReport;
+use super::stop_signals::StopSignals;
+use crate::Persistence;
 
 impl Persistence {
     /// Stops every persistent actor, and reports which work was not done before the deadline.

@@ -4,11 +4,10 @@ use std::sync::{Arc, PoisonError};
 
 use actix_persistence_persistent_actor::{Environment, PluginIds, StartError};
 
+use super::store_entries::{JournalEntry, SnapshotEntry};
+use super::weaker_snapshots;
 use crate::Persistence;
 use crate::persistence::Shared;
-use crate::plugin_id::{JOURNAL_PREFIX, SNAPSHOT_PREFIX, STATE_PREFIX, find};
-use crate::store_entries::{JournalEntry, SnapshotEntry, StateEntry};
-use crate::weaker_snapshots;
 
 impl Persistence {
     /// The stores and settings for these plugin ids, shared by all actors that name the same.
@@ -27,58 +26,28 @@ impl Persistence {
 }
 
 impl Shared {
-    /// A state store with its plugin id; `None` stands for the default one.
-    pub(crate) fn state_entry(
-        &self,
-        plugin_id: Option<String>,
-    ) -> Result<(&str, &StateEntry), StartError> {
-        let plugin_id = plugin_id.or_else(|| self.default_state_store.clone());
-        let known = &self.stores.state_stores;
-        find("state store", STATE_PREFIX, known, plugin_id)?.ok_or(StartError::NoDefaultStateStore)
-    }
-
-    /// A journal, in the same way.
-    pub(crate) fn journal_entry(
-        &self,
-        plugin_id: Option<String>,
-    ) -> Result<(&str, &JournalEntry), StartError> {
-        let plugin_id = plugin_id.or_else(|| self.default_journal.clone());
-        let known = &self.stores.journals;
-        find("journal", JOURNAL_PREFIX, known, plugin_id)?.ok_or(StartError::NoDefaultJournal)
-    }
-
-    /// A snapshot store, in the same way; there may be no default one.
-    pub(crate) fn snapshot_entry(
-        &self,
-        plugin_id: Option<String>,
-    ) -> Result<Option<(&str, &SnapshotEntry)>, StartError> {
-        let plugin_id = plugin_id.or_else(|| self.default_snapshot_store.clone());
-        let known = &self.stores.snapshot_stores;
-        find("snapshot store", SNAPSHOT_PREFIX, known, plugin_id)
-    }
-
     fn environment_of_events(
         &self,
         journal: Option<String>,
         snapshot_store: Option<String>,
     ) -> Result<Arc<Environment>, StartError> {
-        let (journal_id, journal) = self.journal_entry(journal)?;
-        let snapshots = self.snapshot_entry(snapshot_store)?;
+        let journal = self.stores.journal(journal.as_deref())?;
+        let snapshots = self
+            .stores
+            .snapshot_stores
+            .find(snapshot_store.as_deref())?;
         let key = PluginIds::Events {
-            journal: Some(journal_id.to_owned()),
-            snapshot_store: snapshots.map(|(plugin_id, _)| plugin_id.to_owned()),
+            journal: Some(journal.plugin_id.clone()),
+            snapshot_store: snapshots.map(|entry| entry.plugin_id.clone()),
         };
         Ok(self.shared_environment(key, || {
-            let handle = snapshots.map(|(_, entry)| entry.handle.clone());
+            let handle = snapshots.map(|entry| entry.handle.clone());
             let mut environment = Environment::new(journal.handle.clone(), handle);
             environment.event_serializer = journal.serializer;
-            if let Some((snapshot_id, entry)) = snapshots {
-                environment.snapshot_serializer = entry.serializer;
-                if !self.are_default(journal_id, snapshot_id) {
-                    weaker_snapshots::warn(
-                        (journal_id, &journal.handle),
-                        (snapshot_id, &entry.handle),
-                    );
+            if let Some(snapshots) = snapshots {
+                environment.snapshot_serializer = snapshots.serializer;
+                if !self.are_default(journal, snapshots) {
+                    weaker_snapshots::warn(journal, snapshots);
                 }
             }
             environment.live_ids = journal.live_ids.clone();
@@ -87,22 +56,18 @@ impl Shared {
     }
 
     /// Returns whether these were looked at when they were opened.
-    fn are_default(&self, journal_id: &str, snapshot_id: &str) -> bool {
-        let is = |entry: Option<&str>, id| entry == Some(id);
-        is(self.journal_entry(None).ok().map(|(id, _)| id), journal_id)
-            && is(
-                self.snapshot_entry(None).ok().flatten().map(|(id, _)| id),
-                snapshot_id,
-            )
+    fn are_default(&self, journal: &JournalEntry, snapshots: &SnapshotEntry) -> bool {
+        self.stores.journals.is_default(journal)
+            && self.stores.snapshot_stores.is_default(snapshots)
     }
 
     fn environment_of_states(
         &self,
         state_store: Option<String>,
     ) -> Result<Arc<Environment>, StartError> {
-        let (plugin_id, entry) = self.state_entry(state_store)?;
+        let entry = self.stores.state_store(state_store.as_deref())?;
         let key = PluginIds::State {
-            state_store: Some(plugin_id.to_owned()),
+            state_store: Some(entry.plugin_id.clone()),
         };
         Ok(self.shared_environment(key, || {
             let mut environment = Environment::of_states(entry.handle.clone());
