@@ -20,7 +20,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::{timeout, timeout_at};
 
 use crate::schema::Component;
-use crate::{ConnectionOf, Connector, Dialect, Fault, Portable, Role, classify};
+use crate::{
+    ConnectionOf, Connector, Dialect, Driver, ErrorDialect, Fault, JournalDialect, Portable, Role,
+    TransactionDialect, classify,
+};
 
 use seats::{Lease, Seats};
 
@@ -34,7 +37,7 @@ pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 pub enum Opening {
     /// It is, or the work needs none.
     Done,
-    /// The work begins it with [`BEGIN`](Dialect::BEGIN), which may be in one text with what comes first: one wait less.
+    /// The work begins it with [`BEGIN`](TransactionDialect::BEGIN), which may be in one text with what comes first: one wait less.
     Due,
 }
 
@@ -692,7 +695,7 @@ async fn run<C: Connector>(
     connection: &mut ConnectionOf<C::Dialect>,
     sql: &'static str,
 ) -> Result<(), Fault> {
-    type Database<C> = <<C as Connector>::Dialect as Dialect>::Database;
+    type Database<C> = <<C as Connector>::Dialect as Driver>::Database;
     Database::<C>::run(connection, sql.into_sql_str()).await?;
     Ok(())
 }
@@ -702,7 +705,7 @@ async fn run_commit<C: Connector>(
     connection: &mut ConnectionOf<C::Dialect>,
     sql: &'static str,
 ) -> Result<(), Fault> {
-    type Database<C> = <<C as Connector>::Dialect as Dialect>::Database;
+    type Database<C> = <<C as Connector>::Dialect as Driver>::Database;
     if !C::Dialect::PREPARES_COMMIT {
         return run::<C>(connection, sql).await;
     }
