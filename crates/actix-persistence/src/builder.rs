@@ -4,21 +4,29 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetters, OverflowReplies, OverflowStrategy, PublishedEvents, StashPolicy,
 };
+use actix_persistence_snapshot_actor::SnapshotHandle;
+use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{
     AdditionalColumn, ChangeHandler, Journal, Plugin, Roles, Section, SnapshotStore, StateStore,
 };
 use actix_persistence_store_actor::StoreThread;
 use tokio::runtime::{self, Runtime};
 
-use crate::config::{NamedCode, PluginKind, Resolution, Settings};
+use crate::config::{
+    CAPACITY, DEAD_LETTERS, MAX_CONCURRENT_RECOVERIES, Mistakes, NamedCode, PUBLISHED_EVENTS,
+    PluginKind, Resolution, Settings, StoreSections, StoreSettings,
+};
 use crate::current;
-use crate::made_stores::MadeStores;
 use crate::persistence::Shared;
-use crate::store_entries::{NewStores, StoreEntries};
-use crate::{Config, OpenError, Persistence, sql::StoreSchema};
+use crate::stores::StoreSchema;
+use crate::stores::made_stores::MadeStores;
+use crate::stores::store_entries::{NewStores, StoreEntries};
+use crate::stores::store_kind::StoreKind;
+use crate::{Config, OpenError, Persistence};
 
 /// The threads that do the stores' work; more would only make smaller groups.
 const WORKER_THREADS: usize = 2;
@@ -29,7 +37,6 @@ pub struct Builder {
     config: Config,
     plugins: Vec<Arc<dyn Plugin>>,
     made: MadeStores,
-    made_ids: Vec<(&'static str, String)>,
     #[cfg(feature = "sqlite")]
     sqlite: Option<std::path::PathBuf>,
     /// The code that the config may name.
@@ -38,11 +45,11 @@ pub struct Builder {
     stash_policy: Option<StashPolicy>,
     makes_nothing: bool,
     /// Numbers by the path of their key, which replace those of the config.
-    numbers: Vec<(&'static str, u32)>,
+    numbers: Vec<(String, u32)>,
     left_out: LeftOut,
 }
 
-/// The sorts of stores that are not opened.
+/// The kinds of stores that are not opened.
 #[derive(Clone, Copy, Debug, Default)]
 struct LeftOut {
     journals: bool,
@@ -64,7 +71,6 @@ impl Builder {
                 Arc::new(actix_persistence_mysql::MysqlPlugin::new()),
             ],
             made: MadeStores::default(),
-            made_ids: Vec::new(),
             #[cfg(feature = "sqlite")]
             sqlite: None,
             code: NamedCode::default(),
@@ -109,25 +115,19 @@ impl Builder {
     /// Adds a journal that the program made itself, under this plugin id; the first one is the default unless the
     /// config names another. The config may hold the settings that all journals share in a section of this id.
     pub fn journal(mut self, plugin_id: &str, journal: Arc<dyn Journal>) -> Self {
-        let path = format!("persistence.journal.{plugin_id}");
-        self.made.add_journal(path, journal);
-        self.made_ids.push(("journal", plugin_id.to_owned()));
+        self.made.journals.add(plugin_id, journal);
         self
     }
 
     /// Adds a snapshot store that the program made itself, as [`journal`](Self::journal).
     pub fn snapshot_store(mut self, plugin_id: &str, store: Arc<dyn SnapshotStore>) -> Self {
-        let path = format!("persistence.snapshot-store.{plugin_id}");
-        self.made.add_snapshot_store(path, store);
-        self.made_ids.push(("snapshot-store", plugin_id.to_owned()));
+        self.made.snapshot_stores.add(plugin_id, store);
         self
     }
 
     /// Adds a state store that the program made itself, as [`journal`](Self::journal).
     pub fn state_store(mut self, plugin_id: &str, store: Arc<dyn StateStore>) -> Self {
-        let path = format!("persistence.state.{plugin_id}");
-        self.made.add_state_store(path, store);
-        self.made_ids.push(("state", plugin_id.to_owned()));
+        self.made.state_stores.add(plugin_id, store);
         self
     }
 
@@ -167,7 +167,7 @@ impl Builder {
     /// Sets the number of actors that may recover from one journal or state store at the same time, at least 1;
     /// replaces the setting `persistence.max-concurrent-recoveries`.
     pub fn max_concurrent_recoveries(mut self, actors: u32) -> Self {
-        let key = "persistence.max-concurrent-recoveries";
+        let key = format!("persistence.{MAX_CONCURRENT_RECOVERIES}");
         self.numbers.push((key, actors));
         self
     }
@@ -192,7 +192,7 @@ impl Builder {
     /// Sets the number of [published events](Persistence::events) that are kept for a slow reader; replaces the setting
     /// `persistence.published-events.capacity`.
     pub fn published_events_capacity(mut self, capacity: u32) -> Self {
-        let key = "persistence.published-events.capacity";
+        let key = format!("persistence.{PUBLISHED_EVENTS}.{CAPACITY}");
         self.numbers.push((key, capacity));
         self
     }
@@ -200,7 +200,7 @@ impl Builder {
     /// Sets the number of [dead letters](Persistence::dead_letters) that are kept for a slow reader; replaces the
     /// setting `persistence.dead-letters.capacity`.
     pub fn dead_letters_capacity(mut self, capacity: u32) -> Self {
-        let key = "persistence.dead-letters.capacity";
+        let key = format!("persistence.{DEAD_LETTERS}.{CAPACITY}");
         self.numbers.push((key, capacity));
         self
     }
@@ -265,32 +265,44 @@ impl Builder {
             mut mistakes,
         } = builder.resolve();
         let mut schemas = Vec::new();
-        for section in &settings.journals {
-            let plugin = builder.plugin_of(section.kind);
-            match plugin.journal_schema(&section.section, roles) {
-                Ok(sql) => schemas.push(StoreSchema::new("journal", &section.plugin_id, sql)),
-                Err(errors) => mistakes.add_from_plugin(section, errors),
-            }
-        }
-        for section in &settings.snapshot_stores {
-            let plugin = builder.plugin_of(section.kind);
-            match plugin.snapshot_store_schema(&section.section, roles) {
+        builder.add_schemas::<JournalHandle>(
+            &settings.journals,
+            roles,
+            &mut schemas,
+            &mut mistakes,
+        );
+        builder.add_schemas::<SnapshotHandle>(
+            &settings.snapshot_stores,
+            roles,
+            &mut schemas,
+            &mut mistakes,
+        );
+        builder.add_schemas::<StateHandle>(
+            &settings.state_stores,
+            roles,
+            &mut schemas,
+            &mut mistakes,
+        );
+        mistakes.check()?;
+        Ok(schemas)
+    }
+
+    fn add_schemas<K: StoreKind>(
+        &self,
+        sections: &StoreSections<K::Settings>,
+        roles: Option<&Roles>,
+        schemas: &mut Vec<StoreSchema>,
+        mistakes: &mut Mistakes,
+    ) {
+        for section in &sections.stores {
+            let plugin = self.plugin_of(section.kind);
+            match K::schema(plugin, &section.section, &section.settings, roles) {
                 Ok(sql) => {
-                    schemas.push(StoreSchema::new("snapshot store", &section.plugin_id, sql));
+                    schemas.push(StoreSchema::new(K::Settings::NAME, &section.plugin_id, sql));
                 }
                 Err(errors) => mistakes.add_from_plugin(section, errors),
             }
         }
-        for section in &settings.state_stores {
-            let plugin = builder.plugin_of(section.kind);
-            let extensions = &section.settings.extensions;
-            match plugin.state_store_schema(&section.section, extensions, roles) {
-                Ok(sql) => schemas.push(StoreSchema::new("state store", &section.plugin_id, sql)),
-                Err(errors) => mistakes.add_from_plugin(section, errors),
-            }
-        }
-        mistakes.check()?;
-        Ok(schemas)
     }
 
     fn start(self) -> Result<Shared, OpenError> {
@@ -301,9 +313,6 @@ impl Builder {
         let thread = StoreThread::start("persistence-actors").map_err(OpenError::Threads)?;
         Ok(Shared {
             stores: StoreEntries::start(&settings, stores, runtime.handle(), &thread),
-            default_journal: settings.default_journal,
-            default_snapshot_store: settings.default_snapshot_store,
-            default_state_store: settings.default_state_store,
             back_off: builder.back_off.unwrap_or(settings.back_off),
             stash_policy: builder.stash_policy.unwrap_or(settings.stash_policy),
             published_events: PublishedEvents::new(settings.notifications.published_events),
@@ -319,18 +328,20 @@ impl Builder {
         #[cfg(feature = "sqlite")]
         if let Some(path) = self.sqlite.take() {
             let url = crate::sqlite_url::of(&path)?;
-            for store in ["journal", "snapshot-store", "state"] {
+            for store in [
+                JournalHandle::SECTION,
+                SnapshotHandle::SECTION,
+                StateHandle::SECTION,
+            ] {
                 self.config = self
                     .config
                     .with(&format!("persistence.{store}.plugin"), "sqlite")
                     .with(&format!("persistence.{store}.sqlite.url"), url.as_str());
             }
         }
-        for (sort, plugin_id) in std::mem::take(&mut self.made_ids) {
-            self.config = self.config.with_made_store(sort, &plugin_id);
-        }
+        self.config = self.made.declare(self.config);
         for (key, number) in std::mem::take(&mut self.numbers) {
-            self.config = self.config.with(key, i64::from(number));
+            self.config = self.config.with(&key, i64::from(number));
         }
         self.plugins.push(Arc::new(std::mem::take(&mut self.made)));
         Ok(self)
@@ -351,43 +362,34 @@ impl Builder {
             mut settings,
             mut mistakes,
         } = self.resolve();
-        if self.left_out.journals {
-            settings.journals.clear();
-            settings.default_journal = None;
-        }
-        if self.left_out.snapshot_stores {
-            settings.snapshot_stores.clear();
-            settings.default_snapshot_store = None;
-        }
-        if self.left_out.state_stores {
-            settings.state_stores.clear();
-            settings.default_state_store = None;
-        }
-        let mut stores = NewStores::default();
-        for section in &settings.journals {
-            let plugin = self.plugin_of(section.kind);
-            match plugin.journal(&self.section_for(plugin, &section.section)) {
-                Ok(journal) => stores.journals.push(journal),
-                Err(errors) => mistakes.add_from_plugin(section, errors),
-            }
-        }
-        for section in &settings.snapshot_stores {
-            let plugin = self.plugin_of(section.kind);
-            match plugin.snapshot_store(&self.section_for(plugin, &section.section)) {
-                Ok(store) => stores.snapshot_stores.push(store),
-                Err(errors) => mistakes.add_from_plugin(section, errors),
-            }
-        }
-        for section in &settings.state_stores {
-            let plugin = self.plugin_of(section.kind);
-            let for_plugin = self.section_for(plugin, &section.section);
-            match plugin.state_store(&for_plugin, &section.settings.extensions) {
-                Ok(store) => stores.state_stores.push(store),
-                Err(errors) => mistakes.add_from_plugin(section, errors),
-            }
-        }
+        leave_out(self.left_out.journals, &mut settings.journals);
+        leave_out(self.left_out.snapshot_stores, &mut settings.snapshot_stores);
+        leave_out(self.left_out.state_stores, &mut settings.state_stores);
+        let stores = NewStores {
+            journals: self.make::<JournalHandle>(&settings.journals, &mut mistakes),
+            snapshot_stores: self.make::<SnapshotHandle>(&settings.snapshot_stores, &mut mistakes),
+            state_stores: self.make::<StateHandle>(&settings.state_stores, &mut mistakes),
+        };
         mistakes.check()?;
         Ok((settings, stores))
+    }
+
+    /// Returns the stores of one kind; as many as it has sections, unless there are mistakes.
+    fn make<K: StoreKind>(
+        &self,
+        sections: &StoreSections<K::Settings>,
+        mistakes: &mut Mistakes,
+    ) -> Vec<Arc<K::Store>> {
+        let mut stores = Vec::new();
+        for section in &sections.stores {
+            let plugin = self.plugin_of(section.kind);
+            let for_plugin = self.section_for(plugin, &section.section);
+            match K::make(plugin, &for_plugin, &section.settings) {
+                Ok(store) => stores.push(store),
+                Err(errors) => mistakes.add_from_plugin(section, errors),
+            }
+        }
+        stores
     }
 
     fn section_for<'s>(&self, plugin: &dyn Plugin, section: &'s Section) -> Cow<'s, Section> {
@@ -401,6 +403,12 @@ impl Builder {
     fn plugin_of(&self, kind: &str) -> &dyn Plugin {
         let plugin = self.plugins.iter().find(|plugin| plugin.name() == kind);
         &**plugin.expect("sections are resolved with the kinds of these plugins")
+    }
+}
+
+fn leave_out<S>(left_out: bool, sections: &mut StoreSections<S>) {
+    if left_out {
+        *sections = StoreSections::default();
     }
 }
 

@@ -56,24 +56,17 @@ impl Persistence {
     /// # Errors
     /// [`StartError::UnknownPlugin`].
     pub fn cleanup_of(&self, stores: &CleanupStores) -> Result<Cleanup, StartError> {
-        let shared = &*self.0;
+        let known = &self.0.stores;
         let mut cleanup = Cleanup::new();
-        match shared.journal_entry(stores.journal.clone()) {
-            Ok((_, entry)) => {
-                cleanup = cleanup.with_journal(entry.handle.clone(), entry.live_ids.clone());
-            }
-            Err(StartError::NoDefaultJournal) => {}
-            Err(unknown) => return Err(unknown),
+        if let Some(entry) = known.journals.find(stores.journal.as_deref())? {
+            cleanup = cleanup.with_journal(entry.handle.clone(), entry.live_ids.clone());
         }
-        if let Some((_, entry)) = shared.snapshot_entry(stores.snapshot_store.clone())? {
+        let snapshot_store = stores.snapshot_store.as_deref();
+        if let Some(entry) = known.snapshot_stores.find(snapshot_store)? {
             cleanup = cleanup.with_snapshot_store(entry.handle.clone());
         }
-        match shared.state_entry(stores.state_store.clone()) {
-            Ok((_, entry)) => {
-                cleanup = cleanup.with_state_store(entry.handle.clone(), entry.live_ids.clone());
-            }
-            Err(StartError::NoDefaultStateStore) => {}
-            Err(unknown) => return Err(unknown),
+        if let Some(entry) = known.state_stores.find(stores.state_store.as_deref())? {
+            cleanup = cleanup.with_state_store(entry.handle.clone(), entry.live_ids.clone());
         }
         Ok(cleanup)
     }

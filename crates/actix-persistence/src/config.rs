@@ -1,18 +1,23 @@
 //! The configuration: the stores and their behaviour, from a file, from text, or from code.
 
 mod akka;
+mod back_off;
 mod document;
 mod durations;
 mod effective;
 mod environment;
+mod for_all_stores;
 #[cfg(feature = "hocon")]
 mod hocon_document;
 mod inherited;
+mod keys;
 mod load_error;
 mod masked;
 mod mistakes;
 mod named_code;
 mod notifications;
+mod numbers;
+mod plugin_kind;
 mod resolve;
 mod settings;
 mod stash;
@@ -28,19 +33,19 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::Item;
 
-use crate::made_stores::MadeStores;
-
 pub use actix_persistence_storage_api::{ConfigError, ConfigErrors, Origin, Section, Value};
+pub(crate) use for_all_stores::MAX_CONCURRENT_RECOVERIES;
 pub use load_error::ConfigLoadError;
+pub(crate) use mistakes::Mistakes;
 pub(crate) use named_code::NamedCode;
-pub(crate) use resolve::{PluginKind, Resolution};
+pub(crate) use notifications::{CAPACITY, DEAD_LETTERS, PUBLISHED_EVENTS};
+pub(crate) use plugin_kind::{MADE_IN_CODE, PluginKind};
+pub(crate) use resolve::Resolution;
 pub(crate) use settings::Settings;
 pub(crate) use stash::OverflowChoices;
-pub(crate) use store_section::{JournalSection, SnapshotSection, StateSection};
+pub(crate) use store_section::{StateStoreSettings, StoreSection, StoreSections, StoreSettings};
 
 use document::Document;
-use mistakes::Mistakes;
-use store_section::StoreSection;
 
 /// The journals, snapshot stores and state stores of an application, and the behaviour of stores and actors.
 ///
@@ -160,12 +165,12 @@ impl Config {
     }
 
     /// The config with a section for a store that the program made, which is the default one if there is none yet.
-    pub(crate) fn with_made_store(self, sort: &str, plugin_id: &str) -> Self {
-        let default = format!("persistence.{sort}.plugin");
+    pub(crate) fn with_made_store(self, section: &str, plugin_id: &str) -> Self {
+        let default = format!("persistence.{section}.plugin");
         let has_default = self.has(&default);
         let config = self.with(
-            &format!("persistence.{sort}.{plugin_id}.kind"),
-            MadeStores::KIND,
+            &format!("persistence.{section}.{plugin_id}.kind"),
+            MADE_IN_CODE,
         );
         if has_default {
             config

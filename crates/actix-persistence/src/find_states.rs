@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{
 };
 
 use crate::Persistence;
-use crate::store_runtime::sql_of;
+use crate::stores::store_runtime::sql_of;
 
 /// A state that was found, decoded.
 #[derive(Clone, Debug, PartialEq, Eq)]

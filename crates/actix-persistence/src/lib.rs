@@ -7,12 +7,8 @@ mod notifications;
 mod persistence;
 mod replay;
 mod state_queries;
-mod stop;
-mod stop_report;
-mod stop_signals;
-mod store_schema;
+mod stopping;
 mod transact;
-mod weaker_snapshots;
 
 pub mod cleanup;
 pub mod config;
@@ -26,21 +22,16 @@ pub mod stash;
 mod open_error;
 
 mod current;
-mod environments;
-mod made_stores;
-mod opened_store;
-mod plugin_id;
 #[cfg(feature = "sqlite")]
 mod sqlite_url;
-mod store_entries;
-mod store_runtime;
+mod stores;
 
 pub use builder::Builder;
 pub use config::Config;
 pub use open_error::OpenError;
 pub use persistence::Persistence;
 pub use replay::Replayed;
-pub use stop_report::StopReport;
+pub use stopping::StopReport;
 
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetter, DurableState, Event, EventMeta, LoadedSnapshot, ManyEvents,

@@ -18,8 +18,7 @@ use tokio::runtime::Runtime;
 
 use crate::builder::Builder;
 use crate::current;
-use crate::plugin_id::{JOURNAL_PREFIX, SNAPSHOT_PREFIX, STATE_PREFIX, short_id};
-use crate::store_entries::StoreEntries;
+use crate::stores::store_entries::StoreEntries;
 use crate::{Config, OpenError};
 
 /// The stores of an application and the way to start its persistent actors.
@@ -32,9 +31,6 @@ pub struct Persistence(pub(crate) Arc<Shared>);
 
 pub(crate) struct Shared {
     pub(crate) stores: StoreEntries,
-    pub(crate) default_journal: Option<String>,
-    pub(crate) default_snapshot_store: Option<String>,
-    pub(crate) default_state_store: Option<String>,
     pub(crate) back_off: BackOffSettings,
     pub(crate) stash_policy: StashPolicy,
     pub(crate) published_events: PublishedEvents,
@@ -272,51 +268,35 @@ impl Persistence {
 
     /// Returns the settings of a journal as they are in force, with where each was written and without secrets: TOML.
     pub fn journal_config(&self, plugin_id: &str) -> Option<&str> {
-        let entry = self
-            .0
-            .stores
-            .journals
-            .get(short_id(plugin_id, JOURNAL_PREFIX))?;
+        let entry = self.0.stores.journals.get(plugin_id)?;
         Some(&entry.effective_config)
     }
 
     /// Returns the settings of a snapshot store, as [`journal_config`](Self::journal_config).
     pub fn snapshot_store_config(&self, plugin_id: &str) -> Option<&str> {
-        let id = short_id(plugin_id, SNAPSHOT_PREFIX);
-        Some(&self.0.stores.snapshot_stores.get(id)?.effective_config)
+        let entry = self.0.stores.snapshot_stores.get(plugin_id)?;
+        Some(&entry.effective_config)
     }
 
     /// Returns the settings of a state store, as [`journal_config`](Self::journal_config).
     pub fn state_store_config(&self, plugin_id: &str) -> Option<&str> {
-        let id = short_id(plugin_id, STATE_PREFIX);
-        Some(&self.0.stores.state_stores.get(id)?.effective_config)
+        let entry = self.0.stores.state_stores.get(plugin_id)?;
+        Some(&entry.effective_config)
     }
 
     /// Returns the journal of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn journal<J: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<J>> {
-        let entry = self
-            .0
-            .stores
-            .journals
-            .get(short_id(plugin_id, JOURNAL_PREFIX))?;
-        let journal: Arc<dyn Any + Send + Sync> = Arc::clone(entry.handle.journal()) as _;
-        journal.downcast().ok()
+        self.0.stores.journals.get_as(plugin_id)
     }
 
     /// Returns the snapshot store of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn snapshot_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
-        let id = short_id(plugin_id, SNAPSHOT_PREFIX);
-        let store = self.0.stores.snapshot_stores.get(id)?.handle.store();
-        let store: Arc<dyn Any + Send + Sync> = Arc::clone(store) as _;
-        store.downcast().ok()
+        self.0.stores.snapshot_stores.get_as(plugin_id)
     }
 
     /// Returns the state store of a plugin id, for commands of its own; `None` if there is none, or of another type.
     pub fn state_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
-        let id = short_id(plugin_id, STATE_PREFIX);
-        let store = self.0.stores.state_stores.get(id)?.handle.store();
-        let store: Arc<dyn Any + Send + Sync> = Arc::clone(store) as _;
-        store.downcast().ok()
+        self.0.stores.state_stores.get_as(plugin_id)
     }
 
     /// Returns the state store of a plugin id, or the default one for `None`: for queries over many states, and SQL.
@@ -327,7 +307,7 @@ impl Persistence {
     /// # Errors
     /// If there is none: [`StartError::UnknownPlugin`] or [`StartError::NoDefaultStateStore`].
     pub fn states(&self, plugin_id: Option<&str>) -> Result<Arc<dyn StateStore>, StartError> {
-        let (_, entry) = self.0.state_entry(plugin_id.map(str::to_owned))?;
+        let entry = self.0.stores.state_store(plugin_id)?;
         Ok(Arc::clone(entry.handle.store()))
     }
 }
@@ -358,9 +338,9 @@ impl Drop for Shared {
 impl fmt::Debug for Persistence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Persistence")
-            .field("journals", &self.0.stores.journals.keys())
-            .field("snapshot_stores", &self.0.stores.snapshot_stores.keys())
-            .field("state_stores", &self.0.stores.state_stores.keys())
+            .field("journals", &self.0.stores.journals)
+            .field("snapshot_stores", &self.0.stores.snapshot_stores)
+            .field("state_stores", &self.0.stores.state_stores)
             .finish_non_exhaustive()
     }
 }

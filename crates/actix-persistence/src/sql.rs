@@ -5,5 +5,5 @@ pub use actix_persistence_storage_api::{
     SessionWork, Sql, SqlRow, SqlValue, StateChange,
 };
 
-pub use crate::store_schema::StoreSchema;
+pub use crate::stores::StoreSchema;
 pub use crate::transact::TransactError;

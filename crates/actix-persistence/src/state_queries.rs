@@ -4,7 +4,7 @@ use actix_persistence_persistent_actor::StartError;
 use actix_persistence_query::{NoQueries, QuerySettings, StateQuery};
 
 use crate::Persistence;
-use crate::store_entries::StateEntry;
+use crate::stores::store_entries::StateEntry;
 
 /// The reason why the states of a store cannot be queried.
 #[derive(Debug, thiserror::Error)]
@@ -50,7 +50,7 @@ impl Persistence {
     /// If there is no such store, or it has no queries.
     pub fn state_queries(&self, plugin_id: Option<&str>) -> Result<StateQuery, StateQueriesError> {
         let entry = self.queried_entry(plugin_id)?;
-        self.queries_of(entry, entry.query_settings.clone())
+        self.queries_of(entry, entry.settings.query.clone())
     }
 
     /// Returns the queries as [`state_queries`](Self::state_queries) does, with other settings than those of the
@@ -68,9 +68,8 @@ impl Persistence {
     }
 
     fn queried_entry(&self, plugin_id: Option<&str>) -> Result<&StateEntry, StateQueriesError> {
-        let entry = self.0.state_entry(plugin_id.map(str::to_owned));
-        let (_, entry) = entry.map_err(StateQueriesError::UnknownPlugin)?;
-        Ok(entry)
+        let entry = self.0.stores.state_store(plugin_id);
+        entry.map_err(StateQueriesError::UnknownPlugin)
     }
 
     fn queries_of(

@@ -4,7 +4,7 @@ use actix_persistence_persistent_actor::StartError;
 use actix_persistence_storage_api::{Operation, SessionWork, StorageError};
 
 use crate::Persistence;
-use crate::store_runtime::sql_of;
+use crate::stores::store_runtime::sql_of;
 
 /// The reason why a transaction was not committed.
 #[derive(Debug, thiserror::Error)]

@@ -3,10 +3,12 @@
 use std::error::Error;
 use std::fmt;
 
-use actix_persistence_sql::{Fault, Meaning};
+use actix_persistence_sql::{ErrorDialect, Fault, Meaning};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::error::DatabaseError;
 use sqlx::mysql::MySqlDatabaseError;
+
+use crate::Mysql;
 
 /// The part of an error that is kept: its text may quote a value, so only what is known not to is reported.
 #[derive(Debug)]
@@ -40,27 +42,47 @@ const QUOTING: [u16; 16] = [
 /// The text before the name of the key in the message about a row that already exists; the name ends the message.
 const OF_KEY: &str = " for key ";
 
-/// The error without what may quote rows.
-pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> {
-    let number = number(error);
-    let text = error.message();
-    let message = match number {
-        // The value comes before the key, so the last of such words are not a part of it.
-        1062 | 1586 => text
-            .rfind(OF_KEY)
-            .map(|at| format!("there is such a row{}", &text[at..])),
-        number => (!QUOTING.contains(&number)).then(|| text.to_owned()),
-    };
-    Box::new(Reported {
-        number,
-        state: error.code().unwrap_or_default().into_owned(),
-        message,
-    })
-}
+impl ErrorDialect for Mysql {
+    /// Returns the meaning of an error, by its number:
+    /// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
+    /// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>.
+    ///
+    /// Nothing is certain about a commit that fails. What comes before it is not stored, whatever it says: the connection is
+    /// closed, and it will never commit.
+    fn meaning(error: &dyn DatabaseError) -> Meaning {
+        meaning_of_number(number(error)).unknown()
+    }
 
-/// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that signals.
-pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
-    breaks_rule_by(number(error), &error.code().unwrap_or_default())
+    /// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that signals.
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        breaks_rule_by(number(error), &error.code().unwrap_or_default())
+    }
+
+    /// The error without what may quote rows.
+    fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
+        let number = number(&*error);
+        let text = error.message();
+        let message = match number {
+            // The value comes before the key, so the last of such words are not a part of it.
+            1062 | 1586 => text
+                .rfind(OF_KEY)
+                .map(|at| format!("there is such a row{}", &text[at..])),
+            number => (!QUOTING.contains(&number)).then(|| text.to_owned()),
+        };
+        Box::new(Reported {
+            number,
+            state: error.code().unwrap_or_default().into_owned(),
+            message,
+        })
+    }
+
+    /// Whether initialising may work when it is tried again after a moment.
+    fn is_disturbed(fault: &Fault) -> bool {
+        let waits_for_others = |number| number == 1205 || meaning_of_number(number).again;
+        fault
+            .reported()
+            .is_some_and(|error| waits_for_others(number(error)))
+    }
 }
 
 /// Decides by the class of the SQLSTATE, or by the number if the state says nothing.
@@ -74,24 +96,6 @@ fn breaks_rule_by(number: u16, state: &str) -> bool {
             // A view, a partition, a trigger, a generated column, a CHECK or a type that takes no such value.
             | 1369 | 1526 | 1644 | 1906 | 3105 | 3140 | 3819 | 4025 | 4078
         )
-}
-
-/// Returns the meaning of an error, by its number:
-/// <https://dev.mysql.com/doc/mysql-errors/8.4/en/server-error-reference.html>,
-/// <https://mariadb.com/docs/server/reference/error-codes/mariadb-error-code-reference>.
-///
-/// Nothing is certain about a commit that fails. What comes before it is not stored, whatever it says: the connection is
-/// closed, and it will never commit.
-pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
-    meaning_of_number(number(error)).unknown()
-}
-
-/// Whether initialising may work when it is tried again after a moment.
-pub(crate) fn is_disturbed(fault: &Fault) -> bool {
-    let waits_for_others = |number| number == 1205 || meaning_of_number(number).again;
-    fault
-        .reported()
-        .is_some_and(|error| waits_for_others(number(error)))
 }
 
 fn number(error: &dyn DatabaseError) -> u16 {

@@ -4,6 +4,56 @@ mod append;
 mod recover;
 mod replay;
 
-pub(crate) use append::{append, append_within};
-pub(crate) use recover::recover;
-pub(crate) use replay::read_page;
+use actix_persistence_sql::{Fault, Group, JournalDialect, Names, Opening};
+use actix_persistence_storage_api::{
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+};
+use sqlx::MySqlConnection;
+
+use crate::Mysql;
+use crate::queries::JournalQueries;
+
+impl JournalDialect for Mysql {
+    type JournalQueries = JournalQueries;
+    const ONE_STATEMENT: bool = false;
+
+    fn journal_queries(names: &Names) -> JournalQueries {
+        JournalQueries::new(names)
+    }
+
+    async fn recover(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        requests: Vec<RecoveryRequest>,
+        _: Opening,
+    ) -> Result<Vec<Recovered>, Fault> {
+        recover::recover(connection, queries, requests).await
+    }
+
+    async fn append(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        group: Group,
+        _: Opening,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        append::append(connection, queries, group).await
+    }
+
+    async fn append_within(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        group: Group,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        append::append_within(connection, queries, group).await
+    }
+
+    async fn read_page(
+        connection: &mut MySqlConnection,
+        queries: &JournalQueries,
+        id: &PersistenceId,
+        range: ReplayRange,
+        limit: PageLimit,
+    ) -> Result<ReplayPage, Fault> {
+        replay::read_page(connection, queries, id, range, limit).await
+    }
+}

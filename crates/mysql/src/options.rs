@@ -1,12 +1,12 @@
 //! The settings of a store on MySQL or MariaDB.
 
 use actix_persistence_sql::{
-    InvalidOption, Names, ServerKind, ServerOptions, Settings, StoreOptions, TableName,
-    refuses_no_json,
+    InvalidOption, Names, SchemaDialect, ServerKind, ServerOptions, Settings, StoreOptions,
+    TableName, refuses_no_json,
 };
 use actix_persistence_storage_api::SectionReader;
 
-use crate::schema::MORE_JOURNAL_TABLES;
+use crate::Mysql;
 
 /// The form of the URLs.
 pub(crate) const KIND: ServerKind = ServerKind {
@@ -149,7 +149,7 @@ impl MysqlOptions {
 
     /// The table that numbers events.
     pub(crate) fn ordering_table(&self) -> Result<TableName, InvalidOption> {
-        Ok(self.event_table()?.index(MORE_JOURNAL_TABLES[0]))
+        Ok(self.event_table()?.index(Mysql::MORE_JOURNAL_TABLES[0]))
     }
 
     /// Returns the first key whose table is the one that numbers events.

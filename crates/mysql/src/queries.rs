@@ -8,12 +8,35 @@ mod rows;
 mod snapshot_queries;
 mod state_queries;
 
+use actix_persistence_sql::{
+    ChangeEventTexts, JournalStatements, Names, SnapshotStatements, StateStatements,
+    StatementDialect,
+};
+
+use crate::Mysql;
+
 pub use journal_queries::JournalQueries;
 pub(crate) use journal_queries::PARTITIONS;
-pub(crate) use journal_queries::{ADOPT, EPOCH_OF, journal_statements};
 pub(crate) use rows::{LARGEST, RowsStatement, chunk_sizes};
-pub(crate) use snapshot_queries::snapshot_statements;
-pub(crate) use state_queries::state_statements;
+
+impl StatementDialect for Mysql {
+    const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
+        adopt: journal_queries::ADOPT,
+        epoch_of: journal_queries::EPOCH_OF,
+    };
+
+    fn journal_statements(names: &Names) -> JournalStatements {
+        journal_queries::journal_statements(names)
+    }
+
+    fn snapshot_statements(names: &Names) -> SnapshotStatements {
+        snapshot_queries::snapshot_statements(names)
+    }
+
+    fn state_statements(names: &Names) -> StateStatements {
+        state_queries::state_statements(names)
+    }
+}
 
 /// The isolation level is that of the session.
 pub(crate) const BEGIN: &str = "START TRANSACTION";

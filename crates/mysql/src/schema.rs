@@ -1,87 +1,80 @@
 //! The tables and their versions.
 
 use actix_persistence_sql::{
-    ChangeEventTexts, Fault, Names, RoleTexts, Values, VersionTexts, get_integer,
+    Fault, Names, RoleTexts, SchemaDialect, Values, VersionTexts, get_integer,
 };
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Executor, MySqlConnection};
 
 use crate::Mysql;
 use crate::queries::{
-    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, EVENTS_AHEAD, HAS_STATE_INDEX, LOCK_SCHEMA,
-    OTHER_PAYLOADS, RAISE_EVENT_COUNTER, RAISE_STATE_COUNTER, SELECT_VERSION, SET_VERSION,
-    STATES_AHEAD, TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
+    COLUMNS, CREATE_VERSION_TABLE, EVENTS_AHEAD, HAS_STATE_INDEX, LOCK_SCHEMA, OTHER_PAYLOADS,
+    RAISE_EVENT_COUNTER, RAISE_STATE_COUNTER, SELECT_VERSION, SET_VERSION, STATES_AHEAD,
+    TABLE_EXISTS, TRY_JOURNAL, TRY_SNAPSHOT_STORE, TRY_STATE_STORE,
 };
 
-pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
-pub(crate) const SNAPSHOT_STORE: &[&str] = &[include_str!("../migrations/0001_snapshot_store.sql")];
-pub(crate) const STATE_STORE: &[&str] = &[include_str!("../migrations/0001_state_store.sql")];
-
-/// Numbers the changes of states.
-pub(crate) const MORE_STATE_TABLES: &[&str] = &["ordering"];
-
-/// Numbers events.
-pub(crate) const MORE_JOURNAL_TABLES: &[&str] = &["ordering"];
-
-/// The texts about rights. On MySQL and MariaDB a table has no owner, so the owner's rights are those on the database.
-///
-/// Both are accounts that may log in from anywhere, or roles.
-pub(crate) const ROLES: RoleTexts = RoleTexts {
-    before: None,
-    use_table: "GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {application}",
-    read_versions: "GRANT SELECT ON {version_table} TO {application}",
-};
-
-pub(crate) const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
-    adopt: ADOPT,
-    epoch_of: EPOCH_OF,
-};
-
-pub(crate) const VERSIONS: VersionTexts = VersionTexts {
-    create: CREATE_VERSION_TABLE,
-    select: SELECT_VERSION,
-    set: SET_VERSION,
-    table_exists: TABLE_EXISTS,
-    columns: COLUMNS,
-};
-
-/// Waits until no other process makes tables in this database; the lock ends with the connection.
-pub(crate) async fn lock(connection: &mut MySqlConnection) -> Result<(), Fault> {
-    let locked: Option<i64> = sqlx::query_scalar(LOCK_SCHEMA)
-        .fetch_one(connection)
-        .await?;
-    if locked == Some(1) {
-        return Ok(());
-    }
-    Err(Fault::refused(
-        StorageErrorKind::Unavailable,
-        "another process has been making the tables for a while; let it finish",
-    ))
-}
-
-/// Tries what the stores do without doing it, and looks how payloads are kept.
-pub(crate) async fn check_writable(
-    connection: &mut MySqlConnection,
-    names: &Names,
-) -> Result<(), Fault> {
-    let (table, statements) = if names.has("event_table") {
-        ("{event_table}", TRY_JOURNAL)
-    } else if names.has("state_table") {
-        ("{state_table}", TRY_STATE_STORE)
-    } else {
-        ("{snapshot_table}", TRY_SNAPSHOT_STORE)
+impl SchemaDialect for Mysql {
+    const VERSIONS: VersionTexts = VersionTexts {
+        create: CREATE_VERSION_TABLE,
+        select: SELECT_VERSION,
+        set: SET_VERSION,
+        table_exists: TABLE_EXISTS,
+        columns: COLUMNS,
     };
-    for text in statements {
-        connection.execute(sqlx::raw_sql(names.fill(text))).await?;
+    const JOURNAL_STEPS: &'static [&'static str] =
+        &[include_str!("../migrations/0001_journal.sql")];
+    /// Numbers events.
+    const MORE_JOURNAL_TABLES: &'static [&'static str] = &["ordering"];
+    const SNAPSHOT_STEPS: &'static [&'static str] =
+        &[include_str!("../migrations/0001_snapshot_store.sql")];
+    const STATE_STEPS: &'static [&'static str] =
+        &[include_str!("../migrations/0001_state_store.sql")];
+    /// Numbers the changes of states.
+    const MORE_STATE_TABLES: &'static [&'static str] = &["ordering"];
+    /// The texts about rights. On MySQL and MariaDB a table has no owner, so the owner's rights are those on the database.
+    ///
+    /// Both are accounts that may log in from anywhere, or roles.
+    const ROLES: Option<RoleTexts> = Some(RoleTexts {
+        before: None,
+        use_table: "GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO {application}",
+        read_versions: "GRANT SELECT ON {version_table} TO {application}",
+    });
+
+    /// Waits until no other process makes tables in this database; the lock ends with the connection.
+    async fn lock_schema(connection: &mut MySqlConnection, _: &Names) -> Result<(), Fault> {
+        let locked: Option<i64> = sqlx::query_scalar(LOCK_SCHEMA)
+            .fetch_one(connection)
+            .await?;
+        if locked == Some(1) {
+            return Ok(());
+        }
+        Err(Fault::refused(
+            StorageErrorKind::Unavailable,
+            "another process has been making the tables for a while; let it finish",
+        ))
     }
-    let sql = names.fill(&OTHER_PAYLOADS.replace("{table}", table));
-    let others: i64 = sqlx::query_scalar(sql).fetch_one(&mut *connection).await?;
-    if others != 0 {
-        return Err(Fault::mismatch(
-            "the tables were made with another 'payload-column'; set it as it was then, or choose other table names",
-        ));
+
+    /// Tries what the stores do without doing it, and looks how payloads are kept.
+    async fn check_writable(connection: &mut MySqlConnection, names: &Names) -> Result<(), Fault> {
+        let (table, statements) = if names.has("event_table") {
+            ("{event_table}", TRY_JOURNAL)
+        } else if names.has("state_table") {
+            ("{state_table}", TRY_STATE_STORE)
+        } else {
+            ("{snapshot_table}", TRY_SNAPSHOT_STORE)
+        };
+        for text in statements {
+            connection.execute(sqlx::raw_sql(names.fill(text))).await?;
+        }
+        let sql = names.fill(&OTHER_PAYLOADS.replace("{table}", table));
+        let others: i64 = sqlx::query_scalar(sql).fetch_one(&mut *connection).await?;
+        if others != 0 {
+            return Err(Fault::mismatch(
+                "the tables were made with another 'payload-column'; set it as it was then, or choose other table names",
+            ));
+        }
+        raise_counters(connection, names).await
     }
-    raise_counters(connection, names).await
 }
 
 /// Moves counters on that are lower than the rows, as after tables were restored from different moments: what is new

@@ -1,14 +1,6 @@
 //! The context of a persistent actor.
 
-pub(crate) mod attached;
-pub(crate) mod cause;
 mod durable_state;
-pub(crate) mod encoded;
-mod in_flight;
-pub(crate) mod pending;
-pub(crate) mod persisted_events;
-pub(crate) mod retention_rounds;
-pub(crate) mod retention_steps;
 mod store_requests;
 pub(crate) mod store_responses;
 pub(crate) mod tasks;
@@ -36,22 +28,22 @@ use futures_util::future::OptionFuture;
 use futures_util::{Stream, join};
 use tokio::time::Instant;
 
-use crate::context::cause::CauseRef;
-use crate::context::encoded::Encoded;
-use crate::context::in_flight::InFlight;
-use crate::context::pending::{Kind, PendingQueue};
-use crate::context::persisted_events::PersistedEvents;
-use crate::context::retention_rounds::RetentionRounds;
-use crate::context::retention_steps::StepFuture;
 use crate::context::store_requests::WaitingDelete;
 use crate::context::store_responses::StoreResponses;
 use crate::context::tasks::Tasks;
 use crate::context::turns::{StreamStep, Turns, steps, ticks};
 use crate::driver::mailbox::OwnAddress;
-use crate::envelope::pack;
 use crate::environment::Environment;
+use crate::persisting::encoded::Encoded;
+use crate::persisting::in_flight::InFlight;
+use crate::persisting::pending::{Kind, PendingQueue};
+use crate::persisting::persisted_events::PersistedEvents;
+use crate::replying::cause::CauseRef;
 use crate::serializer::{Manifest, check_manifest};
-use crate::stash::StashRef;
+use crate::snapshots::retention_rounds::RetentionRounds;
+use crate::snapshots::retention_steps::StepFuture;
+use crate::stashing::envelope::pack;
+use crate::stashing::stash::StashRef;
 use crate::{
     EncodeError, Event, ManyEvents, NoEvent, Persist, PersistError, PersistentActor, Recovery,
     RejectionCause, Reply, ReplyTo, UserStash,
@@ -92,7 +84,7 @@ pub struct PersistentContext<A: PersistentActor> {
     /// The fence of the next write.
     pub(crate) fence: Fence,
     /// The highest event that was deleted when the recovery began.
-    deleted_to: SequenceNr,
+    pub(crate) deleted_to: SequenceNr,
     /// The last number known to be used; the next event gets the one after it.
     used_sequence_nr: SequenceNr,
     event_manifest: Manifest,

@@ -16,14 +16,14 @@ use actix_persistence_storage_api::{BackOff, PersistenceId};
 use futures_util::future::BoxFuture;
 use tokio::time::Sleep;
 
-use crate::drain_signal::Urgency;
 use crate::driver::contention::Contention;
 use crate::driver::incarnation::{Exit, Failure, Incarnation};
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
-use crate::error_chain::ErrorChain;
-use crate::live_ids::Registration;
-use crate::panics::caught;
+use crate::environment::live_ids::Registration;
+use crate::error::error_chain::ErrorChain;
+use crate::error::panics::caught;
+use crate::stopping::drain_signal::Urgency;
 use crate::{BackOffSettings, OnConflict, PersistentActor, RecoveryError, StashPolicy};
 
 /// The task behind the address of a persistent actor: ends with it.

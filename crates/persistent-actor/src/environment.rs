@@ -1,5 +1,8 @@
 //! The parts that actors of the same stores share.
 
+pub(crate) mod conflict_log;
+pub(crate) mod live_ids;
+
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,8 +12,9 @@ use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::BackOff;
 
-use crate::conflict_log::ConflictLog;
-use crate::live_ids::LiveIds;
+pub use live_ids::{LiveIds, ReservedId};
+
+use crate::environment::conflict_log::ConflictLog;
 use crate::serializer::{
     DEFAULT_EVENT_LIMIT, DEFAULT_SNAPSHOT_LIMIT, DEFAULT_STATE_LIMIT, HARD_PAYLOAD_LIMIT,
 };

@@ -3,10 +3,17 @@
 mod current_state;
 pub(crate) mod event_pages;
 pub(crate) mod process;
+mod read_only;
+mod recovery_replies;
 mod replay_filter;
 mod snapshot_search;
+mod take_over;
 
 use actix_persistence_storage_api::{ReplayRange, SequenceNr, SnapshotCriteria};
+
+pub use read_only::{replay_actor, replay_events};
+pub use recovery_replies::RecoveryReplies;
+pub use take_over::{OnConflict, TakeOver};
 
 /// The part of the past that is replayed when an actor starts; the default is the latest snapshot and every event after
 /// it.

@@ -4,6 +4,7 @@ mod guarded;
 mod limited_writer;
 mod manifest;
 mod message_pack_scan;
+mod stored_state;
 
 use std::error::Error;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub(crate) use manifest::{Manifest, check_manifest, shown};
+pub use stored_state::{StoredState, decode_state};
 
 use guarded::Rules;
 use limited_writer::LimitedWriter;

@@ -1,5 +1,9 @@
 //! The stores of an actor.
 
+pub(crate) mod patience;
+mod plugin_ids;
+mod store_response;
+
 use std::fmt;
 
 use actix_persistence_journal_actor::JournalHandle;
@@ -7,6 +11,9 @@ use actix_persistence_snapshot_actor::SnapshotHandle;
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
 use actix_persistence_store_actor::StoreHealth;
+
+pub use plugin_ids::PluginIds;
+pub use store_response::{DeleteMessagesError, SaveSnapshotError, StoreResponse};
 
 use crate::{PersistentActor, RecoveryError};
 

@@ -3,10 +3,12 @@
 use std::error::Error;
 use std::fmt;
 
-use actix_persistence_sql::{Fault, Meaning};
+use actix_persistence_sql::{ErrorDialect, Fault, Meaning};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::error::DatabaseError;
 use sqlx::postgres::{PgDatabaseError, PgSeverity};
+
+use crate::Postgres;
 
 /// The part of an error that is kept: its detail, its hint and its context may quote rows.
 #[derive(Debug)]
@@ -34,36 +36,62 @@ impl fmt::Display for Reported {
 
 impl Error for Reported {}
 
-/// The error without what may quote values.
-///
-/// Errors of class 22 quote a value in the message itself; those of class 23 name a constraint, which is reported
-/// without the message, whatever else that holds.
-pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> {
-    let code = error.code().unwrap_or_default().into_owned();
-    let is_quoting = matches!(class_of(&code), "22" | "23");
-    let mut rule = String::new();
-    if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
-        for (what, name) in [
-            ("constraint", error.constraint()),
-            ("column", error.column()),
-            ("table", error.table()),
-        ] {
-            if let Some(name) = name {
-                rule += &format!(", {what} {name:?}");
+impl ErrorDialect for Postgres {
+    /// Returns the meaning of an error, by its SQLSTATE: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
+    ///
+    /// A statement that fails has no effect; only what ends the session may come after its commit.
+    fn meaning(error: &dyn DatabaseError) -> Meaning {
+        let code = error.code().unwrap_or_default();
+        let meaning = meaning_of_code(&code);
+        let severity = error
+            .try_downcast_ref::<PgDatabaseError>()
+            .map(PgDatabaseError::severity);
+        if matches!(severity, Some(PgSeverity::Fatal | PgSeverity::Panic)) {
+            return meaning.unknown().ends_connection();
+        }
+        meaning
+    }
+
+    /// Whether a value breaks a rule: of its type, of a constraint, of a cast to the type of a column, or of a trigger, which may
+    /// use a class of its own.
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        breaks_rule_by_code(&error.code().unwrap_or_default())
+    }
+
+    /// The error without what may quote values.
+    ///
+    /// Errors of class 22 quote a value in the message itself; those of class 23 name a constraint, which is reported
+    /// without the message, whatever else that holds.
+    fn source(error: Box<dyn DatabaseError>) -> Box<dyn Error + Send + Sync> {
+        let code = error.code().unwrap_or_default().into_owned();
+        let is_quoting = matches!(class_of(&code), "22" | "23");
+        let mut rule = String::new();
+        if let Some(error) = error.try_downcast_ref::<PgDatabaseError>() {
+            for (what, name) in [
+                ("constraint", error.constraint()),
+                ("column", error.column()),
+                ("table", error.table()),
+            ] {
+                if let Some(name) = name {
+                    rule += &format!(", {what} {name:?}");
+                }
             }
         }
+        Box::new(Reported {
+            message: (!is_quoting).then(|| error.message().to_owned()),
+            code,
+            rule,
+        })
     }
-    Box::new(Reported {
-        message: (!is_quoting).then(|| error.message().to_owned()),
-        code,
-        rule,
-    })
-}
 
-/// Whether a value breaks a rule: of its type, of a constraint, of a cast to the type of a column, or of a trigger, which may
-/// use a class of its own.
-pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
-    breaks_rule_by_code(&error.code().unwrap_or_default())
+    /// Whether others make the tables at this moment, perhaps by hand and without the lock.
+    fn is_disturbed(fault: &Fault) -> bool {
+        let code = fault.reported().and_then(DatabaseError::code);
+        matches!(
+            code.as_deref(),
+            Some("40001" | "40P01" | "55P03" | "42P06" | "42P07" | "23505")
+        )
+    }
 }
 
 fn breaks_rule_by_code(code: &str) -> bool {
@@ -82,21 +110,6 @@ fn breaks_rule_by_code(code: &str) -> bool {
 
 fn class_of(code: &str) -> &str {
     code.get(..2).unwrap_or_default()
-}
-
-/// Returns the meaning of an error, by its SQLSTATE: <https://www.postgresql.org/docs/current/errcodes-appendix.html>.
-///
-/// A statement that fails has no effect; only what ends the session may come after its commit.
-pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
-    let code = error.code().unwrap_or_default();
-    let meaning = meaning_of_code(&code);
-    let severity = error
-        .try_downcast_ref::<PgDatabaseError>()
-        .map(PgDatabaseError::severity);
-    if matches!(severity, Some(PgSeverity::Fatal | PgSeverity::Panic)) {
-        return meaning.unknown().ends_connection();
-    }
-    meaning
 }
 
 fn meaning_of_code(code: &str) -> Meaning {
@@ -143,15 +156,6 @@ fn meaning_of_code(code: &str) -> Meaning {
             _ => Meaning::new(Backend, "PostgreSQL refuses"),
         },
     }
-}
-
-/// Whether others make the tables at this moment, perhaps by hand and without the lock.
-pub(crate) fn is_disturbed(fault: &Fault) -> bool {
-    let code = fault.reported().and_then(DatabaseError::code);
-    matches!(
-        code.as_deref(),
-        Some("40001" | "40P01" | "55P03" | "42P06" | "42P07" | "23505")
-    )
 }
 
 const IN_THE_WAY: &str = "other transactions were in the way";

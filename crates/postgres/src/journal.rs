@@ -4,6 +4,48 @@ mod append;
 mod recover;
 mod replay;
 
-pub(crate) use append::append;
-pub(crate) use recover::recover;
-pub(crate) use replay::read_page;
+use actix_persistence_sql::{Fault, Group, JournalDialect, Names, Opening};
+use actix_persistence_storage_api::{
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+};
+use sqlx::PgConnection;
+
+use crate::Postgres;
+use crate::queries::PostgresQueries;
+
+impl JournalDialect for Postgres {
+    type JournalQueries = PostgresQueries;
+    const ONE_STATEMENT: bool = true;
+
+    fn journal_queries(names: &Names) -> PostgresQueries {
+        crate::queries::queries(names)
+    }
+
+    async fn recover(
+        connection: &mut PgConnection,
+        queries: &PostgresQueries,
+        requests: Vec<RecoveryRequest>,
+        _: Opening,
+    ) -> Result<Vec<Recovered>, Fault> {
+        recover::recover(connection, queries, requests).await
+    }
+
+    async fn append(
+        connection: &mut PgConnection,
+        queries: &PostgresQueries,
+        group: Group,
+        _: Opening,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        append::append(connection, queries, group).await
+    }
+
+    async fn read_page(
+        connection: &mut PgConnection,
+        queries: &PostgresQueries,
+        id: &PersistenceId,
+        range: ReplayRange,
+        limit: PageLimit,
+    ) -> Result<ReplayPage, Fault> {
+        replay::read_page(connection, queries, id, range, limit).await
+    }
+}

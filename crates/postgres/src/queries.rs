@@ -6,10 +6,34 @@ mod journal_queries;
 mod snapshot_queries;
 mod state_queries;
 
+use actix_persistence_sql::{
+    ChangeEventTexts, JournalStatements, Names, SnapshotStatements, StateStatements,
+    StatementDialect,
+};
+
+use crate::Postgres;
+
 pub use journal_queries::PostgresQueries;
-pub(crate) use journal_queries::{ADOPT, EPOCH_OF, journal_statements, queries};
-pub(crate) use snapshot_queries::snapshot_statements;
-pub(crate) use state_queries::state_statements;
+pub(crate) use journal_queries::queries;
+
+impl StatementDialect for Postgres {
+    const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
+        adopt: journal_queries::ADOPT,
+        epoch_of: journal_queries::EPOCH_OF,
+    };
+
+    fn journal_statements(names: &Names) -> JournalStatements {
+        journal_queries::journal_statements(names)
+    }
+
+    fn snapshot_statements(names: &Names) -> SnapshotStatements {
+        snapshot_queries::snapshot_statements(names)
+    }
+
+    fn state_statements(names: &Names) -> StateStatements {
+        state_queries::state_statements(names)
+    }
+}
 
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 pub(crate) const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";

@@ -1,82 +1,77 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{ChangeEventTexts, Fault, Names, RoleTexts, VersionTexts};
+use actix_persistence_sql::{Fault, Names, RoleTexts, SchemaDialect, VersionTexts};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{PgConnection, Row};
 
+use crate::Postgres;
 use crate::queries::{
-    ADOPT, CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS, CREATE_SCHEMA,
-    CREATE_VERSION_TABLE, EPOCH_OF, LOCK_SCHEMA, LOWER_ORDERING, LOWER_STATE_ORDERING,
-    OWNER_BEFORE, READ_VERSIONS, SCHEMA_EXISTS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS,
-    USE_TABLE,
+    CHECK_JOURNAL, CHECK_SNAPSHOT_STORE, CHECK_STATE_STORE, COLUMNS, CREATE_SCHEMA,
+    CREATE_VERSION_TABLE, LOCK_SCHEMA, LOWER_ORDERING, LOWER_STATE_ORDERING, OWNER_BEFORE,
+    READ_VERSIONS, SCHEMA_EXISTS, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, USE_TABLE,
 };
 
-pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
-pub(crate) const SNAPSHOT_STORE: &[&str] = &[include_str!("../migrations/0001_snapshot_store.sql")];
-pub(crate) const STATE_STORE: &[&str] = &[include_str!("../migrations/0001_state_store.sql")];
-
-pub(crate) const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
-    adopt: ADOPT,
-    epoch_of: EPOCH_OF,
-};
-
-pub(crate) const VERSIONS: VersionTexts = VersionTexts {
-    create: CREATE_VERSION_TABLE,
-    select: SELECT_VERSION,
-    set: SET_VERSION,
-    table_exists: TABLE_EXISTS,
-    columns: COLUMNS,
-};
-
-pub(crate) const ROLES: RoleTexts = RoleTexts {
-    before: Some(OWNER_BEFORE),
-    use_table: USE_TABLE,
-    read_versions: READ_VERSIONS,
-};
-
-/// Keeps numbers of events that were removed.
-pub(crate) const MORE_JOURNAL_TABLES: &[&str] = &[REMOVED];
-/// The same of states.
-pub(crate) const MORE_STATE_TABLES: &[&str] = &[REMOVED];
-pub(crate) const REMOVED: &str = "removed";
-
-/// Waits for others who make tables, until the transaction ends; makes the schema, if it is missing.
-pub(crate) async fn lock(connection: &mut PgConnection, names: &Names) -> Result<(), Fault> {
-    sqlx::query(LOCK_SCHEMA).execute(&mut *connection).await?;
-    let exists: bool = sqlx::query_scalar(names.fill(SCHEMA_EXISTS))
-        .fetch_one(&mut *connection)
-        .await?;
-    // Who may not make schemas may not say IF NOT EXISTS either.
-    if !exists {
-        sqlx::query(names.fill(CREATE_SCHEMA))
-            .execute(connection)
-            .await?;
-    }
-    Ok(())
-}
-
-/// Fails where the first call that writes would.
-pub(crate) async fn check_writable(
-    connection: &mut PgConnection,
-    names: &Names,
-) -> Result<(), Fault> {
-    let (sql, lower_ordering) = if names.has("event_table") {
-        (CHECK_JOURNAL, LOWER_ORDERING)
-    } else if names.has("state_table") {
-        (CHECK_STATE_STORE, LOWER_STATE_ORDERING)
-    } else {
-        (CHECK_SNAPSHOT_STORE, "")
+impl SchemaDialect for Postgres {
+    const VERSIONS: VersionTexts = VersionTexts {
+        create: CREATE_VERSION_TABLE,
+        select: SELECT_VERSION,
+        set: SET_VERSION,
+        table_exists: TABLE_EXISTS,
+        columns: COLUMNS,
     };
-    let row = sqlx::query(names.fill(sql)).fetch_one(connection).await?;
-    if let Some(missing) = row.try_get::<Option<String>, _>(0)? {
-        return Err(Fault::refused(
-            StorageErrorKind::AccessDenied,
-            format!("the user lacks privileges; grant {missing}"),
-        ));
+    const JOURNAL_STEPS: &'static [&'static str] =
+        &[include_str!("../migrations/0001_journal.sql")];
+    /// Keeps numbers of events that were removed.
+    const MORE_JOURNAL_TABLES: &'static [&'static str] = &[REMOVED];
+    const SNAPSHOT_STEPS: &'static [&'static str] =
+        &[include_str!("../migrations/0001_snapshot_store.sql")];
+    const STATE_STEPS: &'static [&'static str] =
+        &[include_str!("../migrations/0001_state_store.sql")];
+    /// Keeps numbers of states that were removed.
+    const MORE_STATE_TABLES: &'static [&'static str] = &[REMOVED];
+    const ROLES: Option<RoleTexts> = Some(RoleTexts {
+        before: Some(OWNER_BEFORE),
+        use_table: USE_TABLE,
+        read_versions: READ_VERSIONS,
+    });
+
+    /// Waits for others who make tables, until the transaction ends; makes the schema, if it is missing.
+    async fn lock_schema(connection: &mut PgConnection, names: &Names) -> Result<(), Fault> {
+        sqlx::query(LOCK_SCHEMA).execute(&mut *connection).await?;
+        let exists: bool = sqlx::query_scalar(names.fill(SCHEMA_EXISTS))
+            .fetch_one(&mut *connection)
+            .await?;
+        // Who may not make schemas may not say IF NOT EXISTS either.
+        if !exists {
+            sqlx::query(names.fill(CREATE_SCHEMA))
+                .execute(connection)
+                .await?;
+        }
+        Ok(())
     }
-    check_payload_type(row.try_get(1)?, names)?;
-    check_ordering(row.try_get(2)?, row.try_get(3)?, names, lower_ordering)
+
+    /// Fails where the first call that writes would.
+    async fn check_writable(connection: &mut PgConnection, names: &Names) -> Result<(), Fault> {
+        let (sql, lower_ordering) = if names.has("event_table") {
+            (CHECK_JOURNAL, LOWER_ORDERING)
+        } else if names.has("state_table") {
+            (CHECK_STATE_STORE, LOWER_STATE_ORDERING)
+        } else {
+            (CHECK_SNAPSHOT_STORE, "")
+        };
+        let row = sqlx::query(names.fill(sql)).fetch_one(connection).await?;
+        if let Some(missing) = row.try_get::<Option<String>, _>(0)? {
+            return Err(Fault::refused(
+                StorageErrorKind::AccessDenied,
+                format!("the user lacks privileges; grant {missing}"),
+            ));
+        }
+        check_payload_type(row.try_get(1)?, names)?;
+        check_ordering(row.try_get(2)?, row.try_get(3)?, names, lower_ordering)
+    }
 }
+
+pub(crate) const REMOVED: &str = "removed";
 
 fn check_payload_type(found: Option<String>, names: &Names) -> Result<(), Fault> {
     let expected = names.fill("{payload_type}");

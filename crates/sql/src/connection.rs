@@ -22,7 +22,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::{timeout, timeout_at};
 
 use crate::schema::Component;
-use crate::{ConnectionOf, Connector, Dialect, Fault, Portable, Role, classify};
+use crate::{
+    ConnectionOf, Connector, Dialect, Driver, ErrorDialect, Fault, JournalDialect, Portable, Role,
+    TransactionDialect, classify,
+};
 
 use attempts::{Attempts, Failed};
 use seats::{Lease, Seats};
@@ -38,7 +41,7 @@ pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 pub enum Opening {
     /// It is, or the work needs none.
     Done,
-    /// The work begins it with [`BEGIN`](Dialect::BEGIN), which may be in one text with what comes first: one wait less.
+    /// The work begins it with [`BEGIN`](TransactionDialect::BEGIN), which may be in one text with what comes first: one wait less.
     Due,
 }
 
@@ -621,7 +624,7 @@ async fn run<C: Connector>(
     connection: &mut ConnectionOf<C::Dialect>,
     sql: &'static str,
 ) -> Result<(), Fault> {
-    type Database<C> = <<C as Connector>::Dialect as Dialect>::Database;
+    type Database<C> = <<C as Connector>::Dialect as Driver>::Database;
     Database::<C>::run(connection, sql.into_sql_str()).await?;
     Ok(())
 }
@@ -631,7 +634,7 @@ async fn run_commit<C: Connector>(
     connection: &mut ConnectionOf<C::Dialect>,
     sql: &'static str,
 ) -> Result<(), Fault> {
-    type Database<C> = <<C as Connector>::Dialect as Dialect>::Database;
+    type Database<C> = <<C as Connector>::Dialect as Driver>::Database;
     if !C::Dialect::PREPARES_COMMIT {
         return run::<C>(connection, sql).await;
     }

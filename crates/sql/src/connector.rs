@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sqlx::SqlSafeStr;
 
-use crate::{ConnectionOf, Dialect, Fault, Portable};
+use crate::{ConnectionOf, Dialect, Driver, Fault, Portable, TransactionDialect};
 
 /// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +62,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         async move {
             let connection = Self::connection(open);
             let begin = Self::Dialect::BEGIN.into_sql_str();
-            Ok(<Self::Dialect as Dialect>::Database::run(connection, begin).await?)
+            Ok(<Self::Dialect as Driver>::Database::run(connection, begin).await?)
         }
     }
 

@@ -30,7 +30,9 @@ pub use checksum::check_event;
 pub use connection::{Connections, Opening, Work};
 pub use connector::{Connector, Role};
 pub use dialect::{
-    ChangeEventTexts, ConnectionOf, Dialect, ResultOf, RoleTexts, RowOf, VersionTexts,
+    ChangeEventTexts, ConnectionOf, Dialect, Driver, ErrorDialect, JournalDialect, ResultOf,
+    RoleTexts, RowOf, SchemaDialect, SessionDialect, StatementDialect, TransactionDialect,
+    VersionTexts,
 };
 pub use fault::{Fault, Meaning, classify};
 pub use group::{EventRow, Group, Head};

@@ -17,12 +17,14 @@ use tokio::time::timeout;
 
 use crate::connection::Visit;
 use crate::names::of_application;
-use crate::{ConnectionOf, Connections, Connector, Dialect, Fault, Portable, RowOf, classify};
+use crate::{
+    ConnectionOf, Connections, Connector, Dialect, Driver, Fault, Portable, RowOf, classify,
+};
 
 use statement::{Kind, kind_of};
 
 /// The arguments that the driver takes for a statement.
-type ArgumentsOf<D> = <<D as Dialect>::Database as Database>::Arguments;
+type ArgumentsOf<D> = <<D as Driver>::Database as Database>::Arguments;
 
 /// Work of the store that is done before a statement that may commit: what is committed then is complete for readers.
 #[async_trait]

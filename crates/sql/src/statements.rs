@@ -91,7 +91,7 @@ pub struct StateStatements {
     pub find_without_type: SqlStr,
     /// Only explains a statement that ends with `/*condition*/` and has its values.
     pub explain: SqlStr,
-    /// The same as `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::Dialect::BEGIN) in one text, where work
+    /// The same as `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::TransactionDialect::BEGIN) in one text, where work
     /// begins its transaction.
     pub beginning: Option<BeginningStatements>,
     /// The statements that give rows their place in the order of commits, where the other statements do not.

@@ -1,8 +1,10 @@
 //! The meaning of SQLite's result codes for the caller; no other place decides it.
 
-use actix_persistence_sql::{Fault, Meaning};
+use actix_persistence_sql::{ErrorDialect, Fault, Meaning};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::error::DatabaseError;
+
+use crate::Sqlite;
 
 /// Primary result codes, see <https://www.sqlite.org/rescode.html#primary_result_code_list>.
 mod code {
@@ -46,37 +48,39 @@ pub(crate) fn doubt(fault: &Fault) -> Option<Doubt> {
     }
 }
 
-/// Returns the meaning of an error.
-///
-/// Nothing is certain about a commit that fails, whatever SQLite says: the log may hold it or not. Only what a constraint
-/// refuses was never begun to be written.
-pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
-    let (kind, message) = match primary_code(error) {
-        Some(code::ERROR) if is_other_schema(error.message()) => {
-            (StorageErrorKind::SchemaMismatch, OTHER_TABLES)
+impl ErrorDialect for Sqlite {
+    /// Returns the meaning of an error.
+    ///
+    /// Nothing is certain about a commit that fails, whatever SQLite says: the log may hold it or not. Only what a constraint
+    /// refuses was never begun to be written.
+    fn meaning(error: &dyn DatabaseError) -> Meaning {
+        let (kind, message) = match primary_code(error) {
+            Some(code::ERROR) if is_other_schema(error.message()) => {
+                (StorageErrorKind::SchemaMismatch, OTHER_TABLES)
+            }
+            Some(code) => meaning_of_code(code),
+            None => UNKNOWN,
+        };
+        let meaning = Meaning::new(kind, message);
+        match primary_code(error) {
+            // A deferred foreign key: the transaction stays open.
+            Some(code::CONSTRAINT) => meaning,
+            _ => meaning.unknown(),
         }
-        Some(code) => meaning_of_code(code),
-        None => UNKNOWN,
-    };
-    let meaning = Meaning::new(kind, message);
-    match primary_code(error) {
-        // A deferred foreign key: the transaction stays open.
-        Some(code::CONSTRAINT) => meaning,
-        _ => meaning.unknown(),
     }
-}
 
-/// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that raises an error.
-pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
-    matches!(primary_code(error), Some(code::CONSTRAINT | code::MISMATCH))
-}
+    /// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that raises an error.
+    fn breaks_rule(error: &dyn DatabaseError) -> bool {
+        matches!(primary_code(error), Some(code::CONSTRAINT | code::MISMATCH))
+    }
 
-/// Whether somebody else holds a lock, so that trying again soon is likely to work.
-pub(crate) fn is_busy(fault: &Fault) -> bool {
-    matches!(
-        fault.reported().and_then(primary_code),
-        Some(code::BUSY | code::LOCKED | code::PROTOCOL)
-    )
+    /// Whether somebody else holds a lock, so that trying again soon is likely to work.
+    fn is_disturbed(fault: &Fault) -> bool {
+        matches!(
+            fault.reported().and_then(primary_code),
+            Some(code::BUSY | code::LOCKED | code::PROTOCOL)
+        )
+    }
 }
 
 /// Whether somebody else holds the lock, for which the connection has waited as long as it was told.
@@ -159,7 +163,6 @@ mod tests {
     use sqlx::{Connection, SqliteConnection};
 
     use super::*;
-    use crate::Sqlite;
 
     async fn fault_of(sql: &'static str) -> Fault {
         let mut connection = SqliteConnection::connect(":memory:").await.unwrap();
@@ -197,11 +200,11 @@ mod tests {
             let fault = fault_of(sql).await;
             // If this were the answer to a commit.
             let reported = fault.reported().expect(sql);
-            let expected = match breaks_rule(reported) {
+            let expected = match Sqlite::breaks_rule(reported) {
                 true => Effect::NotStored,
                 false => Effect::Unknown,
             };
-            assert_eq!(meaning(reported).effect, expected, "{sql}");
+            assert_eq!(Sqlite::meaning(reported).effect, expected, "{sql}");
             let error = classify::<Sqlite>(Operation::WriteMessages, Effect::NotStored, fault);
             assert_eq!(error.kind(), kind, "{sql}: {error:?}");
             assert!(error.is_certainly_not_stored());

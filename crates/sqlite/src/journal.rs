@@ -5,10 +5,61 @@ mod newest;
 mod recover;
 mod replay;
 
-pub(crate) use append::append;
-pub(crate) use newest::check_newest;
-pub(crate) use recover::recover;
-pub(crate) use replay::read_page;
+use actix_persistence_sql::{ConnectionOf, Fault, Group, JournalDialect, Names, Opening};
+use actix_persistence_storage_api::{
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+};
+
+use crate::Sqlite;
+use crate::queries::JournalQueries;
+
+impl JournalDialect for Sqlite {
+    type JournalQueries = JournalQueries;
+    const ONE_STATEMENT: bool = false;
+    const WORK_BEGINS: bool = true;
+
+    fn journal_queries(names: &Names) -> JournalQueries {
+        JournalQueries::new(names)
+    }
+
+    async fn recover(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+        requests: Vec<RecoveryRequest>,
+        opening: Opening,
+    ) -> Result<Vec<Recovered>, Fault> {
+        opening.complete::<Self>(connection).await?;
+        recover::recover(connection, queries, &requests).await
+    }
+
+    async fn append(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+        group: Group,
+        opening: Opening,
+    ) -> Result<Vec<PersistenceId>, Fault> {
+        append::append(connection, queries, group, opening).await
+    }
+
+    async fn read_page(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+        id: &PersistenceId,
+        range: ReplayRange,
+        limit: PageLimit,
+    ) -> Result<ReplayPage, Fault> {
+        replay::read_page(connection, queries, id, range, limit).await
+    }
+
+    const CHECKS_JOURNAL: bool = true;
+
+    async fn check_journal(
+        connection: &mut ConnectionOf<Self>,
+        queries: &JournalQueries,
+    ) -> Result<(), Fault> {
+        newest::check_newest(connection, queries).await
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -5,12 +5,36 @@ mod rows;
 mod snapshot_queries;
 mod state_queries;
 
-pub(crate) use journal_queries::{
-    ADOPT, EPOCH_OF, EVENTS_IN_A_ROW, JournalQueries, LARGE_PAYLOAD_BYTES, journal_statements,
+use actix_persistence_sql::{
+    ChangeEventTexts, JournalStatements, Names, SnapshotStatements, StateStatements,
+    StatementDialect,
 };
+
+use crate::Sqlite;
+
+pub(crate) use journal_queries::{EVENTS_IN_A_ROW, JournalQueries, LARGE_PAYLOAD_BYTES};
 pub(crate) use rows::{RowsStatement, chunk_sizes};
-pub(crate) use snapshot_queries::snapshot_statements;
-pub(crate) use state_queries::state_statements;
+
+impl StatementDialect for Sqlite {
+    const ID_FIRST: bool = true;
+
+    const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
+        adopt: journal_queries::ADOPT,
+        epoch_of: journal_queries::EPOCH_OF,
+    };
+
+    fn journal_statements(names: &Names) -> JournalStatements {
+        journal_queries::journal_statements(names)
+    }
+
+    fn snapshot_statements(names: &Names) -> SnapshotStatements {
+        snapshot_queries::snapshot_statements(names)
+    }
+
+    fn state_statements(names: &Names) -> StateStatements {
+        state_queries::state_statements(names)
+    }
+}
 
 /// Takes the write lock at once: a transaction that reads first could no longer wait for it.
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";

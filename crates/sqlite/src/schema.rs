@@ -1,54 +1,55 @@
 //! The tables and their versions.
 
-use actix_persistence_sql::{ChangeEventTexts, Fault, Names, VersionTexts};
+use actix_persistence_sql::{ConnectionOf, Fault, Names, RoleTexts, SchemaDialect, VersionTexts};
 use sqlx::SqliteConnection;
 
+use crate::Sqlite;
 use crate::queries::{
-    ADOPT, COLUMNS, CREATE_VERSION_TABLE, EPOCH_OF, HAS_STATE_INDEX, NEWEST_WITHOUT_INDEX,
-    RAISE_STATE_COUNTER, RESTORE_EVENT_COUNTER, SELECT_VERSION, SET_VERSION, TABLE_EXISTS,
-    TRY_WRITING,
+    COLUMNS, CREATE_VERSION_TABLE, HAS_STATE_INDEX, NEWEST_WITHOUT_INDEX, RAISE_STATE_COUNTER,
+    RESTORE_EVENT_COUNTER, SELECT_VERSION, SET_VERSION, TABLE_EXISTS, TRY_WRITING,
 };
 
-pub(crate) const JOURNAL: &[&str] = &[include_str!("../migrations/0001_journal.sql")];
-pub(crate) const SNAPSHOT_STORE: &[&str] = &[include_str!("../migrations/0001_snapshot_store.sql")];
-pub(crate) const STATE_STORE: &[&str] = &[include_str!("../migrations/0001_state_store.sql")];
+impl SchemaDialect for Sqlite {
+    const VERSIONS: VersionTexts = VersionTexts {
+        create: CREATE_VERSION_TABLE,
+        select: SELECT_VERSION,
+        set: SET_VERSION,
+        table_exists: TABLE_EXISTS,
+        columns: COLUMNS,
+    };
+    const JOURNAL_STEPS: &'static [&'static str] =
+        &[include_str!("../migrations/0001_journal.sql")];
+    const SNAPSHOT_STEPS: &'static [&'static str] =
+        &[include_str!("../migrations/0001_snapshot_store.sql")];
+    const STATE_STEPS: &'static [&'static str] =
+        &[include_str!("../migrations/0001_state_store.sql")];
+    /// Numbers the changes of states.
+    const MORE_STATE_TABLES: &'static [&'static str] = &["ordering"];
+    const ROLES: Option<RoleTexts> = None;
 
-/// Numbers the changes of states.
-pub(crate) const MORE_STATE_TABLES: &[&str] = &["ordering"];
-
-pub(crate) const CHANGE_EVENTS: ChangeEventTexts = ChangeEventTexts {
-    adopt: ADOPT,
-    epoch_of: EPOCH_OF,
-};
-
-pub(crate) const VERSIONS: VersionTexts = VersionTexts {
-    create: CREATE_VERSION_TABLE,
-    select: SELECT_VERSION,
-    set: SET_VERSION,
-    table_exists: TABLE_EXISTS,
-    columns: COLUMNS,
-};
-
-/// SQLite tells at the first write whether the file is read-only.
-pub(crate) async fn check_writable(
-    connection: &mut SqliteConnection,
-    names: &Names,
-) -> Result<(), Fault> {
-    sqlx::query(TRY_WRITING).execute(&mut *connection).await?;
-    if names.has("event_table") {
-        sqlx::query(names.fill(RESTORE_EVENT_COUNTER))
-            .execute(&mut *connection)
-            .await?;
+    /// The transaction has the write lock from its start.
+    async fn lock_schema(_: &mut ConnectionOf<Self>, _: &Names) -> Result<(), Fault> {
+        Ok(())
     }
-    if names.has("state_table") {
-        raise_counter(connection, names).await?;
-    }
-    for (table, key) in KEYS {
-        if names.has(table) {
-            check_index(connection, names, table, key).await?;
+
+    /// SQLite tells at the first write whether the file is read-only.
+    async fn check_writable(connection: &mut SqliteConnection, names: &Names) -> Result<(), Fault> {
+        sqlx::query(TRY_WRITING).execute(&mut *connection).await?;
+        if names.has("event_table") {
+            sqlx::query(names.fill(RESTORE_EVENT_COUNTER))
+                .execute(&mut *connection)
+                .await?;
         }
+        if names.has("state_table") {
+            raise_counter(connection, names).await?;
+        }
+        for (table, key) in KEYS {
+            if names.has(table) {
+                check_index(connection, names, table, key).await?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// The tables whose rows are found by an index, and the columns of that.

@@ -1,48 +1,49 @@
 //! Values of the application's statements, as SQLite has them.
 
-use actix_persistence_sql::{Fault, RowOf, refuses_type};
+use actix_persistence_sql::{Fault, Quoting, RowOf, SessionDialect, refuses_type};
 use actix_persistence_storage_api::SqlValue;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments, Row, TypeInfo, ValueRef};
 
 use crate::Sqlite;
 
-/// SQLite takes `$1` as it is.
-pub(crate) fn placeholders(
-    sql: &str,
-    values: Vec<SqlValue>,
-) -> Result<(String, Vec<SqlValue>), String> {
-    Ok((sql.to_owned(), values))
-}
+impl SessionDialect for Sqlite {
+    const QUOTING: Quoting = Quoting::Sqlite;
 
-pub(crate) fn placeholder(position: usize) -> String {
-    format!("?{position}")
-}
-
-pub(crate) fn add_value(arguments: &mut SqliteArguments, value: SqlValue) {
-    let added = match value {
-        SqlValue::Boolean(value) => arguments.add(i64::from(value)),
-        SqlValue::Integer(value) => arguments.add(value),
-        SqlValue::Float(value) => arguments.add(value),
-        SqlValue::Text(value) => arguments.add(value.as_ref().to_owned()),
-        SqlValue::Bytes(value) => arguments.add(Vec::from(value)),
-        _ => arguments.add(None::<i64>),
-    };
-    added.expect("plain values are always encoded");
-}
-
-/// Every value has a type of its own, whatever the column is declared as.
-pub(crate) fn read_value(row: &RowOf<Sqlite>, column: usize) -> Result<SqlValue, Fault> {
-    let value = row.try_get_raw(column)?;
-    if value.is_null() {
-        return Ok(SqlValue::Null);
+    /// SQLite takes `$1` as it is.
+    fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
+        Ok((sql.to_owned(), values))
     }
-    let kind = value.type_info().name().to_owned();
-    Ok(match kind.as_str() {
-        "INTEGER" | "BOOLEAN" => SqlValue::Integer(row.try_get_unchecked(column)?),
-        "REAL" => SqlValue::Float(row.try_get_unchecked(column)?),
-        "TEXT" => SqlValue::from(row.try_get_unchecked::<String, _>(column)?),
-        "BLOB" => SqlValue::from(row.try_get_unchecked::<Vec<u8>, _>(column)?),
-        other => return Err(refuses_type(other)),
-    })
+
+    fn placeholder(position: usize) -> String {
+        format!("?{position}")
+    }
+
+    fn add_value(arguments: &mut SqliteArguments, value: SqlValue) {
+        let added = match value {
+            SqlValue::Boolean(value) => arguments.add(i64::from(value)),
+            SqlValue::Integer(value) => arguments.add(value),
+            SqlValue::Float(value) => arguments.add(value),
+            SqlValue::Text(value) => arguments.add(value.as_ref().to_owned()),
+            SqlValue::Bytes(value) => arguments.add(Vec::from(value)),
+            _ => arguments.add(None::<i64>),
+        };
+        added.expect("plain values are always encoded");
+    }
+
+    /// Every value has a type of its own, whatever the column is declared as.
+    fn read_value(row: &RowOf<Sqlite>, column: usize) -> Result<SqlValue, Fault> {
+        let value = row.try_get_raw(column)?;
+        if value.is_null() {
+            return Ok(SqlValue::Null);
+        }
+        let kind = value.type_info().name().to_owned();
+        Ok(match kind.as_str() {
+            "INTEGER" | "BOOLEAN" => SqlValue::Integer(row.try_get_unchecked(column)?),
+            "REAL" => SqlValue::Float(row.try_get_unchecked(column)?),
+            "TEXT" => SqlValue::from(row.try_get_unchecked::<String, _>(column)?),
+            "BLOB" => SqlValue::from(row.try_get_unchecked::<Vec<u8>, _>(column)?),
+            other => return Err(refuses_type(other)),
+        })
+    }
 }

@@ -1,13 +1,26 @@
 //! The contract of a journal.
 
+mod atomic_write;
+mod event_record;
+mod outcome;
+mod recovery;
+mod replay;
+mod reset_progress;
+
 use std::any::Any;
 
 use async_trait::async_trait;
 
+pub use atomic_write::{AtomicWrite, InvalidAtomicWrite};
+pub use event_record::EventRecord;
+pub use outcome::WriteOutcome;
+pub use recovery::{EventDeletion, Fence, Recovered, RecoveryRequest, StreamHead};
+pub use replay::{PageLimit, ReplayPage, ReplayRange};
+pub use reset_progress::ResetProgress;
+
 use crate::{
-    AtomicWrite, EventDeletion, JournalCapabilities, Operation, PageLimit, PersistenceId,
-    Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, SequenceNr, StorageError,
-    StorageErrorKind, StreamHead, WriteOutcome, WriterId,
+    JournalCapabilities, Operation, PersistenceId, SequenceNr, StorageError, StorageErrorKind,
+    WriterId,
 };
 
 /// Stores events by persistence id, in order, and returns them.

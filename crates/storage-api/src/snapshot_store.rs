@@ -1,13 +1,14 @@
 //! The contract of a snapshot store.
 
+mod snapshot_record;
+
 use std::any::Any;
 
 use async_trait::async_trait;
 
-use crate::{
-    Payload, PersistenceId, SnapshotCapabilities, SnapshotCriteria, SnapshotMetadata,
-    SnapshotRecord, StorageError,
-};
+pub use snapshot_record::{SnapshotCriteria, SnapshotMetadata, SnapshotRecord};
+
+use crate::{Payload, PersistenceId, SnapshotCapabilities, StorageError};
 
 /// Stores whole states by persistence id and sequence number, to shorten recovery.
 ///

@@ -1,13 +1,26 @@
 //! The contract of a store of durable states.
 
+mod change_event;
+mod state_change;
+mod state_offset;
+mod state_queries;
+mod state_record;
+mod state_write;
+
 use std::any::Any;
 
 use async_trait::async_trait;
 
-use crate::{
-    ChangeEvent, CurrentState, Operation, PersistenceId, Revision, SqlStates, StateCapabilities,
-    StateQueries, StateUpdate, StateWrite, StorageError,
+pub use change_event::ChangeEvent;
+pub use state_change::{ChangeKind, StateChange};
+pub use state_offset::{InvalidStateOffset, StateOffset, StatePosition};
+pub use state_queries::{
+    ChangedState, PersistenceIdsQuery, StateChangesPage, StateChangesQuery, StateQueries,
 };
+pub use state_record::{CurrentState, StateRecord, StateUpdate};
+pub use state_write::StateWrite;
+
+use crate::{Operation, PersistenceId, Revision, SqlStates, StateCapabilities, StorageError};
 
 /// Stores the current state of actors by persistence id, each under a revision that only rises.
 ///

@@ -12,17 +12,23 @@ const SOURCES: [(&str, &str); 8] = [
     ("Journal", "crates/storage-api/src/journal.rs"),
     ("Snapshot store", "crates/storage-api/src/snapshot_store.rs"),
     ("State store", "crates/storage-api/src/state_store.rs"),
-    ("State queries", "crates/storage-api/src/state_queries.rs"),
+    (
+        "State queries",
+        "crates/storage-api/src/state_store/state_queries.rs",
+    ),
     (
         "Additional columns",
-        "crates/storage-api/src/additional_column.rs",
+        "crates/storage-api/src/sql/additional_column.rs",
     ),
     (
         "Change handlers",
-        "crates/storage-api/src/change_handler.rs",
+        "crates/storage-api/src/sql/change_handler.rs",
     ),
-    ("Sessions", "crates/storage-api/src/session.rs"),
-    ("SQL over states", "crates/storage-api/src/sql_states.rs"),
+    ("Sessions", "crates/storage-api/src/sql/session.rs"),
+    (
+        "SQL over states",
+        "crates/storage-api/src/sql/sql_states.rs",
+    ),
 ];
 
 const INTRO: &str = "\

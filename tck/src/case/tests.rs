@@ -9,11 +9,11 @@ const CONTRACT: [&str; 8] = [
     include_str!("../../../crates/storage-api/src/journal.rs"),
     include_str!("../../../crates/storage-api/src/snapshot_store.rs"),
     include_str!("../../../crates/storage-api/src/state_store.rs"),
-    include_str!("../../../crates/storage-api/src/state_queries.rs"),
-    include_str!("../../../crates/storage-api/src/sql_states.rs"),
-    include_str!("../../../crates/storage-api/src/session.rs"),
-    include_str!("../../../crates/storage-api/src/additional_column.rs"),
-    include_str!("../../../crates/storage-api/src/change_handler.rs"),
+    include_str!("../../../crates/storage-api/src/state_store/state_queries.rs"),
+    include_str!("../../../crates/storage-api/src/sql/sql_states.rs"),
+    include_str!("../../../crates/storage-api/src/sql/session.rs"),
+    include_str!("../../../crates/storage-api/src/sql/additional_column.rs"),
+    include_str!("../../../crates/storage-api/src/sql/change_handler.rs"),
 ];
 
 /// The clauses, written as `/// - **J-WRITE-1**: ...`.

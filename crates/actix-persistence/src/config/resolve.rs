@@ -1,40 +1,23 @@
 //! From keys to settings.
 
-use actix_persistence_storage_api::{
-    ConfigErrors, Item, Origin, Plugin, Section, SectionReader, Value,
-};
+use actix_persistence_storage_api::{ConfigErrors, Item, Origin, Section, SectionReader, Value};
 
 use super::akka::{self, Place, take_meaningless};
+use super::back_off::read_back_off;
+use super::for_all_stores::{ForAllStores, MAX_CONCURRENT_RECOVERIES};
 use super::named_code::NamedCode;
 use super::notifications::read_notification_capacities;
-use super::settings::{ForAllStores, positive_count, read_back_off};
+use super::numbers::positive_count;
+use super::plugin_kind::PluginKind;
 use super::stash::read_stash_policy;
 use super::store_section::{
-    StoreContext, StoreSection, StoreSettings, bind_change_event_journals, check_fallback,
+    StoreContext, StoreSections, StoreSettings, bind_change_event_journals, check_fallback,
     read_store,
 };
 use super::unknown_name::unknown_name;
 use super::{Config, Mistakes, Settings};
 
 const DEFAULT_MAX_CONCURRENT_RECOVERIES: usize = 50;
-
-/// A registered plugin, as far as the config needs to know it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PluginKind {
-    /// The value of `kind` that chooses this plugin in a section.
-    pub(crate) name: &'static str,
-    /// The keys whose values must not be shown.
-    pub(crate) secret_keys: &'static [&'static str],
-}
-
-impl From<&dyn Plugin> for PluginKind {
-    fn from(plugin: &dyn Plugin) -> Self {
-        Self {
-            name: plugin.name(),
-            secret_keys: plugin.secret_keys(),
-        }
-    }
-}
 
 /// The settings that a config means, and its mistakes.
 ///
@@ -80,9 +63,9 @@ impl Config {
             mistakes: &mut mistakes,
             warnings: &mut warnings,
         };
-        let (journals, default_journal) = stores.read(&mut reader);
-        let (snapshot_stores, default_snapshot_store) = stores.read(&mut reader);
-        let (mut state_stores, default_state_store) = stores.read(&mut reader);
+        let journals = stores.read(&mut reader);
+        let snapshot_stores = stores.read(&mut reader);
+        let mut state_stores = stores.read(&mut reader);
         bind_change_event_journals(&mut state_stores, &journals, &mut mistakes);
         mistakes.add(reader.finish());
         let settings = Settings {
@@ -92,9 +75,6 @@ impl Config {
             journals,
             snapshot_stores,
             state_stores,
-            default_journal,
-            default_snapshot_store,
-            default_state_store,
         };
         (Resolution { settings, mistakes }, warnings)
     }
@@ -105,7 +85,7 @@ fn read_for_all_stores<'a>(
     reader: &mut SectionReader<'_>,
     code: &'a NamedCode,
 ) -> ForAllStores<'a> {
-    const KEY: &str = "max-concurrent-recoveries";
+    const KEY: &str = MAX_CONCURRENT_RECOVERIES;
     ForAllStores {
         code,
         max_concurrent_recoveries: positive_count(reader, KEY, DEFAULT_MAX_CONCURRENT_RECOVERIES),
@@ -113,7 +93,7 @@ fn read_for_all_stores<'a>(
     }
 }
 
-/// Reads all stores of one sort.
+/// Reads all stores of one kind.
 struct Stores<'a> {
     kinds: &'a [PluginKind],
     all: &'a ForAllStores<'a>,
@@ -122,11 +102,7 @@ struct Stores<'a> {
 }
 
 impl Stores<'_> {
-    /// The stores, and the plugin id of the default one.
-    fn read<S: StoreSettings>(
-        &mut self,
-        persistence: &mut SectionReader<'_>,
-    ) -> (Vec<StoreSection<S>>, Option<String>) {
+    fn read<S: StoreSettings>(&mut self, persistence: &mut SectionReader<'_>) -> StoreSections<S> {
         let mut fallback = persistence
             .section(S::FALLBACK)
             .cloned()
@@ -134,7 +110,7 @@ impl Stores<'_> {
         take_meaningless(Place::Store, &mut fallback, self.warnings);
         check_fallback::<S>(&fallback, self.kinds, self.all, self.mistakes);
         let Some(mut section) = persistence.section(S::SECTION).cloned() else {
-            return (Vec::new(), None);
+            return StoreSections::default();
         };
         take_meaningless(Place::Stores, &mut section, self.warnings);
         let context = StoreContext {
@@ -161,7 +137,7 @@ impl Stores<'_> {
         }
         let default = read_default(&section, &mut reader, &plugin_ids);
         self.mistakes.add(reader.finish());
-        (stores, default)
+        StoreSections { stores, default }
     }
 }
 

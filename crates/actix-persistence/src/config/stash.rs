@@ -9,7 +9,7 @@ use actix_persistence_persistent_actor::{
 };
 use actix_persistence_storage_api::SectionReader;
 
-use super::settings::positive_count;
+use super::numbers::positive_count;
 
 /// The code that the application has registered for the key `overflow` to choose.
 #[derive(Clone, Default)]

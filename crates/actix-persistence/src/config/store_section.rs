@@ -1,4 +1,4 @@
-//! One plugin id: what all stores of its sort share, and what is left for the plugin.
+//! One plugin id: what all stores of its kind share, and what is left for the plugin.
 
 mod change_event_journal;
 mod circuit_breaker;
@@ -14,24 +14,32 @@ use std::fmt;
 use actix_persistence_journal_actor::JournalSettings;
 use actix_persistence_persistent_actor::Serializer;
 use actix_persistence_snapshot_actor::SnapshotSettings;
-use actix_persistence_storage_api::{Item, Origin, Section, SectionReader, Value};
+use actix_persistence_storage_api::{Section, SectionReader};
 
+use super::for_all_stores::ForAllStores;
 use super::inherited::Inherited;
-use super::resolve::PluginKind;
-use super::settings::ForAllStores;
+use super::keys::{self, Key, default, default_origin};
+use super::plugin_kind::{MADE_IN_CODE, PluginKind};
 use super::unknown_name::{known_names, unknown_name};
 use super::{Mistakes, effective};
-use crate::made_stores::MadeStores;
 
-/// A journal of the config.
-pub(crate) type JournalSection = StoreSection<JournalSettings>;
-/// A snapshot store of the config.
-pub(crate) type SnapshotSection = StoreSection<SnapshotSettings>;
-/// A state store of the config.
-pub(crate) type StateSection = StoreSection<StateStoreSettings>;
+/// The journals of the config.
+pub(crate) type JournalSections = StoreSections<JournalSettings>;
+/// The snapshot stores of the config.
+pub(crate) type SnapshotSections = StoreSections<SnapshotSettings>;
+/// The state stores of the config.
+pub(crate) type StateSections = StoreSections<StateStoreSettings>;
 
 pub(super) use change_event_journal::bind_change_event_journals;
 pub(crate) use state_store::StateStoreSettings;
+
+/// The stores of one kind, sorted by plugin id.
+#[derive(Debug)]
+pub(crate) struct StoreSections<S> {
+    pub(crate) stores: Vec<StoreSection<S>>,
+    /// The plugin id (short) of the store for actors that name none.
+    pub(crate) default: Option<String>,
+}
 
 /// One store of the config, with its fallback section merged in.
 ///
@@ -53,23 +61,31 @@ pub(crate) struct StoreSection<S> {
     pub(super) inherited: Inherited,
 }
 
-/// One sort of stores: where it stands in the config, and the keys that all of its sort have.
-pub(super) trait StoreSettings: Sized {
+/// One kind of stores: where it stands in the config, and the keys that all of its kind have.
+pub(crate) trait StoreSettings: Clone + Send + Sync + 'static {
+    /// The name of the kind in messages.
+    const NAME: &'static str;
     /// The key of the section that has one section for each plugin id.
     const SECTION: &'static str;
     /// The key of the section that each of those falls back to.
     const FALLBACK: &'static str;
-    /// The keys that [`read`](Self::read) asks for.
-    const KEYS: &'static [&'static str];
+    /// The keys that all stores of the kind have.
+    const KEYS: &'static [Key<Self>];
 
-    /// Reads the keys; a wrong one gets its default.
-    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores<'_>) -> Self;
+    /// Returns the settings of a store that sets none.
+    fn defaults(plugin_id: &str, all: &ForAllStores<'_>) -> Self;
 
     /// Returns a warning about settings that are valid but probably unintended.
-    fn doubt(&self) -> Option<String>;
+    fn doubt(&self) -> Option<String> {
+        None
+    }
 
-    /// Returns the values that hold, as the config would say them, for keys that are not written.
-    fn shown(&self, section: Section, all: &ForAllStores<'_>) -> Section;
+    /// Returns a plugin id that may be given as the path of its section too.
+    fn short_id(plugin_id: &str) -> &str {
+        let id = plugin_id.strip_prefix("persistence.");
+        let id = id.and_then(|path| path.strip_prefix(Self::SECTION)?.strip_prefix('.'));
+        id.unwrap_or(plugin_id)
+    }
 }
 
 /// The context in which the sections of one kind of stores are read.
@@ -102,14 +118,14 @@ pub(super) fn read_store<S: StoreSettings>(
     let mut reader = common.reader();
     let kind = read_kind(plugin_id, &mut reader, context.kinds);
     let serializer = read_serializer(&mut reader);
-    let settings = S::read(plugin_id, &mut reader, context.all);
+    let settings = read_settings::<S>(plugin_id, &mut reader, context.all);
     mistakes.add_written(&inherited, reader.finish());
 
     let kind = kind?;
     let defaults = Section::new(section.path(), default_origin());
-    let defaults = default(defaults, "kind", kind.name);
-    let defaults = default(defaults, "serializer", serializer_name(serializer));
-    let shown = settings.shown(defaults, context.all);
+    let mut shown = keys::shown(S::KEYS, &settings, defaults, context.all);
+    shown.insert(KIND, default(kind.name));
+    shown.insert(SERIALIZER, default(serializer_name(serializer)));
     effective::give_types(&mut effective, &shown);
     effective.fall_back_to(&shown);
     Some(StoreSection {
@@ -133,18 +149,29 @@ pub(super) fn check_fallback<S: StoreSettings>(
 ) {
     let common = take_common::<S>(&mut fallback.clone());
     let mut reader = common.reader();
-    if common.get("kind").is_some() {
+    if common.get(KIND).is_some() {
         read_kind("", &mut reader, kinds);
     }
     read_serializer(&mut reader);
-    S::read("", &mut reader, all);
+    read_settings::<S>("", &mut reader, all);
     mistakes.add(reader.finish());
 }
 
-/// Moves the keys that all stores of a sort share out of a section, which is left to the plugin.
+fn read_settings<S: StoreSettings>(
+    plugin_id: &str,
+    reader: &mut SectionReader<'_>,
+    all: &ForAllStores<'_>,
+) -> S {
+    let mut settings = S::defaults(plugin_id, all);
+    keys::read(S::KEYS, &mut settings, reader, all);
+    settings
+}
+
+/// Moves the keys that all stores of a kind share out of a section, which is left to the plugin.
 fn take_common<S: StoreSettings>(section: &mut Section) -> Section {
     let mut common = Section::new(section.path(), section.origin().clone());
-    let keys = || ["kind", "serializer"].iter().chain(S::KEYS).copied();
+    let of_kind = S::KEYS.iter().map(|key| key.name);
+    let keys = || [KIND, SERIALIZER].into_iter().chain(of_kind.clone());
     for key in keys() {
         if let Some(item) = section.remove(key) {
             common.insert(key, item);
@@ -159,13 +186,13 @@ fn read_kind<'k>(
     reader: &mut SectionReader<'_>,
     kinds: &'k [PluginKind],
 ) -> Option<&'k PluginKind> {
-    let written = reader.string("kind");
+    let written = reader.string(KIND);
     let name = written.as_deref().unwrap_or(plugin_id);
     let found = kinds.iter().find(|kind| kind.name == name);
     if found.is_none() {
         let known = kinds.iter().map(|kind| kind.name);
         // That one is for the stores of the builder, which need no section.
-        let known: Vec<_> = known.filter(|name| *name != MadeStores::KIND).collect();
+        let known: Vec<_> = known.filter(|name| *name != MADE_IN_CODE).collect();
         let message = match &written {
             _ if FEATURES.contains(&name) => {
                 format!("is {name:?}, which needs the feature '{name}' of actix-persistence")
@@ -176,10 +203,15 @@ fn read_kind<'k>(
                 format!("is missing, and {plugin_id:?} is no kind of plugin; {known}")
             }
         };
-        reader.reject("kind", message);
+        reader.reject(KIND, message);
     }
     found
 }
+
+/// The key that chooses a plugin.
+const KIND: &str = "kind";
+/// The key that chooses the serializer.
+const SERIALIZER: &str = "serializer";
 
 /// Kinds of plugin that are there if a feature of the same name is.
 const FEATURES: [&str; 3] = ["sqlite", "postgres", "mysql"];
@@ -190,7 +222,7 @@ const SERIALIZERS: [(&str, Serializer); 2] = [
 ];
 
 fn read_serializer(reader: &mut SectionReader<'_>) -> Serializer {
-    reader.choice_or("serializer", &SERIALIZERS, Serializer::default())
+    reader.choice_or(SERIALIZER, &SERIALIZERS, Serializer::default())
 }
 
 fn serializer_name(serializer: Serializer) -> &'static str {
@@ -200,21 +232,13 @@ fn serializer_name(serializer: Serializer) -> &'static str {
         .map_or("", |(name, _)| name)
 }
 
-fn default_origin() -> Origin {
-    Origin {
-        source: "default".into(),
-        line: None,
+impl<S> Default for StoreSections<S> {
+    fn default() -> Self {
+        Self {
+            stores: Vec::new(),
+            default: None,
+        }
     }
-}
-
-/// The section with one more value that was not written.
-fn default(mut section: Section, key: &str, value: impl Into<Value>) -> Section {
-    let item = Item {
-        value: value.into(),
-        origin: default_origin(),
-    };
-    section.insert(key, item);
-    section
 }
 
 impl<S: fmt::Debug> fmt::Debug for StoreSection<S> {

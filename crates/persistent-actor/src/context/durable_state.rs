@@ -2,9 +2,9 @@
 
 use actix_persistence_storage_api::{ChangeEvent, Operation, Revision, StorageError};
 
-use crate::context::encoded::Encoded;
-use crate::context::pending::Kind;
-use crate::context::persisted_events::PersistedEvents;
+use crate::persisting::encoded::Encoded;
+use crate::persisting::pending::Kind;
+use crate::persisting::persisted_events::PersistedEvents;
 use crate::serializer::Manifest;
 use crate::{
     DurableState, Event, HARD_PAYLOAD_LIMIT, NoEvent, Persist, PersistentContext, RejectionCause,

@@ -11,8 +11,8 @@ use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use tokio::sync::oneshot;
 
-use crate::patience::{self, in_time};
 use crate::serializer::{Manifest, check_manifest};
+use crate::stores::patience::{self, in_time};
 use crate::{
     DeleteMessagesError, PersistentActor, PersistentContext, SaveSnapshotError, Snapshot,
     StoreResponse,

@@ -148,7 +148,7 @@ mod tests {
     use actix::fut::wrap_future;
 
     use super::*;
-    use crate::bare::Bare;
+    use crate::actor::bare::Bare;
 
     #[test]
     fn what_is_cancelled_after_its_end_is_not_remembered() {

@@ -7,8 +7,8 @@ use actix_persistence_journal_actor::{JournalHandle, WriteRequest};
 use actix_persistence_state_actor::StateHandle;
 use actix_persistence_store_actor::deadline_after;
 
-use crate::context::in_flight::InFlight;
-use crate::context::pending::WriteLimit;
+use crate::persisting::in_flight::InFlight;
+use crate::persisting::pending::WriteLimit;
 use crate::{PersistentActor, PersistentContext, Stores};
 
 impl<A: PersistentActor> PersistentContext<A> {

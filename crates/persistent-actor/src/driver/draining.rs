@@ -2,8 +2,8 @@
 
 use std::task::Poll;
 
-use crate::drain_signal::{Left, Urgency};
 use crate::driver::{Driver, Ended, Stage};
+use crate::stopping::drain_signal::{Left, Urgency};
 use crate::{PersistentActor, UnfinishedWork};
 
 impl<A, F> Driver<A, F>

@@ -16,18 +16,18 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use tokio::time::Instant;
 
-use crate::context::cause::CauseRef;
-use crate::context::retention_steps::StepEnd;
 use crate::context::tasks::{poll_spawned, poll_wait};
-use crate::drain_signal::Urgency;
 use crate::driver::mailbox::Mailbox;
 use crate::environment::Environment;
-use crate::error_chain::ErrorChain;
-use crate::live_ids::Registration;
-use crate::panics::caught;
+use crate::environment::live_ids::Registration;
+use crate::error::error_chain::ErrorChain;
+use crate::error::panics::caught;
 use crate::recovery::event_pages::NumberedEvent;
 use crate::recovery::process::{RecoveryProcess, RecoveryStep};
-use crate::stash::{StashRef, Waiting};
+use crate::replying::cause::CauseRef;
+use crate::snapshots::retention_steps::StepEnd;
+use crate::stashing::stash::{StashRef, Waiting};
+use crate::stopping::drain_signal::Urgency;
 use crate::time_slice::{TimeSlice, yield_to_others};
 use crate::{
     PersistentActor, PersistentContext, Recovery, RecoveryError, StoreResponse, UnfinishedWork,

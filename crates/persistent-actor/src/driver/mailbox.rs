@@ -9,8 +9,8 @@ use actix::dev::Envelope;
 use actix::dev::channel::AddressReceiver;
 use futures_util::Stream;
 
-use crate::envelope::{Keep, keep};
-use crate::stash::{Stash, StashRef, Waiting};
+use crate::stashing::envelope::{Keep, keep};
+use crate::stashing::stash::{Stash, StashRef, Waiting};
 use crate::time_slice::yield_to_others;
 use crate::{Overflow, PersistentActor};
 

@@ -4,10 +4,10 @@ use actix_persistence_storage_api::{
     Operation, PersistenceId, Revision, StateRecord, StorageError,
 };
 
+use crate::actor::stored_as::ReadState;
 use crate::environment::Environment;
-use crate::patience::{self, in_time};
 use crate::serializer::{Manifest, shown};
-use crate::stored_as::ReadState;
+use crate::stores::patience::{self, in_time};
 use crate::{Event, RecoveryError, StoredState};
 
 /// Returns the state and its revision; no state after a delete, and revision 0 as well if there never was one.

@@ -10,9 +10,9 @@ use actix_persistence_storage_api::{
 use actix_persistence_store_actor::Reply;
 
 use crate::environment::Environment;
-use crate::patience::{self, in_time};
 use crate::recovery::replay_filter::{Offered, ReplayFilter};
 use crate::serializer::{Manifest, decode, shown};
+use crate::stores::patience::{self, in_time};
 use crate::time_slice::TimeSlice;
 use crate::{Event, EventMeta, RecoveryError};
 

@@ -8,12 +8,12 @@ use actix_persistence_storage_api::{
 };
 use actix_persistence_store_actor::RecoveryPermit;
 
+use crate::actor::stored_as::ReadState;
 use crate::environment::Environment;
-use crate::patience::{self, in_time};
 use crate::recovery::current_state::{current_state, store_failed};
 use crate::recovery::event_pages::{EventPages, NumberedEvent};
 use crate::recovery::snapshot_search::{Found, SnapshotSearch};
-use crate::stored_as::ReadState;
+use crate::stores::patience::{self, in_time};
 use crate::{Event, Recovery, RecoveryError, Snapshot, SnapshotOffer, TakeOver};
 
 /// The result of one step of a recovery, for the actor.

@@ -10,9 +10,9 @@ use actix_persistence_storage_api::{
 };
 
 use crate::environment::Environment;
-use crate::error_chain::ErrorChain;
+use crate::error::error_chain::ErrorChain;
 use crate::serializer::{Manifest, decode, shown};
-use crate::snapshot::{OfferAnswer, OfferState};
+use crate::snapshots::snapshot::{OfferAnswer, OfferState};
 use crate::{Recovery, RecoveryError, Snapshot, SnapshotOffer};
 
 /// Goes from the youngest snapshot that the recovery allows to older ones, until the actor takes one.

@@ -37,7 +37,7 @@ window-size = 20
     let resolution = config.resolve(&KINDS, &NamedCode::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
     assert_eq!(
-        resolution.settings.journals[0].effective_toml(),
+        resolution.settings.journals.stores[0].effective_toml(),
         r#"[persistence.journal.accounts]
 api-key = "***"  # app.toml:6
 initialize-timeout = "30s"  # default
@@ -89,7 +89,7 @@ max-failures = 3
         .unwrap()
         .resolve(&KINDS, &NamedCode::default());
     assert_eq!(
-        resolution.settings.snapshot_stores[0].effective_toml(),
+        resolution.settings.snapshot_stores.stores[0].effective_toml(),
         r#"[persistence.snapshot-store.sqlite]
 initialize-timeout = "30s"  # default
 kind = "sqlite"  # default
@@ -122,7 +122,7 @@ change-event-journal = ""
     let resolution = config.resolve(&KINDS, &NamedCode::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
     assert_eq!(
-        resolution.settings.state_stores[0].effective_toml(),
+        resolution.settings.state_stores.stores[0].effective_toml(),
         r#"[persistence.state.sqlite]
 change-event-journal = ""  # app.toml:5
 initialize-timeout = "30s"  # default
@@ -169,7 +169,7 @@ fn what_variables_say_is_shown_as_what_the_key_expects() {
     ]);
     let resolution = config.resolve(&KINDS, &NamedCode::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
-    let shown = resolution.settings.journals[0].effective_toml();
+    let shown = resolution.settings.journals.stores[0].effective_toml();
     for line in [
         "max-failures = 3  # environment variable ",
         "random-factor = 1.0  # environment variable ",

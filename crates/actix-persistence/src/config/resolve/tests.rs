@@ -14,8 +14,8 @@ use actix_persistence_storage_api::ConfigErrors;
 use actix_persistence_store_actor::BreakerSettings;
 
 use super::*;
+use crate::config::MADE_IN_CODE;
 use crate::config::PluginKind;
-use crate::made_stores::MadeStores;
 
 const KINDS: [PluginKind; 2] = [
     PluginKind {
@@ -74,9 +74,12 @@ url = "sqlite://bank.db"                   # same url = same connection owner, o
 #[test]
 fn the_example_of_the_documentation_loads() {
     let settings = settings(&config(EXAMPLE));
-    assert_eq!(settings.default_journal.as_deref(), Some("accounts"));
-    assert_eq!(settings.default_snapshot_store.as_deref(), Some("accounts"));
-    let [accounts, audit] = &settings.journals[..] else {
+    assert_eq!(settings.journals.default.as_deref(), Some("accounts"));
+    assert_eq!(
+        settings.snapshot_stores.default.as_deref(),
+        Some("accounts")
+    );
+    let [accounts, audit] = &settings.journals.stores[..] else {
         panic!("{:?}", settings.journals);
     };
     assert_eq!(
@@ -89,7 +92,7 @@ fn the_example_of_the_documentation_loads() {
     let left: Vec<_> = accounts.section.iter().map(|(key, _)| key).collect();
     assert_eq!(left, ["auto-initialize", "url"]);
     assert_eq!(accounts.section.path(), "persistence.journal.accounts");
-    let [snapshots] = &settings.snapshot_stores[..] else {
+    let [snapshots] = &settings.snapshot_stores.stores[..] else {
         panic!("{:?}", settings.snapshot_stores);
     };
     assert_eq!(snapshots.settings, SnapshotSettings::new("accounts"));
@@ -98,9 +101,9 @@ fn the_example_of_the_documentation_loads() {
 #[test]
 fn an_empty_config_has_defaults_and_no_stores() {
     let settings = settings(&Config::new());
-    assert!(settings.journals.is_empty() && settings.snapshot_stores.is_empty());
+    assert!(settings.journals.stores.is_empty() && settings.snapshot_stores.stores.is_empty());
     assert_eq!(
-        (settings.default_journal, settings.default_snapshot_store),
+        (settings.journals.default, settings.snapshot_stores.default),
         (None, None)
     );
     assert_eq!(
@@ -117,8 +120,8 @@ fn a_config_in_code_means_the_same_as_one_in_a_file() {
             .with("persistence.journal.plugin", "memory")
             .with("persistence.journal.memory", Section::default()),
     );
-    assert_eq!(settings.default_journal.as_deref(), Some("memory"));
-    assert_eq!(settings.journals[0].kind, "memory");
+    assert_eq!(settings.journals.default.as_deref(), Some("memory"));
+    assert_eq!(settings.journals.stores[0].kind, "memory");
 }
 
 #[test]
@@ -126,13 +129,13 @@ fn a_plugin_id_may_be_given_as_the_path_of_its_section() {
     let code = Config::new()
         .with("persistence.journal.plugin", "persistence.journal.a")
         .with("persistence.journal.a.kind", "memory");
-    assert_eq!(settings(&code).default_journal.as_deref(), Some("a"));
+    assert_eq!(settings(&code).journals.default.as_deref(), Some("a"));
 }
 
 #[test]
 fn code_can_take_a_default_away() {
     let config = config(EXAMPLE).with("persistence.snapshot-store.plugin", "");
-    assert_eq!(settings(&config).default_snapshot_store, None);
+    assert_eq!(settings(&config).snapshot_stores.default, None);
 }
 
 #[test]
@@ -159,7 +162,7 @@ fn every_key_of_a_journal_reaches_its_settings() {
         replay-filter.debug = true
     "#;
     let settings = settings(&config(text));
-    let [journal] = &settings.journals[..] else {
+    let [journal] = &settings.journals.stores[..] else {
         panic!("{:?}", settings.journals);
     };
     let mut expected = JournalSettings::new("a");
@@ -199,7 +202,7 @@ fn every_key_of_a_snapshot_store_reaches_its_settings() {
         random-factor = 0.25
     "#;
     let settings = settings(&config(text));
-    let [store] = &settings.snapshot_stores[..] else {
+    let [store] = &settings.snapshot_stores.stores[..] else {
         panic!("{:?}", settings.snapshot_stores);
     };
     let mut expected = SnapshotSettings::new("a");
@@ -283,6 +286,7 @@ fn the_number_of_recoveries_is_that_of_all_journals_unless_one_says_otherwise() 
     let settings = settings(&config(text));
     let numbers: Vec<_> = settings
         .journals
+        .stores
         .iter()
         .map(|journal| journal.settings.max_concurrent_recoveries)
         .collect();
@@ -307,7 +311,7 @@ fn a_fallback_fills_in_what_a_section_lacks_key_by_key() {
         [persistence.snapshot-store.memory]
     "#;
     let settings = settings(&config(text));
-    let [a, b] = &settings.journals[..] else {
+    let [a, b] = &settings.journals.stores[..] else {
         panic!("{:?}", settings.journals);
     };
     let url = |section: &Section| section.get("url").unwrap().value.clone();
@@ -326,14 +330,14 @@ fn a_fallback_fills_in_what_a_section_lacks_key_by_key() {
         Duration::from_secs(30)
     );
     // It is the fallback of journals only.
-    let snapshots = &settings.snapshot_stores[0].settings;
+    let snapshots = &settings.snapshot_stores.stores[0].settings;
     assert_eq!(*snapshots, SnapshotSettings::new("memory"));
 }
 
 #[test]
 fn every_mode_of_the_replay_filter_is_known_and_a_fallback_is_for_all_journals() {
     let mode = |text: &str| {
-        settings(&config(text)).journals[0]
+        settings(&config(text)).journals.stores[0]
             .settings
             .replay_filter
             .mode
@@ -388,7 +392,7 @@ fn keys_of_akka_without_meaning_get_one_warning_each() {
              stores have threads of their own",
         ]
     );
-    assert!(resolution.settings.journals[0].section.is_empty());
+    assert!(resolution.settings.journals.stores[0].section.is_empty());
 }
 
 #[test]

@@ -1,27 +1,27 @@
 //! The journal into which a state store writes the events of its changes.
 
+use actix_persistence_journal_actor::JournalSettings;
 use actix_persistence_storage_api::{ConfigError, ConfigErrors};
 
 use super::super::Mistakes;
 use super::super::akka::without_library;
 use super::super::unknown_name::unknown_name;
-use super::{JournalSection, StateSection};
-use crate::plugin_id::JOURNAL_PREFIX;
+use super::{JournalSections, StateSections, StateStoreSettings, StoreSection, StoreSettings};
 
 /// The key that names the journal.
 pub(super) const KEY: &str = "change-event-journal";
 
 /// Gives each state store the section of the journal that it names, for its plugin: both are in one database.
 pub(in super::super) fn bind_change_event_journals(
-    state_stores: &mut [StateSection],
-    journals: &[JournalSection],
+    state_stores: &mut StateSections,
+    journals: &JournalSections,
     mistakes: &mut Mistakes,
 ) {
-    for store in state_stores {
+    for store in &mut state_stores.stores {
         let Some(named) = &store.settings.change_event_journal else {
             continue;
         };
-        match find(named, store.kind, journals) {
+        match find(named, store.kind, &journals.stores) {
             Ok(journal) => {
                 store.settings.extensions.change_event_journal = Some(journal.section.clone());
                 store.settings.change_event_journal = Some(journal.plugin_id.clone());
@@ -37,10 +37,9 @@ pub(in super::super) fn bind_change_event_journals(
 fn find<'j>(
     named: &str,
     kind: &str,
-    journals: &'j [JournalSection],
-) -> Result<&'j JournalSection, String> {
-    let path = without_library(named);
-    let plugin_id = path.strip_prefix(JOURNAL_PREFIX).unwrap_or(path);
+    journals: &'j [StoreSection<JournalSettings>],
+) -> Result<&'j StoreSection<JournalSettings>, String> {
+    let plugin_id = JournalSettings::short_id(without_library(named));
     match journals
         .iter()
         .find(|journal| journal.plugin_id == plugin_id)
@@ -57,7 +56,7 @@ fn find<'j>(
     }
 }
 
-fn mistake(store: &StateSection, message: &str) -> ConfigError {
+fn mistake(store: &StoreSection<StateStoreSettings>, message: &str) -> ConfigError {
     let path = store.effective.path_of(KEY);
     let item = store.effective.get(KEY);
     let origin = item.map_or(store.effective.origin(), |item| &item.origin);

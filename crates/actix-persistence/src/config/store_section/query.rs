@@ -1,38 +1,30 @@
 //! The keys of the queries over a state store.
 
 use actix_persistence_query::QuerySettings;
-use actix_persistence_storage_api::{Section, SectionReader};
+use actix_persistence_storage_api::{Item, Section, SectionReader};
 
-use super::super::durations::{positive_duration, shown_duration};
-use super::super::settings::positive_count;
-use super::{default, default_origin};
+use super::super::keys::{Key, read_section, shown_section};
+use super::ForAllStores;
 
 /// The key of the section with these keys.
 pub(super) const KEY: &str = "query";
 
+const KEYS: &[Key<QuerySettings>] = &[
+    Key::duration("refresh-interval", |query| &mut query.refresh_interval),
+    Key::count("page-size", |query| &mut query.page_size),
+    Key::duration("max-back-off", |query| &mut query.max_back_off),
+];
+
 /// Reads the section of queries within the section of their store.
-pub(super) fn read(store: &mut SectionReader<'_>) -> QuerySettings {
-    let mut settings = QuerySettings::default();
-    let Some(section) = store.section(KEY) else {
-        return settings;
-    };
-    let mut reader = section.reader();
-    settings.refresh_interval =
-        positive_duration(&mut reader, "refresh-interval", settings.refresh_interval);
-    settings.page_size = positive_count(&mut reader, "page-size", settings.page_size);
-    settings.max_back_off = positive_duration(&mut reader, "max-back-off", settings.max_back_off);
-    store.absorb(reader.finish());
-    settings
+pub(super) fn read(
+    query: &mut QuerySettings,
+    store: &mut SectionReader<'_>,
+    all: &ForAllStores<'_>,
+) {
+    read_section(KEYS, query, store, KEY, all, |_, _| ());
 }
 
-/// The values that hold, within a section of values that were not written.
-pub(super) fn shown(settings: &QuerySettings, store: Section) -> Section {
-    let page_size = i64::try_from(settings.page_size).unwrap_or(i64::MAX);
-    let section = Section::new(store.path_of(KEY), default_origin());
-    let interval = shown_duration(settings.refresh_interval);
-    let section = default(section, "refresh-interval", interval);
-    let section = default(section, "page-size", page_size);
-    let back_off = shown_duration(settings.max_back_off);
-    let section = default(section, "max-back-off", back_off);
-    default(store, KEY, section)
+/// Returns the section with the values that hold.
+pub(super) fn shown(query: &QuerySettings, store: &Section, all: &ForAllStores<'_>) -> Item {
+    shown_section(KEYS, query, store, KEY, all)
 }

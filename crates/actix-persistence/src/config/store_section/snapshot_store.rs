@@ -1,54 +1,36 @@
 //! The keys that all snapshot stores share.
 
 use actix_persistence_snapshot_actor::SnapshotSettings;
-use actix_persistence_storage_api::{Section, SectionReader};
 
-use super::super::durations::{positive_duration, shown_duration};
-use super::super::settings::ForAllStores;
-use super::{StoreSettings, circuit_breaker, default};
+use super::super::keys::Key;
+use super::{ForAllStores, StoreSettings, circuit_breaker};
 
 impl StoreSettings for SnapshotSettings {
+    const NAME: &'static str = "snapshot store";
     const SECTION: &'static str = "snapshot-store";
     const FALLBACK: &'static str = "snapshot-store-plugin-fallback";
-    const KEYS: &'static [&'static str] = &[
-        "initialize-timeout",
-        "load-timeout",
-        "save-timeout",
-        "max-concurrent-calls",
-        "snapshot-is-optional",
-        circuit_breaker::KEY,
+    const KEYS: &'static [Key<Self>] = &[
+        Key::duration("initialize-timeout", |store| &mut store.initialize_timeout),
+        Key::duration("load-timeout", |store| &mut store.load_timeout),
+        Key::duration("save-timeout", |store| &mut store.save_timeout),
+        Key::count_to(
+            "max-concurrent-calls",
+            |store| &mut store.max_concurrent_calls,
+            1_024,
+        ),
+        Key::boolean("snapshot-is-optional", |store| {
+            &mut store.snapshot_is_optional
+        }),
+        Key::own(
+            circuit_breaker::KEY,
+            |store, reader, _, all| circuit_breaker::read(&mut store.circuit_breaker, reader, all),
+            |store, section, _, all| {
+                Some(circuit_breaker::shown(&store.circuit_breaker, section, all))
+            },
+        ),
     ];
 
-    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, _: &ForAllStores<'_>) -> Self {
-        let mut settings = SnapshotSettings::new(plugin_id);
-        settings.initialize_timeout =
-            positive_duration(reader, "initialize-timeout", settings.initialize_timeout);
-        settings.load_timeout = positive_duration(reader, "load-timeout", settings.load_timeout);
-        settings.save_timeout = positive_duration(reader, "save-timeout", settings.save_timeout);
-        let calls = settings.max_concurrent_calls as u64;
-        let calls = reader.integer_or("max-concurrent-calls", calls, 1..=1_024);
-        settings.max_concurrent_calls = usize::try_from(calls).unwrap_or(usize::MAX);
-        settings.snapshot_is_optional =
-            reader.boolean_or("snapshot-is-optional", settings.snapshot_is_optional);
-        settings.circuit_breaker = circuit_breaker::read(reader, settings.circuit_breaker);
-        settings
-    }
-
-    fn doubt(&self) -> Option<String> {
-        None
-    }
-
-    fn shown(&self, section: Section, _: &ForAllStores<'_>) -> Section {
-        let section = circuit_breaker::shown(&self.circuit_breaker, section);
-        let section = default(
-            section,
-            "initialize-timeout",
-            shown_duration(self.initialize_timeout),
-        );
-        let section = default(section, "load-timeout", shown_duration(self.load_timeout));
-        let section = default(section, "save-timeout", shown_duration(self.save_timeout));
-        let calls = i64::try_from(self.max_concurrent_calls).unwrap_or(i64::MAX);
-        let section = default(section, "max-concurrent-calls", calls);
-        default(section, "snapshot-is-optional", self.snapshot_is_optional)
+    fn defaults(plugin_id: &str, _: &ForAllStores<'_>) -> Self {
+        SnapshotSettings::new(plugin_id)
     }
 }

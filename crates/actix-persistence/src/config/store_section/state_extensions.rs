@@ -14,9 +14,8 @@ pub(super) const TABLE: &str = "custom-table";
 /// The key of the section with the change handlers.
 pub(super) const HANDLER: &str = "change-handler";
 
-/// Reads these sections within the section of a state store; each has a key for every entity type it says something of.
-pub(super) fn read(store: &mut SectionReader<'_>, code: &NamedCode) -> StateExtensions {
-    let mut extensions = StateExtensions::default();
+/// Reads the tables; each section within the section of a state store has a key for every entity type it says something of.
+pub(super) fn read_tables(extensions: &mut StateExtensions, store: &mut SectionReader<'_>) {
     for_each_type(store, TABLE, |reader, entity_type, _| {
         let table = reader.string(entity_type);
         if table.as_deref() == Some("") {
@@ -25,15 +24,31 @@ pub(super) fn read(store: &mut SectionReader<'_>, code: &NamedCode) -> StateExte
         }
         extensions.entity_type(entity_type).table = table;
     });
+}
+
+/// Reads the additional columns.
+pub(super) fn read_columns(
+    extensions: &mut StateExtensions,
+    store: &mut SectionReader<'_>,
+    code: &NamedCode,
+) {
     for_each_type(store, COLUMNS, |reader, entity_type, value| {
         // A single one may stand without a list, as in Akka.
         let names = match value {
             Value::List(_) => reader.strings(entity_type),
             _ => reader.string(entity_type).into_iter().collect(),
         };
-        let columns = read_columns(reader, entity_type, names, code);
+        let columns = columns_of(reader, entity_type, names, code);
         extensions.entity_type(entity_type).columns = columns;
     });
+}
+
+/// Reads the change handlers.
+pub(super) fn read_handlers(
+    extensions: &mut StateExtensions,
+    store: &mut SectionReader<'_>,
+    code: &NamedCode,
+) {
     for_each_type(store, HANDLER, |reader, entity_type, _| {
         let Some(name) = reader.string(entity_type) else {
             return;
@@ -49,7 +64,6 @@ pub(super) fn read(store: &mut SectionReader<'_>, code: &NamedCode) -> StateExte
         }
         extensions.entity_type(entity_type).change_handler = handler;
     });
-    extensions
 }
 
 fn for_each_type(
@@ -71,7 +85,7 @@ fn for_each_type(
     store.absorb(reader.finish());
 }
 
-fn read_columns(
+fn columns_of(
     reader: &mut SectionReader<'_>,
     entity_type: &str,
     names: Vec<String>,

@@ -2,17 +2,15 @@
 
 use actix_persistence_query::QuerySettings;
 use actix_persistence_state_actor::StateSettings;
-use actix_persistence_storage_api::{Item, Section, SectionReader, StateExtensions, Value};
+use actix_persistence_storage_api::StateExtensions;
 
-use super::super::durations::{positive_duration, shown_duration};
-use super::super::settings::{ForAllStores, positive_count};
+use super::super::keys::Key;
 use super::{
-    StoreSettings, change_event_journal, circuit_breaker, default, default_origin, query,
-    state_extensions,
+    ForAllStores, StoreSettings, change_event_journal, circuit_breaker, query, state_extensions,
 };
 
 /// The settings of the actor in front of a state store, of its queries, and of what the store holds beside its states.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StateStoreSettings {
     pub(crate) actor: StateSettings,
     pub(crate) query: QuerySettings,
@@ -22,78 +20,81 @@ pub(crate) struct StateStoreSettings {
 }
 
 impl StoreSettings for StateStoreSettings {
+    const NAME: &'static str = "state store";
     const SECTION: &'static str = "state";
     const FALLBACK: &'static str = "state-plugin-fallback";
-    const KEYS: &'static [&'static str] = &[
-        "initialize-timeout",
-        "recovery-timeout",
-        "write-timeout",
-        "recovery-permit-timeout",
-        "max-concurrent-recoveries",
-        "max-concurrent-calls",
-        circuit_breaker::KEY,
-        query::KEY,
-        state_extensions::COLUMNS,
-        state_extensions::TABLE,
-        state_extensions::HANDLER,
-        change_event_journal::KEY,
+    const KEYS: &'static [Key<Self>] = &[
+        Key::duration("initialize-timeout", |store| {
+            &mut store.actor.initialize_timeout
+        }),
+        Key::duration("recovery-timeout", |store| {
+            &mut store.actor.recovery_timeout
+        }),
+        Key::duration("write-timeout", |store| &mut store.actor.write_timeout),
+        Key::duration("recovery-permit-timeout", |store| {
+            &mut store.actor.recovery_permit_timeout
+        }),
+        Key::recoveries(|store| &mut store.actor.max_concurrent_recoveries),
+        Key::count_to(
+            "max-concurrent-calls",
+            |store| &mut store.actor.max_concurrent_calls,
+            1_024,
+        ),
+        Key::own(
+            circuit_breaker::KEY,
+            |store, reader, _, all| {
+                circuit_breaker::read(&mut store.actor.circuit_breaker, reader, all);
+            },
+            |store, section, _, all| {
+                Some(circuit_breaker::shown(
+                    &store.actor.circuit_breaker,
+                    section,
+                    all,
+                ))
+            },
+        ),
+        Key::own(
+            query::KEY,
+            |store, reader, _, all| query::read(&mut store.query, reader, all),
+            |store, section, _, all| Some(query::shown(&store.query, section, all)),
+        ),
+        Key::own(
+            state_extensions::TABLE,
+            |store, reader, _, _| state_extensions::read_tables(&mut store.extensions, reader),
+            |_, _, _, _| None,
+        ),
+        Key::own(
+            state_extensions::COLUMNS,
+            |store, reader, _, all| {
+                state_extensions::read_columns(&mut store.extensions, reader, all.code);
+            },
+            |_, _, _, _| None,
+        ),
+        Key::own(
+            state_extensions::HANDLER,
+            |store, reader, _, all| {
+                state_extensions::read_handlers(&mut store.extensions, reader, all.code);
+            },
+            |_, _, _, _| None,
+        ),
+        Key::own(
+            change_event_journal::KEY,
+            |store, reader, key, _| {
+                let journal = reader.string(key);
+                store.change_event_journal = journal.filter(|plugin_id| !plugin_id.is_empty());
+            },
+            |_, _, _, _| None,
+        ),
     ];
 
-    fn read(plugin_id: &str, reader: &mut SectionReader<'_>, all: &ForAllStores<'_>) -> Self {
+    fn defaults(plugin_id: &str, all: &ForAllStores<'_>) -> Self {
         let mut actor = StateSettings::new(plugin_id);
-        for (key, duration) in [
-            ("initialize-timeout", &mut actor.initialize_timeout),
-            ("recovery-timeout", &mut actor.recovery_timeout),
-            ("write-timeout", &mut actor.write_timeout),
-            (
-                "recovery-permit-timeout",
-                &mut actor.recovery_permit_timeout,
-            ),
-        ] {
-            *duration = positive_duration(reader, key, *duration);
-        }
-        actor.max_concurrent_recoveries = positive_count(
-            reader,
-            "max-concurrent-recoveries",
-            all.max_concurrent_recoveries,
-        );
-        let calls = actor.max_concurrent_calls as u64;
-        let calls = reader.integer_or("max-concurrent-calls", calls, 1..=1_024);
-        actor.max_concurrent_calls = usize::try_from(calls).unwrap_or(usize::MAX);
-        actor.circuit_breaker = circuit_breaker::read(reader, actor.circuit_breaker);
-        let journal = reader.string(change_event_journal::KEY);
+        actor.max_concurrent_recoveries = all.max_concurrent_recoveries;
         Self {
             actor,
-            query: query::read(reader),
-            extensions: state_extensions::read(reader, all.code),
-            change_event_journal: journal.filter(|plugin_id| !plugin_id.is_empty()),
+            query: QuerySettings::default(),
+            extensions: StateExtensions::default(),
+            change_event_journal: None,
         }
-    }
-
-    fn doubt(&self) -> Option<String> {
-        None
-    }
-
-    fn shown(&self, section: Section, all: &ForAllStores<'_>) -> Section {
-        let section = circuit_breaker::shown(&self.actor.circuit_breaker, section);
-        let mut section = query::shown(&self.query, section);
-        for (key, duration) in [
-            ("initialize-timeout", self.actor.initialize_timeout),
-            ("recovery-timeout", self.actor.recovery_timeout),
-            ("write-timeout", self.actor.write_timeout),
-            (
-                "recovery-permit-timeout",
-                self.actor.recovery_permit_timeout,
-            ),
-        ] {
-            section = default(section, key, shown_duration(duration));
-        }
-        let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-        let origin = all.max_concurrent_recoveries_origin.clone();
-        let origin = origin.unwrap_or_else(default_origin);
-        let value = Value::Integer(count(self.actor.max_concurrent_recoveries));
-        section.insert("max-concurrent-recoveries", Item { value, origin });
-        let calls = count(self.actor.max_concurrent_calls);
-        default(section, "max-concurrent-calls", calls)
     }
 }

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use actix_persistence_storage_api::Timestamp;
 
-use crate::context::pending::{Fate, Settled, fail, unanswered};
-use crate::context::persisted_events::PersistedEvents;
+use crate::actor::stored_as::StateHooks;
 use crate::driver::incarnation::{Failure, Incarnation};
-use crate::error_chain::ErrorChain;
-use crate::stored_as::StateHooks;
+use crate::error::error_chain::ErrorChain;
+use crate::persisting::pending::{Fate, Settled, fail, unanswered};
+use crate::persisting::persisted_events::PersistedEvents;
 use crate::{EventMeta, PersistError, PersistentActor, RejectionCause};
 
 impl<A: PersistentActor> Incarnation<A> {

@@ -60,8 +60,8 @@ fn default_plugins_may_be_named_as_in_akka() {
              plugin = \"{library}persistence.no-snapshot-store\"\n"
         );
         let settings = settings(&config(&text));
-        assert_eq!(settings.default_journal.as_deref(), Some("sqlite"));
-        assert_eq!(settings.default_snapshot_store, None);
+        assert_eq!(settings.journals.default.as_deref(), Some("sqlite"));
+        assert_eq!(settings.snapshot_stores.default, None);
     }
 }
 
@@ -70,7 +70,7 @@ fn the_stores_in_memory_of_akka_are_ours() {
     let text = "[persistence.journal.inmem]\nclass = \"x\"\n";
     let (resolution, warnings) = config(text).resolve_silently(&KINDS, &Default::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
-    assert_eq!(resolution.settings.journals[0].kind, "memory");
+    assert_eq!(resolution.settings.journals.stores[0].kind, "memory");
     assert_eq!(warnings.len(), 2);
 }
 
@@ -89,11 +89,11 @@ table-name = "snaps"
     assert_eq!(resolution.mistakes.check(), Ok(()));
     assert_eq!(warnings.len(), 5);
     let text_of = |section: &Section, key: &str| section.reader().string(key).unwrap();
-    let journal = &resolution.settings.journals[0].section;
+    let journal = &resolution.settings.journals.stores[0].section;
     assert_eq!(text_of(journal, "url"), "sqlite://bank.db");
     assert_eq!(text_of(journal, "event-table"), "events");
     assert_eq!(text_of(journal, "metadata-table"), "meta");
-    let snapshots = &resolution.settings.snapshot_stores[0].section;
+    let snapshots = &resolution.settings.snapshot_stores.stores[0].section;
     assert_eq!(text_of(snapshots, "snapshot-table"), "snaps");
 
     let text =

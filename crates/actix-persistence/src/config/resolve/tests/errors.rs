@@ -247,7 +247,7 @@ fn what_may_be_a_secret_in_the_wrong_place_is_not_shown() {
 
 #[test]
 fn the_plugin_of_a_feature_that_is_missing_names_it_and_the_kind_of_the_builder_is_not_offered() {
-    let kinds = [MadeStores::KIND, "memory"].map(|name| PluginKind {
+    let kinds = [MADE_IN_CODE, "memory"].map(|name| PluginKind {
         name,
         secret_keys: &[],
     });

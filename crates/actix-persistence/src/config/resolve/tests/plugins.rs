@@ -12,7 +12,7 @@ fn read_as_plugin(section: &Section) -> Result<(), ConfigErrors> {
 
 fn all_mistakes(text: &str) -> String {
     let mut resolution = config(text).resolve(&KINDS, &NamedCode::default());
-    for journal in &resolution.settings.journals {
+    for journal in &resolution.settings.journals.stores {
         if let Err(errors) = read_as_plugin(&journal.section) {
             resolution.mistakes.add_from_plugin(journal, errors);
         }

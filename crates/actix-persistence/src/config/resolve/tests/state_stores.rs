@@ -74,8 +74,8 @@ circuit-breaker.call-timeout = "2s"
 query.refresh-interval = "1s"
 "#;
     let settings = settings(&config(text));
-    assert_eq!(settings.default_state_store.as_deref(), Some("posts"));
-    let [memory, posts] = &settings.state_stores[..] else {
+    assert_eq!(settings.state_stores.default.as_deref(), Some("posts"));
+    let [memory, posts] = &settings.state_stores.stores[..] else {
         panic!("{:?}", settings.state_stores);
     };
     let mut expected = StateSettings::new("memory");
@@ -112,7 +112,7 @@ BlogPost = "counts"
 "#;
     let resolution = resolve(text);
     assert_eq!(resolution.mistakes.check(), Ok(()));
-    let settings = &resolution.settings.state_stores[0].settings;
+    let settings = &resolution.settings.state_stores.stores[0].settings;
     let types = &settings.extensions.entity_types;
     let names: Vec<_> = types.keys().collect();
     assert_eq!(names, ["BlogPost", "a%b"]);
@@ -176,7 +176,7 @@ fn an_unknown_key_of_a_state_store_comes_with_the_known_ones() {
         found.contains("unknown key 'persistence.state.plugni'; did you mean 'plugin'?"),
         "{found}"
     );
-    let store = &resolution.settings.state_stores[0];
+    let store = &resolution.settings.state_stores.stores[0];
     let errors = store.section.reader().finish().unwrap_err();
     resolution.mistakes.add_from_plugin(store, errors);
     let found = resolution.mistakes.check().unwrap_err().to_string();
@@ -211,8 +211,8 @@ akka.persistence {
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     assert!(warnings[0].contains("'kind' chooses the plugin"));
     let settings = resolution.settings;
-    assert_eq!(settings.default_state_store.as_deref(), Some("sqlite"));
-    let store = &settings.state_stores[0].settings;
+    assert_eq!(settings.state_stores.default.as_deref(), Some("sqlite"));
+    let store = &settings.state_stores.stores[0].settings;
     assert_eq!(store.actor.recovery_timeout, Duration::from_secs(10));
     let post = &store.extensions.entity_types["Blog/Post"];
     assert_eq!(post.columns.len(), 1);

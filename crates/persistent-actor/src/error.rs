@@ -1,0 +1,14 @@
+//! The errors of actors, and how errors and panics are told.
+
+pub(crate) mod error_chain;
+pub(crate) mod panics;
+pub(crate) mod persist_error;
+mod recovery_error;
+mod replay_issue;
+mod start_error;
+
+pub use error_chain::ErrorChain;
+pub use persist_error::{FromPersistError, PersistError, RejectionCause};
+pub use recovery_error::RecoveryError;
+pub use replay_issue::{ReplayIssue, ReplayIssueKind};
+pub use start_error::StartError;

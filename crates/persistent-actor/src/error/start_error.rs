@@ -1,0 +1,69 @@
+//! The error of a start.
+
+use actix_persistence_storage_api::{InvalidPersistenceId, PersistenceId};
+
+/// The reason why an actor was not started.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// An actor with this id is live on this journal or state store, as this process has opened it; two would overwrite
+    /// each other's decisions.
+    ///
+    /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed:
+    /// there the two take the id from each other, and the asker gets each conflict. Open a database once in a process.
+    /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too; its end
+    /// can be awaited, with [`LiveIds::stopped`](crate::LiveIds::stopped) or `Persistence::stopped` of the facade, or
+    /// together with the start, by [`start_when_stopped`](crate::start_when_stopped).
+    #[error(
+        "an actor with the persistence id {0:?} is already running; await its end with `stopped`, or start with `start_when_stopped`"
+    )]
+    AlreadyRunning(PersistenceId),
+    /// The id is being cleaned up; an actor can be started after that has ended.
+    #[error("the data of the persistence id {0:?} is being cleaned up, start it when that is done")]
+    Reserved(PersistenceId),
+    /// It takes snapshots by itself, but there is no snapshot store: name one in the config, or leave out its
+    /// [`retention`](crate::PersistentActor::retention).
+    #[error(
+        "the actor with the persistence id {0:?} retains snapshots, but there is no snapshot store: set 'persistence.snapshot-store.plugin'"
+    )]
+    NoSnapshotStore(PersistenceId),
+    /// Its id cannot be stored.
+    #[error("{persistence_id:?} is no valid persistence id")]
+    InvalidPersistenceId {
+        /// The id.
+        persistence_id: PersistenceId,
+        /// The rule that the id breaks.
+        source: InvalidPersistenceId,
+    },
+    /// No store is configured under this plugin id.
+    #[error("there is no {store} with the plugin id '{plugin_id}'; known are: {}", known.join(", "))]
+    UnknownPlugin {
+        /// `journal`, `snapshot store` or `state store`.
+        store: &'static str,
+        /// The plugin id that the actor asked for.
+        plugin_id: String,
+        /// The plugin ids that exist.
+        known: Vec<String>,
+    },
+    /// The actor names no journal, and the config has no default one.
+    #[error(
+        "there is no default journal: set 'persistence.journal.plugin', or let the actor name one"
+    )]
+    NoDefaultJournal,
+    /// The actor names no state store, and the config has no default one.
+    #[error(
+        "there is no default state store: set 'persistence.state.plugin', or let the actor name one"
+    )]
+    NoDefaultStateStore,
+    /// Its stores are those of the other kind of actors: a journal for a durable state, or the other way round.
+    #[error(
+        "the actor with the persistence id {0:?} was given the stores of another kind of actors"
+    )]
+    WrongStores(PersistenceId),
+    /// The arbiter has stopped.
+    #[error("the arbiter has stopped")]
+    ArbiterStopped,
+    /// Everything is being stopped, or was.
+    #[error("no actor can be started any more, because the persistence is stopping")]
+    Stopping,
+}

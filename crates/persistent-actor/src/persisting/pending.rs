@@ -1,0 +1,409 @@
+//! The queue of everything that was persisted and not yet handled.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use actix_persistence_storage_api::{
+    AtomicWrite, EventRecord, Fence, Operation, Payload, PersistenceId, Revision, SequenceNr,
+    StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
+};
+
+use crate::persisting::attached::{Attached, AttachedRef};
+use crate::persisting::encoded::{Encoded, StateChange};
+use crate::persisting::persisted_events::PersistedEvents;
+use crate::replying::cause::CauseRef;
+use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
+
+/// Whether commands wait for the handlers of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `persist`, `persist_all`, `defer`: nothing else touches the actor until they are handled.
+    Stashing,
+    /// `persist_async`, `persist_all_async`, `defer_async`: commands flow.
+    Async,
+}
+
+/// One call of the persist family; one that defers has no events. A state is the one event of its call.
+struct Invocation<A: PersistentActor> {
+    events: PersistedEvents<A::Event>,
+    /// The encoded events; empty after their fate is settled.
+    encoded: Encoded,
+    attached: AttachedRef<A>,
+    cause: CauseRef,
+    state: State,
+}
+
+enum State {
+    /// Encoded, to be numbered and sent with the next write.
+    Unsent,
+    /// Sent in the write under way, with this first number and this time.
+    Sent {
+        first: SequenceNr,
+        timestamp: Timestamp,
+    },
+    /// Everything is known, to be handled when it is the head of the queue.
+    Settled(Fate),
+}
+
+/// The fate of the events of one call.
+pub(crate) enum Fate {
+    /// Stored, the first event with this number; with 0 it is the fate of a call that stores nothing.
+    Stored {
+        first: SequenceNr,
+        timestamp: Timestamp,
+    },
+    /// Certainly not stored, the actor goes on.
+    Rejected(RejectionCause),
+    /// Not stored or unknown, the actor stops. `first` is the number it was sent with.
+    Failed {
+        error: StorageError,
+        first: SequenceNr,
+    },
+}
+
+/// A call whose turn has come.
+pub(crate) struct Settled<A: PersistentActor> {
+    pub(crate) events: PersistedEvents<A::Event>,
+    pub(crate) attached: AttachedRef<A>,
+    pub(crate) cause: CauseRef,
+    pub(crate) fate: Fate,
+}
+
+/// The limits of one write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WriteLimit {
+    pub(crate) events: usize,
+    pub(crate) bytes: usize,
+}
+
+impl WriteLimit {
+    /// Takes these events off the limit; returns whether they fitted.
+    fn takes(&mut self, payloads: &[Payload]) -> bool {
+        let bytes: usize = payloads.iter().map(Payload::len).sum();
+        let fits = payloads.len() <= self.events && bytes <= self.bytes;
+        self.events = self.events.saturating_sub(payloads.len());
+        self.bytes = self.bytes.saturating_sub(bytes);
+        fits
+    }
+}
+
+/// The room for calls that an actor keeps when it has nothing to do; what a burst took beyond that is given back.
+const ROOM_KEPT: usize = 32;
+
+/// All calls in order. Whether commands wait is derived from it, never counted beside it: a counter of its own is how
+/// Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
+pub(crate) struct PendingQueue<A: PersistentActor> {
+    invocations: VecDeque<Invocation<A>>,
+    /// The number of calls that have left the queue, which gives the place of its head.
+    left: u64,
+    /// One past the place of the youngest call that holds back commands; it has left the queue when `left` is as high.
+    held_back_until: u64,
+    /// No call before this place is in the write under way, and none before the next is unsent, so that a search need
+    /// not look there.
+    sent_from: u64,
+    unsent_from: u64,
+    /// The first failure of a write: nothing is sent after it.
+    failure: Option<StorageError>,
+}
+
+impl<A: PersistentActor> PendingQueue<A> {
+    pub(crate) fn new() -> Self {
+        Self {
+            invocations: VecDeque::new(),
+            left: 0,
+            held_back_until: 0,
+            sent_from: 0,
+            unsent_from: 0,
+            failure: None,
+        }
+    }
+
+    /// Adds a call: its events with their encoded forms, or why they were rejected.
+    pub(crate) fn push(
+        &mut self,
+        kind: Kind,
+        events: PersistedEvents<A::Event>,
+        encoded: Result<Encoded, RejectionCause>,
+        cause: CauseRef,
+    ) -> AttachedRef<A> {
+        let attached = Attached::new();
+        let (encoded, state) = match encoded {
+            // Nothing to store, but its completion waits for its turn.
+            Ok(encoded) if encoded.is_empty() => (
+                encoded,
+                State::Settled(Fate::Stored {
+                    first: 0,
+                    timestamp: Timestamp::now(),
+                }),
+            ),
+            Ok(encoded) => {
+                cause.note_asked();
+                (encoded, State::Unsent)
+            }
+            Err(cause) => (Encoded::NOTHING, State::Settled(Fate::Rejected(cause))),
+        };
+        self.invocations.push_back(Invocation {
+            events,
+            encoded,
+            attached: AttachedRef::clone(&attached),
+            cause,
+            state,
+        });
+        if kind == Kind::Stashing {
+            self.held_back_until = self.left + self.invocations.len() as u64;
+        }
+        attached
+    }
+
+    /// Whether commands, timers, streams and futures have to wait: as long as a stashing call is in the queue.
+    pub(crate) fn holds_back(&self) -> bool {
+        self.left < self.held_back_until
+    }
+
+    /// Whether nothing is left to store or to handle.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.invocations.is_empty()
+    }
+
+    /// Returns the number of calls that are left to store or to handle.
+    pub(crate) fn len(&self) -> usize {
+        self.invocations.len()
+    }
+
+    /// Gives numbers from `next` on to the calls not yet sent, and turns them into writes; empty if there are none.
+    ///
+    /// Takes all of them, or as many as fit into `limit`, but at least one.
+    pub(crate) fn take_unsent(
+        &mut self,
+        persistence_id: &PersistenceId,
+        mut fence: Fence,
+        writer: WriterId,
+        mut next: SequenceNr,
+        mut limit: WriteLimit,
+    ) -> Vec<AtomicWrite> {
+        let mut writes = Vec::new();
+        if self.failure.is_some() {
+            return writes;
+        }
+        let timestamp = Timestamp::now();
+        let sent_before = self.index(self.unsent_from);
+        self.sent_from = self.unsent_from;
+        self.unsent_from = self.left + self.invocations.len() as u64;
+        for (index, invocation) in (sent_before..).zip(self.invocations.range_mut(sent_before..)) {
+            if !matches!(invocation.state, State::Unsent) {
+                continue;
+            }
+            if !limit.takes(invocation.encoded.payloads()) && !writes.is_empty() {
+                self.unsent_from = self.left + index as u64;
+                break;
+            }
+            let records: Vec<_> = (next..)
+                .zip(invocation.encoded.payloads())
+                .map(|(nr, payload)| EventRecord::new(nr, timestamp, writer, payload.clone()))
+                .collect();
+            invocation.state = State::Sent {
+                first: next,
+                timestamp,
+            };
+            next += records.len() as u64;
+            writes.push(
+                AtomicWrite::new(persistence_id.clone(), fence, records).expect(
+                    "records are numbered one after the other, and an empty call is never unsent",
+                ),
+            );
+            fence = fence.once_stored();
+        }
+        writes
+    }
+
+    /// Gives the revision `next` to the oldest change of a state that is not yet sent; `None` if there is none.
+    pub(crate) fn take_change(
+        &mut self,
+        persistence_id: &PersistenceId,
+        next: Revision,
+    ) -> Option<StateChange> {
+        if self.failure.is_some() {
+            return None;
+        }
+        let sent_before = self.index(self.unsent_from);
+        self.unsent_from = self.left + self.invocations.len() as u64;
+        let (index, invocation) = (sent_before..)
+            .zip(self.invocations.range_mut(sent_before..))
+            .find(|(_, invocation)| matches!(invocation.state, State::Unsent))?;
+        self.sent_from = self.left + index as u64;
+        self.unsent_from = self.sent_from + 1;
+        invocation.state = State::Sent {
+            first: next,
+            timestamp: Timestamp::now(),
+        };
+        invocation.encoded.as_change(persistence_id, next)
+    }
+
+    /// Settles the calls of the write under way by its outcomes, and returns the highest number now stored, if any.
+    ///
+    /// Tells `stored` about the events of each stored call, in order, with their first number and their time.
+    /// Events that were skipped after a rejection are sent again with new numbers, so that numbers stay gap-free.
+    pub(crate) fn settle(
+        &mut self,
+        outcomes: Vec<WriteOutcome>,
+        mut stored: impl FnMut(&mut PersistedEvents<A::Event>, SequenceNr, Timestamp),
+    ) -> Option<SequenceNr> {
+        let mut highest = None;
+        let mut failure: Option<StorageError> = None;
+        let mut rejected = false;
+        let sent_from = self.index(self.sent_from);
+        let sent = (self.left + sent_from as u64..)
+            .zip(self.invocations.range_mut(sent_from..))
+            .filter(|(_, invocation)| matches!(invocation.state, State::Sent { .. }));
+        // In this order: a queue that is longer than what was sent is not searched to its end.
+        for (outcome, (place, invocation)) in outcomes.into_iter().zip(sent) {
+            let State::Sent { first, timestamp } = invocation.state else {
+                continue;
+            };
+            let fate = match (outcome, &failure) {
+                (WriteOutcome::Stored, _) => {
+                    highest = Some(first + invocation.encoded.len() as u64 - 1);
+                    stored(&mut invocation.events, first, timestamp);
+                    Fate::Stored { first, timestamp }
+                }
+                (WriteOutcome::Rejected(cause), _) => {
+                    rejected = true;
+                    Fate::Rejected(cause.into())
+                }
+                (WriteOutcome::Failed(error), _) => {
+                    failure = Some(error.clone());
+                    Fate::Failed { error, first }
+                }
+                (WriteOutcome::Skipped, Some(error)) => Fate::Failed {
+                    error: error.clone().not_stored(),
+                    first,
+                },
+                (WriteOutcome::Skipped, None) if rejected => {
+                    invocation.state = State::Unsent;
+                    self.unsent_from = self.unsent_from.min(place);
+                    continue;
+                }
+                // Sent again and again it might be skipped for ever.
+                (WriteOutcome::Skipped, None) => {
+                    let error = skipped_without_reason();
+                    failure = Some(error.clone());
+                    Fate::Failed { error, first }
+                }
+            };
+            invocation.encoded = Encoded::NOTHING;
+            invocation.state = State::Settled(fate);
+        }
+        self.failure = self.failure.take().or(failure);
+        highest
+    }
+
+    /// Returns the index of a place in the queue; a call that has left the queue counts as its head.
+    fn index(&self, place: u64) -> usize {
+        place.saturating_sub(self.left) as usize
+    }
+
+    /// Whether a call is to be handled now.
+    pub(crate) fn head_is_settled(&self) -> bool {
+        matches!(
+            self.invocations.front(),
+            Some(Invocation {
+                state: State::Settled(_),
+                ..
+            })
+        )
+    }
+
+    /// Takes the head, if its fate is known.
+    pub(crate) fn pop_settled(&mut self) -> Option<Settled<A>> {
+        if !self.head_is_settled() {
+            return None;
+        }
+        let head = self.invocations.pop_front()?;
+        let State::Settled(fate) = head.state else {
+            return None;
+        };
+        self.left += 1;
+        if self.invocations.is_empty() {
+            self.invocations.shrink_to(ROOM_KEPT);
+        }
+        Some(Settled {
+            events: head.events,
+            attached: head.attached,
+            cause: head.cause,
+            fate,
+        })
+    }
+
+    /// Ends every call, because the actor failed: each asker learns what is certain about its events.
+    pub(crate) fn abandon(&mut self, in_flight: impl Fn() -> PersistError) {
+        // Whoever decided on a state that another writer had overtaken hears of that writer.
+        let conflict = self.failure.take().map(PersistError::from_failure);
+        let conflict = conflict.filter(|error| matches!(error, PersistError::Conflict(_)));
+        let unsent = conflict.unwrap_or(PersistError::ActorFailed);
+        for invocation in self.invocations.drain(..) {
+            let error = match invocation.state {
+                State::Unsent => unsent.clone(),
+                State::Sent { .. } => in_flight(),
+                State::Settled(Fate::Stored { first, .. }) => unanswered(first),
+                State::Settled(Fate::Rejected(cause)) => PersistError::Rejected(cause),
+                State::Settled(Fate::Failed { error, .. }) => PersistError::from_failure(error),
+            };
+            fail(&invocation.attached, &invocation.cause, error);
+        }
+    }
+}
+
+fn skipped_without_reason() -> StorageError {
+    StorageError::new(StorageErrorKind::Backend, Operation::WriteMessages)
+        .with_message("the journal skipped a write although none before it was rejected or failed")
+}
+
+/// Returns the error for a stored call that gets no other answer any more.
+pub(crate) fn unanswered(first: SequenceNr) -> PersistError {
+    if first == 0 {
+        PersistError::ActorFailed
+    } else {
+        PersistError::StoredUnanswered
+    }
+}
+
+/// Answers the asker of a call that it failed.
+pub(crate) fn fail<A: PersistentActor>(
+    attached: &AttachedRef<A>,
+    cause: &CauseRef,
+    error: PersistError,
+) {
+    cause.note(&error);
+    attached.borrow_mut().end(Err(error.clone()));
+    let next = || attached.borrow_mut().next_completion();
+    std::iter::from_fn(next).for_each(|completion| completion.failed(error.clone()));
+}
+
+impl From<EncodeError> for RejectionCause {
+    fn from(error: EncodeError) -> Self {
+        RejectionCause::Encode(Arc::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::actor::bare::Bare;
+
+    #[test]
+    fn the_room_of_a_burst_is_given_back() {
+        let mut queue = PendingQueue::<Bare>::new();
+        for _ in 0..10_000 {
+            let events = Vec::new().into();
+            queue.push(
+                Kind::Async,
+                events,
+                Ok(Encoded::NOTHING),
+                CauseRef::default(),
+            );
+        }
+        while queue.pop_settled().is_some() {}
+        assert!(queue.is_empty());
+        assert!(queue.invocations.capacity() <= ROOM_KEPT);
+    }
+}

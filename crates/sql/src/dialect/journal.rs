@@ -1,0 +1,75 @@
+//! The part of a dialect that takes ids over, stores events and reads them.
+
+use std::fmt;
+
+use actix_persistence_storage_api::{
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange,
+};
+
+use super::{ConnectionOf, Driver};
+use crate::{Fault, Group, Names, Opening};
+
+/// The work of a journal that each database does in statements of its own.
+pub trait JournalDialect: Driver {
+    /// The statements of the journal that only this database has.
+    type JournalQueries: fmt::Debug + Send + Sync + 'static;
+
+    /// Whether [`append`](Self::append) and [`recover`](Self::recover) are one statement each, which commits by itself.
+    ///
+    /// Otherwise they run between [`BEGIN`](crate::TransactionDialect::BEGIN) and [`COMMIT`](crate::TransactionDialect::COMMIT).
+    const ONE_STATEMENT: bool;
+
+    /// Whether they begin that transaction, because each statement by itself costs a wait for another thread.
+    const WORK_BEGINS: bool = false;
+
+    /// The statements of the journal that only this database has.
+    fn journal_queries(names: &Names) -> Self::JournalQueries;
+
+    /// Raises the epochs of all requests, which are of different ids, and answers in their order.
+    fn recover(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        requests: Vec<RecoveryRequest>,
+        opening: Opening,
+    ) -> impl Future<Output = Result<Vec<Recovered>, Fault>> + Send;
+
+    /// Stores the events of all ids whose epoch and highest number are what the head says, and raises that number.
+    ///
+    /// Returns the ids that lost: nothing of them is stored.
+    fn append(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        group: Group,
+        opening: Opening,
+    ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send;
+
+    /// The same in a transaction in which other things were done before, which it neither ends nor undoes: if an id lost, the
+    /// caller must not commit.
+    fn append_within(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        group: Group,
+    ) -> impl Future<Output = Result<Vec<PersistenceId>, Fault>> + Send {
+        Self::append(connection, queries, group, Opening::Done)
+    }
+
+    /// Reads events of an id from the lowest on, and what is deleted, as of one moment.
+    fn read_page(
+        connection: &mut ConnectionOf<Self>,
+        queries: &Self::JournalQueries,
+        id: &PersistenceId,
+        range: ReplayRange,
+        limit: PageLimit,
+    ) -> impl Future<Output = Result<ReplayPage, Fault>> + Send;
+
+    /// Whether [`check_journal`](Self::check_journal) looks at anything.
+    const CHECKS_JOURNAL: bool = false;
+
+    /// Fails if events are missing that were stored, as far as the tables of a journal tell when they are opened.
+    fn check_journal(
+        _connection: &mut ConnectionOf<Self>,
+        _queries: &Self::JournalQueries,
+    ) -> impl Future<Output = Result<(), Fault>> + Send {
+        async { Ok(()) }
+    }
+}

@@ -1,0 +1,34 @@
+//! The part of a dialect with the statements that every database has.
+
+use super::Driver;
+use crate::{JournalStatements, Names, SnapshotStatements, StateStatements};
+
+/// The statements that the stores use under the same names on every database.
+pub trait StatementDialect: Driver {
+    /// The statements that are used as they are here.
+    fn journal_statements(names: &Names) -> JournalStatements;
+
+    /// The same of the snapshot store.
+    fn snapshot_statements(names: &Names) -> SnapshotStatements;
+
+    /// The same of a table of states.
+    fn state_statements(names: &Names) -> StateStatements;
+
+    /// Whether the id comes first in the values of the statements that replace a row of a state.
+    ///
+    /// A second statement in such a text that names the id would bind all values before it once more.
+    const ID_FIRST: bool = false;
+
+    /// The texts by which a journal stores events of changes of states.
+    const CHANGE_EVENTS: ChangeEventTexts;
+}
+
+/// The texts about ids whose events tell of changes of states: in the table `{metadata_table}`, their epoch is negative.
+#[derive(Clone, Copy, Debug)]
+pub struct ChangeEventTexts {
+    /// Makes the row of an id, or raises its highest number to the one to follow on; leaves rows with other epochs alone.
+    /// Values: id, highest number, epoch, writer.
+    pub adopt: &'static str,
+    /// Values: id. Gives: epoch; no row for an id that the journal does not know.
+    pub epoch_of: &'static str,
+}
