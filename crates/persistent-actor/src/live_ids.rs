@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_successor_of_a_stopping_actor_waits_until_it_is_gone_and_is_live_itself() {
+    fn a_successor_is_live_after_the_stopping_actor_is_gone() {
         let ids = LiveIds::default();
         let first = ids.register(&id()).unwrap();
         first.stopping();

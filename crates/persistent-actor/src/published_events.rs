@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn events_stay_where_they_are_unless_somebody_listens_to_their_type() {
+    fn events_stay_where_they_are_without_a_listener_to_their_type() {
         let hub = PublishedEvents::default();
         let mut events = PersistedEvents::from(vec![Heard(1), Heard(2)]);
         publish(&hub, &mut events);

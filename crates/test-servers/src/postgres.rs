@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_in_without_a_password() {
+    fn no_user_gets_in_without_a_password() {
         let folder = tempfile::tempdir().unwrap();
         let mut site = site();
         site.folder = folder.path().to_path_buf();

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_append_that_cannot_be_undone_is_unknown_and_stops_all_others_until_it_can() {
+    fn a_failed_append_that_cannot_be_undone_stops_all_others_until_it_can() {
         let place = tempfile::tempdir().unwrap();
         let mut log = Log::open(place.path(), SyncMode::Always).unwrap();
         log.append(&[deleted(1)], SyncMode::Always).unwrap();

@@ -28,7 +28,7 @@ async fn highest(persistence: &Persistence) -> u64 {
 }
 
 #[actix::test]
-async fn an_id_is_refused_while_its_actor_is_running_and_cleaned_up_when_it_is_gone() {
+async fn an_id_is_cleaned_up_only_after_its_actor_is_gone() {
     let persistence = Persistence::memory().await.unwrap();
     let counter = persistence.start(|| Counter::named("1")).unwrap();
     assert_eq!(counter.send(Count(5)).await.unwrap().unwrap(), 5);

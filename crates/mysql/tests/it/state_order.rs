@@ -21,7 +21,7 @@ fn state(id: &PersistenceId) -> StateUpdate {
 
 /// The numbers of a partition cannot be overtaken: who comes later waits until the earlier one has committed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transaction_that_has_its_number_lets_nobody_overtake_it() {
+async fn no_writer_overtakes_a_transaction_that_has_its_number() {
     let place = Place::new().await;
     let store = std::sync::Arc::new(place.state_store_with(place.options()).await);
     let (early, late) = (id("1"), id("9"));

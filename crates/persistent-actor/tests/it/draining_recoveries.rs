@@ -89,7 +89,7 @@ fn an_actor_goes_on_recovering_and_then_does_what_it_was_sent() {
 }
 
 #[test]
-fn an_actor_that_does_not_recover_in_time_is_named_and_its_askers_get_closed() {
+fn an_actor_that_recovers_too_late_is_named_and_its_askers_get_closed() {
     for stall in STALLS {
         run(move || async move {
             let held = Recovering::at(stall).await;
@@ -150,7 +150,7 @@ fn a_recovery_that_fails_meanwhile_is_tried_again_at_once_for_what_waits() {
 }
 
 #[test]
-fn an_actor_that_waits_for_its_turn_to_recover_and_has_nothing_to_do_ends_at_once() {
+fn a_drain_ends_an_actor_that_waits_to_recover_without_commands() {
     run(|| async {
         let held = Recovering::limited(Stall::TakeOvers, |journal| {
             journal.max_concurrent_recoveries = 1;

@@ -494,7 +494,7 @@ async fn complaint(place: Place, situation: Situation, call: &Call) -> Option<St
 }
 
 #[test]
-fn every_call_of_the_context_works_in_every_place_whether_the_actor_lives_or_stops() {
+fn every_context_call_works_in_every_place_of_a_live_or_ending_actor() {
     // Each place has a run of its own, for a run ends after a day of its clock.
     for place in PLACES {
         run(move || every_call_in(place));

@@ -61,7 +61,7 @@ fn start_all(world: &World, log: &Log) -> Vec<Addr<Tally>> {
 }
 
 #[test]
-fn no_more_actors_recover_at_once_than_there_are_permits_and_all_get_their_turn() {
+fn recoveries_at_once_stay_within_the_permits_and_all_get_a_turn() {
     run(|| async {
         let (world, journal, log) = stalling(2, Stall::PagesFrom(1)).await;
         let tallies = start_all(&world, &log);
@@ -211,7 +211,7 @@ fn an_actor_dropped_while_it_recovers_gives_its_permit_back() {
 }
 
 #[test]
-fn an_actor_dropped_while_it_waits_for_a_permit_takes_none_and_gives_none_away() {
+fn an_actor_dropped_while_it_waits_for_a_permit_gives_none_away() {
     run(|| async {
         let (world, journal, log) = stalling(1, Stall::PagesFrom(1)).await;
         let first = world.start(Tally::factory("1", &log)).unwrap();

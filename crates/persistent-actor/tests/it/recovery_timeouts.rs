@@ -104,7 +104,7 @@ fn a_first_page_that_does_not_come_is_a_typed_timeout() {
 }
 
 #[test]
-fn a_later_page_that_does_not_come_is_a_typed_timeout_after_the_events_before_it() {
+fn a_later_page_that_does_not_come_is_a_timeout_after_the_first_events() {
     run(|| async {
         let (world, journal, log) = stalling(2_345, Stall::PagesFrom(1_001)).await;
         let entries = times_out(&world, &log, || journal.set(Stall::Nothing)).await;

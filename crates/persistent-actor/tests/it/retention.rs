@@ -112,7 +112,7 @@ fn events_are_not_deleted_unless_asked_for() {
 }
 
 #[test]
-fn a_persist_all_that_passes_a_multiple_is_followed_by_a_snapshot_after_its_last_event() {
+fn a_persist_all_past_a_multiple_saves_a_snapshot_after_its_last_event() {
     run(|| async {
         let storage = MemoryStorage::new();
         let process = Process::start(&storage, EVERY_3_KEEP_2, &[]);
@@ -307,7 +307,7 @@ fn a_snapshot_that_the_actor_deletes_itself_covers_nothing_any_more() {
 }
 
 #[test]
-fn an_actor_that_nobody_can_reach_ends_its_round_first() {
+fn an_actor_without_addresses_ends_its_round_first() {
     run(|| async {
         let storage = MemoryStorage::new();
         let process = Process::start(&storage, EVERY_3_KEEP_2, &[]);

@@ -113,7 +113,7 @@ fn a_request_whose_deadline_passed_or_whose_asker_has_left_is_never_sent() {
 }
 
 #[test]
-fn a_runtime_that_ends_answers_what_was_sent_as_unknown_and_the_rest_as_not_stored() {
+fn sent_calls_are_unknown_and_queued_not_stored_when_the_runtime_ends() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

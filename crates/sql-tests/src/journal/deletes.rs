@@ -199,9 +199,7 @@ pub async fn rows_are_removed_in_chunks_of_few_bytes(place: &dyn Tables) {
 }
 
 /// An id without events.
-pub async fn no_number_is_used_again_after_everything_was_deleted_and_the_store_reopened(
-    place: &dyn Tables,
-) {
+pub async fn no_number_is_used_again_after_all_was_deleted_and_reopened(place: &dyn Tables) {
     let a = id("a");
     let journal = place.journal().await;
     store(&*journal, &a, 5).await;

@@ -100,7 +100,7 @@ pub async fn contending_writers_leave_one_gap_free_stream_of_what_was_confirmed(
 }
 
 /// An epoch that no recovery gave.
-pub async fn nobody_writes_with_an_unknown_epoch_beside_events_of_another_tool(place: &dyn Tables) {
+pub async fn an_unknown_epoch_may_not_write_beside_events_of_another_tool(place: &dyn Tables) {
     let journal = place.journal().await;
     place
         .run(&place.event_of_another_tool("Test|imported", 1))
@@ -139,9 +139,7 @@ pub async fn a_write_that_does_not_take_over_leaves_no_row(place: &dyn Tables) {
 }
 
 /// Events that no journal has written.
-pub async fn an_id_with_events_of_another_tool_is_taken_over_with_the_number_after_them(
-    place: &dyn Tables,
-) {
+pub async fn taking_over_an_id_counts_the_events_of_another_tool(place: &dyn Tables) {
     let journal = place.journal().await;
     for (id, ordering) in [("Test|a", 1_000_001), ("Test|b", 1_000_002)] {
         place.run(&place.event_of_another_tool(id, ordering)).await;

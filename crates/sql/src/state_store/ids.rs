@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_begins_behind_the_last_id_of_the_one_before() {
+    fn a_page_begins_after_the_last_id_of_the_one_before() {
         let lowest = |after: &str| {
             let after = PersistenceId::of_unique(after);
             Bounds::new(Some("Post"), Some(&after)).unwrap().lowest

@@ -36,8 +36,8 @@ fn events_of(ledger: u64) -> u64 {
 }
 
 #[test]
-fn many_actors_that_recover_at_once_stay_within_the_permits_and_none_starves() {
-    const NAME: &str = "recovery_at_scale::many_actors::many_actors_that_recover_at_once_stay_within_the_permits_and_none_starves";
+fn many_recoveries_at_once_stay_within_the_permits_and_all_finish() {
+    const NAME: &str = "recovery_at_scale::many_actors::many_recoveries_at_once_stay_within_the_permits_and_all_finish";
     if let Some((actors, file)) = measured_process::scenario() {
         return System::new().block_on(recover(actors, &file));
     }

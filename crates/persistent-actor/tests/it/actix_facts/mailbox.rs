@@ -60,7 +60,7 @@ fn a_mailbox_has_room_for_16() {
 
 /// The reason why the stash has a limit of its own: the capacity of the channel holds back hardly anybody.
 #[test]
-fn the_capacity_counts_for_try_send_on_one_address_and_for_nobody_else() {
+fn the_capacity_counts_only_for_try_send_on_one_address() {
     let recheck = "re-check what is documented about back-pressure before the stash";
     let (address, mut receiver) = probe_channel(2);
     let accepted = (0..50).filter(|_| address.try_send(Do::nothing()).is_ok());
