@@ -113,7 +113,7 @@ impl<S: ?Sized + 'static> Case<S> {
 }
 
 impl<S: ?Sized + 'static> Spec<S> {
-    /// Whether a name is that of a case of this spec.
+    /// Returns whether a name is that of a case of this spec.
     pub(crate) fn has(&self, case: &str) -> bool {
         let name = case.split_once("::").map(|(spec, _)| spec);
         name == Some(self.name)

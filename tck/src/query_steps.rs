@@ -76,7 +76,7 @@ pub(crate) struct Reader {
     pub(crate) given: Vec<ChangedState>,
     revisions: BTreeMap<PersistenceId, Revision>,
     said_more: bool,
-    /// Whether what a page has said is still true when the next one is read.
+    /// True if what a page has said is still true when the next one is read.
     alone: bool,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Write<'h> {
     pub(crate) sender: Option<u64>,
     pub(crate) uids: &'h [Uid],
     pub(crate) outcome: Outcome,
-    /// Whether the actor goes on.
+    /// True if the actor goes on.
     pub(crate) rejected: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Deletion {
     pub(crate) line: usize,
     pub(crate) to: u64,
     pub(crate) covered: bool,
-    /// Whether it was asked in this life, and not in one before.
+    /// True if it was asked in this life, and not in one before.
     pub(crate) asked_here: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Save {
     pub(crate) incarnation: Incarnation,
     pub(crate) number: u64,
     pub(crate) digest: u64,
-    /// Whether it was asked in this life, and not in one before.
+    /// True if it was asked in this life, and not in one before.
     pub(crate) asked_here: bool,
 }
 

@@ -119,7 +119,7 @@ impl<'h> Gathered<'h> {
         id.states.get(id.state_resets.last_life()?)
     }
 
-    /// Whether the numbers or revisions of this id ever started again.
+    /// Returns whether the numbers or revisions of this id ever started again.
     pub(crate) fn was_reset(&self, name: &str) -> bool {
         let id = self.by_name.get(name).map(|index| &self.ids[*index]);
         id.is_some_and(|id| id.event_resets.any() || id.state_resets.any())

@@ -14,7 +14,7 @@ pub enum Operation {
         id: String,
         /// The life that begins with it.
         incarnation: Incarnation,
-        /// Whether it takes its id over before it looks, so that nothing sent earlier can be stored afterwards.
+        /// True if it takes its id over before it looks, so that nothing sent earlier can be stored afterwards.
         fences: bool,
     },
     /// An actor persists one event, or several as one batch: all of them are stored, one after the other, or none.
@@ -45,7 +45,7 @@ pub enum Operation {
         id: String,
         /// The highest number that is deleted.
         to: u64,
-        /// Whether retention deletes what a snapshot covers, so that a snapshot from `to` on must be there.
+        /// True if retention deletes what a snapshot covers, so that a snapshot from `to` on must be there.
         covered: bool,
     },
     /// From now on retention may delete the events up to a number, once a snapshot of them is stored: said before the

@@ -38,7 +38,7 @@ pub(crate) struct Seen {
     pub(crate) uid: Option<Uid>,
     /// The life that begins with it.
     pub(crate) incarnation: Option<Incarnation>,
-    /// Whether it was the present state then; a reader may see an older one.
+    /// True if it was the present state then; a reader may see an older one.
     pub(crate) present: bool,
 }
 

@@ -14,7 +14,7 @@ pub struct ReplayFilterSettings {
     pub window_size: usize,
     /// The number of replaced writers that are remembered; 0 counts as 1.
     pub max_old_writers: usize,
-    /// Whether each event is logged, at level debug, with its number and writer.
+    /// True if each event is logged, at level debug, with its number and writer.
     pub debug: bool,
 }
 

@@ -58,7 +58,7 @@ pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> 
     })
 }
 
-/// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that signals.
+/// Returns whether a value breaks a rule: of its column, of a constraint, or of a trigger that signals.
 pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
     breaks_rule_by(number(error), &error.code().unwrap_or_default())
 }
@@ -86,7 +86,7 @@ pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
     meaning_of_number(number(error)).unknown()
 }
 
-/// Whether initialising may work when it is tried again after a moment.
+/// Returns whether initialising may work when it is tried again after a moment.
 pub(crate) fn is_disturbed(fault: &Fault) -> bool {
     let waits_for_others = |number| number == 1205 || meaning_of_number(number).again;
     fault

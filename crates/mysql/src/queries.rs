@@ -163,7 +163,7 @@ FROM (SELECT d.partition_nr,
       FROM (SELECT DISTINCT entity_type, partition_nr FROM {state_table} FORCE INDEX ({state_index})) AS d) AS found
 JOIN {state_ordering_table} AS o ON o.partition_nr = found.partition_nr
 WHERE found.highest > o.newest GROUP BY found.partition_nr";
-/// Whether there is that index.
+/// Counts the columns of the index by which states are found in the order of their changes; 0 if there is none.
 pub(crate) const HAS_STATE_INDEX: &str = "\
 SELECT COUNT(*) FROM information_schema.statistics
 WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{state_table}'

@@ -403,12 +403,12 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.state = ActorState::Running;
     }
 
-    /// Whether everything but the stores has to wait.
+    /// Returns whether everything but the stores has to wait.
     pub(crate) fn holds_back(&self) -> bool {
         self.recovering || self.pending.holds_back()
     }
 
-    /// Whether something comes before the next future or stream item.
+    /// Returns whether something comes before the next future or stream item.
     pub(crate) fn interrupts_turns(&self) -> bool {
         self.stop_requested
             || self.holds_back()

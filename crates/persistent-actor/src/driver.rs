@@ -39,9 +39,9 @@ pub(crate) struct Driver<A: PersistentActor, F> {
     delays: BackOff,
     /// The delays of the next incarnations while writers compete for the id.
     contention: Contention,
-    /// Whether the delay was cut short because everything stops.
+    /// True if the delay was cut short because everything stops.
     hurried: bool,
-    /// Whether the last actor that was recovered lived by timers, streams or futures of its own; `None` if none was.
+    /// True if the last actor that was recovered lived by timers, streams or futures of its own; `None` if none was.
     lived_by_itself: Option<bool>,
 }
 
@@ -52,9 +52,9 @@ enum Stage<A: PersistentActor> {
         until: Option<Pin<Box<Sleep>>>,
         /// Ends the delay early: the store that was away works again.
         store_is_back: Option<BoxFuture<'static, ()>>,
-        /// Whether messages that arrive meanwhile are refused instead of kept.
+        /// True if messages that arrive meanwhile are refused instead of kept.
         refusing: bool,
-        /// Whether no incarnation is needed before a message is there.
+        /// True if no incarnation is needed before a message is there.
         until_asked: bool,
     },
 }

@@ -66,7 +66,7 @@ pub struct BackOffSettings {
     pub max_restarts: Option<u32>,
     /// An actor that worked for so long starts again from `min`; `None` for half-way between `min` and `max`, as in Akka.
     pub reset_after: Option<Duration>,
-    /// Whether commands that wait survive a failure that waiting may cure; otherwise their channels close.
+    /// True if commands that wait survive a failure that waiting may cure; otherwise their channels close.
     pub keep_stash: bool,
     /// The reaction to a conflict with another writer. A conflict is no failure: neither the delays nor the limit count
     /// it.

@@ -29,7 +29,7 @@ struct Registry {
 struct Live {
     /// Tells the actor apart from its successor.
     generation: u64,
-    /// Whether it is on its way out, so that a successor may be started.
+    /// True if it is on its way out, so that a successor may be started.
     stopping: bool,
     signal: Arc<DrainSignal>,
     /// Closed when the actor is gone; until then and after that it says why its last recovery failed.

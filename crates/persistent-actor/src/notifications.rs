@@ -46,7 +46,7 @@ pub struct Missed {
 /// One channel per type that somebody listens to, and nothing for the others.
 pub(crate) struct Notifications {
     capacity: usize,
-    /// Whether there is any channel, so that a notification without readers costs next to nothing.
+    /// True if there is any channel, so that a notification without readers costs next to nothing.
     listened_to: AtomicBool,
     /// A `broadcast::Sender<T>` by the type `T`.
     channels: RwLock<HashMap<TypeId, Box<dyn Any + Send + Sync>>>,

@@ -64,9 +64,9 @@ pub(crate) struct Stash<A: PersistentActor> {
     search_in: usize,
     /// The number of messages that were dropped since the stash was last empty.
     dropped: u64,
-    /// Whether a message did not fit under a policy that makes the actor fail.
+    /// True if a message did not fit under a policy that makes the actor fail.
     overflowed: bool,
-    /// Whether the actor has ended, and nothing that is put here would come out again.
+    /// True if the actor has ended, and nothing that is put here would come out again.
     ended: bool,
 }
 

@@ -25,7 +25,7 @@ pub enum Stores {
 }
 
 impl Stores {
-    /// Whether actors of this type are stored in such stores.
+    /// Returns whether actors of this type are stored in such stores.
     pub(crate) fn fit<A: PersistentActor>(&self) -> bool {
         matches!(self, Stores::Events { .. }) == A::STORED_AS.is_events()
     }
@@ -66,7 +66,7 @@ impl Stores {
         }
     }
 
-    /// Whether the store works that events, or states, are written to.
+    /// Returns the health of the store that events, or states, are written to.
     pub(crate) fn health(&self) -> &StoreHealth {
         match self {
             Stores::Events { journal, .. } => journal.health(),
@@ -92,7 +92,7 @@ impl Stores {
         health.accounts_for(source).then_some(health)
     }
 
-    /// Whether several events are stored together or not at all.
+    /// Returns whether several events are stored together or not at all.
     pub(crate) fn has_atomic_batches(&self) -> bool {
         match self {
             Stores::Events { journal, .. } => journal.capabilities().atomic_batches,
@@ -100,7 +100,7 @@ impl Stores {
         }
     }
 
-    /// Whether the tags of a state are kept.
+    /// Returns whether the tags of a state are kept.
     pub(crate) fn has_tags(&self) -> bool {
         match self {
             Stores::Events { .. } => false,

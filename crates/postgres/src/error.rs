@@ -60,8 +60,8 @@ pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> 
     })
 }
 
-/// Whether a value breaks a rule: of its type, of a constraint, of a cast to the type of a column, or of a trigger, which may
-/// use a class of its own.
+/// Returns whether a value breaks a rule: of its type, of a constraint, of a cast to the type of a column, or of a
+/// trigger, which may use a class of its own.
 pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
     breaks_rule_by_code(&error.code().unwrap_or_default())
 }
@@ -145,7 +145,7 @@ fn meaning_of_code(code: &str) -> Meaning {
     }
 }
 
-/// Whether others make the tables at this moment, perhaps by hand and without the lock.
+/// Returns whether others make the tables at this moment, perhaps by hand and without the lock.
 pub(crate) fn is_disturbed(fault: &Fault) -> bool {
     let code = fault.reported().and_then(DatabaseError::code);
     matches!(

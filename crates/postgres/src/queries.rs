@@ -90,7 +90,7 @@ pub(crate) const RESTORE_SESSION: &str = "\
 CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; \
 DISCARD SEQUENCES";
 
-/// Whether the schema is there.
+/// Selects whether the schema is there.
 pub(crate) const SCHEMA_EXISTS: &str = "\
 SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = {schema_text})";
 pub(crate) const CREATE_SCHEMA: &str = "CREATE SCHEMA {schema}";

@@ -29,7 +29,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// The way in which a write becomes late.
 #[derive(Clone, Copy, Debug)]
 struct Scene {
-    /// Whether its client is gone when it arrives; one that is not goes on with it then.
+    /// True if its client is gone when it arrives; one that is not goes on with it then.
     client_is_gone: bool,
     delivered: Delivered,
     /// One of [`HELD_AFTER`].

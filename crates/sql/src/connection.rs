@@ -29,7 +29,7 @@ pub(crate) use visit::Visit;
 /// An operation on a connection.
 pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 
-/// Whether a transaction is begun when its work runs.
+/// Says whether a transaction is begun when its work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// It is, or the work needs none.

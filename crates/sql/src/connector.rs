@@ -12,7 +12,7 @@ use crate::{ConnectionOf, Dialect, Fault, Portable};
 pub enum Role {
     /// Making tables; used once.
     SetUp {
-        /// Whether a database that is missing may be made.
+        /// True if a database that is missing may be made.
         may_create: bool,
     },
     /// A connection that writes.

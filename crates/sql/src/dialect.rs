@@ -39,11 +39,11 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// The statements of the journal that only this database has.
     type JournalQueries: fmt::Debug + Send + Sync + 'static;
 
-    /// Whether [`append`](Self::append) and [`recover`](Self::recover) are one statement each, which commits by itself.
+    /// True if [`append`](Self::append) and [`recover`](Self::recover) are one statement each, which commits by itself.
     ///
     /// Otherwise they run between [`BEGIN`](Self::BEGIN) and [`COMMIT`](Self::COMMIT).
     const ONE_STATEMENT: bool;
-    /// Whether they begin that transaction, because each statement by itself costs a wait for another thread.
+    /// True if they begin that transaction, because each statement by itself costs a wait for another thread.
     const WORK_BEGINS: bool = false;
     /// Returns the number of lanes that the journal asks for: as many of its calls run at the same time.
     fn lanes(options: &Self::Options) -> usize;
@@ -64,29 +64,29 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     const BEGIN_FINDING: Option<&'static str> = None;
     /// Ends any of them.
     const COMMIT: &'static str;
-    /// Whether [`COMMIT`](Self::COMMIT) is prepared once for a connection, where its text takes longer to compile than to
-    /// run.
+    /// True if [`COMMIT`](Self::COMMIT) is prepared once for a connection, where its text takes longer to compile than
+    /// to run.
     const PREPARES_COMMIT: bool = false;
     /// Ends the one that makes tables ready, which every start does, also one that then fails.
     const COMMIT_SET_UP: &'static str = Self::COMMIT;
     /// Ends any of them as if nothing had been done.
     const ROLLBACK: &'static str;
-    /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
+    /// True if keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;
 
-    /// Whether the id comes first in the values of the statements that replace a row of a state.
+    /// True if the id comes first in the values of the statements that replace a row of a state.
     ///
     /// A second statement in such a text that names the id would bind all values before it once more.
     const ID_FIRST: bool = false;
 
-    /// Whether a transaction can go on after a statement of it that failed.
+    /// True if a transaction can go on after a statement of it that failed.
     const TRANSACTIONS_SURVIVE_ERRORS: bool = true;
 
-    /// Whether statements that define tables commit what came before them.
+    /// True if statements that define tables commit what came before them.
     const DEFINITIONS_COMMIT: bool = false;
 
-    /// Whether a statement that reads or changes rows may end the transaction and report no error, as far as is known: code in
-    /// the server may catch the error.
+    /// True if a statement that reads or changes rows may end the transaction and report no error, as far as is known:
+    /// code in the server may catch the error.
     const ROWS_MAY_END_TRANSACTIONS: bool = true;
 
     /// Follows on what begins the application's part of a transaction: gives its statements the settings of the server where
@@ -139,8 +139,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Returns the meaning of an error; nothing else decides it.
     fn meaning(error: &dyn DatabaseError) -> Meaning;
 
-    /// Whether a rule of a table does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
-    /// key, or a trigger that raises an error.
+    /// Returns whether a rule of a table does not take a value: the type or the length of a column, NOT NULL, UNIQUE,
+    /// CHECK, a foreign key, or a trigger that raises an error.
     ///
     /// Asked only of statements in which such a rule can be that of the application.
     fn breaks_rule(error: &dyn DatabaseError) -> bool;
@@ -211,7 +211,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         names: &Names,
     ) -> impl Future<Output = Result<(), Fault>> + Send;
 
-    /// Whether [`check_journal`](Self::check_journal) looks at anything.
+    /// True if [`check_journal`](Self::check_journal) looks at anything.
     const CHECKS_JOURNAL: bool = false;
 
     /// Fails if events are missing that were stored, as far as the tables of a journal tell when they are opened.
@@ -245,7 +245,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         placeholder.to_owned()
     }
 
-    /// Whether a column of this type would take a value of the application, and keep another one without a word.
+    /// Returns whether a column of this type would take a value of the application, and keep another one without a
+    /// word.
     fn changes(_value: &SqlValue, _type_name: &str) -> bool {
         false
     }
@@ -259,7 +260,7 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// If the column has a type for which there is no value; the message says how to cast it.
     fn read_value(row: &RowOf<Self>, column: usize) -> Result<SqlValue, Fault>;
 
-    /// Whether others are in the way for a moment: of initialising, or of a transaction that its work begins.
+    /// Returns whether others are in the way for a moment: of initialising, or of a transaction that its work begins.
     fn is_disturbed(fault: &Fault) -> bool;
 }
 
@@ -272,7 +273,7 @@ pub struct VersionTexts {
     pub select: &'static str,
     /// Notes or changes a version. Values: table, other tables, component, version.
     pub set: &'static str,
-    /// Whether there is such a table. Values: name. Gives: 1 or 0.
+    /// Selects whether there is such a table. Values: name. Gives: 1 or 0.
     pub table_exists: &'static str,
     /// The columns of a table. Values: name. Gives: name, type.
     pub columns: &'static str,

@@ -66,12 +66,12 @@ pub(crate) fn meaning(error: &dyn DatabaseError) -> Meaning {
     }
 }
 
-/// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that raises an error.
+/// Returns whether a value breaks a rule: of its column, of a constraint, or of a trigger that raises an error.
 pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
     matches!(primary_code(error), Some(code::CONSTRAINT | code::MISMATCH))
 }
 
-/// Whether somebody else holds a lock, so that trying again soon is likely to work.
+/// Returns whether somebody else holds a lock, so that trying again soon is likely to work.
 pub(crate) fn is_busy(fault: &Fault) -> bool {
     matches!(
         fault.reported().and_then(primary_code),
@@ -79,12 +79,12 @@ pub(crate) fn is_busy(fault: &Fault) -> bool {
     )
 }
 
-/// Whether somebody else holds the lock, for which the connection has waited as long as it was told.
+/// Returns whether somebody else holds the lock, for which the connection has waited as long as it was told.
 pub(crate) fn is_locked(fault: &Fault) -> bool {
     fault.reported().and_then(primary_code) == Some(code::BUSY)
 }
 
-/// Whether a statement does not fit the tables: SQLite has no code of its own for that, only these texts.
+/// Returns whether a statement does not fit the tables: SQLite has no code of its own for that, only these texts.
 fn is_other_schema(message: &str) -> bool {
     let begins = ["no such table: ", "no such column: "];
     begins.iter().any(|begin| message.starts_with(begin))

@@ -79,7 +79,7 @@ impl Synchronous {
         }
     }
 
-    /// Whether a sync empties the disk's own cache where the system leaves the choice, as macOS does.
+    /// Returns whether a sync empties the disk's own cache where the system leaves the choice, as macOS does.
     pub(crate) fn flushes_the_disk(self) -> bool {
         self == Synchronous::Full
     }

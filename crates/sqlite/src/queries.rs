@@ -91,7 +91,7 @@ pub(crate) const NEWEST_WITHOUT_INDEX: &str = "\
 /// row that is left.
 pub(crate) const RESTORE_EVENT_COUNTER: &str = include_str!("queries/restore_event_counter.sql");
 pub(crate) const RAISE_STATE_COUNTER: &str = include_str!("queries/raise_state_counter.sql");
-/// Whether states can be found by their numbers.
+/// Selects whether there is the index by which states are found in the order of their changes.
 pub(crate) const HAS_STATE_INDEX: &str = "\
     SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'index' AND '\"' || name || '\"' = '{state_index}' COLLATE NOCASE)";
 pub(crate) const TABLE_EXISTS: &str = "\

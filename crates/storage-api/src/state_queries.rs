@@ -82,7 +82,7 @@ pub struct PersistenceIdsQuery {
     pub after: Option<PersistenceId>,
     /// The most ids of a page; 0 makes the page empty.
     pub limit: usize,
-    /// Whether deleted ones are among them, of which a tombstone is left.
+    /// True if deleted ones are among them, of which a tombstone is left.
     pub tombstones: bool,
 }
 
@@ -168,7 +168,7 @@ pub struct StateChangesPage {
     /// The offset from which to read the next page; it is after the changes of this page, and perhaps after more that
     /// the query does not select.
     pub offset: StateOffset,
-    /// Whether there is more to be read now.
+    /// True if there is more to be read now.
     pub more: bool,
 }
 

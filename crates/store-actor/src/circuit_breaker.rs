@@ -84,7 +84,7 @@ struct Position {
     generation: u64,
     /// Since a call last worked.
     failed_trials: u32,
-    /// Whether a probe let calls through and none has worked yet.
+    /// True if a probe let calls through and none has worked yet.
     on_probation: bool,
 }
 
@@ -148,7 +148,7 @@ impl CircuitBreaker {
         self.settings.call_timeout
     }
 
-    /// Returns whether a call would be let through now, without making one.
+    /// Fails if a call would not be let through now, without making one.
     ///
     /// # Errors
     /// [`BreakerOpen`] says for how long not.

@@ -1,4 +1,4 @@
-//! Whether anything is still queued or in flight.
+//! Tells whether anything is still queued or in flight.
 
 use std::fmt;
 use std::pin::pin;

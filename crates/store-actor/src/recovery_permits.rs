@@ -129,8 +129,8 @@ fn take(lease: &Lease) -> Option<OwnedSemaphorePermit> {
 }
 
 impl RecoveryPermit {
-    /// Whether the turn went on to another actor, because this one could not run: to be asked for again before more is
-    /// asked of the store.
+    /// Returns whether the turn went on to another actor, because this one could not run: to be asked for again before
+    /// more is asked of the store.
     pub fn is_lost(&self) -> bool {
         let lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
         lease.is_none()

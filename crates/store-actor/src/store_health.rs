@@ -1,4 +1,4 @@
-//! Whether a store works, who waits until it does, and what is said of it.
+//! The health of a store: whether it works, who waits until it does, and what is said of it.
 
 use std::fmt;
 use std::future::Future;
@@ -64,9 +64,9 @@ pub struct StoreHealth {
 /// The course of outages so far.
 #[derive(Default)]
 struct Course {
-    /// Whether the store was ever ready; no probe is made before.
+    /// True if the store was ever ready; no probe is made before.
     initialized: bool,
-    /// Whether a probe is under way, or about to be.
+    /// True if a probe is under way, or about to be.
     probing: bool,
     /// The outage under way.
     outage: Option<Outage>,
@@ -79,7 +79,7 @@ struct Course {
 struct Outage {
     since: Instant,
     failures: u64,
-    /// Whether anything was said of it, so that its end is worth a line, too.
+    /// True if anything was said of it, so that its end is worth a line, too.
     told: bool,
 }
 
@@ -111,7 +111,7 @@ impl StoreHealth {
         breakers.push(Arc::downgrade(breaker));
     }
 
-    /// Whether a failure of this kind is what an outage looks like to a caller.
+    /// Returns whether a failure of this kind is what an outage looks like to a caller.
     fn is_of_an_outage(error: &StorageError) -> bool {
         matches!(
             error.kind(),

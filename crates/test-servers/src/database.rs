@@ -42,7 +42,7 @@ impl Database {
         self.recipe().package()
     }
 
-    /// Whether the programs are there.
+    /// Returns whether the programs are there.
     pub fn is_installed(self) -> bool {
         programs::folder(self.recipe()).is_some()
     }

@@ -23,7 +23,7 @@ pub(crate) fn free() -> Result<u16, ServerError> {
     }
 }
 
-/// Whether somebody listens on it.
+/// Returns whether somebody listens on it.
 pub(crate) fn is_taken(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err()
 }

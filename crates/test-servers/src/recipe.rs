@@ -22,7 +22,7 @@ pub(crate) trait Recipe: Sync {
     fn create(&self, site: &Site) -> Result<Command, ServerError>;
     /// The server itself, in the foreground.
     fn serve(&self, site: &Site) -> Command;
-    /// Whether the server with this process number takes connections.
+    /// Returns whether the server with this process number takes connections.
     fn is_ready(&self, site: &Site, process: u32) -> bool;
     /// Returns the URL for clients.
     fn url(&self, site: &Site) -> String;
@@ -39,7 +39,7 @@ pub(crate) struct Site {
     /// The password of the administrator, whose commands could run programs: other users of the machine reach the port
     /// too.
     pub(crate) password: String,
-    /// Whether MariaDB writes a binary log, which PostgreSQL has no like of.
+    /// True if MariaDB writes a binary log, which PostgreSQL has no like of.
     pub(crate) binary_log: bool,
     /// The certificate with which it lets clients encrypt, if it does.
     pub(crate) certificate: Option<Certificate>,

@@ -82,7 +82,7 @@ pub(crate) fn short_name(package: &Package) -> &str {
         .unwrap_or(package.name.as_str())
 }
 
-/// Whether the package has a library.
+/// Returns whether the package has a library.
 pub(crate) fn has_library(package: &Package) -> bool {
     package
         .targets
@@ -90,7 +90,7 @@ pub(crate) fn has_library(package: &Package) -> bool {
         .any(|target| target.is_kind(TargetKind::Lib))
 }
 
-/// Whether the package runs the conformance kit.
+/// Returns whether the package runs the conformance kit.
 pub(crate) fn has_kit(package: &Package) -> bool {
     package
         .targets

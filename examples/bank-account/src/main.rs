@@ -212,7 +212,7 @@ async fn history(persistence: &Persistence, account: &str) -> anyhow::Result<()>
     Ok(out.flush()?)
 }
 
-/// Whether whoever read our output has seen enough, as `head` does.
+/// Returns whether whoever read our output has seen enough, as `head` does.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<io::Error>()

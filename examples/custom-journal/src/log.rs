@@ -23,7 +23,7 @@ pub(crate) struct Log {
     file: File,
     /// The start of the next append: the end of the last one that succeeded.
     end: u64,
-    /// Whether the file may go on after `end`, with some of an append that failed.
+    /// True if the file may go on after `end`, with some of an append that failed.
     remains: bool,
     index: Index,
 }

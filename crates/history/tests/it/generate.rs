@@ -20,7 +20,7 @@ pub(crate) struct Size {
     pub(crate) fault_in: usize,
     /// A process is killed once in so many steps.
     pub(crate) kill_in: usize,
-    /// Whether ids are reset now and then.
+    /// True if ids are reset now and then.
     pub(crate) resets: bool,
 }
 

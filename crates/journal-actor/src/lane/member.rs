@@ -46,10 +46,10 @@ pub(super) trait Member: Refuse + Sized {
         part: &mut [Self],
     ) -> BoxFuture<'static, Result<Vec<Self::Outcome>, StorageError>>;
 
-    /// Whether a call that failed like this is safe to make again, in halves, and one half may work.
+    /// Returns whether a call that failed like this is safe to make again, in halves, and one half may work.
     fn can_split(error: &StorageError) -> bool;
 
-    /// Whether a call that gave outcomes shows that the store is in trouble.
+    /// Returns whether a call that gave outcomes shows that the store is in trouble.
     fn store_failed(outcomes: &[Self::Outcome]) -> bool;
 
     /// Notes which ids have a write that may still be stored, and which have none any more.

@@ -31,7 +31,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
     }
 }
 
-/// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
+/// True if a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
 const FITS: &str = "\
 COALESCE(OCTET_LENGTH(payload), 0) <= {most_bytes} AND OCTET_LENGTH(tags) <= 3 * {most_bytes}";
 

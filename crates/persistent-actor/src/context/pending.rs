@@ -14,7 +14,7 @@ use crate::context::encoded::{Encoded, StateChange};
 use crate::context::persisted_events::PersistedEvents;
 use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
 
-/// Whether commands wait for the handlers of a call.
+/// Says whether commands wait for the handlers of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `persist`, `persist_all`, `defer`: nothing else touches the actor until they are handled.
@@ -155,12 +155,12 @@ impl<A: PersistentActor> PendingQueue<A> {
         attached
     }
 
-    /// Whether commands, timers, streams and futures have to wait: as long as a stashing call is in the queue.
+    /// Returns whether commands, timers, streams and futures have to wait: as long as a stashing call is in the queue.
     pub(crate) fn holds_back(&self) -> bool {
         self.left < self.held_back_until
     }
 
-    /// Whether nothing is left to store or to handle.
+    /// Returns whether nothing is left to store or to handle.
     pub(crate) fn is_empty(&self) -> bool {
         self.invocations.is_empty()
     }
@@ -302,7 +302,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         place.saturating_sub(self.left) as usize
     }
 
-    /// Whether a call is to be handled now.
+    /// Returns whether a call is to be handled now.
     pub(crate) fn head_is_settled(&self) -> bool {
         matches!(
             self.invocations.front(),

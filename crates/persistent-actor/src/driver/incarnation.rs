@@ -43,19 +43,19 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     recovery: Option<RecoveryFuture<A>>,
     /// The rest of the page that is being applied.
     replaying: std::vec::IntoIter<NumberedEvent<A::Event>>,
-    /// Whether others of the arbiter are to have their turn, because it has applied events for some time.
+    /// True if others of the arbiter are to have their turn, because it has applied events for some time.
     shares: bool,
-    /// Whether its recovery has had its turn, and brought anything.
+    /// True if its recovery has had its turn, and brought anything.
     has_begun: bool,
     started: bool,
     ended: bool,
     stopping_called: bool,
-    /// Whether spawned futures had a turn, and want another.
+    /// True if spawned futures had a turn, and want another.
     message_is_next: bool,
-    /// Whether it has to stop when everything that has arrived is done.
+    /// True if it has to stop when everything that has arrived is done.
     draining: bool,
     recovered_at: Option<Instant>,
-    /// Whether anything it persisted was stored.
+    /// True if anything it persisted was stored.
     has_stored: bool,
 }
 
@@ -73,19 +73,19 @@ pub(crate) enum Exit {
 
 /// The failure of an incarnation, as the next one has to know it.
 pub(crate) struct Failure {
-    /// Whether another attempt will probably fail, too, so that no asker should wait for it.
+    /// True if another attempt will probably fail, too, so that no asker should wait for it.
     pub(crate) is_lasting: bool,
     /// The time that the actor had worked after its recovery.
     pub(crate) worked_for: Option<Duration>,
-    /// Whether it was about to stop, so that no other one is wanted.
+    /// True if it was about to stop, so that no other one is wanted.
     pub(crate) was_stopping: bool,
-    /// Whether another writer was there first when it wrote.
+    /// True if another writer was there first when it wrote.
     pub(crate) is_conflict: bool,
-    /// Whether nothing is broken: it was out of date, or became so while it recovered.
+    /// True if nothing is broken: it was out of date, or became so while it recovered.
     pub(crate) is_contention: bool,
-    /// Whether anything it persisted was stored.
+    /// True if anything it persisted was stored.
     pub(crate) has_stored: bool,
-    /// Whether it had timers, streams or futures of its own; `None` if it never got so far as to tell.
+    /// True if it had timers, streams or futures of its own; `None` if it never got so far as to tell.
     pub(crate) lived_by_itself: Option<bool>,
     /// Ends when the store is back, if that it was away is all there is to it.
     pub(crate) store_is_back: Option<BoxFuture<'static, ()>>,

@@ -50,12 +50,12 @@ impl ReplayFilter {
         })
     }
 
-    /// Whether the replay has to end with the first issue.
+    /// Returns whether the replay has to end with the first issue.
     pub(crate) fn fails(&self) -> bool {
         self.mode == ReplayFilterMode::Fail
     }
 
-    /// Whether an event with an issue is left out.
+    /// Returns whether an event with an issue is left out.
     pub(crate) fn discards(&self) -> bool {
         self.mode == ReplayFilterMode::RepairByDiscardOld
     }

@@ -15,7 +15,7 @@ const SCALAR: usize = 8;
 /// Payloads that would take more are refused. Lists of six numbers or more never do, such as a `Vec<u8>` of any length.
 const MAX_MEMORY: usize = HARD_PAYLOAD_LIMIT * 16;
 
-/// Whether the bytes are exactly one well-formed value of bearable depth and number of parts.
+/// Fails unless the bytes are exactly one well-formed value of bearable depth and number of parts.
 pub(super) fn check(bytes: &[u8]) -> Result<(), &'static str> {
     let mut rest = bytes;
     let mut memory = 0_usize;

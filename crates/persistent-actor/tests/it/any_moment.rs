@@ -120,7 +120,7 @@ impl Handler<Stop> for Busy {
 #[derive(Debug, PartialEq)]
 struct Found {
     stopped: bool,
-    /// Whether the work was.
+    /// True if the work was.
     confirmed: bool,
     /// The sum that the next start recovers.
     sum: i64,

@@ -386,7 +386,7 @@ impl StreamHandler<u8> for Everywhere {
     fn finished(&mut self, _: &mut Ctx) {}
 }
 
-/// Whether an actor that was told to stop still gets there.
+/// Returns whether an actor that was told to stop still gets there.
 fn is_reached(place: Place, situation: Situation) -> bool {
     let after_a_stop = [
         Place::Started,
@@ -402,7 +402,7 @@ fn is_reached(place: Place, situation: Situation) -> bool {
     situation != Situation::ItselfStops || after_a_stop.contains(&place)
 }
 
-/// Whether the call itself leaves this undone: commands that nobody takes back, or that come after a stop.
+/// Returns whether the call itself leaves this undone: commands that nobody takes back, or that come after a stop.
 fn is_meant(call: &Call, work: UnfinishedWork) -> bool {
     match call.name {
         "terminate" => true,

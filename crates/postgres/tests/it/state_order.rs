@@ -206,7 +206,8 @@ ALTER TABLE durable_state SET (autovacuum_enabled = off);
 ALTER TABLE durable_state ADD COLUMN title TEXT;
 CREATE INDEX by_title ON durable_state (title)";
 
-/// Whether few states are found by an index of the application, or many in the order of ids, a page looks at few.
+/// A page looks at few rows, both if few states are found by an index of the application and if many are found in the
+/// order of ids.
 #[tokio::test]
 async fn states_are_found_by_a_selective_index_of_the_application() {
     const PAGE: usize = 100;

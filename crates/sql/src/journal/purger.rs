@@ -63,7 +63,8 @@ impl<D: Dialect> Purger<D> {
         *self.work.chunk()
     }
 
-    /// Whether an attempt to remove a chunk failed because it took too long, so that from now on chunks are smaller.
+    /// Returns whether an attempt to remove a chunk failed because it took too long, so that from now on chunks are
+    /// smaller.
     pub(super) fn takes_less_after(&self, error: &StorageError, chunk: Chunk) -> bool {
         self.work.takes_less_after(error, chunk)
     }

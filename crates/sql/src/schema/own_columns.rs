@@ -16,7 +16,7 @@ pub(super) fn own_columns(steps: &[SqlStr], quoted: &str) -> Vec<Box<str>> {
         .collect()
 }
 
-/// Whether a line begins the statement that makes this table, in whatever schema.
+/// Returns whether a line begins the statement that makes this table, in whatever schema.
 fn makes(line: &str, quoted: &str) -> bool {
     let name = line.strip_prefix("CREATE TABLE ");
     let name = name.and_then(|name| name.strip_suffix(" ("));

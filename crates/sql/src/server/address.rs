@@ -29,7 +29,7 @@ pub(super) struct Address {
     pub user: Option<String>,
     /// The password.
     pub password: Option<Secret>,
-    /// Whether connections are encrypted.
+    /// The encryption of connections.
     pub tls: Option<TlsMode>,
     /// A file with authorities to trust.
     pub root_certificate: Option<PathBuf>,

@@ -64,7 +64,7 @@ fn of_words(sql: &str, definitions_commit: bool) -> Kind {
     }
 }
 
-/// Whether a statement that copies does it between the server and its client.
+/// Returns whether a statement that copies does it between the server and its client.
 fn streams(sql: &str) -> bool {
     sql.split(|c: char| !c.is_ascii_alphanumeric())
         .any(|word| word.eq_ignore_ascii_case("STDIN") || word.eq_ignore_ascii_case("STDOUT"))

@@ -44,7 +44,7 @@ impl<D: Dialect> ChangeEvents<D> {
         })
     }
 
-    /// Whether the journal is in the database of these connections.
+    /// Returns whether the journal is in the database of these connections.
     pub(super) fn is_in(&self, connections: &Connections<D::Connector>) -> bool {
         let place = D::connector(&self.options).map(|connector| connector.place());
         place.is_ok_and(|place| place == connections.connector().place())

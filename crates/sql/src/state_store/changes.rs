@@ -64,7 +64,7 @@ pub(super) async fn read_changes<D: Dialect>(
 /// The changes of one sequence that a page may return.
 struct Sequence {
     number: u16,
-    /// Whether some slice that is asked for is numbered by it.
+    /// True if some slice that is asked for is numbered by it.
     is_asked_for: bool,
     /// The number up to which nothing is added any more; none if nothing was ever added.
     complete_to: Option<i64>,
@@ -116,7 +116,7 @@ impl Sequence {
     }
 }
 
-/// Whether a query asks for a slice of the partition: that whose number is the rest of the slice.
+/// Returns whether a query asks for a slice of the partition: that whose number is the rest of the slice.
 fn any_slice_of(query: &StateChangesQuery, partition: u16, partitions: u16) -> bool {
     let first_ones = query.slices.clone().take(usize::from(partitions));
     first_ones

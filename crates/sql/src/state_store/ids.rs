@@ -17,7 +17,7 @@ pub(super) struct Bounds {
     pub(super) lowest: String,
     /// The lower bound, exclusive.
     pub(super) behind: String,
-    /// Whether only those without a type are meant, which are between all others.
+    /// True if only those without a type are meant, which are between all others.
     pub(super) without_type: bool,
 }
 

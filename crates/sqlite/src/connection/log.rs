@@ -66,7 +66,7 @@ pub(super) async fn check_committed(
     }
 }
 
-/// Whether a connection still has the log that is beside the database; if not, saves what is in its log.
+/// Returns whether a connection still has the log that is beside the database; if not, saves what is in its log.
 pub(super) async fn is_current(
     connection: &mut SqliteConnection,
     location: &Location,

@@ -49,7 +49,7 @@ fn beginning(sql: &str) -> String {
     format!("{BEGIN}; {sql}")
 }
 
-/// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
+/// True if a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
 const FITS: &str = "\
 COALESCE(octet_length(payload), 0) <= {most_bytes} AND octet_length(tags) <= 3 * {most_bytes}
        AND octet_length(manifest) <= {most_text_bytes}";

@@ -194,7 +194,7 @@ impl<C> Queue<C> {
 }
 
 impl<C> Member<C> {
-    /// Whether the answer is not needed any more.
+    /// Returns whether the answer is not needed any more.
     fn is_dead(&self, now: Instant) -> bool {
         self.deadline <= now || self.slot.is_abandoned()
     }

@@ -56,7 +56,7 @@ impl Run {
         run
     }
 
-    /// Whether nothing failed.
+    /// Returns whether nothing failed.
     pub(crate) fn passed(&self) -> bool {
         self.tally.failed == 0
     }
@@ -94,7 +94,7 @@ impl Report {
         self.runs.extend(runs);
     }
 
-    /// Whether something ran and nothing failed.
+    /// Returns whether something ran and nothing failed.
     pub(crate) fn is_green(&self) -> bool {
         let sum = self.sum();
         sum.failed == 0 && sum.passed > 0

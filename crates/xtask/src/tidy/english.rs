@@ -93,7 +93,7 @@ fn one_word(comment: &str) -> Option<String> {
         .then(|| format!("`{first}` is no sentence, say what the item is or does"))
 }
 
-/// Whether a word in small letters is one of [`QUESTIONS`].
+/// Returns whether a word in small letters is one of [`QUESTIONS`].
 fn is_question(word: &str) -> bool {
     let mut questions = QUESTIONS.iter().map(|question| question.to_lowercase());
     questions.any(|question| question == word)

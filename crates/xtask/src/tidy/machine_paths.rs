@@ -32,7 +32,7 @@ fn private_path(line: &str) -> Option<&str> {
     Some(&rest[..end.unwrap_or(rest.len())])
 }
 
-/// Whether a slash after this character goes on with a relative path, of which this is the end of a part.
+/// Returns whether a slash after this character goes on with a relative path, of which this is the end of a part.
 fn ends_a_part(c: char) -> bool {
     c.is_alphanumeric() || "._-~})*".contains(c)
 }

@@ -145,7 +145,7 @@ impl Handler<Play> for Player {
 }
 
 impl Command {
-    /// Whether it must not be put aside, because others wait for it.
+    /// Returns whether it must not be put aside, because others wait for it.
     pub(crate) fn opens(&self) -> bool {
         self.ops
             .iter()

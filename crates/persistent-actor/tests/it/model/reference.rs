@@ -80,13 +80,13 @@ struct Held {
     since: u64,
     owner: usize,
     writes: Vec<Vec<i64>>,
-    /// Whether it has come as far as the journal, or would die on the way with its asker.
+    /// True if it has come as far as the journal, or would die on the way with its asker.
     arrived: bool,
 }
 
 #[derive(Default)]
 struct Ask {
-    /// Whether the channel was handed over, to be answered later.
+    /// True if the channel was handed over, to be answered later.
     handed_over: bool,
     answer: Option<String>,
     fates: Fates,
@@ -102,7 +102,7 @@ struct Incarnation {
     failed: bool,
     waits: VecDeque<Callback>,
     tasks: VecDeque<(u64, Callback)>,
-    /// Whether tasks had a turn and want another.
+    /// True if tasks had a turn and want another.
     message_is_next: bool,
     saving: Vec<usize>,
     saved: VecDeque<usize>,
@@ -122,7 +122,7 @@ struct Pending {
     complete: Callback,
     /// Of the command that caused it.
     cause: Option<usize>,
-    /// Whether it answers that command.
+    /// True if it answers that command.
     replies: bool,
     fate: Fate,
 }
