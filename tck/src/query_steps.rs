@@ -58,7 +58,7 @@ pub(crate) async fn read_ids(
             let above = above.is_none_or(|before| before.as_str() < id.as_str());
             expect(
                 above,
-                format!("ids by rising bytes, found {id:?} behind {ids:?}"),
+                format!("ids by rising bytes, found {id:?} after {ids:?}"),
             )?;
             ids.push(id);
         }

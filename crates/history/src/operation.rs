@@ -56,7 +56,7 @@ pub enum Operation {
         /// The highest number that may be deleted.
         to: u64,
     },
-    /// All events of an id are deleted, and its numbers start again at 1; while nobody writes to it.
+    /// All events of an id are deleted, and its numbers start again at 1; while there is no writer.
     ResetEvents {
         /// The persistence id.
         id: String,
@@ -110,7 +110,7 @@ pub enum Operation {
         /// The id of this delete.
         uid: Uid,
     },
-    /// Every trace of a state is removed, and its revisions start again at 1; while nobody writes to it.
+    /// Every trace of a state is removed, and its revisions start again at 1; while there is no writer.
     ResetState {
         /// The persistence id.
         id: String,

@@ -29,7 +29,7 @@ pub enum ReplayFilterMode {
     Fail,
     /// A warning each, and every event is applied.
     Warn,
-    /// Nobody looks, and every event is applied.
+    /// No check is made, and every event is applied.
     Off,
 }
 

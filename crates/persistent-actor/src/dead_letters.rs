@@ -66,7 +66,7 @@ impl DeadLetters {
 
     pub(crate) fn publish(&self, persistence_id: &PersistenceId, cause: DeadLetterCause) {
         if let Some(listeners) = self.0.listeners() {
-            // Nobody may be left by now.
+            // The last listener may be gone by now.
             let _ = listeners.send(DeadLetter {
                 persistence_id: persistence_id.clone(),
                 cause,

@@ -109,7 +109,7 @@ where
 }
 
 /// As [`start`], once the id is free: waits for the end of the actor that has it, and again if another one is started in
-/// between. Asks nobody to stop; an actor that goes on is waited for without end.
+/// between. Asks no actor to stop; one that goes on is waited for without end.
 ///
 /// # Errors
 /// As [`start`], but for [`StartError::AlreadyRunning`].

@@ -13,8 +13,8 @@ pub(crate) use state_queries::state_statements;
 
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 pub(crate) const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-/// Takes back, for one transaction, what [`SET_SESSION`] says for the statements of the store. Nobody knows what a condition of
-/// the application is about: an index of its own may have what it finds, but not the order of ids, and then sorting a few
+/// Takes back, for one transaction, what [`SET_SESSION`] says for the statements of the store. A condition of the application may be
+/// about anything: an index of its own may have what it finds, but not the order of ids, and then sorting a few
 /// states is better than looking at all of them. Where the condition holds for many, it is the other way round, so the plan is
 /// made anew for the values and the table of the moment.
 pub(crate) const BEGIN_FINDING: &str = "\
@@ -66,8 +66,8 @@ SELECT set_config('synchronous_commit', COALESCE($4::text, current_setting('sync
 
 /// Notes the highest number of the rows that a statement has `removed`, if it is above what is noted, in place of `{keep_highest}`.
 ///
-/// Nobody waits for another one here, whose transaction may be long: each adds a row of its own, and removes lower ones that
-/// nobody else is about to remove. If it is taken back, those are there again.
+/// No transaction waits here for another one, which may be long: each adds a row of its own, and removes lower ones that
+/// no other one is about to remove. If it is taken back, those are there again.
 fn keeping_highest(text: &str, table: &str) -> String {
     text.replace("{keep_highest}", KEEP_HIGHEST)
         .replace("{kept_table}", table)
@@ -163,7 +163,7 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
        NULL::bigint, 0::bigint";
 
 /// The same of a table of states, with numbers of transactions: the newest of each entity type is found by the index, and
-/// without it nobody reads by them.
+/// without it no query reads by them.
 pub(crate) const CHECK_STATE_STORE: &str = "\
 SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
         FROM (VALUES ('{state_table}', 'SELECT'), ('{state_table}', 'INSERT'), ('{state_table}', 'UPDATE'),

@@ -93,8 +93,8 @@ impl<C: Connector> Connections<C> {
 
     /// Waits, in order, until a snapshot may be written or deleted; it may be as long as the permit lives.
     ///
-    /// Snapshots can be large, and when all actors save theirs, the journal must not stand behind all of them for a
-    /// writer: here they are in nobody's way.
+    /// Snapshots can be large, and when all actors save theirs, the journal must not wait for all of them to get a
+    /// writer: here they delay only each other.
     ///
     /// # Cancel safety
     /// Whoever stops waiting has left the line.
@@ -211,7 +211,7 @@ impl<C: Connector> Connections<C> {
     }
 
     /// As [`transaction`](Self::transaction), for work in which code of the application runs: it may take so much longer, and
-    /// is in nobody's way but of its like. The work begins its transaction where the dialect says so.
+    /// delays only work of the same kind. The work begins its transaction where the dialect says so.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.

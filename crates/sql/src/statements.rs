@@ -83,7 +83,7 @@ pub struct StateStatements {
     /// first row anyway.
     pub changes: SqlStr,
     /// The states for which `/*condition*/` holds, in the order of the bytes of their ids; no tombstones.
-    /// Its values are `$lowest_at`, `$behind_at`, `$limit_at` and `$bytes_at`, even where placeholders are others.
+    /// Its values are `$lowest_at`, `$end_at`, `$limit_at` and `$bytes_at`, even where placeholders are others.
     /// Gives: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the first
     /// row anyway.
     pub find: SqlStr,

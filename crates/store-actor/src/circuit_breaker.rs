@@ -227,7 +227,7 @@ impl CircuitBreaker {
                 position.failed_trials = position.failed_trials.saturating_add(1);
                 self.open(&mut position);
             }
-            // Nobody enters an open breaker, so no entry has its generation.
+            // No call enters an open breaker, so no entry has its generation.
             State::Open { .. } => {}
         }
         let has_opened = matches!(position.state, State::Open { .. });

@@ -95,7 +95,7 @@ impl StoreHealth {
     pub fn new(store: impl Into<String>, runtime: Handle, ping: Ping) -> Arc<Self> {
         Arc::new(Self {
             store: store.into(),
-            // Nobody waits for a probe.
+            // No stop waits for a probe.
             caller: Caller::new(runtime, Outstanding::new()),
             ping,
             breakers: Mutex::default(),
@@ -337,7 +337,7 @@ impl StoreHealth {
                     CallEnd::Late(late) => end = late.within(LONGEST_REST).await,
                 }
             };
-            // Nobody may need to know any more.
+            // The receiver may be gone by now.
             let _ = answers.send(works).await;
         });
     }

@@ -62,7 +62,7 @@ fn send(process: Pid, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// The dead that nobody has reaped yet are not among them: they have no working directory.
+/// The dead that their parents have not reaped yet are not among them: they have no working directory.
 fn list(folder: &Path) -> io::Result<Vec<Pid>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {

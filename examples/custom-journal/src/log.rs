@@ -55,7 +55,7 @@ impl Log {
             index,
             path: path.clone(),
         };
-        // Synced also if nothing is cut off: a process that was killed may have written what is not on the disk yet,
+        // Synced even if nothing is cut off: a process that was killed may have written what is not on the disk yet,
         // and from now on it counts as stored.
         log.cut_off_remains(sync).map_err(unusable)?;
         sync_directory(directory, sync).map_err(unusable)?;

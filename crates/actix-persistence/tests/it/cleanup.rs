@@ -56,7 +56,7 @@ async fn an_id_is_cleaned_up_only_after_its_actor_is_gone() {
     drop(counter);
     let all = Task::DeleteAll(Numbers::Reset);
     while let Err(error) = cleanup.run(all, &id()).await {
-        // Until its task has noticed that nobody has its address any more.
+        // Until its task has noticed that its last address is gone.
         assert!(matches!(error, CleanupError::Running(_)), "{error:?}");
         tokio::task::yield_now().await;
     }
@@ -112,7 +112,7 @@ async fn a_state_is_refused_while_its_actor_is_running() {
 
     drop(note);
     while let Err(error) = cleanup.delete_state(&id, Numbers::Keep).await {
-        // Until its task has noticed that nobody has its address any more.
+        // Until its task has noticed that its last address is gone.
         assert!(matches!(error, CleanupError::Running(_)), "{error:?}");
         tokio::task::yield_now().await;
     }

@@ -37,7 +37,7 @@ fn after_ten_failed_writes_all_fail_at_once_until_a_trial_works() {
         tokio::time::advance(seconds(30)).await;
         let trial = fixture.write("trial");
         let called = fixture.calls.next().await;
-        // While the trial is under way, nobody else gets through.
+        // While the trial is under way, no other call gets through.
         refused(&failure(now(fixture.write("b")).await));
         assert!(fixture.calls.is_quiet().await);
         called.works();

@@ -158,7 +158,7 @@ async fn a_reader_gets_every_event_once_in_order_while_groups_are_killed() {
             running.fetch_sub(1, Ordering::AcqRel);
         });
     }
-    // A database of its own for the reader's session, so that nobody ends it.
+    // A database of its own for the reader's session, so that no other test ends it.
     let mut reader = Reader::new(&place).await;
     execute(&mut reader.connection, "USE information_schema").await;
     let mut killer = place.connection().await;
@@ -250,7 +250,7 @@ async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
     // As after a delete whose rows are still to be removed.
     let delete = "UPDATE journal_metadata SET deleted_to = 6 WHERE persistence_id = 'Test|a'";
     place.run(delete).await;
-    // And of an id that nobody ever recovered.
+    // And of an id that was never recovered.
     place
         .run("DELETE FROM journal_metadata WHERE persistence_id = 'Test|b'")
         .await;

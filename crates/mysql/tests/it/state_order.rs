@@ -131,7 +131,7 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
         lines.collect::<Vec<_>>().join("\n")
     };
     let find = of_type(FIND).replace("/*condition*/", "(1 = ?)");
-    let places = ["$lowest_at", "$behind_at", "$limit_at", "$bytes_at"];
+    let places = ["$lowest_at", "$end_at", "$limit_at", "$bytes_at"];
     let find = places
         .into_iter()
         .fold(find, |sql, place| sql.replace(place, "?"));

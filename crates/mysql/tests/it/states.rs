@@ -151,7 +151,7 @@ async fn until_waiting(place: &Place, count: i64) {
     let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx t
         JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
         WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
-    // The server makes that table anew only if nobody has read it for a tenth of a second.
+    // The server makes that table anew only if it was not read for a tenth of a second.
     while place.number(waiting).await < count {
         tokio::time::sleep(Duration::from_millis(150)).await;
     }

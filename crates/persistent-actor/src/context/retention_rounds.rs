@@ -8,7 +8,7 @@ use crate::{PersistentActor, Recovery, Retention, SaveSnapshotError, StoreRespon
 
 /// The snapshots that the actor knows of, and the current round of retention.
 ///
-/// Every step may be the last, because the process dies, the actor fails, or the store does. So each leaves behind a
+/// Every step may be the last, because the process dies, the actor fails, or the store does. So each leaves a
 /// state from which the actor recovers, and knows of what went before only what a store has confirmed.
 pub(crate) struct RetentionRounds<A: PersistentActor> {
     /// `None` until the recovery is completed, and for actors that have none.

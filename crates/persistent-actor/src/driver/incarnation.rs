@@ -239,7 +239,7 @@ impl<A: PersistentActor> Incarnation<A> {
             let mut progress = self.poll_recovery(cx, mailbox, registration)?
                 || self.poll_stores(cx)?
                 || self.poll_turns(cx, mailbox)?;
-            // The answer to what is sent wakes nobody who has not asked for it.
+            // The answer to what is sent wakes only a task that has asked for it.
             progress |= self.ctx.flush();
             if self.ctx.holds_back() {
                 mailbox.stash_arrivals(cx);

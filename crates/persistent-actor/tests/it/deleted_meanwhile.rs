@@ -137,7 +137,7 @@ fn a_look_or_a_replay_fails_when_its_events_are_deleted_meanwhile() {
         };
         overtaken(looked.await.unwrap().map(drop).unwrap_err());
         overtaken(replayed.await.unwrap().unwrap_err());
-        // What was deleted before is nobody's loss.
+        // What was deleted before is not lost.
         let left = replay_events(
             &world.environment,
             id(),

@@ -45,7 +45,7 @@ impl Recovering {
         let tune = |settings: &mut JournalSettings, _: &mut _| tune(settings);
         let world = World::tuned(stored.storage, journal.clone(), snapshots, tune, |_| {});
         let tally = world.start(Tally::factory("1", &log)).unwrap();
-        // The clock moves when nobody can do anything more.
+        // The clock moves when no task can do anything more.
         tokio::time::sleep(Duration::from_millis(1)).await;
         Self {
             world,
@@ -109,7 +109,7 @@ fn an_actor_that_recovers_too_late_is_named_and_its_askers_get_closed() {
                 .find(|entry| outcomes.iter().any(|outcome| entry.starts_with(outcome)));
             assert_eq!(told, None, "neither recovered nor failed, and no command");
 
-            // The answer that was waited for comes to nobody.
+            // The answer that was waited for has no receiver.
             held.journal.set(Stall::Nothing);
             held.world
                 .environment

@@ -402,7 +402,7 @@ fn is_reached(place: Place, situation: Situation) -> bool {
     situation != Situation::ItselfStops || after_a_stop.contains(&place)
 }
 
-/// Returns whether the call itself leaves this undone: commands that nobody takes back, or that come after a stop.
+/// Returns whether the call itself leaves this undone: commands that are never taken back, or that come after a stop.
 fn is_meant(call: &Call, work: UnfinishedWork) -> bool {
     match call.name {
         "terminate" => true,

@@ -155,7 +155,7 @@ fn waiting_for_a_permit_too_long_is_a_typed_failure_and_works_again_later() {
         }
         journal.set(Stall::Nothing);
         assert_eq!(asked.await.unwrap(), 1, "the command was kept");
-        // Meanwhile nobody has recovered twice, and the one permit is still one.
+        // Meanwhile none has recovered twice, and the one permit is still one.
         assert!(started.elapsed() < Duration::from_secs(30));
         assert_eq!((journal.pages(), journal.most_pages_at_once()), (2, 1));
     });

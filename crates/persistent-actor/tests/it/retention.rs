@@ -331,7 +331,7 @@ fn a_snapshot_that_is_due_when_the_actor_stops_is_saved_all_the_same() {
         process.tally.do_send(many);
         let ended = process.end().await;
         assert_eq!(ended.last().map(String::as_str), Some("stopped"));
-        // Nobody goes on with the round.
+        // No actor goes on with the round.
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(left(&storage).await, (numbers(1..=3), vec![3]));
     });

@@ -37,7 +37,7 @@ pub(crate) struct ScriptedJournal {
     /// The numbers of events in each write of each call, in order.
     calls: Mutex<Vec<Vec<usize>>>,
     recoveries_to_fail: Mutex<usize>,
-    /// True if nobody can reach it.
+    /// True if it does not answer.
     away: AtomicBool,
 }
 

@@ -17,7 +17,7 @@ use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
 use crate::tally::{Add, Get, Log, Run, Sum, Tally, added};
 use crate::world::{World, run};
 
-/// A process on the storage, with an actor that nobody has asked anything yet.
+/// A process on the storage, with an actor that was not asked anything yet.
 fn process(storage: &MemoryStorage) -> (Addr<Tally>, Log) {
     process_with(storage, |_| {})
 }
@@ -85,7 +85,7 @@ fn an_outdated_actor_recovers_without_delay_after_a_conflict() {
         let lost = a.send(Add(1)).await.unwrap();
         assert!(matches!(lost, Err(PersistError::Conflict(_))), "{lost:?}");
         log.take();
-        // Nobody needs it, so it reads nothing.
+        // It is not needed, so it reads nothing.
         tokio::time::sleep(Duration::from_secs(3_600)).await;
         assert_eq!(log.take(), [""; 0]);
         assert_eq!(before.elapsed(), Duration::from_secs(3_600));

@@ -283,7 +283,7 @@ async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
     // As after a delete whose rows are still to be removed.
     let delete = "UPDATE journal_metadata SET deleted_to = 6 WHERE persistence_id = 'Test|a'";
     place.run(delete).await;
-    // And of an id that nobody ever recovered.
+    // And of an id that was never recovered.
     place.run(insert("Other|a", 1)).await;
     let mut reader = Reader::new(&place).await;
     reader.read_until(4).await;

@@ -11,7 +11,7 @@ use actix_persistence_test_servers::{Database, Server};
 
 use crate::place::id;
 
-/// Nobody waits that long: what ends the outage is the probe.
+/// No call waits that long: what ends the outage is the probe.
 const RESET_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 #[tokio::test(flavor = "multi_thread")]

@@ -110,7 +110,7 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
     let find = of_type(FIND)
         .replace("/*condition*/", "(1 = 1)")
         .replace("$lowest_at", "$1")
-        .replace("$behind_at", "$2")
+        .replace("$end_at", "$2")
         .replace("$limit_at", "$4")
         .replace("$bytes_at", "$3");
     execute(&mut connection, "ANALYZE durable_state").await;

@@ -48,7 +48,7 @@ fn a_load_that_hangs_is_answered_when_its_time_is_over() {
         assert_eq!(failure.kind(), StorageErrorKind::Timeout);
         assert_eq!(failure.effect(), None);
         assert_eq!(started.elapsed(), seconds(20));
-        // It cannot have changed anything, so nobody waits for it.
+        // It cannot have changed anything, so it is not waited for.
         let save = fixture.save("a", 1);
         fixture.calls.next().await.works();
         assert!(now(save).await.is_ok());

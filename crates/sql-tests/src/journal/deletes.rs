@@ -163,7 +163,7 @@ pub async fn initializing_goes_on_with_a_delete_that_was_interrupted(place: &dyn
         .await;
     wait_until_purged(place).await;
     assert_eq!(numbers(&*journal, &id("a")).await, [9, 10]);
-    // Rows 1 to 3 were removed before the crash, as far as anybody noted: nobody steps over them again.
+    // Rows 1 to 3 were removed before the crash, as far as was noted: no delete steps over them again.
     assert_eq!(place.number(ROWS).await, 5);
 }
 

@@ -106,7 +106,7 @@ pub async fn an_unknown_epoch_may_not_write_beside_events_of_another_tool(place:
         .run(&place.event_of_another_tool("Test|imported", 1))
         .await;
     let id = id("imported");
-    // Makes the row of an id that nobody has recovered.
+    // Makes the row of an id that was never recovered.
     journal
         .delete_messages_to(&id, EventDeletion::up_to(1))
         .await
@@ -144,7 +144,7 @@ pub async fn taking_over_an_id_counts_the_events_of_another_tool(place: &dyn Tab
     for (id, ordering) in [("Test|a", 1_000_001), ("Test|b", 1_000_002)] {
         place.run(&place.event_of_another_tool(id, ordering)).await;
     }
-    // One of them has a row that knows of its events, and that nobody has.
+    // One of them has a row that knows of its events, and that has no writer.
     let nothing = EventDeletion::up_to(0).at_epoch(0);
     journal.delete_messages_to(&id("b"), nothing).await.unwrap();
     for name in ["a", "b"] {

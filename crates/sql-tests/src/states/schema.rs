@@ -14,8 +14,8 @@ use super::{id, state, store};
 /// The entity type of the ids here.
 const ENTITY_TYPE: &str = "Test";
 
-/// A column that is gone from whichever table is named when the stores are opened, with its table: nobody waits for it, and
-/// nobody is told that initialising would bring it back.
+/// A column that is gone from whichever table is named when the stores are opened, with its table: no call waits for it, and
+/// no error says that initialising would bring it back.
 ///
 /// # Panics
 /// If one is not found.

@@ -63,7 +63,7 @@ async fn read_page<D: Dialect>(
     };
     let own = [
         ("lowest_at", SqlValue::from(bounds.lowest)),
-        ("behind_at", SqlValue::from(bounds.behind)),
+        ("end_at", SqlValue::from(bounds.end)),
         ("limit_at", to_limit(query.limit).into()),
         ("bytes_at", to_limit(max_bytes).into()),
     ];

@@ -89,7 +89,7 @@ async fn save(
     opened: &Log,
 ) -> Result<(), Fault> {
     // With another index there may be others who take the same locks elsewhere: both would write to the database. SQLite
-    // copies the log when the last connection closes, if there is nobody else.
+    // copies the log when the last connection closes, if there is no other user.
     let is_saved = opened.shares_locks(&Log::look(location)?)
         && matches!(truncate(connection).await, Ok(Truncated::Everything));
     let database = location.path.display();

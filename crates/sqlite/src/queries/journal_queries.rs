@@ -15,7 +15,7 @@ pub struct JournalQueries {
     pub(crate) check_fence: RowsStatement,
     /// The same, and before it the beginning of the transaction.
     pub(crate) begin_and_check_fence: RowsStatement,
-    /// Begins the transaction, and stores events of one id without metadata if nobody has come between. Values: as
+    /// Begins the transaction, and stores events of one id without metadata if no other writer has come between. Values: as
     /// `check_fence` for the id, as `insert_events` for each event.
     pub(crate) begin_and_insert_events: RowsStatement,
     /// Notes who takes ids over. Values: id, highest number before, epoch afterwards, writer.

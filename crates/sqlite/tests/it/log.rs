@@ -31,7 +31,7 @@ async fn what_was_confirmed_stays_when_these_are_removed(ends: &[&str]) {
             let next = vec![write(&id("a"), epoch, writer, 4..=4)];
             match journal.write_messages(next).await {
                 Ok(outcomes) => return outcomes,
-                // Until the connections to the log of before are closed, nobody may use another one.
+                // Until the connections to the log of before are closed, no other connection may use another one.
                 Err(error) => {
                     assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
                     assert!(error.is_certainly_not_stored(), "{error:?}");

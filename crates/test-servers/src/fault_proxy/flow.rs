@@ -95,7 +95,7 @@ impl Way {
                 allowed = bytes.min(*left);
                 *left -= allowed;
             }
-            // Nobody else has to look at it again for that.
+            // No other copy has to look at it again for that.
             false
         });
         allowed

@@ -35,7 +35,7 @@ impl Import {
         let mut child = bank
             .command(&arguments)
             .stdin(Stdio::piped())
-            // A file can be followed, and nobody waits for its reader.
+            // A file can be followed, and its reader is not waited for.
             .stderr(fs::File::create(&log).unwrap())
             .spawn()
             .unwrap();
@@ -70,7 +70,7 @@ impl Import {
         self.until(|import| import.decided() >= lines);
     }
 
-    /// Waits until its log has this text behind the first `skipped` bytes.
+    /// Waits until its log has this text after the first `skipped` bytes.
     pub(crate) fn logs(&mut self, text: &str, skipped: usize) {
         self.until(|import| import.log()[skipped..].contains(text));
     }

@@ -28,7 +28,7 @@ fn a_message_whose_asker_has_gone_before_its_turn_is_skipped() {
     });
 }
 
-/// The reason why what was persisted is handled to its end also when nobody waits for the reply.
+/// The reason why what was persisted is handled to its end even if no asker waits for the reply.
 #[test]
 fn a_message_whose_asker_goes_after_it_has_begun_is_handled_to_its_end() {
     run(|| async {

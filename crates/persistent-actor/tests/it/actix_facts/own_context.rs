@@ -114,7 +114,7 @@ fn a_receiver_without_addresses_keeps_its_messages_and_does_not_end() {
     assert!(receiver.next().now_or_never().is_none(), "{recheck}");
 }
 
-/// The reason why an actor that only waits for messages notices that nobody can send any more.
+/// The reason why an actor that only waits for messages notices that its last address is gone.
 #[test]
 fn dropping_the_last_address_wakes_the_receiver() {
     run(|| async {

@@ -131,7 +131,7 @@ fn nothing_that_an_actor_begins_when_its_arbiter_stops_is_woken_again() {
     });
 }
 
-/// The reason why an actor nobody can reach any more still handles what was sent and persisted, on `PersistentContext`
+/// The reason why an actor without addresses still handles what was sent and persisted, on `PersistentContext`
 /// too.
 #[test]
 fn an_actor_without_addresses_first_ends_its_wait_and_its_mailbox() {

@@ -66,7 +66,7 @@ fn the_supervisor_restarts_with_state_and_mailbox_but_without_futures() {
     });
 }
 
-/// The reason why `Driver` backs off by a timer between two incarnations, also when the very start fails.
+/// The reason why `Driver` backs off by a timer between two incarnations, even if the very start fails.
 #[test]
 fn an_actor_that_stops_in_started_is_restarted_before_others_run() {
     const STARTS: u32 = 10_000;

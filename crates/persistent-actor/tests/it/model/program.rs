@@ -24,9 +24,9 @@ pub(crate) enum Verdict {
     Reject(usize),
     /// Stores nothing and says so.
     NotStored,
-    /// Stores everything, and nobody knows.
+    /// Stores everything, and answers that this is unknown.
     StoredUnknown,
-    /// Stores nothing, and nobody knows.
+    /// Stores nothing, and answers that this is unknown.
     LostUnknown,
 }
 

@@ -230,7 +230,7 @@ circuit-breaker.max-failures = 2
          max-reset-timeout, random-factor, reset-timeout\n\
          app.toml:6: 'persistence.journal-plugin-fallback.circuit-breaker.random-factor' must be from 0 to 1, not 2";
     assert_eq!(mistakes(&config(text)), expected);
-    // Also if no section falls back to it.
+    // Even if no section falls back to it.
     let (alone, _) = text.split_once("[persistence.journal.a]").unwrap();
     assert_eq!(mistakes(&config(alone)), expected);
 }

@@ -249,7 +249,7 @@ impl Stage {
     }
 }
 
-/// Lets everything happen that can: the clock goes on only when nobody has anything to do.
+/// Lets everything happen that can: the clock goes on only when no task has anything to do.
 async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }

@@ -68,7 +68,7 @@ enum Life {
     #[default]
     Down,
     BackingOff,
-    /// After a conflict: nobody needs it before a command waits.
+    /// After a conflict: it is not needed before a command waits.
     OutOfDate {
         delayed: bool,
     },
