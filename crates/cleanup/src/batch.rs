@@ -125,7 +125,7 @@ impl Batch {
         let mut failure = None;
         while let Some((persistence_id, result)) = work.next().await {
             match result {
-                // What comes after a failure is not counted: it will be done again.
+                // Ids after a failure are not counted: they will be done again.
                 _ if failure.is_some() => {}
                 Ok(()) => {
                     done += 1;

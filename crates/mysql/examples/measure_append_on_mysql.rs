@@ -165,7 +165,7 @@ fn id(number: usize) -> PersistenceId {
 }
 
 impl Share {
-    /// The next ids of a group with their next numbers, in the order of ids, so that nobody waits in a circle.
+    /// The next ids of a group with their next numbers, in the order of ids, so that no writers wait in a circle.
     fn group(&mut self, size: usize) -> Vec<(PersistenceId, i64)> {
         let mut group: Vec<_> = (0..size.min(self.ids.len()))
             .map(|_| {

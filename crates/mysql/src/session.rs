@@ -58,7 +58,7 @@ pub(crate) fn read_value(row: &RowOf<Mysql>, column: usize) -> Result<SqlValue, 
             let integer = i64::try_from(number);
             SqlValue::Integer(integer.map_err(|_| refuses_type(unsigned))?)
         }
-        // What a sum of integers has; it comes as a text.
+        // The type of a sum of integers; it comes as a text.
         "DECIMAL" => {
             let text: String = row.try_get_unchecked(column)?;
             let integer = text.parse();

@@ -171,7 +171,7 @@ where
     }
 
     fn wait(&mut self, back_off: Stage<A>) {
-        // What the actor had put aside is for the next one to decide about.
+        // The next actor decides about the messages that this one had put aside.
         self.mailbox.stash().borrow_mut().take_back_everything();
         self.leave_for(back_off);
     }
@@ -306,7 +306,7 @@ where
                         // It has failed already.
                         self.mailbox.stash().borrow_mut().take_overflowed();
                     }
-                    // What was started and forgotten may live by itself, once waiting has helped.
+                    // An actor that was started and forgotten may live by itself, once waiting has helped.
                     let lives_by_itself = self.lived_by_itself.unwrap_or(!*refusing);
                     let is_wanted = lives_by_itself && urgency == Urgency::None;
                     if !is_wanted && self.mailbox.is_abandoned(cx) {
@@ -316,7 +316,7 @@ where
                         );
                         return Poll::Ready(Ended::Stopped);
                     }
-                    // What waits has one more attempt at once, and then as many as there is time for.
+                    // For messages that wait there is one more attempt at once, and then as many as there is time for.
                     if urgency == Urgency::Drain && !self.hurried {
                         self.hurried = true;
                         *until = None;

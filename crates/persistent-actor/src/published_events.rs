@@ -70,7 +70,7 @@ impl PublishedEvents {
                 timestamp,
                 event: Arc::clone(event),
             };
-            // What it pushes out of a full channel is dropped here, and that may be code of the user.
+            // An event that it pushes out of a full channel is dropped here, and that may be code of the user.
             if let Err(panic) = caught(|| drop(listeners.send(published))) {
                 tracing::error!(%persistence_id, sequence_nr, panic, "publishing an event panicked");
             }

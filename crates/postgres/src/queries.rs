@@ -85,7 +85,7 @@ forgotten AS (
 
 /// Undoes whatever functions may have done to the session that code of the application called, as
 /// [`DISCARD ALL`](https://www.postgresql.org/docs/current/sql-discard.html) does, but keeps what the driver has prepared.
-/// What [`SET_SESSION`] sets comes after it.
+/// The settings of [`SET_SESSION`] come after it.
 pub(crate) const RESTORE_SESSION: &str = "\
 CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; \
 DISCARD SEQUENCES";

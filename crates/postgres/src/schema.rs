@@ -46,7 +46,7 @@ pub(crate) async fn lock(connection: &mut PgConnection, names: &Names) -> Result
     let exists: bool = sqlx::query_scalar(names.fill(SCHEMA_EXISTS))
         .fetch_one(&mut *connection)
         .await?;
-    // Who may not make schemas may not say IF NOT EXISTS either.
+    // A role that may not make schemas may not say IF NOT EXISTS either.
     if !exists {
         sqlx::query(names.fill(CREATE_SCHEMA))
             .execute(connection)

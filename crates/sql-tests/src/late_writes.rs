@@ -240,7 +240,7 @@ impl Late {
         recovered.expect("no panic")
     }
 
-    /// The client may hear that nobody knows, but nothing wrong.
+    /// The client may hear that the outcome is unknown, but nothing wrong.
     fn was_told(self, is_stored: bool, scene: Scene) {
         let is_true = match &self.told {
             Some(Ok(WriteOutcome::Stored)) => is_stored,

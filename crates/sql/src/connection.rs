@@ -92,12 +92,10 @@ impl<C: Connector> Connections<C> {
     }
 
     /// Waits, in order, until a snapshot may be written or deleted; it may be as long as the permit lives.
-    ///
-    /// Snapshots can be large, and when all actors save theirs, the journal must not wait for all of them to get a
-    /// writer: here they delay only each other.
+    /// Snapshots can be large: when all actors save theirs, they wait here for each other, and the journal for none.
     ///
     /// # Cancel safety
-    /// Whoever stops waiting has left the line.
+    /// A call that is dropped has left the line.
     pub async fn snapshot_turn(&self) -> SemaphorePermit<'_> {
         let turn = self.snapshot_turns.acquire().await;
         turn.expect("the semaphore is never closed")
@@ -586,7 +584,7 @@ impl<C: Connector> Call<C> {
         if let Err(fault) = &result
             && fault.ends_connections::<C::Dialect>()
         {
-            // Whoever would get one of them next would find out the same, and not know what became of its work.
+            // The next user of one of them would find out the same, and not know what became of its work.
             self.all.iter().for_each(|seats| seats.close_idle());
         }
         result
@@ -782,7 +780,7 @@ async fn set_up_once<C: Connector>(
             connector.close(open, Role::SetUp { may_create }).await;
             Ok(())
         }
-        // What cannot be written to says nothing new.
+        // A refusal of the database says nothing new.
         (Err(fault), Some(doubt)) if fault.is_refusal::<C::Dialect>() => Err(doubt),
         (made, _) => made,
     }

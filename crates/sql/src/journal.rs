@@ -215,7 +215,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
                 })
                 .await?;
         }
-        // What an earlier process deleted but did not live to remove. No call has to wait for that.
+        // Removes rows that an earlier process deleted but did not live to remove. No call has to wait for that.
         self.purger.start();
         Ok(())
     }

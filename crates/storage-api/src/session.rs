@@ -36,7 +36,7 @@ impl From<&'static str> for Sql {
 
 /// A transaction of a store, open for statements of the application.
 ///
-/// What they change is committed with what the store writes, or not at all. After an error the transaction can only end,
+/// Their changes are committed with what the store writes, or not at all. After an error the transaction can only end,
 /// without a commit. The methods that take any text and values are on `dyn Session`.
 ///
 /// Statements that read and change rows belong here, and savepoints. The transaction and the session are the store's: what

@@ -60,13 +60,13 @@ impl RecoveryPermits {
     /// [`StorageErrorKind::Timeout`] when none came in time.
     ///
     /// # Cancel safety
-    /// Whoever stops waiting leaves the queue, and a permit it had just been given goes on.
+    /// A future that is dropped leaves the queue, and a permit it had just been given goes on.
     pub async fn acquire(self) -> Result<RecoveryPermit, StorageError> {
         let pulse = Pulse::of_this_thread();
         let mut turn = Box::pin(Arc::clone(&self.permits).acquire_owned());
         // The place in the queue is taken here, in the order of asking.
         let at_once = std::future::poll_fn(|cx| Poll::Ready(turn.as_mut().poll(cx))).await;
-        // Whoever need not wait has its turn without a detour over another thread.
+        // A caller that need not wait has its turn without a detour over another thread.
         if let Poll::Ready(permit) = at_once {
             let lease: Arc<Lease> = Arc::new(Mutex::new(permit.ok()));
             let kept = Arc::clone(&lease);

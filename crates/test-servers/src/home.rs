@@ -101,7 +101,7 @@ impl Drop for Home {
         // Another thread may have removed them all.
         if let Some(at) = claimed.iter().position(|traces| *traces == self.traces) {
             let traces = claimed.swap_remove(at);
-            // Who comes next tries again.
+            // The next start tries again.
             let _ = traces.remove();
         }
     }
@@ -127,7 +127,7 @@ impl Traces {
 pub fn remove_all() {
     let mut claimed = claimed();
     for traces in claimed.drain(..) {
-        // Whoever starts a server next in the same folder tries again.
+        // The next start of a server in the same folder tries again.
         let _ = traces.remove();
     }
 }

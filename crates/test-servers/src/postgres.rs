@@ -49,7 +49,7 @@ impl Recipe for Postgres {
             .args(["--locale-provider=icu", "--icu-locale=en-US"])
             .arg("--pwfile")
             .arg(password)
-            // What a crash of the machine would lose here, the next run makes anew.
+            // The next run makes anew what a crash of the machine would lose here.
             .arg("--no-sync");
         Ok(command)
     }

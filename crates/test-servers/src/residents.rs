@@ -31,7 +31,7 @@ pub(crate) fn kill(folder: &Path) -> io::Result<()> {
 /// Stops them all, `first` before those that it may start.
 pub(crate) fn suspend(folder: &Path, first: Pid) -> io::Result<()> {
     send(first, Signal::STOP)?;
-    // Who was about to start another may have done so while we listed.
+    // A process that was about to start another may have done so while we listed.
     let mut stopped = Vec::new();
     loop {
         let mut found = list(folder)?;

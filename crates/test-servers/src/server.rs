@@ -263,7 +263,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // What still lives is killed with the home; here only the dead are reaped.
+        // Processes that still live are killed with the home; here only the dead are reaped.
         let _ = self.kill();
     }
 }

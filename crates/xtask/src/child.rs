@@ -52,7 +52,7 @@ pub(crate) fn end_with_us_on_interrupt() -> io::Result<()> {
     thread::spawn(move || {
         if signals.forever().next().is_some() {
             signal_all(Signal::INT);
-            // Whoever waits for the last program ends us sooner.
+            // A caller that waits for the last program ends us sooner.
             thread::sleep(GRACE);
             signal_all(Signal::KILL);
             end_interrupted();

@@ -85,7 +85,7 @@ async fn change_nothing_when_looking(subject: Subject<dyn Journal>) -> CaseResul
     for number in 6..=10 {
         Writer::look(journal, &writer.id).await?;
         Writer::look(&*elsewhere, &writer.id).await?;
-        // Whoever looks takes nothing from the one who writes.
+        // A look takes nothing from the writer.
         writer.store(journal, 1).await?;
         expect_highest(journal, &writer.id, number).await?;
     }

@@ -19,7 +19,7 @@ pub(super) fn set_all(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<ConfigError> {
     let mut ours: Vec<_> = variables.filter(|(name, _)| is_ours(name)).collect();
-    // What is reported must not depend on the order in which the system keeps them.
+    // The report must not depend on the order in which the system keeps them.
     ours.sort();
     let mut mistakes = Vec::new();
     for (name, value) in ours {

@@ -336,7 +336,7 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Ends every call, because the actor failed: each asker learns what is certain about its events.
     pub(crate) fn abandon(&mut self, in_flight: impl Fn() -> PersistError) {
-        // Whoever decided on a state that another writer had overtaken hears of that writer.
+        // An asker whose command was decided on a state that another writer had overtaken hears of that writer.
         let conflict = self.failure.take().map(PersistError::from_failure);
         let conflict = conflict.filter(|error| matches!(error, PersistError::Conflict(_)));
         let unsent = conflict.unwrap_or(PersistError::ActorFailed);

@@ -106,7 +106,7 @@ pub(crate) fn poll_wait<A: PersistentActor>(
     if wait.as_mut().poll(actor, ctx, cx).is_ready() {
         return true;
     }
-    // What was added meanwhile is younger.
+    // Those that were added meanwhile are younger.
     ctx.tasks.waits.push_front(wait);
     false
 }

@@ -249,7 +249,7 @@ impl<A: PersistentActor> Incarnation<A> {
                 if self.stop(registration)? {
                     return Ok(Poll::Ready(()));
                 }
-                // What it began when it was asked is to go on.
+                // The work that it began when it was asked is to go on.
                 progress |= self.ctx.terminated || !self.wants_to_stop(cx, mailbox);
             }
             // While it recovers, it has failed already, or would fail before it has begun: the message was dropped.
@@ -377,7 +377,7 @@ impl<A: PersistentActor> Incarnation<A> {
         }
         let answered = self.ctx.poll_write(cx);
         if answered {
-            // What has accumulated goes out before the handlers of what came back run.
+            // Calls that have accumulated go out before the handlers of those that came back run.
             self.ctx.flush();
         }
         match self.ctx.pending.pop_settled() {
@@ -587,7 +587,7 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.ctx.state = ActorState::Running;
                 return Ok(false);
             }
-            // What it persisted in `stopping` is stored and handled first.
+            // The events that it persisted in `stopping` are stored and handled first.
             if !self.ctx.pending.is_empty() {
                 self.ctx.stop_requested = true;
                 return Ok(false);

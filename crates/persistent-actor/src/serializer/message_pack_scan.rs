@@ -19,7 +19,7 @@ const MAX_MEMORY: usize = HARD_PAYLOAD_LIMIT * 16;
 pub(super) fn check(bytes: &[u8]) -> Result<(), &'static str> {
     let mut rest = bytes;
     let mut memory = 0_usize;
-    // How many values each open container still waits for, outermost first.
+    // The number of values for which each open container still waits, outermost first.
     let mut open: Vec<u64> = Vec::new();
     loop {
         memory += rest.first().map_or(0, |marker| memory_of(*marker));

@@ -79,7 +79,7 @@ impl<D: Dialect> ChangeEvents<D> {
         let mut group = Group::default();
         for of_id in changes.chunk_by(|one, other| one.id == other.id) {
             let (first, last) = (&of_id[0], &of_id[of_id.len() - 1]);
-            // Where any revision may be stored, one may come after a higher one, whose event must stay the last.
+            // If any revision may be stored, one may come after a higher one, whose event must stay the last.
             if !of_id.is_sorted_by(|one, next| one.revision < next.revision) {
                 return Err(guilty.note::<D>(first.id, refused(first.id)));
             }

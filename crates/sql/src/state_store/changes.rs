@@ -97,7 +97,7 @@ impl Sequence {
                 sequence.complete_to = Some(get_integer::<D>(row, 1)?);
             }
         }
-        // Who numbers rows has a counter from the start.
+        // A store that numbers rows has a counter from the start.
         if numbering.is_some() && sequences.iter().any(|one| one.complete_to.is_none()) {
             return Err(no_counter());
         }

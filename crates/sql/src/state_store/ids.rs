@@ -27,7 +27,7 @@ impl Bounds {
         let (lowest, end) = match entity_type {
             Some(entity_type) if entity_type.contains('|') => return None,
             None | Some("") => (String::new(), String::from(ABOVE_ALL).repeat(64)),
-            // What begins with the type and its `|` stands before what has the next character in its place.
+            // Ids that begin with the type and its `|` stand before those with the next character in its place.
             Some(entity_type) => (format!("{entity_type}|"), format!("{entity_type}}}")),
         };
         // No id holds NUL, so none is between an id and this.
@@ -111,7 +111,7 @@ mod tests {
         let bounds = Bounds::new(None, None).unwrap();
         let highest = String::from(ABOVE_ALL).repeat(63) + "\u{d7ff}";
         assert!(PersistenceId::try_of_unique(&highest).is_ok() && highest < bounds.end);
-        // What stands before a `|` has none, so the ids of the type "Post" are not among these.
+        // The text before a `|` has none, so the ids of the type "Post" are not among these.
         assert!(Bounds::new(Some("Post|1"), None).is_none());
     }
 

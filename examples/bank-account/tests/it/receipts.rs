@@ -136,7 +136,7 @@ fn a_lost_doubled_or_changed_acknowledgement_is_found() {
         damage(history, at);
         assert!(check_acknowledged(&receipts, &damaged).is_err());
     }
-    // What was not acknowledged may be missing.
+    // Bookings that were not acknowledged may be missing.
     let mut fewer = receipts;
     let lost = fewer.pop().unwrap();
     let mut shorter = stored;

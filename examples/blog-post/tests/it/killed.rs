@@ -61,7 +61,7 @@ impl Writer {
         program.kill().unwrap();
         program.wait().unwrap();
         writing.join().unwrap();
-        // What it had printed by then; a line is written whole.
+        // The lines that it had printed by then; a line is written whole.
         answered.extend(lines.map_while(Result::ok));
         answered
     }
@@ -119,7 +119,7 @@ fn survives(place: &Place) {
         let share = UPDATES * rounds / (kills + 1);
         let answered: Vec<_> = std::thread::scope(|scope| {
             let running = writers.iter().map(|writer| {
-                // Not all at the same point; the last time nobody is killed before the end.
+                // Not all at the same point; the last time no process is killed before the end.
                 let answers = if kill == kills {
                     usize::MAX
                 } else {

@@ -128,7 +128,7 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
     }
 }
 
-/// What only marks a place in the transaction may be used, and stays whatever else runs.
+/// Statements that only mark a place in the transaction may be used, and the place stays whatever else runs.
 ///
 /// # Panics
 /// If the state is not stored.
