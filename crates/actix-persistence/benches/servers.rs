@@ -70,7 +70,7 @@ async fn main() {
     }
 }
 
-/// Measures on one server, if there is one, and gives whether the ratios are reached.
+/// Measures on one server, if there is one, and returns whether the ratios are reached.
 async fn compare<B: Bare>() -> bool {
     let Ok(url) = std::env::var(B::VARIABLE) else {
         println!(

@@ -86,7 +86,7 @@ impl Shared {
         }))
     }
 
-    /// Returns whether these were looked at when they were opened.
+    /// Returns whether these are the default stores, whose durability was compared when they were opened.
     fn are_default(&self, journal_id: &str, snapshot_id: &str) -> bool {
         let is = |entry: Option<&str>, id| entry == Some(id);
         is(self.journal_entry(None).ok().map(|(id, _)| id), journal_id)

@@ -292,7 +292,8 @@ impl Persistence {
         Some(&self.0.stores.state_stores.get(id)?.effective_config)
     }
 
-    /// Returns the journal of a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the journal of a plugin id as type `J`, for methods that only this type has; `None` if there is no such
+    /// journal, or it has another type.
     pub fn journal<J: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<J>> {
         let entry = self
             .0
@@ -303,7 +304,8 @@ impl Persistence {
         journal.downcast().ok()
     }
 
-    /// Returns the snapshot store of a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the snapshot store of a plugin id as type `S`, for methods that only this type has; `None` if there is no
+    /// such store, or it has another type.
     pub fn snapshot_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         let id = short_id(plugin_id, SNAPSHOT_PREFIX);
         let store = self.0.stores.snapshot_stores.get(id)?.handle.store();
@@ -311,7 +313,8 @@ impl Persistence {
         store.downcast().ok()
     }
 
-    /// Returns the state store of a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the state store of a plugin id as type `S`, for methods that only this type has; `None` if there is no
+    /// such store, or it has another type.
     pub fn state_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         let id = short_id(plugin_id, STATE_PREFIX);
         let store = self.0.stores.state_stores.get(id)?.handle.store();

@@ -36,7 +36,7 @@ pub enum Operation {
         id: String,
         /// The number of the sender; its commands are handled in order. Unique in the history.
         sender: u64,
-        /// The event that the command leads to; a command that is sent again is a new one.
+        /// The uid of the event that the command leads to; a command that is sent again leads to a new one.
         uid: Uid,
     },
     /// Events up to a number, inclusive, are deleted. Answered by [`Done::Done`](crate::Done::Done).

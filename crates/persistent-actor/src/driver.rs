@@ -48,7 +48,7 @@ pub(crate) struct Driver<A: PersistentActor, F> {
 enum Stage<A: PersistentActor> {
     Live(Box<Incarnation<A>>),
     BackingOff {
-        /// `None` for no delay.
+        /// The end of the delay; `None` if there is none.
         until: Option<Pin<Box<Sleep>>>,
         /// Ends the delay early: the store that was away works again.
         store_is_back: Option<BoxFuture<'static, ()>>,

@@ -114,8 +114,8 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
         RecoveryReplies::new()
     }
 
-    /// The settings that say when the actor is rebuilt after a failure; `None` for the configured ones. Asked once, of
-    /// the first one.
+    /// The settings that say when the actor is rebuilt after a failure; `None` for the configured ones. Called
+    /// once, on the first incarnation.
     fn back_off(&self) -> Option<BackOffSettings> {
         None
     }

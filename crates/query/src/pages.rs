@@ -21,7 +21,7 @@ pub(crate) struct Pages {
     pub(crate) handle: StateHandle,
     pub(crate) settings: QuerySettings,
     runtime: Handle,
-    /// Keeps the runtime.
+    /// Keeps the runtime of the stores alive as long as a stream is.
     _keeper: Box<dyn Any + Send + Sync>,
 }
 

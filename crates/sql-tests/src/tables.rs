@@ -57,7 +57,7 @@ pub trait Tables: Send + Sync {
         self.journal_with(self.section()).await
     }
 
-    /// A journal with these settings.
+    /// Returns an initialised journal with these settings.
     async fn journal_with(&self, section: Section) -> Arc<dyn Journal> {
         let journal = self.new_journal(section);
         let initialized = journal.initialize().await;
@@ -76,7 +76,7 @@ pub trait Tables: Send + Sync {
         self.snapshot_store_with(self.section()).await
     }
 
-    /// A snapshot store with these settings.
+    /// Returns an initialised snapshot store with these settings.
     async fn snapshot_store_with(&self, section: Section) -> Arc<dyn SnapshotStore> {
         let store = self.new_snapshot_store(section);
         let initialized = store.initialize().await;

@@ -66,12 +66,13 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         }
     }
 
-    /// Returns whether what kept the database from being opened may be gone a moment later, although it looks lasting.
+    /// Returns whether a fault that kept the database from being opened may be gone a moment later, although it looks
+    /// lasting.
     fn may_pass(&self, _fault: &Fault) -> bool {
         false
     }
 
-    /// Returns the same fault as a look at the database itself shows it, so that only what is lasting keeps an
+    /// Returns the fault with the kind that a look at the database itself shows, so that only a lasting one keeps an
     /// application from starting, or ends what works.
     fn look_again(&self, fault: Fault) -> Fault {
         fault
@@ -89,7 +90,8 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         Self::Dialect::COMMIT
     }
 
-    /// Undoes what functions of the server that code of the application called may have done to the session.
+    /// Resets a session on which code of the application has run: it may have called functions of the server that change
+    /// the session.
     ///
     /// # Errors
     /// If that did not work; the connection is then closed.

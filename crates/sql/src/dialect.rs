@@ -150,13 +150,13 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
         error.into_error()
     }
 
-    /// The statements that are used as they are here.
+    /// Returns the statements of a journal with these names in them.
     fn journal_statements(names: &Names) -> JournalStatements;
 
-    /// The same of the snapshot store.
+    /// Returns the statements of a snapshot store with these names in them.
     fn snapshot_statements(names: &Names) -> SnapshotStatements;
 
-    /// The same of a table of states.
+    /// Returns the statements of a table of states with these names in them.
     fn state_statements(names: &Names) -> StateStatements;
 
     /// The statements of the journal that only this database has.
@@ -225,8 +225,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Returns the number of rows that a statement changed, or found to change.
     fn rows_affected(result: &ResultOf<Self>) -> u64;
 
-    /// The text of a statement of the application with the placeholders of the database for `$1`, `$2` and so on, and the
-    /// values in the order in which it takes them.
+    /// Returns the text of a statement of the application with the placeholders of the database for `$1`, `$2` and so on,
+    /// and the values in the order in which that text takes them.
     ///
     /// Statements with values of other types have other texts, where the driver keeps types with a prepared text.
     ///
@@ -240,7 +240,8 @@ pub trait Dialect: fmt::Debug + Send + Sync + Sized + 'static {
     /// Returns the placeholder of the value with this number, from 1 on.
     fn placeholder(position: usize) -> String;
 
-    /// The same for a value of the application that goes into a column of this type.
+    /// Returns the placeholder for a value of the application that goes into a column of this type, with a cast to that
+    /// type if the database needs one.
     fn cast(placeholder: &str, _value: &SqlValue, _type_name: &str) -> String {
         placeholder.to_owned()
     }
@@ -289,13 +290,13 @@ pub struct ChangeEventTexts {
     pub epoch_of: &'static str,
 }
 
-/// The texts that give the tables to their owner and their use to the application: `{owner}` and `{application}`.
+/// The statements that make `{owner}` the owner of the tables and grant their use to `{application}`.
 #[derive(Clone, Copy, Debug)]
 pub struct RoleTexts {
-    /// Comes before anything is made, if something must.
+    /// Runs before the first table is made; `None` if nothing has to.
     pub before: Option<&'static str>,
-    /// Allows the use of a `{table}`.
+    /// Grants the use of the table `{table}`.
     pub use_table: &'static str,
-    /// Allows to look at the versions.
+    /// Grants the right to read the table of schema versions.
     pub read_versions: &'static str,
 }

@@ -110,12 +110,12 @@ impl Fault {
         Self::refused(StorageErrorKind::Corrupt, message)
     }
 
-    /// The schema is not what this version works with.
+    /// Returns the fault for a schema that this version cannot work with.
     pub fn mismatch(message: impl Into<String>) -> Self {
         Self::refused(StorageErrorKind::SchemaMismatch, message)
     }
 
-    /// The same trouble with what is stored, and where it is.
+    /// Returns the same fault with the `place` in the stored data, such as a column, before its message.
     #[must_use]
     pub fn about(self, place: fmt::Arguments<'_>) -> Self {
         match self {

@@ -205,7 +205,7 @@ pub(crate) fn plan(
 }
 
 impl Plan {
-    /// The ids that lost before the database was asked.
+    /// Takes the ids that lost before the database was asked.
     pub(crate) fn take_lost(&mut self) -> Vec<PersistenceId> {
         std::mem::take(&mut self.lost)
     }

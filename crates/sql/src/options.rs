@@ -31,7 +31,7 @@ pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
     /// Reads a section, which must have no other keys.
     ///
     /// # Errors
-    /// All that is wrong with it.
+    /// Every mistake in the section.
     fn of_section(section: &Section, resources: &Self::Resources) -> Result<Self, ConfigErrors> {
         let mut reader = section.reader();
         let options = Self::read(&mut reader, resources);

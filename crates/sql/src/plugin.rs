@@ -60,7 +60,7 @@ impl<D: Dialect> SqlPlugin<D> {
         Self::default()
     }
 
-    /// Makes a plugin whose sections may name these.
+    /// Makes a plugin whose sections may refer to these resources by their names.
     pub fn with_resources(resources: ResourcesOf<D>) -> Self {
         Self {
             owners: Arc::default(),

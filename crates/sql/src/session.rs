@@ -284,7 +284,7 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
     }
 }
 
-/// Runs code of the application in a transaction of its own, for at most so long.
+/// Runs code of the application in a transaction of its own, for at most `limit`.
 ///
 /// # Errors
 /// As [`SqlStates::transact`](actix_persistence_storage_api::SqlStates::transact).

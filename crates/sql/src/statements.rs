@@ -94,7 +94,7 @@ pub struct StateStatements {
     /// The same as `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::Dialect::BEGIN) in one text, where work
     /// begins its transaction.
     pub beginning: Option<BeginningStatements>,
-    /// The statements that give rows their place in the order of commits, where the other statements do not.
+    /// The statements that give rows their place in the order of commits; `None` if the statements above do so.
     pub numbering: Option<NumberingStatements>,
 }
 
@@ -138,7 +138,7 @@ impl NumberingStatements {
 /// Values are named in the order given here, each once.
 #[derive(Clone, Debug)]
 pub struct SnapshotStatements {
-    /// The youngest within bounds. Values: id, lowest and highest number, earliest and latest timestamp.
+    /// Selects the newest snapshot within bounds. Values: id, lowest and highest number, earliest and latest timestamp.
     /// Gives: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata; checksum or NULL;
     /// how many bytes it has if that is more than it may have, and NULL otherwise.
     pub load: SqlStr,

@@ -80,7 +80,7 @@ pub(crate) const SELECT_VERSION: &str = "\
 pub(crate) const SET_VERSION: &str = "\
     INSERT INTO {version_table} (table_name, other_tables, component, version) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (table_name) DO UPDATE SET version = excluded.version";
-/// Changes nothing, but only where something could be changed.
+/// Changes no row, and fails if the database cannot be written to.
 pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";
 /// Counts the newest rows of TABLE, the last ones that were inserted, that the index over KEY does not lead to.

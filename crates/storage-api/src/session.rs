@@ -177,10 +177,10 @@ impl SqlRow {
         Self { columns, values }
     }
 
-    /// Returns the value of a column, by its name in the result; of several with one name the first.
+    /// Returns the value of a column, by its name in the result; if several columns have that name, of the first.
     ///
     /// # Errors
-    /// If there is no such column, or it is something else: `Option<T>` takes NULL, too.
+    /// If there is no such column, or its value has no form of the type `T`. Use `Option<T>` for a column that may be NULL.
     pub fn get<T: FromSqlValue>(&self, column: &str) -> Result<T, RowError> {
         let position = self.columns.iter().position(|name| **name == *column);
         let value = position.and_then(|position| self.values.get(position));

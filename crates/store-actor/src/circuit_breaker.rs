@@ -273,18 +273,18 @@ impl Position {
 }
 
 impl Entry {
-    /// The call worked, or failed for a reason that is not the store's.
+    /// Reports that the call worked, or failed for a reason that is not the store's.
     pub fn succeeded(mut self) {
         self.report(End::Success);
     }
 
-    /// The call failed.
+    /// Reports that the call failed.
     pub fn failed(mut self) {
         self.report(End::Failure);
     }
 
-    /// The call never came to the store: neither a success nor a failure. After a trial another one is made, as late as
-    /// this one was.
+    /// Reports that the call never came to the store: neither a success nor a failure. If it was a trial, another one
+    /// is made, as late as this one was.
     pub fn showed_nothing(mut self) {
         self.report(End::Unknown);
     }

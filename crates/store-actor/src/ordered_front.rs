@@ -141,7 +141,7 @@ impl OrderedFront {
         reply
     }
 
-    /// Returns whether the store works.
+    /// Returns the health of the store.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.front.service().health()
     }

@@ -12,7 +12,7 @@ pub(crate) trait Recipe: Sync {
     fn name(&self) -> &'static str;
     /// Debian's package.
     fn package(&self) -> &'static str;
-    /// The programs by which it is recognised, all in one folder.
+    /// The programs by which an installation is recognised; all are in one folder.
     fn programs(&self) -> &'static [&'static str];
     /// Returns the folders into which packages put the programs if they are not on the PATH, best first.
     fn folders(&self) -> Vec<PathBuf>;

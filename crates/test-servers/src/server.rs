@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(20);
 /// The number of ports to try when another program took the first one.
 const TRIES: usize = 3;
-/// The number of lines of a log that an error shows; MariaDB closes with much advice.
+/// The number of lines of a log that an error shows; MariaDB ends its log with much advice.
 const LAST_LINES: usize = 40;
 
 /// A server of its own; dropped, it is killed and its data is gone.

@@ -66,7 +66,7 @@ impl<S: StoreKind> Held<S> {
         self.next_or_end().await.expect(NO_MORE)
     }
 
-    /// The same; gives none if no call can come any more: the store is gone, or its rules were cleared.
+    /// The same; returns `None` if no call can come any more: the store is gone, or its rules were cleared.
     ///
     /// # Cancel safety
     /// A call is taken only if it is returned.
@@ -160,7 +160,7 @@ impl<S: StoreKind> Shared<S> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a call; gives what tells its fate.
+    /// Notes a call; returns the channel that brings its fate.
     fn arrive(&self, call: S::Call) -> oneshot::Receiver<Verdict<S::Answer>> {
         let (verdict, decided) = oneshot::channel();
         let held = HeldCall { call, verdict };
@@ -243,7 +243,7 @@ impl<S: StoreKind> HeldCall<S> {
         self.decide(Verdict::Hang);
     }
 
-    /// Panics with this text.
+    /// Lets the held call panic with this text.
     pub fn panic(self, message: impl Into<String>) {
         self.decide(Verdict::Panic(message.into()));
     }

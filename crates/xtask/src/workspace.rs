@@ -38,7 +38,7 @@ impl Workspace {
     }
 }
 
-/// The folder of the workspace's Cargo.toml: two levels above this crate, of which `cargo run` says where it lies.
+/// Returns the folder of the workspace's Cargo.toml: two levels above this crate, whose folder `cargo run` names.
 pub(crate) fn root() -> PathBuf {
     let crate_folder = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);

@@ -120,7 +120,7 @@ fn set_key(
     Ok(())
 }
 
-/// The key of the section that a part of a variable's name stands for, or the name of a new one.
+/// Returns the key of the section for which a part of a variable's name stands, or the name of a new key.
 fn key_for(section: &Section, name: &str) -> Result<String, Refused> {
     if section.get(name).is_some() {
         return Ok(name.to_owned());

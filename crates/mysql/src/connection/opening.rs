@@ -281,7 +281,7 @@ async fn with_tls(options: MySqlConnectOptions, tls: &Tls) -> Result<MySqlConnec
     })
 }
 
-/// The time limits, as the server counts them: whole seconds, at least one.
+/// Returns the time limits of a session as the server counts them: whole seconds, at least one.
 fn limits(options: &MysqlOptions, role: Role) -> Names {
     let statement = match role {
         Role::SetUp { .. } => MIGRATION,

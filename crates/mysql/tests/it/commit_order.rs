@@ -179,7 +179,7 @@ async fn a_reader_gets_every_event_once_in_order_while_groups_are_killed() {
     );
 }
 
-/// Stores an event in a transaction of its own after the other, until it is time; gives how many.
+/// Stores an event in a transaction of its own after the other, until it is time; returns their number.
 async fn append_one_by_one(
     journal: Arc<MysqlJournal>,
     id: PersistenceId,

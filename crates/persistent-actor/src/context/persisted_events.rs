@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 /// The events of one call, or the one state; shared only once somebody listens to them.
 pub(crate) enum PersistedEvents<E> {
-    /// As the actor gave them.
+    /// The events as the actor passed them.
     Owned(Vec<E>),
-    /// Published to others.
+    /// The events, which were published to others.
     Shared(Vec<Arc<E>>),
     /// None, because the call deletes a state.
     Delete,

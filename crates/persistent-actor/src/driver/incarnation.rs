@@ -280,7 +280,7 @@ impl<A: PersistentActor> Incarnation<A> {
             && mailbox.is_abandoned(cx)
     }
 
-    /// Applies the next steps of the recovery; gives whether there was one.
+    /// Applies the next steps of the recovery; returns whether there was one.
     fn poll_recovery(
         &mut self,
         cx: &mut Context<'_>,

@@ -23,7 +23,7 @@ fn numbers(range: std::ops::RangeInclusive<SequenceNr>) -> Vec<SequenceNr> {
     range.collect()
 }
 
-/// Adds 1 so often, each time waiting for everything retention does; gives whether the process has survived.
+/// Adds 1 so often, each time waiting for everything retention does; returns whether the process has survived.
 async fn add(process: &Process, times: usize) -> bool {
     for _ in 0..times {
         process.tally.send(Add(1)).await.unwrap().unwrap();

@@ -47,7 +47,7 @@ pub async fn the_first_of_two_writers_is_fenced_and_both_are_named(place: &dyn T
     assert_eq!(numbers(&*here, &id).await, [1, 2, 3]);
 }
 
-/// Takes over and writes again and again; gives what was confirmed.
+/// Takes over and writes again and again; returns what was confirmed.
 async fn contend(
     journal: Arc<dyn Journal>,
     id: PersistenceId,

@@ -23,7 +23,7 @@ pub(super) struct Address {
     pub port: Option<u16>,
     /// The socket, or its folder.
     pub socket: Option<PathBuf>,
-    /// The database.
+    /// The name of the database.
     pub database: Option<String>,
     /// The user.
     pub user: Option<String>,

@@ -66,12 +66,12 @@ struct Sequence {
     number: u16,
     /// True if some slice that is asked for is numbered by it.
     is_asked_for: bool,
-    /// The number up to which nothing is added any more; none if nothing was ever added.
+    /// The number up to which all changes are there, so that none is added below it; `None` if there never was one.
     complete_to: Option<i64>,
 }
 
 impl Sequence {
-    /// All of a store, in the order of their numbers.
+    /// Reads all sequences of a store, in the order of their numbers.
     async fn read<D: Dialect>(
         connection: &mut ConnectionOf<D>,
         statements: &StateStatements,

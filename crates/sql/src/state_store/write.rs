@@ -150,7 +150,7 @@ impl Change {
     }
 }
 
-/// Removes the row of an id, lets a handler take note of that, and tells whether there was one.
+/// Removes the row of an id and runs the change handler for that; returns whether there was a row.
 pub(super) async fn remove<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,

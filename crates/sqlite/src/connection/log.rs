@@ -110,8 +110,8 @@ async fn save(
 
 /// Fails if a connection that was just opened has another log than those that opened the database before it.
 ///
-/// Within a process all of them share one index of the log, even if its file was removed: others would not find it. What
-/// it tells of must be in the log that this connection has.
+/// All connections of a process share one index of the log, even after the file of the index was removed; those of other
+/// processes do not find it then. Every frame that the index counts must be in the log that this connection has.
 pub(super) async fn check_opened(
     connection: &mut SqliteConnection,
     location: &Location,

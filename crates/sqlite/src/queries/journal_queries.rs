@@ -217,7 +217,7 @@ WHERE persistence_id = ?1 AND purged_to = highest";
 /// One statement, so that the events and what is deleted are of one moment without a transaction around them.
 ///
 /// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is several
-/// times as fast as a row for each. What is in the values is told by `crate::journal`'s `Packed`; `concat` takes NULL
+/// times as fast as a row for each. `Packed` of `crate::journal` says what the values hold; `concat` takes NULL
 /// for an empty text. Most events are small and without metadata: for them fewer functions are called. The tags are a
 /// value of their own, because most events have none: one look into their index tells it of the whole row. (`+` keeps the
 /// lowest and highest `ordering` of the row from being looked for among the rows of all ids.)

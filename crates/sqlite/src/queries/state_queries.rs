@@ -88,7 +88,8 @@ const TYPE: &str = "/*type*/";
 
 const IDS: &str = include_str!("state_ids.sql");
 
-/// The sign keeps the index of changes out, by which all of them would be sorted for each page.
+/// The condition for ids without an entity type. The plus sign keeps SQLite from using the index of changes, after which
+/// it would have to sort all ids for each page.
 const WITHOUT_TYPE: &str = " AND +entity_type = ''";
 
 const COMPLETE_TO: &str = "\

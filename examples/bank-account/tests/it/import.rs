@@ -75,14 +75,14 @@ impl Import {
         self.until(|import| import.log()[skipped..].contains(text));
     }
 
-    /// Kills it where it is; gives the receipts that it has left.
+    /// Kills it where it is; returns the receipts that it has left.
     pub(crate) fn kill(mut self) -> Vec<Receipt> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.receipts.so_far().to_vec()
     }
 
-    /// Ends its input and waits until it has decided everything; gives its receipts.
+    /// Ends its input and waits until it has decided everything; returns its receipts.
     pub(crate) fn end(mut self) -> Vec<Receipt> {
         self.input = None;
         let mut ended: Option<ExitStatus> = None;

@@ -90,7 +90,7 @@ impl Writer {
     }
 }
 
-/// Writes a post anew once nothing of the killed program is under way; gives the revision.
+/// Writes a post anew once nothing of the killed program is under way; returns the revision.
 fn touch(place: &Place, name: &str) -> u64 {
     for _ in 0..ATTEMPTS {
         let output = place.output(&["write", name, "Touched", "-"], "");

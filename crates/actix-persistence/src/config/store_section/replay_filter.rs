@@ -37,7 +37,7 @@ pub(super) fn read(
     filter
 }
 
-/// The values that hold, within a section of values that were not written.
+/// Returns the section of the journal with the settings of the filter in it, each marked as a default.
 pub(super) fn shown(filter: &ReplayFilterSettings, journal: Section) -> Section {
     let mode = MODES.iter().find(|(_, mode)| *mode == filter.mode);
     let mode = mode.map_or("", |(name, _)| name);

@@ -553,7 +553,7 @@ impl Reference {
         Ok(())
     }
 
-    /// Answers a command, once; gives whether somebody waited.
+    /// Answers a command, once; returns whether an asker waited.
     fn answer_ask(&mut self, cause: Option<usize>, answer: String) -> bool {
         let Some(ask) = cause.map(|cause| &mut self.asks[cause]) else {
             return false;

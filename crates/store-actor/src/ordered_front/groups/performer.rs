@@ -80,8 +80,8 @@ impl<C: Clone + Send + 'static> Performer<C> {
         self.perform_parts(group).await.report(entry);
     }
 
-    /// Makes the call; as long as it certainly changed nothing and this can help, makes it again without the change that the
-    /// error names, or with halves.
+    /// Makes the call. If it failed and certainly changed nothing, and if that can help, makes it again without the change
+    /// that the error names, or once with each half of the changes, and so on.
     async fn perform_parts(&self, group: Vec<Member<C>>) -> Tally {
         let mut tally = Tally::default();
         let mut parts = vec![Part::of(group)];

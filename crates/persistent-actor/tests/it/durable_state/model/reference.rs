@@ -200,7 +200,7 @@ impl Machine {
         }
     }
 
-    /// The next thing the actor does; gives whether there was one.
+    /// Does the next thing that the actor does; returns whether there was one.
     fn next_turn(&mut self) -> Result<bool, Ended> {
         let actor = self.actor();
         match actor.queue.front().map(|head| head.fate) {
