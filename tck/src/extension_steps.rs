@@ -75,7 +75,7 @@ impl Site {
         Ok(store)
     }
 
-    /// The same before its tables are looked at.
+    /// Opens a store, but does not initialise it.
     pub(crate) async fn open_uninitialised(
         &self,
         extend: impl FnOnce(&mut EntityExtensions),

@@ -91,7 +91,7 @@ impl Reader {
         }
     }
 
-    /// The same while others write: what was about to be given may change, and is given later then.
+    /// Reads while others write: a state that was about to be returned may change, and is returned later then.
     pub(crate) fn beside_writers(query: StateChangesQuery) -> Self {
         Self {
             alone: false,

@@ -25,13 +25,13 @@ pub(crate) struct Write<'h> {
     pub(crate) answered_at: Option<u64>,
     pub(crate) line: usize,
     pub(crate) answer_line: usize,
-    /// Of a `Persist`.
+    /// The incarnation that wrote, if the write was a `Persist`.
     pub(crate) incarnation: Option<Incarnation>,
-    /// Of an `Ask`.
+    /// The sender of the command, if the write was an `Ask`.
     pub(crate) sender: Option<u64>,
     pub(crate) uids: &'h [Uid],
     pub(crate) outcome: Outcome,
-    /// True if the actor goes on.
+    /// True if the write was rejected, so that the actor goes on.
     pub(crate) rejected: bool,
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn calls<'h>(history: &'h History, violations: &mut Violations) -> Ve
 /// The times at which an id was reset: its numbers start again, and so a new life begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resets {
-    /// From the first try until the one that succeeded.
+    /// The spans of time, each from a first try until the one that succeeded.
     windows: Vec<(u64, u64)>,
 }
 

@@ -122,7 +122,7 @@ pub(crate) const TRY_JOURNAL: &[&str] = &[
     "DELETE FROM {tag_table} WHERE 1 = 0",
 ];
 
-/// The same of the snapshot store.
+/// The statements of [`TRY_JOURNAL`] for a snapshot store.
 pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
     "INSERT INTO {snapshot_table} (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest,
          checksum, payload)

@@ -149,7 +149,7 @@ impl BackOffSettings {
 }
 
 impl Environment {
-    /// These stores of event-sourced actors with default settings.
+    /// Makes the environment of event-sourced actors on these stores, with default settings.
     pub fn new(journal: JournalHandle, snapshot_store: Option<SnapshotHandle>) -> Self {
         Self::on(Stores::Events {
             journal,
@@ -157,7 +157,7 @@ impl Environment {
         })
     }
 
-    /// This store of durable states with default settings.
+    /// Makes the environment of durable states on this store, with default settings.
     pub fn of_states(store: StateHandle) -> Self {
         Self::on(Stores::State(store))
     }

@@ -10,8 +10,8 @@ use sqlx::{Arguments, Encode, Row, Type, TypeInfo, ValueRef};
 
 use crate::Postgres;
 
-/// The same text, and a comment with the types of its values: the driver keeps what it prepared by the text alone, with the
-/// types of the first values, and would send those of another type as if they had it.
+/// Returns the statement with a comment at its end that names the types of its values. The driver keeps prepared statements
+/// by their text alone, with the types of the first values, and would send values of other types as if they had those.
 pub(crate) fn placeholders(
     sql: &str,
     values: Vec<SqlValue>,

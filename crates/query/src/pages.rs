@@ -63,7 +63,7 @@ impl Pages {
         .await
     }
 
-    /// Notified when something was stored through the same handle.
+    /// Returns a receiver that is notified when something was stored through the same handle.
     pub(crate) fn stored(&self) -> watch::Receiver<()> {
         self.handle.stored()
     }

@@ -188,7 +188,7 @@ impl Fault {
         }
     }
 
-    /// The same where only the plugin itself writes: no rule of others can be the reason.
+    /// Returns the fault as it is in tables to which only the plugin writes: a broken rule is then no refusal of a value.
     #[must_use]
     pub(crate) fn in_own_tables<D: Dialect>(self) -> Self {
         match self {

@@ -22,7 +22,7 @@ pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
     /// Reads the keys of a section; mistakes stay with the reader.
     fn read(reader: &mut SectionReader<'_>, resources: &Self::Resources) -> Self;
 
-    /// Everything that cannot be used.
+    /// Returns every setting that cannot be used, with the reason.
     fn mistakes(&self) -> Vec<InvalidOption>;
 
     /// Returns the settings that all databases have.

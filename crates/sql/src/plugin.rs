@@ -13,7 +13,7 @@ use crate::{
     Connector, Dialect, InvalidOption, Settings, SqlJournal, SqlSnapshotStore, SqlStateStore,
 };
 
-/// The values that sections of a plugin may name.
+/// The values of the program, such as connection pools, to which sections of a plugin may refer by name.
 type ResourcesOf<D> = <<D as Dialect>::Options as Settings>::Resources;
 
 /// The parts of which the store of a section is made.

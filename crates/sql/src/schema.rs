@@ -80,7 +80,7 @@ impl<D: Dialect> Component<D> {
         Self::new("state store", tables, D::STATE_STEPS, names)
     }
 
-    /// These tables, of which the first names them all, made by these steps.
+    /// Makes a component of these tables, which the steps make; the first table identifies the component.
     pub fn new(
         name: &'static str,
         tables: Vec<TableName>,

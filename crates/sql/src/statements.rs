@@ -58,13 +58,13 @@ pub struct StateStatements {
     /// Values: as for `insert` from the revision on; id, the revision before. The id comes first where the dialect
     /// [says so](crate::Dialect::ID_FIRST).
     pub update: SqlStr,
-    /// The same at any revision. Values: the same without the revision before.
+    /// Replaces the row of an id at any revision. Values: as for `update` without the revision before.
     pub overwrite: SqlStr,
     /// Removes the row of an id. Values: id.
     pub remove: SqlStr,
     /// Ids in the order of their bytes. Values: the lowest, the one to begin after, 1 for deleted ones, too, the most.
     pub ids: SqlStr,
-    /// The same of those without an entity type.
+    /// As `ids`, of those without an entity type.
     pub ids_without_type: SqlStr,
     /// Selects the place up to which the changes are complete: the highest number of each partition at or below which
     /// nothing is added any more; no row for one without changes. Never above the number of a change that was stored.
@@ -87,11 +87,11 @@ pub struct StateStatements {
     /// Gives: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the first
     /// row anyway.
     pub find: SqlStr,
-    /// The same of those without an entity type.
+    /// As `find`, of ids without an entity type.
     pub find_without_type: SqlStr,
     /// Only explains a statement that ends with `/*condition*/` and has its values.
     pub explain: SqlStr,
-    /// The same as `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::Dialect::BEGIN) in one text, where work
+    /// The statements `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::Dialect::BEGIN) in one text, where work
     /// begins its transaction.
     pub beginning: Option<BeginningStatements>,
     /// The statements that give rows their place in the order of commits; `None` if the statements above do so.
@@ -123,7 +123,7 @@ pub struct NumberingStatements {
     pub raise: Option<SqlStr>,
     /// Gives the row of an id a number that was just reached. Values: how far that is below the highest, id.
     pub set: SqlStr,
-    /// The same for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how far the
+    /// As `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how far the
     /// first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
     pub set_several: Option<SqlStr>,
 }

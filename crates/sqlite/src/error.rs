@@ -25,7 +25,7 @@ mod code {
     pub(super) const NOTADB: i32 = 26;
 }
 
-/// The possible meaning of an error of opening a database that looks lasting.
+/// The lasting fault that an error of opening a database seems to show, although a passing one can look the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
     /// The file cannot be opened, or only to be read.
@@ -71,7 +71,7 @@ pub(crate) fn breaks_rule(error: &dyn DatabaseError) -> bool {
     matches!(primary_code(error), Some(code::CONSTRAINT | code::MISMATCH))
 }
 
-/// Returns whether somebody else holds a lock, so that trying again soon is likely to work.
+/// Returns whether another connection holds a lock, so that trying again soon is likely to work.
 pub(crate) fn is_busy(fault: &Fault) -> bool {
     matches!(
         fault.reported().and_then(primary_code),
@@ -79,7 +79,7 @@ pub(crate) fn is_busy(fault: &Fault) -> bool {
     )
 }
 
-/// Returns whether somebody else holds the lock, for which the connection has waited as long as it was told.
+/// Returns whether another connection holds the lock, for which this one has waited until its time-out.
 pub(crate) fn is_locked(fault: &Fault) -> bool {
     fault.reported().and_then(primary_code) == Some(code::BUSY)
 }

@@ -135,7 +135,7 @@ impl SqliteOptions {
         self
     }
 
-    /// Sets how long the write-ahead log may become before it is begun anew, in bytes.
+    /// Sets the length of the write-ahead log, in bytes, after which it is begun anew.
     #[must_use]
     pub fn with_max_log_bytes(mut self, max_log_bytes: usize) -> Self {
         self.max_log_bytes = max_log_bytes;

@@ -158,7 +158,7 @@ pub enum RowError {
         /// The name that was asked for.
         column: String,
     },
-    /// The value is something else.
+    /// The value has another type.
     #[error("the column '{column}' is {found}, not {expected}")]
     OtherType {
         /// The name that was asked for.

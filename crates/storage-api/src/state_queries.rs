@@ -76,7 +76,7 @@ pub trait StateQueries: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PersistenceIdsQuery {
-    /// Those of one entity type, by its text as it is, empty for ids without `|`; none for all ids.
+    /// Only ids of this entity type, exactly as it is written, and empty for ids without `|`; `None` for all ids.
     pub entity_type: Option<Arc<str>>,
     /// Only ids above this one, byte by byte: the last one of the page before.
     pub after: Option<PersistenceId>,
@@ -173,7 +173,7 @@ pub struct StateChangesPage {
 }
 
 impl StateChangesPage {
-    /// These changes, up to this offset.
+    /// Makes a page of these changes, up to this offset.
     pub fn new(changes: Vec<ChangedState>, offset: StateOffset, more: bool) -> Self {
         Self {
             changes,

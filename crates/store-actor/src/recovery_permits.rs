@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 
 use crate::pulse::Pulse;
 
-/// So long an arbiter may stand still before the turns of its actors go on to others.
+/// The time for which an arbiter may stand still before the turns of its actors go on to others.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// Given out in the order in which they were asked for; clones share them.

@@ -31,7 +31,7 @@ const MAX_UNANSWERED: usize = 3;
 const RELAPSE: Duration = Duration::from_secs(10);
 /// The time after the end of an outage for which it still accounts for failures that are noticed late.
 const AFTERMATH: Duration = Duration::from_secs(5);
-/// Those who waited go on within this time, at random, and not all at once.
+/// The time over which those that waited for a store go on, each at a random moment, and not all at once.
 const SPREAD: Duration = Duration::from_millis(500);
 /// The number of relapses in a row that are logged one by one.
 const TOLD_RELAPSES: u32 = 2;

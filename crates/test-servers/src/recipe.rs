@@ -46,7 +46,8 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// A program of the server, without what the environment says about other servers of its kind.
+    /// Returns the call of a program of the server, without the variables by which the environment names other servers of
+    /// its kind.
     pub(crate) fn program(&self, name: &str) -> Command {
         self.program_at(self.programs.join(name))
     }

@@ -66,7 +66,7 @@ impl<S: StoreKind> Held<S> {
         self.next_or_end().await.expect(NO_MORE)
     }
 
-    /// The same; returns `None` if no call can come any more: the store is gone, or its rules were cleared.
+    /// Waits as [`next`](Self::next) does; returns `None` if no call can come any more: the store is gone, or its rules were cleared.
     ///
     /// # Cancel safety
     /// A call is taken only if it is returned.

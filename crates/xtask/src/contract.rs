@@ -109,7 +109,7 @@ fn method_name(line: &str) -> Option<&str> {
     line.strip_prefix("fn ")?.split(['(', '<']).next()
 }
 
-/// The docs of a method as part of the page: no headings below it, no links that only rustdoc can follow.
+/// Returns the docs of a method as part of the page, without headings and without links that only rustdoc can follow.
 fn render(docs: &[&str]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut heading = None;

@@ -19,7 +19,7 @@ use crate::write_request::WriteReply;
 
 /// One request of a group: how to call the journal for several of them, and how to take the outcomes apart again.
 pub(super) trait Member: Refuse + Sized {
-    /// The journal returns a list of these.
+    /// The outcome for one member; the journal returns a list of them.
     type Outcome: Send + 'static;
     const OPERATION: Operation;
 

@@ -47,14 +47,15 @@ enum State {
 
 /// The fate of the events of one call.
 pub(crate) enum Fate {
-    /// Stored, the first event with this number; with 0 it is the fate of a call that stores nothing.
+    /// The events are stored; `first` is the number of the first one, or 0 for a call that stores nothing.
     Stored {
         first: SequenceNr,
         timestamp: Timestamp,
     },
-    /// Certainly not stored, the actor goes on.
+    /// The events are certainly not stored, and the actor goes on.
     Rejected(RejectionCause),
-    /// Not stored or unknown, the actor stops. `first` is the number it was sent with.
+    /// The events are not stored, or that is unknown, and the actor stops; `first` is the number with which the first one
+    /// was sent.
     Failed {
         error: StorageError,
         first: SequenceNr,
@@ -170,7 +171,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.len()
     }
 
-    /// Gives numbers from `next` on to the calls not yet sent, and turns them into writes; empty if there are none.
+    /// Gives numbers from `next` on to the calls not yet sent, and returns them as writes; empty if there are none.
     ///
     /// Takes all of them, or as many as fit into `limit`, but at least one.
     pub(crate) fn take_unsent(

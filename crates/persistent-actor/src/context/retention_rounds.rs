@@ -136,7 +136,7 @@ impl<A: PersistentActor> RetentionRounds<A> {
         self.newest = self.newest.filter(|newest| !deleted(*newest));
     }
 
-    /// Returns the step after one that ended so; `None` ends the round.
+    /// Returns the step that follows one with this outcome; `None` ends the round.
     pub(crate) fn step_after(&mut self, outcome: Outcome) -> Option<Step> {
         match outcome {
             Outcome::SaveUnknown => {

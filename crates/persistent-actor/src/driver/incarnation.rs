@@ -65,7 +65,7 @@ type RecoveryFuture<A> = LocalBoxFuture<'static, (Process<A>, Result<Step<A>, Re
 
 /// The way in which an incarnation ended.
 pub(crate) enum Exit {
-    /// As it wanted; the address closes.
+    /// The actor stopped as it wanted; its address closes.
     Stopped,
     /// The incarnation failed, and another one may follow.
     Failed(Failure),
@@ -108,7 +108,7 @@ impl Failure {
         }
     }
 
-    /// The same, because this store is away.
+    /// Returns the failure with the end of this store's outage to wait for, if the outage is its reason.
     pub(crate) fn of_outage(self, health: Option<&StoreHealth>) -> Self {
         Self {
             store_is_back: health.map(|health| health.returned().boxed()),

@@ -122,7 +122,7 @@ impl ReplayFilter {
         issues
     }
 
-    /// Leaves the event out or lets it pass; either way it does not count as the last one.
+    /// Leaves the event out or lets it pass, as the mode says. Either way it does not count as the last event.
     fn refuse(&mut self, event: EventRecord, kind: ReplayIssueKind) -> Vec<ReplayIssue> {
         let issue = ReplayIssue {
             kind,

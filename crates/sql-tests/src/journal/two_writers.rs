@@ -118,7 +118,7 @@ pub async fn an_unknown_epoch_may_not_write_beside_events_of_another_tool(place:
     assert_eq!(numbers(&*journal, &id).await, [0; 0]);
 }
 
-/// Claims with a wrong number or a wrong epoch.
+/// Makes claims with a wrong number or a wrong epoch.
 pub async fn a_write_that_does_not_take_over_leaves_no_row(place: &dyn Tables) {
     let journal = place.journal().await;
     let claim = |name: &str, from, number| {

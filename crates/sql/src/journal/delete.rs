@@ -121,7 +121,7 @@ impl Chunk {
     }
 }
 
-/// The number of sizes that are asked for at a time.
+/// The number of rows whose sizes are read at a time.
 const LOOK: u64 = 1_000;
 
 /// The result of one step of removal.

@@ -15,7 +15,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 /// Removes deleted rows chunk by chunk, a transaction each, so that writers get their turn in between.
 ///
-/// Notes what is left in the database: when the process ends in the middle, the next one goes on.
+/// The database knows which rows are left to remove: when the process ends in the middle, the next one goes on.
 #[derive(Debug)]
 pub(super) struct Purger<D: Dialect> {
     work: Arc<Work<D>>,

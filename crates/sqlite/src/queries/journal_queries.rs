@@ -13,17 +13,17 @@ pub struct JournalQueries {
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
     /// Returns the id of each that differs.
     pub(crate) check_fence: RowsStatement,
-    /// The same, and before it the beginning of the transaction.
+    /// Begins the transaction, and does the same as `check_fence`.
     pub(crate) begin_and_check_fence: RowsStatement,
     /// Begins the transaction, and stores events of one id without metadata if no other writer has come between. Values: as
     /// `check_fence` for the id, as `insert_events` for each event.
     pub(crate) begin_and_insert_events: RowsStatement,
-    /// Notes who takes ids over. Values: id, highest number before, epoch afterwards, writer.
+    /// Stores the new writers and epochs of ids that are taken over. Values: id, highest number before, epoch afterwards, writer.
     pub(crate) take_over: RowsStatement,
     /// Stores events without metadata. Values: id, number, slice, timestamp, writer, serializer, manifest, adapter
     /// manifest, checksum, payload.
     pub(crate) insert_events: RowsStatement,
-    /// The same with metadata: serializer, manifest and payload of it follow.
+    /// Stores events with metadata. Values: as for `insert_events`; then serializer, manifest and payload of the metadata.
     pub(crate) insert_events_with_metadata: RowsStatement,
     /// Stores tags. Values: id, number, tag.
     pub(crate) insert_tags: RowsStatement,

@@ -83,7 +83,7 @@ const AT_REVISION: &str = " AND revision = {before_at}";
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?1";
 
-/// Stands in a statement where the type of ids may be looked at.
+/// The place in a statement for a condition on the type of ids.
 const TYPE: &str = "/*type*/";
 
 const IDS: &str = include_str!("state_ids.sql");

@@ -69,7 +69,7 @@ impl Tree {
         Some(&file.text)
     }
 
-    /// The folders of the workspace's crates.
+    /// Returns the folders of the workspace's crates.
     pub(crate) fn crate_folders(&self) -> Vec<&str> {
         self.files
             .iter()
