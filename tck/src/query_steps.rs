@@ -36,7 +36,7 @@ pub(crate) fn id_of_slice(slice: u16) -> PersistenceId {
     }
 }
 
-/// All changes of [`ENTITY_TYPE`], in pages of so many.
+/// All changes of [`ENTITY_TYPE`], in pages of this many.
 pub(crate) fn of_tck(limit: usize) -> StateChangesQuery {
     StateChangesQuery::new(ENTITY_TYPE, limit)
 }

@@ -41,7 +41,7 @@ pub(crate) fn fresh_snapshot(sequence_nr: SequenceNr, payload: Payload) -> Snaps
     SnapshotRecord::new(metadata(&fresh_id(), sequence_nr), payload)
 }
 
-/// The timestamp moved by so many microseconds.
+/// The timestamp moved by this many microseconds.
 pub(crate) fn moved(timestamp: Timestamp, micros: i64) -> Timestamp {
     Timestamp::from_micros(timestamp.as_micros() + micros)
 }

@@ -32,7 +32,7 @@ const AT_LEAST_TO_SINGLE: f64 = 2.0;
 const AT_LEAST_TO_BATCHES: f64 = 0.3;
 const AT_LEAST_RECOVERY: f64 = 0.2;
 
-/// Notes so many events in one atomic write.
+/// Notes this many events in one atomic write.
 #[derive(Message)]
 #[rtype(result = "Result<u64, PersistError>")]
 struct Note(usize);

@@ -61,7 +61,8 @@ pub enum Operation {
         /// The persistence id.
         id: String,
     },
-    /// Events are read by someone other than an actor that recovers. Answered by [`Done::Recovered`](crate::Done::Recovered).
+    /// Events are read by someone other than an actor that recovers. Answered by
+    /// [`Done::Recovered`](crate::Done::Recovered).
     Replay {
         /// The persistence id.
         id: String,

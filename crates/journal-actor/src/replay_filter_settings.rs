@@ -1,4 +1,4 @@
-//! The settings for events that two writers stored side by side.
+//! The settings for events that two writers stored at the same time.
 
 /// The check of replays of a journal for overlapping writers, as Akka's `replay-filter`.
 ///

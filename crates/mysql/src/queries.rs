@@ -24,8 +24,8 @@ pub(crate) const ROLLBACK: &str = "ROLLBACK";
 /// The number before the next one of a counter: the newest, but never below the microseconds since 1970 by the server's clock.
 ///
 /// A server without a binary log shows a commit before its log is on the disk. What a crash takes back was perhaps read, and
-/// must not be numbered again: a reader that has passed that number would not get what has it then. So it is with the numbers of a
-/// counter that was restored from a backup, or of a server that took over from one that had stored more.
+/// must not be numbered again: a reader that has passed that number would not get what has it then. So it is with the
+/// numbers of a counter that was restored from a backup, or of a server that took over from one that had stored more.
 pub(crate) const BEFORE_NEXT: &str =
     "GREATEST(newest, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))";
 

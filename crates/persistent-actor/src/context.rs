@@ -278,8 +278,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.user_stash("").stash(command)
     }
 
-    /// Processes everything put aside next, in order, before the commands that arrived since; returns how many there
-    /// are.
+    /// Processes everything put aside next, in order, before the commands that arrived since; returns their
+    /// number.
     pub fn unstash_all(&mut self) -> usize {
         self.user_stash("").unstash_all()
     }

@@ -87,7 +87,7 @@ impl Recovery {
         self
     }
 
-    /// Returns the same with at most so many events.
+    /// Returns the same with at most this many events.
     #[must_use]
     pub fn replay_max(mut self, max: u64) -> Self {
         self.replay_max = max;

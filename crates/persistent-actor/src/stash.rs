@@ -260,7 +260,7 @@ impl<A: PersistentActor> Stash<A> {
     }
 
     /// Moves everything put aside under this name before the internal stash, in order, but after what was moved there
-    /// since a command was last taken out; returns how many there were.
+    /// since a command was last taken out; returns their number.
     pub(crate) fn take_back_all(&mut self, name: &'static str) -> usize {
         let stashed = self.user.remove(name).unwrap_or_default();
         let count = stashed.len();

@@ -64,7 +64,7 @@ pub(crate) fn yield_to_others(cx: &mut Context<'_>) {
 mod tests {
     use super::*;
 
-    /// Returns the number of events of a slice that begins with so many short ones; after those each takes long.
+    /// Returns the number of events of a slice that begins with this many short ones; after those each takes long.
     fn events_of(short: usize) -> usize {
         let mut slice = TimeSlice::begin();
         // Far enough ahead for all the short ones.

@@ -13,10 +13,10 @@ pub(crate) use state_queries::state_statements;
 
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 pub(crate) const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-/// Takes back, for one transaction, what [`SET_SESSION`] says for the statements of the store. A condition of the application may be
-/// about anything: an index of its own may have what it finds, but not the order of ids, and then sorting a few
-/// states is better than looking at all of them. Where the condition holds for many, it is the other way round, so the plan is
-/// made anew for the values and the table of the moment.
+/// Takes back, for one transaction, what [`SET_SESSION`] says for the statements of the store. A condition of the
+/// application may be about anything: an index of its own may have what it finds, but not the order of ids, and then
+/// sorting a few states is better than looking at all of them. Where the condition holds for many, it is the other way
+/// round, so the plan is made anew for the values and the table of the moment.
 pub(crate) const BEGIN_FINDING: &str = "\
 BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_sort = on; SET LOCAL plan_cache_mode = force_custom_plan";
 /// Lets the planner do with statements of the application whatever the server, the database or the role say: what

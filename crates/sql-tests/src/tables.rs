@@ -132,7 +132,7 @@ pub trait Tables: Send + Sync {
         self.state_store_with(section, &none).await
     }
 
-    /// A state store with pages of so many bytes.
+    /// A state store with pages of this many bytes.
     async fn open_with_page_bytes(&self, bytes: usize) -> Arc<dyn StateStore> {
         let section = self.section().with("max-page-events", 1_000);
         let section = section.with("max-page-bytes", bytes as i64);

@@ -120,24 +120,24 @@ pub struct StoreOptions {
     /// Without it any revision replaces whatever is stored, also a higher one, and a second writer of an id goes unnoticed:
     /// for tools that bring states from elsewhere, never for actors. Default `true`.
     pub assert_single_writer: bool,
-    /// `handler-timeout`: how long a change handler, or a transaction of the application, may take. Default 3 s; on a server
-    /// three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
+    /// `handler-timeout`: the longest time that a change handler, or a transaction of the application, may take.
+    /// Default 3 s; on a server three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
     ///
     /// For so long it holds the state that changes; on SQLite every other writer waits, too. It must be less than the time for
     /// which others wait for a connection: `acquire-timeout` on a server, twice `busy-timeout`, at least 5 s, on SQLite. Keep
     /// it well below the `call-timeout` of the store.
     /// A server ends the transaction earlier if no statement comes for `statement-timeout` and a second.
     pub handler_timeout: Duration,
-    /// `max-group-events`: how many events the journal actor may put into one transaction. Default 1,000.
+    /// `max-group-events`: the most events that the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,
-    /// `max-group-bytes`: how many payload bytes, at most 256 MiB: a group is one statement, and no server takes a whole GiB.
-    /// Default 8 MiB.
+    /// `max-group-bytes`: the most payload bytes of such a transaction, at most 256 MiB: a group is one statement, and
+    /// no server takes a whole GiB. Default 8 MiB.
     pub max_group_bytes: usize,
     /// `max-page-events`: the most events in one page of a replay, whatever is asked for. Default 10,000.
     pub max_page_events: usize,
     /// `max-page-bytes`: the most payload bytes in one page of events or states; a larger one comes alone. Default 64 MiB.
     pub max_page_bytes: usize,
-    /// `delete-chunk-events`: how many deleted rows are removed in one transaction at most, so that writers wait little.
+    /// `delete-chunk-events`: the most deleted rows that are removed in one transaction, so that writers wait little.
     ///
     /// Fewer are removed where they have more than 16 MiB, and after removing as many took too long.
     /// Default 1,000.
@@ -235,7 +235,7 @@ impl StoreOptions {
         self
     }
 
-    /// Sets how long a change handler may take.
+    /// Sets the longest time that a change handler may take.
     #[must_use]
     pub fn with_handler_timeout(mut self, limit: Duration) -> Self {
         self.handler_timeout = limit;
@@ -258,7 +258,7 @@ impl StoreOptions {
         self
     }
 
-    /// Sets how many deleted rows are removed in one transaction.
+    /// Sets the most deleted rows that are removed in one transaction.
     #[must_use]
     pub fn with_delete_chunk_events(mut self, events: usize) -> Self {
         self.delete_chunk_events = events;

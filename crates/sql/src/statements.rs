@@ -91,8 +91,8 @@ pub struct StateStatements {
     pub find_without_type: SqlStr,
     /// Only explains a statement that ends with `/*condition*/` and has its values.
     pub explain: SqlStr,
-    /// The statements `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::Dialect::BEGIN) in one text, where work
-    /// begins its transaction.
+    /// The statements `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::Dialect::BEGIN) in one text,
+    /// where work begins its transaction.
     pub beginning: Option<BeginningStatements>,
     /// The statements that give rows their place in the order of commits; `None` if the statements above do so.
     pub numbering: Option<NumberingStatements>,
@@ -123,8 +123,8 @@ pub struct NumberingStatements {
     pub raise: Option<SqlStr>,
     /// Gives the row of an id a number that was just reached. Values: how far that is below the highest, id.
     pub set: SqlStr,
-    /// As `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how far the
-    /// first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
+    /// As `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how
+    /// far the first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
     pub set_several: Option<SqlStr>,
 }
 

@@ -1,4 +1,4 @@
-//! Limits how many actors recover at once.
+//! Limits the number of actors that recover at the same time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -16,8 +16,8 @@ const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// Given out in the order in which they were asked for; clones share them.
 ///
-/// A turn belongs to the one who waits for it on some arbiter. While that arbiter is blocked, no actor there can use the turn
-/// or give it back; so one that stands still for more than a second loses it to the next, and asks
+/// A turn belongs to the one who waits for it on some arbiter. While that arbiter is blocked, no actor there can use
+/// the turn or give it back; so one that stands still for more than a second loses it to the next, and asks
 /// [again](RecoveryPermit::is_lost) before it goes on.
 #[derive(Clone, Debug)]
 pub struct RecoveryPermits {

@@ -66,7 +66,8 @@ impl<S: StoreKind> Held<S> {
         self.next_or_end().await.expect(NO_MORE)
     }
 
-    /// Waits as [`next`](Self::next) does; returns `None` if no call can come any more: the store is gone, or its rules were cleared.
+    /// Waits as [`next`](Self::next) does; returns `None` if no call can come any more: the store is gone, or its rules
+    /// were cleared.
     ///
     /// # Cancel safety
     /// A call is taken only if it is returned.
@@ -86,7 +87,7 @@ impl<S: StoreKind> Held<S> {
         self.shared.queue().waiting.pop_front()
     }
 
-    /// Waits until so many calls have come since the rule was made, whatever became of them.
+    /// Waits until this many calls have come since the rule was made, whatever became of them.
     ///
     /// # Panics
     /// If no call can come any more, as [`next`](Self::next).
@@ -106,7 +107,7 @@ impl<S: StoreKind> Held<S> {
         waiting.count()
     }
 
-    /// Lets so many calls go on, the oldest first: those that are held, and if there are not as many, the next ones. Those
+    /// Lets this many calls go on, the oldest first: those that are held, and if there are not as many, the next ones. Those
     /// whose caller has given up do not count.
     pub fn release(&self, calls: usize) {
         let mut queue = self.shared.queue();
@@ -134,7 +135,7 @@ impl<S: StoreKind> Held<S> {
         queue.permits = 0;
     }
 
-    /// The rule: how many calls it met, and its end.
+    /// The rule, which knows how many calls it has met and can be ended.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }

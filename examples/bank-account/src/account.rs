@@ -8,7 +8,7 @@ use actix::{Actor, Handler, Message};
 use actix_persistence::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A snapshot is taken whenever so many more events are stored.
+/// A snapshot is taken whenever this many more events are stored.
 const SNAPSHOT_EVERY: u64 = 100;
 
 /// The direction in which money moves.

@@ -15,7 +15,7 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{n:03}")).collect()
 }
 
-/// A group of so many writes, about to be sent.
+/// A group of this many writes, about to be sent.
 async fn group(fixture: &mut Fixture, names: &[String]) -> Vec<Reply<WriteReply>> {
     let (busy, _reply) = fixture.busy().await;
     let replies = names.iter().map(|name| fixture.write(name)).collect();

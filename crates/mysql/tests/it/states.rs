@@ -146,7 +146,7 @@ async fn errors_say_what_is_certain_when_the_server_ends_sessions() {
     .await;
 }
 
-/// Waits until so many transactions of this database wait for locks.
+/// Waits until this many transactions of this database wait for locks.
 async fn until_waiting(place: &Place, count: i64) {
     let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx t
         JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id

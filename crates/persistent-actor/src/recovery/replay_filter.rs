@@ -1,4 +1,4 @@
-//! Finds events that two writers stored side by side, by the rules of Akka's `ReplayFilter`.
+//! Finds events that two writers stored at the same time, by the rules of Akka's `ReplayFilter`.
 
 use std::collections::VecDeque;
 

@@ -26,7 +26,7 @@ const RETAINING: Retaining = Retaining {
     batches: 0,
 };
 
-/// An actor that has stored so many events, with a snapshot every 500 and nothing deleted.
+/// An actor that has stored this many events, with a snapshot every 500 and nothing deleted.
 async fn with_snapshots(events: i64) -> (World, Log) {
     let (world, log) = (World::new(), Log::default());
     let shared = log.clone();

@@ -19,7 +19,7 @@ use crate::stalling_journal::{Stall, Stalling, StallingJournal};
 use crate::tally::{Add, Added, Get, Log, Tally};
 use crate::world::{World, run};
 
-/// Stores with so many permits, where "1", "2", "3", ... have an event each, on a journal that stalls like this.
+/// Stores with this many permits, where "1", "2", "3", ... have an event each, on a journal that stalls like this.
 async fn stalling(permits: usize, stall: Stall) -> (World, Arc<Stalling>, Log) {
     let (stored, log) = (World::new(), Log::default());
     for id in IDS {

@@ -24,7 +24,7 @@ fn tune(journal: &mut JournalSettings, _: &mut SnapshotSettings) {
     journal.recovery_event_timeout = LIMIT;
 }
 
-/// Stores with so many events of the tally, on a journal that stalls like this.
+/// Stores with this many events of the tally, on a journal that stalls like this.
 async fn stalling(events: i64, stall: Stall) -> (World, Arc<Stalling>, Log) {
     let (stored, log) = with_events(events).await;
     let journal = StallingJournal::new(stored.storage.journal(), stall);

@@ -1,4 +1,4 @@
-//! Recovery from streams that two writers stored side by side.
+//! Recovery from streams that two writers stored at the same time.
 
 use actix::MailboxError;
 use actix_persistence_journal_actor::{ReplayFilterMode, ReplayFilterSettings};

@@ -26,7 +26,7 @@ impl Process {
         })
     }
 
-    /// Whatever is deleted has to be covered by so many snapshots.
+    /// Whatever is deleted has to be covered by this many snapshots.
     pub(crate) fn start_tally(
         storage: &MemoryStorage,
         cover: usize,

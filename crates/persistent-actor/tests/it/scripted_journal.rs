@@ -74,7 +74,7 @@ impl ScriptedJournal {
         Intercepted::journal_with(inner, hook)
     }
 
-    /// Lets so many held writes go on.
+    /// Lets this many held writes go on.
     pub(crate) fn release(&self, writes: usize) {
         self.gate.add_permits(writes);
     }

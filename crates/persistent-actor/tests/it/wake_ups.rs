@@ -201,7 +201,7 @@ impl Handler<PersistOne> for Tally {
     }
 }
 
-/// Sends itself the same message again, so many times.
+/// Sends itself the same message again, this many times.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Again(u32);

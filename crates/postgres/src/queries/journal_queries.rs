@@ -15,11 +15,11 @@ pub struct PostgresQueries {
     pub(crate) append: SqlStr,
     /// Stores events with tags. Values and result as of `append`, with the tags after the other values.
     pub(crate) append_with_tags: SqlStr,
-    /// Stores events, and takes some of the ids over. Values as of `append`, then the writers, NULL for one that holds its id
-    /// already, and the epochs afterwards.
+    /// Stores events, and takes some of the ids over. Values as of `append`, then the writers, NULL for one that holds
+    /// its id already, and the epochs afterwards.
     pub(crate) append_and_take_over: SqlStr,
-    /// Stores events with tags, and takes some of the ids over. Values as of `append_and_take_over`, with the tags before the
-    /// writers.
+    /// Stores events with tags, and takes some of the ids over. Values as of `append_and_take_over`, with the tags
+    /// before the writers.
     pub(crate) append_with_tags_and_take_over: SqlStr,
     /// A page of events. Values: id, lowest and highest number, one more than the most events, the most bytes.
     pub(crate) page: SqlStr,
@@ -138,7 +138,7 @@ LEFT JOIN LATERAL (
 ) AS e ON e.place <= 2 OR e.bytes_before <= $5::bigint
 ORDER BY e.sequence_nr";
 
-/// Adding up once what there is of so many events costs a quarter of what adding up row by row does. Nothing is sorted
+/// Adding up once what many events hold costs a quarter of what adding up row by row does. Nothing is sorted
 /// here: the rows come out of the index in their order.
 const WHOLE_PAGE: &str = "\
 SELECT {deleted_to}, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count::bigint, e.serializer_id,

@@ -59,7 +59,7 @@ impl Reader {
         rows.len()
     }
 
-    /// Reads until there are so many; others on the server hold a reader back for as long as they write.
+    /// Reads until there are this many; others on the server hold a reader back for as long as they write.
     async fn read_until(&mut self, number: usize) {
         while self.seen.len() < number {
             self.read(1_000).await;

@@ -233,7 +233,7 @@ pub async fn no_number_is_used_again_after_all_was_deleted_and_reopened(place: &
 
 /// Runs an operation on the id `Test|a` that waits, after a reset of the id, for a lock; returns its result.
 ///
-/// `lock` locks the row of the id until its result is dropped; `waiting` returns when so many calls wait for a lock.
+/// `lock` locks the row of the id until its result is dropped; `waiting` returns when this many calls wait for a lock.
 async fn after_a_reset_that_waits<H, T>(
     journal: &dyn Journal,
     operation: impl Future<Output = T>,
@@ -267,7 +267,8 @@ async fn assert_reset(journal: &dyn Journal) {
 
 /// A delete has looked for the highest number before the reset that it waits for is done.
 ///
-/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when so many calls wait for a lock.
+/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when this many calls wait for
+/// a lock.
 pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>(
     place: &dyn Tables,
     lock: impl AsyncFn() -> H,
@@ -288,7 +289,8 @@ pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>
 
 /// A recovery has looked for the newest event before the reset that it waits for is done.
 ///
-/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when so many calls wait for a lock.
+/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when this many calls wait for
+/// a lock.
 pub async fn a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>(
     place: &dyn Tables,
     lock: impl AsyncFn() -> H,

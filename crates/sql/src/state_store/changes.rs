@@ -15,7 +15,7 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf, StateStatements};
 /// The sequence where the database orders rows by itself.
 const ONLY_SEQUENCE: u16 = 0;
 
-/// Reads a page of at most so many bytes of payloads, but at least one change, and one more that tells whether there is a
+/// Reads a page of at most this many bytes of payloads, but at least one change, and one more that tells whether there is a
 /// next page.
 ///
 /// Asks first how far changes are complete, in a statement that is over when the changes are read: whatever it saw, and

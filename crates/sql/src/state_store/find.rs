@@ -29,7 +29,7 @@ const MOST_REMEMBERED: usize = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Conditions(Mutex<HashSet<Box<str>>>);
 
-/// Runs a query, for a page of at most so many bytes of payloads, but at least one state.
+/// Runs a query, for a page of at most this many bytes of payloads, but at least one state.
 pub(super) async fn find<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     table: &StateTable<D>,

@@ -448,7 +448,7 @@ async fn find_revision<D: Dialect>(
     rows.first().map(|row| get_number::<D>(row, 0)).transpose()
 }
 
-/// Returns how many rows it found.
+/// Returns the number of rows that it found.
 async fn execute<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: SqlStr,

@@ -164,8 +164,8 @@ fn may_be_written(location: &Location) -> bool {
     !is_closed && ["", "-wal", "-shm"].into_iter().all(may_open)
 }
 
-/// Asks the system without opening the file: when a process closes one, it loses all its locks on it, those of SQLite's connections
-/// too. See "Posix advisory locks canceled" in <https://www.sqlite.org/howtocorrupt.html>.
+/// Asks the system without opening the file: when a process closes one, it loses all its locks on it, those of SQLite's
+/// connections too. See "Posix advisory locks canceled" in <https://www.sqlite.org/howtocorrupt.html>.
 #[cfg(unix)]
 fn may_open_to_write(path: &Path) -> io::Result<()> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};

@@ -81,8 +81,8 @@ pub(super) async fn is_current(
 
 /// Copies a log that was removed to the database, if no other process can be writing there.
 ///
-/// A process that opens the database does not find what is in such a log. As long as a connection to it is open, SQLite still
-/// can copy it to where others find it.
+/// A process that opens the database does not find what is in such a log. As long as a connection to it is open, SQLite
+/// still can copy it to where others find it.
 async fn save(
     connection: &mut SqliteConnection,
     location: &Location,

@@ -156,7 +156,7 @@ async fn read_draft(
     }
 }
 
-/// Reads so many rows at most, all if negative; none if these do not tell where the page ends.
+/// Reads this many rows at most, all if negative; none if these do not tell where the page ends.
 async fn read_rows(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,

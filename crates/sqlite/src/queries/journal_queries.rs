@@ -18,7 +18,8 @@ pub struct JournalQueries {
     /// Begins the transaction, and stores events of one id without metadata if no other writer has come between. Values: as
     /// `check_fence` for the id, as `insert_events` for each event.
     pub(crate) begin_and_insert_events: RowsStatement,
-    /// Stores the new writers and epochs of ids that are taken over. Values: id, highest number before, epoch afterwards, writer.
+    /// Stores the new writers and epochs of ids that are taken over. Values: id, highest number before, epoch
+    /// afterwards, writer.
     pub(crate) take_over: RowsStatement,
     /// Stores events without metadata. Values: id, number, slice, timestamp, writer, serializer, manifest, adapter
     /// manifest, checksum, payload.

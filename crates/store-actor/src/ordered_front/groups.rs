@@ -64,7 +64,7 @@ struct Member<C> {
 }
 
 impl<C: Clone + Send + 'static> Groups<C> {
-    /// Makes calls by `call`, of changes that have so many bytes.
+    /// Makes calls by `call`, of changes that have this many bytes.
     pub fn new(
         limits: GroupLimits,
         size: fn(&C) -> usize,

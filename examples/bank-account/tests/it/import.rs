@@ -13,7 +13,7 @@ use crate::receipts::{Receipt, Receipts};
 /// Anything may take so long on a loaded machine; nothing is expected to.
 const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(1);
-/// A failed test shows so many lines of a log.
+/// A failed test shows this many lines of a log.
 const LAST_LINES: usize = 40;
 /// The text that a log has when a database is left alone for a while.
 pub(crate) const OUTAGE: &str = "the store does not answer";
@@ -65,7 +65,7 @@ impl Import {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Waits until so many of its lines are decided.
+    /// Waits until this many of its lines are decided.
     pub(crate) fn decides(&mut self, lines: usize) {
         self.until(|import| import.decided() >= lines);
     }

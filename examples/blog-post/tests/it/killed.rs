@@ -44,7 +44,7 @@ impl Writer {
         }
     }
 
-    /// Lets a program go on with what is left, and kills it after so many answers. Gives the answers.
+    /// Lets a program go on with what is left, and kills it after this many answers. Returns the answers.
     fn run(&self, place: &Place, answers: usize) -> Vec<String> {
         let mut apply = place.command(&["apply"]);
         apply.stdin(Stdio::piped()).stdout(Stdio::piped());

@@ -16,7 +16,7 @@ use super::watched_journal::Watch;
 use super::{Scale, measured_process, stored_ledgers};
 
 const PERMITS: u64 = 50;
-/// A process with so many actors is what the one with all of them is compared to.
+/// A process with this many actors is what the one with all of them is compared to.
 const FEW: u64 = 2 * PERMITS;
 /// The most that each actor may add to the peak: four times what was measured.
 const MAX_BYTES_EACH: u64 = 16 * 1024;

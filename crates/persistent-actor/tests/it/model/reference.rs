@@ -10,7 +10,7 @@ use crate::fates::Fates;
 pub(crate) const CALL_TIMEOUT: u64 = 10_000;
 const BACK_OFF: u64 = 3_000;
 const TIMER: u64 = 1_300;
-/// An actor lets others run after so many turns; what happens then depends on the scheduler, so that such programs are
+/// An actor lets others run after this many turns; what happens then depends on the scheduler, so that such programs are
 /// left out.
 const TURNS_AT_ONCE: usize = 60;
 
