@@ -119,7 +119,7 @@ impl<S: ?Sized + 'static> Spec<S> {
         name == Some(self.name)
     }
 
-    /// All cases in order.
+    /// Returns all cases in order.
     pub(crate) fn cases(&self) -> impl Iterator<Item = &'static Case<S>> {
         self.groups.iter().flat_map(|group| group.iter())
     }

@@ -20,12 +20,12 @@ pub(crate) fn queries(store: &dyn StateStore) -> Result<&dyn StateQueries, Failu
         .ok_or_else(|| Failure::new("expected queries, as when the store was opened before"))
 }
 
-/// The id `Tck|<number>`; a case has a place of its own, so others may use it, too.
+/// Returns the id `Tck|<number>`; a case has a place of its own, so others may use it, too.
 pub(crate) fn tck_id(number: usize) -> PersistenceId {
     PersistenceId::of(ENTITY_TYPE, &number.to_string())
 }
 
-/// An id of [`ENTITY_TYPE`] in a slice.
+/// Returns an id of [`ENTITY_TYPE`] in a slice.
 pub(crate) fn id_of_slice(slice: u16) -> PersistenceId {
     let mut numbers = 0..;
     loop {
@@ -36,7 +36,7 @@ pub(crate) fn id_of_slice(slice: u16) -> PersistenceId {
     }
 }
 
-/// All changes of [`ENTITY_TYPE`], in pages of this many.
+/// Returns all changes of [`ENTITY_TYPE`], in pages of this many.
 pub(crate) fn of_tck(limit: usize) -> StateChangesQuery {
     StateChangesQuery::new(ENTITY_TYPE, limit)
 }

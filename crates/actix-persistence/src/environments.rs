@@ -27,7 +27,7 @@ impl Persistence {
 }
 
 impl Shared {
-    /// A state store with its plugin id; `None` stands for the default one.
+    /// Returns a state store with its plugin id; `None` stands for the default one.
     pub(crate) fn state_entry(
         &self,
         plugin_id: Option<String>,
@@ -37,7 +37,7 @@ impl Shared {
         find("state store", STATE_PREFIX, known, plugin_id)?.ok_or(StartError::NoDefaultStateStore)
     }
 
-    /// A journal, in the same way.
+    /// Returns a journal, in the same way.
     pub(crate) fn journal_entry(
         &self,
         plugin_id: Option<String>,
@@ -47,7 +47,7 @@ impl Shared {
         find("journal", JOURNAL_PREFIX, known, plugin_id)?.ok_or(StartError::NoDefaultJournal)
     }
 
-    /// A snapshot store, in the same way; there may be no default one.
+    /// Returns a snapshot store, in the same way; there may be no default one.
     pub(crate) fn snapshot_entry(
         &self,
         plugin_id: Option<String>,

@@ -198,8 +198,8 @@ impl Persistence {
         stores.find_map(|ids| ids.recovery_failure(persistence_id))
     }
 
-    /// The ids that have an actor in this process, on any store of this handle, in no particular order: those of actors
-    /// that recover, back off or stop too.
+    /// Returns the ids that have an actor in this process, on any store of this handle, in no particular order: those
+    /// of actors that recover, back off or stop too.
     pub fn live_ids(&self) -> Vec<PersistenceId> {
         let stores = self.0.stores.live_ids.iter();
         stores.flat_map(LiveIds::ids).collect()

@@ -98,7 +98,7 @@ impl StoreEntries {
         }
     }
 
-    /// Every store of every sort.
+    /// Returns every store of every sort.
     pub(crate) fn all(&self) -> impl Iterator<Item = OpenedStore<'_>> {
         let journals = self
             .journals

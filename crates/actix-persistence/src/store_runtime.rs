@@ -41,7 +41,7 @@ impl Shared {
     }
 }
 
-/// The SQL of a store.
+/// Returns the SQL of a store.
 pub(crate) fn sql_of(
     store: &dyn StateStore,
     operation: Operation,

@@ -40,7 +40,7 @@ const QUOTING: [u16; 16] = [
 /// The text before the name of the key in the message about a row that already exists; the name ends the message.
 const OF_KEY: &str = " for key ";
 
-/// The error without what may quote rows.
+/// Returns the error without what may quote rows.
 pub(crate) fn source(error: &dyn DatabaseError) -> Box<dyn Error + Send + Sync> {
     let number = number(error);
     let text = error.message();

@@ -176,7 +176,7 @@ impl Environment {
         }
     }
 
-    /// The most bytes of an event, or of a state.
+    /// Returns the most bytes of an event, or of a state.
     pub(crate) fn max_event_bytes(&self) -> usize {
         let limit = match &self.stores {
             Stores::Events { journal, .. } => {

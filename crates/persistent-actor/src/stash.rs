@@ -105,7 +105,7 @@ impl<A: PersistentActor> Stash<A> {
         });
     }
 
-    /// The next command to be processed.
+    /// Returns the next command to be processed.
     pub(crate) fn next(&mut self) -> Option<Waiting<A>> {
         let next = self.internal.pop_front();
         self.taken_back = 0;

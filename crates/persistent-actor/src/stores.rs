@@ -74,7 +74,7 @@ impl Stores {
         }
     }
 
-    /// The store that is away, if that is all there is to a failed recovery.
+    /// Returns the store that is away, if that is all there is to a failed recovery.
     pub(crate) fn outage_behind(&self, error: &RecoveryError) -> Option<&StoreHealth> {
         let (health, source) = match error {
             RecoveryError::Journal { source, .. } | RecoveryError::StateStore { source, .. } => {

@@ -34,7 +34,7 @@ impl fmt::Display for Reported {
 
 impl Error for Reported {}
 
-/// The error without what may quote values.
+/// Returns the error without what may quote values.
 ///
 /// Errors of class 22 quote a value in the message itself; those of class 23 name a constraint, which is reported
 /// without the message, whatever else that holds.

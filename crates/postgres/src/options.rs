@@ -204,12 +204,12 @@ impl PostgresOptions {
         self
     }
 
-    /// The application's pool, if connections are made as it makes them.
+    /// Returns the application's pool, if connections are made as it makes them.
     pub(crate) fn pool(&self) -> Option<&NamedPool> {
         self.pool.as_ref()
     }
 
-    /// The schema, checked.
+    /// Returns the schema, checked.
     pub(crate) fn schema_name(&self) -> Result<TableName, InvalidOption> {
         TableName::parse(&self.schema).map_err(InvalidOption::of("schema"))
     }

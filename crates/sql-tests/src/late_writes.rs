@@ -286,7 +286,7 @@ fn runtime() -> Runtime {
     runtime.expect("the system has another thread")
 }
 
-/// The port of the server in a URL.
+/// Returns the port of the server in a URL.
 fn port(url: &str) -> u16 {
     let (_, rest) = url
         .rsplit_once("@127.0.0.1:")

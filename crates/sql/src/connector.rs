@@ -31,7 +31,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// Opens a connection and checks that it is what durability needs.
     fn open(&self, role: Role) -> impl Future<Output = Result<Self::Open, Fault>> + Send;
 
-    /// The driver's connection.
+    /// Returns the driver's connection.
     fn connection(open: &mut Self::Open) -> &mut ConnectionOf<Self::Dialect>;
 
     /// Returns whether a connection that waited for this long may be used.

@@ -210,7 +210,7 @@ impl Plan {
         std::mem::take(&mut self.lost)
     }
 
-    /// The outcomes, when it is known which ids lost and where those stand.
+    /// Returns the outcomes, when it is known which ids lost and where those stand.
     pub(crate) fn outcomes(
         self,
         losers: &HashMap<PersistenceId, WriterPosition>,

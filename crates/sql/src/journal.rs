@@ -59,7 +59,7 @@ impl<D: Dialect> SqlJournal<D> {
         Self::on(Arc::new(connections), options)
     }
 
-    /// A journal with these connections.
+    /// Makes a journal with these connections.
     pub(crate) fn on(
         connections: Arc<Connections<D::Connector>>,
         options: D::Options,

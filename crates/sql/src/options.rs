@@ -65,7 +65,7 @@ pub struct InvalidOption {
 }
 
 impl InvalidOption {
-    /// The `message` continues the key.
+    /// Makes a mistake about this key; the `message` continues the key, as in "must not be empty".
     pub fn new(key: &'static str, message: impl Into<String>) -> Self {
         Self {
             key,
@@ -348,7 +348,7 @@ impl StoreOptions {
         mistakes
     }
 
-    /// The tables of the journal: events, tags, metadata.
+    /// Returns the tables of the journal: events, tags, metadata.
     pub(crate) fn journal_tables(&self) -> Result<[TableName; 3], InvalidOption> {
         Ok([
             TableName::parse(&self.event_table).map_err(InvalidOption::of("event-table"))?,
@@ -357,12 +357,12 @@ impl StoreOptions {
         ])
     }
 
-    /// The table of the snapshot store.
+    /// Returns the table of the snapshot store.
     pub(crate) fn snapshot_table(&self) -> Result<TableName, InvalidOption> {
         TableName::parse(&self.snapshot_table).map_err(InvalidOption::of("snapshot-table"))
     }
 
-    /// The table of the state store.
+    /// Returns the table of the state store.
     pub(crate) fn state_table(&self) -> Result<TableName, InvalidOption> {
         TableName::parse(&self.state_table).map_err(InvalidOption::of("state-table"))
     }

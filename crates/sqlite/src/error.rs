@@ -36,7 +36,7 @@ pub(crate) enum Doubt {
     Damage,
 }
 
-/// The doubt about an error; one error of a disk, or a full one, can look like any of these.
+/// Returns the doubt about an error; one error of a disk, or a full one, can look like any of these.
 pub(crate) fn doubt(fault: &Fault) -> Option<Doubt> {
     match fault.reported().and_then(primary_code)? {
         code::CANTOPEN | code::READONLY | code::PERM => Some(Doubt::Access),

@@ -108,7 +108,7 @@ impl Drop for Home {
 }
 
 impl Traces {
-    /// The lock file last: as long as there is something left, it is reported.
+    /// Removes everything, the lock file last: as long as there is something left, it is reported.
     fn remove(&self) -> io::Result<()> {
         residents::kill(&self.folder)?;
         match fs::remove_dir_all(&self.folder) {

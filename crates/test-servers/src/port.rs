@@ -11,7 +11,7 @@ use crate::secret;
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 12_000;
 
-/// A port of this machine on which no program listens now.
+/// Returns a port of this machine on which no program listens now.
 ///
 /// Another may take it before the server does: who starts a server tries again.
 pub(crate) fn free() -> Result<u16, ServerError> {

@@ -20,7 +20,7 @@ pub(crate) trait Recipe: Sync {
     fn accounts(&self) -> &'static [&'static str];
     /// The program that makes an empty database in the folder, after what it reads has been written there.
     fn create(&self, site: &Site) -> Result<Command, ServerError>;
-    /// The server itself, in the foreground.
+    /// Returns the command that runs the server in the foreground.
     fn serve(&self, site: &Site) -> Command;
     /// Returns whether the server with this process number takes connections.
     fn is_ready(&self, site: &Site, process: u32) -> bool;

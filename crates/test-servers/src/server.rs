@@ -121,13 +121,13 @@ impl Server {
         self.recipe.url(&self.site)
     }
 
-    /// A file in PEM with the authority that signed the certificate of an encrypted server.
+    /// Returns a file in PEM with the authority that signed the certificate of an encrypted server.
     pub fn authority(&self) -> Option<&Path> {
         let certificate = self.site.certificate.as_ref();
         certificate.map(|files| files.authority.as_path())
     }
 
-    /// The TCP port on 127.0.0.1; the same after [`restart`](Self::restart).
+    /// Returns the TCP port on 127.0.0.1; the same after [`restart`](Self::restart).
     pub fn port(&self) -> u16 {
         self.site.port
     }

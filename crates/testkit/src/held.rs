@@ -204,7 +204,7 @@ pub struct HeldCall<S: StoreKind> {
 }
 
 impl<S: StoreKind> HeldCall<S> {
-    /// The call with its arguments.
+    /// Returns the call with its arguments.
     pub fn call(&self) -> &S::Call {
         &self.call
     }

@@ -43,7 +43,7 @@ pub(crate) fn clause_ids(tree: &Tree) -> Vec<String> {
     sources.flatten().collect()
 }
 
-/// The clauses that a source text cites: numbers within quotation marks.
+/// Returns the clauses that a source text cites: numbers within quotation marks.
 pub(crate) fn citations(source: &str) -> BTreeSet<String> {
     let after_quotes = source.match_indices('"').map(|(at, _)| &source[at + 1..]);
     after_quotes
@@ -53,7 +53,7 @@ pub(crate) fn citations(source: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The text of the page.
+/// Returns the text of the page.
 pub(crate) fn page(tree: &Tree) -> String {
     let mut page = INTRO.to_owned();
     for (title, path) in SOURCES {

@@ -71,7 +71,7 @@ fn at(metadata: &SnapshotMetadata, timestamp: Timestamp) -> SnapshotMetadata {
     )
 }
 
-/// All but the third of five.
+/// Returns all but the third of five.
 fn without_third(snapshots: &[SnapshotRecord]) -> impl Iterator<Item = &SnapshotRecord> {
     snapshots[..2].iter().chain(&snapshots[3..])
 }

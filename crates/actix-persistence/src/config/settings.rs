@@ -41,7 +41,7 @@ pub(super) struct ForAllStores<'a> {
     pub(super) max_concurrent_recoveries_origin: Option<Origin>,
 }
 
-/// A whole number from 1 that fits into any counter, or the default.
+/// Returns a whole number from 1 that fits into any counter, or the default.
 pub(super) fn positive_count(reader: &mut SectionReader<'_>, key: &str, default: usize) -> usize {
     let number = reader.integer_or(key, default as u64, 1..=u64::from(u32::MAX));
     usize::try_from(number).unwrap_or(usize::MAX)

@@ -40,7 +40,7 @@ pub(super) trait Member: Refuse + Sized {
         call_timeout
     }
 
-    /// The call for these requests. A single one gives its contents away, because it is never split.
+    /// Returns the call for these requests. A single one gives its contents away, because it is never split.
     fn call(
         journal: Arc<dyn Journal>,
         part: &mut [Self],

@@ -239,7 +239,8 @@ impl Server {
     }
 }
 
-/// The driver's defaults depend on the server: everything is set. Texts are exchanged in UTF-8.
+/// Returns the options of a connection. The driver's defaults depend on the server, so everything is set. Texts are
+/// exchanged in UTF-8.
 async fn login(place: &ServerPlace, password: &Secret) -> Result<MySqlConnectOptions, Fault> {
     let options = MySqlConnectOptions::new()
         .host(&place.host)

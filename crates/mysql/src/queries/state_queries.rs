@@ -4,7 +4,7 @@ use actix_persistence_sql::{Names, NumberingStatements, StateStatements};
 
 use super::{BEFORE_NEXT, PARTITIONS};
 
-/// The statements of one table, with its name in them.
+/// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     let ids = ["?"; NumberingStatements::SEVERAL].join(", ");
     StateStatements {
@@ -73,8 +73,8 @@ const WITHOUT_TYPE: &str = " AND entity_type = ''";
 const COMPLETE_TO: &str = "\
 SELECT partition_nr, newest FROM {state_ordering_table}";
 
-/// The keys of every partition come from the index; those of a page are taken from each in turns, so that none waits for
-/// another, and only their rows are read.
+/// Returns the text that reads a page of changes. The keys of every partition come from the index; those of a page are
+/// taken from each in turns, so that none waits for another, and only their rows are read.
 fn changes() -> String {
     let lines = CHANGES_OF_PARTITION.lines();
     let lines: Vec<_> = lines.filter(|line| !line.starts_with("--")).collect();

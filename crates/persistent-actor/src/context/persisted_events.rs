@@ -26,7 +26,7 @@ impl<E> PersistedEvents<E> {
         owned.iter().chain(shared.iter().map(|event| &**event))
     }
 
-    /// The events, to be kept by others too.
+    /// Returns the events, to be kept by others too.
     pub(crate) fn share(&mut self) -> &[Arc<E>] {
         if let PersistedEvents::Owned(events) = self {
             let events = std::mem::take(events);

@@ -20,7 +20,8 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// The delay after one more conflict; `has_stored` tells whether the actor had stored anything since the last one.
+    /// Returns the delay after one more conflict; `has_stored` tells whether the actor had stored anything since the
+    /// last one.
     pub(crate) fn next_delay(&mut self, has_stored: bool) -> Duration {
         if has_stored {
             self.in_a_row = 0;

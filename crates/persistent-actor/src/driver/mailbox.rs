@@ -50,7 +50,7 @@ impl<A: PersistentActor> Mailbox<A> {
         &self.stash
     }
 
-    /// The next message in order of arrival.
+    /// Returns the next message in order of arrival.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Option<Waiting<A>> {
         let stashed = self.stash.borrow_mut().next();
         stashed.or_else(|| self.receive(cx).map(Waiting::from))

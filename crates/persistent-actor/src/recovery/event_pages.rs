@@ -104,7 +104,7 @@ impl<E: Event> EventPages<E> {
         self
     }
 
-    /// The next events in order; empty at the end.
+    /// Returns the next events in order; empty at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
         while self.wants_more() {
             let passed = match self.read_page().await {

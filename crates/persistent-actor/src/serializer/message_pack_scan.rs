@@ -96,7 +96,7 @@ fn head(bytes: &[u8]) -> Result<(u64, &[u8]), &'static str> {
     Ok((children, rest.get(skip..).ok_or("cut off")?))
 }
 
-/// A big-endian length of `width` bytes, and what follows.
+/// Returns a big-endian length of `width` bytes, and what follows.
 fn length(bytes: &[u8], width: usize) -> Result<(u64, &[u8]), &'static str> {
     let (digits, rest) = bytes.split_at_checked(width).ok_or("cut off")?;
     let length = digits

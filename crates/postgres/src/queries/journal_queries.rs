@@ -234,7 +234,7 @@ SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = decode(repeat('00'
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = $1::text AND purged_to = highest";
 
-/// The last values.
+/// Returns the check of the fences with these placeholders for the last values.
 fn taking_over(writers: &str, raised: &str) -> String {
     FENCE_THAT_TAKES_OVER
         .replace("{writers}", writers)

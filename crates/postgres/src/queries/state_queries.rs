@@ -66,7 +66,7 @@ const EXPLAIN: &str = "\
 EXPLAIN SELECT e.persistence_id FROM {state_table} AS e WHERE
 /*condition*/";
 
-/// The statements of one table, with its name in them.
+/// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),

@@ -148,7 +148,7 @@ impl Address {
     }
 }
 
-/// A URL without what may be a password in it, for people.
+/// Returns a URL without what may be a password in it, for people.
 pub(super) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return "***".to_owned();

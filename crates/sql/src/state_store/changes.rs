@@ -168,7 +168,7 @@ fn sequence_of(statements: &StateStatements, id: &PersistenceId) -> u16 {
     numbering.map_or(ONLY_SEQUENCE, |numbering| id.slice() % numbering.partitions)
 }
 
-/// The change in a row, which an offset is after.
+/// Returns the change in a row, which an offset is after.
 fn to_change<D: Dialect>(
     row: &RowOf<D>,
     id: PersistenceId,

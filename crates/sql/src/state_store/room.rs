@@ -11,7 +11,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// An empty page for this many bytes.
+    /// Makes an empty page for this many bytes.
     pub(super) fn of(limit: usize) -> Self {
         Self {
             used: 0,

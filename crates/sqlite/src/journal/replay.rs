@@ -120,7 +120,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The number of the last event, 0 for none.
+    /// Returns the number of the last event, 0 for none.
     fn last(&self) -> SequenceNr {
         self.events.last().map_or(0, |last| last.event.sequence_nr)
     }

@@ -4,7 +4,7 @@ use actix_persistence_sql::{BeginningStatements, Names, NumberingStatements, Sta
 
 use super::BEGIN;
 
-/// The statements of one table, with its name in them.
+/// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     let update = [REPLACE, AT_REVISION].concat();
     StateStatements {

@@ -16,7 +16,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A program that ended with `status` after it had written these counts, if any.
+    /// Makes a program that ended with `status` after it had written these counts, if any.
     pub(crate) fn new(
         name: String,
         kit_of: Option<&str>,
@@ -61,7 +61,7 @@ impl Run {
         self.tally.failed == 0
     }
 
-    /// The outcome in a few words.
+    /// Returns the outcome in a few words.
     pub(crate) fn verdict(&self) -> String {
         match &self.fault {
             Some(fault) => format!("FAILED: {fault}"),

@@ -18,7 +18,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// An absolute path into a private folder.
+/// Returns an absolute path into a private folder.
 fn private_path(line: &str) -> Option<&str> {
     let mut slashes = line.match_indices('/').map(|(at, _)| at);
     let start = slashes.find(|start| {

@@ -32,7 +32,7 @@ fn config(text: &str) -> Config {
     Config::from_toml(text, "app.toml").unwrap()
 }
 
-/// The settings of a config without mistakes and warnings.
+/// Returns the settings of a config without mistakes and warnings.
 fn settings(config: &Config) -> Settings {
     let (resolution, warnings) = config.resolve_silently(&KINDS, &NamedCode::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
