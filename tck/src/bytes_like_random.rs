@@ -1,6 +1,6 @@
 //! Bytes that no compression or text column lets through by luck.
 
-/// The same bytes for the same size, with every value among them.
+/// Returns bytes without a pattern: always the same ones for a size, with every value among them.
 pub(crate) fn bytes_like_random(size: usize) -> Vec<u8> {
     // Knuth's linear congruential generator; its upper bits are random enough.
     let mut state = size as u64;

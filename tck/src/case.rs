@@ -113,13 +113,13 @@ impl<S: ?Sized + 'static> Case<S> {
 }
 
 impl<S: ?Sized + 'static> Spec<S> {
-    /// Whether a name is that of a case of this spec.
+    /// Returns whether a name is that of a case of this spec.
     pub(crate) fn has(&self, case: &str) -> bool {
         let name = case.split_once("::").map(|(spec, _)| spec);
         name == Some(self.name)
     }
 
-    /// All cases in order.
+    /// Returns all cases in order.
     pub(crate) fn cases(&self) -> impl Iterator<Item = &'static Case<S>> {
         self.groups.iter().flat_map(|group| group.iter())
     }

@@ -75,7 +75,7 @@ impl Site {
         Ok(store)
     }
 
-    /// The same before its tables are looked at.
+    /// Opens a store, but does not initialise it.
     pub(crate) async fn open_uninitialised(
         &self,
         extend: impl FnOnce(&mut EntityExtensions),
@@ -135,12 +135,12 @@ impl Site {
     }
 }
 
-/// An id of the entity type.
+/// Returns an id of the entity type.
 pub(crate) fn post(id: impl std::fmt::Display) -> PersistenceId {
     PersistenceId::of(ENTITY_TYPE, &id.to_string())
 }
 
-/// The contract of a store that declares `sql_session`.
+/// Returns the contract of a store that declares `sql_session`.
 pub(crate) fn sql(store: &dyn StateStore) -> Result<&dyn SqlStates, Failure> {
     store.sql().ok_or_else(|| {
         Failure::new("expected SQL over the states, as the capability sql_session says")
@@ -241,7 +241,7 @@ pub(crate) fn expect_truth(
     }
 }
 
-/// The text of a state.
+/// Returns the text of a state.
 pub(crate) fn title_of(change: &StateChange<'_>) -> Option<String> {
     let payload = change.payload()?;
     String::from_utf8(payload.bytes.to_vec()).ok()
@@ -263,7 +263,7 @@ where
     }
 }
 
-/// The title of a state, and NULL beside a tombstone.
+/// Returns the title of a state, and NULL beside a tombstone.
 pub(crate) fn title_column() -> Arc<dyn AdditionalColumn> {
     Arc::new(Column("title", |change: &StateChange<'_>| {
         Ok(ColumnValue::from(title_of(change)))

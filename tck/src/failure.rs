@@ -17,7 +17,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// A failure at the caller's line.
+    /// Makes a failure at the caller's line.
     #[track_caller]
     pub(crate) fn new(text: impl Into<String>) -> Self {
         Self {

@@ -59,7 +59,7 @@ async fn expect_decoded(
     expect_highest(journal, &writer.id, events.len() as u64).await
 }
 
-/// The values in payloads and metadata.
+/// Returns the values in payloads and metadata.
 fn decoded(events: &[EventRecord]) -> Result<Vec<MyPayload>, Failure> {
     events
         .iter()

@@ -16,7 +16,7 @@ pub(crate) const ALL: usize = usize::MAX;
 pub(crate) const MAX: SequenceNr = SequenceNr::MAX;
 
 impl Subject<dyn Journal> {
-    /// A writer that stored `a-1` to `a-5`, as JournalSpec sets up every case: the last two as one atomic write
+    /// Returns a writer that stored `a-1` to `a-5`, as JournalSpec sets up every case: the last two as one atomic write
     /// where the journal can.
     pub(crate) async fn five_events(&self) -> Result<Writer, Failure> {
         let mut writer = Writer::of_fresh_id(self.store()).await?;
@@ -54,7 +54,7 @@ pub(crate) async fn replayed(
     Ok(page.events)
 }
 
-/// The numbers of events, in the order given.
+/// Returns the numbers of events, in the order given.
 pub(crate) fn numbers(events: &[EventRecord]) -> Vec<SequenceNr> {
     events.iter().map(|event| event.sequence_nr).collect()
 }
@@ -173,7 +173,7 @@ pub(crate) fn expect_conflict(
     expect_eq("the conflict", conflict, expected)
 }
 
-/// The conflict of a write that lost, certain not to be stored.
+/// Returns the conflict of a write that lost, certain not to be stored.
 #[track_caller]
 pub(crate) fn conflict_in(outcome: &WriteOutcome) -> Result<SequenceConflict, Failure> {
     let WriteOutcome::Failed(error) = outcome else {

@@ -195,7 +195,7 @@ fn trial(prepared: Prepared, runtime: Handle, limit: Duration) -> Trial {
     .with_ignored_flag(ignored)
 }
 
-/// Returns how many cases run at once: more than there are cores, for they wait for disks, locks and time-outs.
+/// Returns the number of cases that run at once: more than there are cores, for they wait for disks, locks and time-outs.
 fn cases_at_once() -> usize {
     2 * std::thread::available_parallelism().map_or(2, NonZero::get)
 }

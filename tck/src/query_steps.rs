@@ -20,12 +20,12 @@ pub(crate) fn queries(store: &dyn StateStore) -> Result<&dyn StateQueries, Failu
         .ok_or_else(|| Failure::new("expected queries, as when the store was opened before"))
 }
 
-/// The id `Tck|<number>`; a case has a place of its own, so others may use it, too.
+/// Returns the id `Tck|<number>`; a case has a place of its own, so others may use it, too.
 pub(crate) fn tck_id(number: usize) -> PersistenceId {
     PersistenceId::of(ENTITY_TYPE, &number.to_string())
 }
 
-/// An id of [`ENTITY_TYPE`] in a slice.
+/// Returns an id of [`ENTITY_TYPE`] in a slice.
 pub(crate) fn id_of_slice(slice: u16) -> PersistenceId {
     let mut numbers = 0..;
     loop {
@@ -36,7 +36,7 @@ pub(crate) fn id_of_slice(slice: u16) -> PersistenceId {
     }
 }
 
-/// All changes of [`ENTITY_TYPE`], in pages of so many.
+/// Returns all changes of [`ENTITY_TYPE`], in pages of this many.
 pub(crate) fn of_tck(limit: usize) -> StateChangesQuery {
     StateChangesQuery::new(ENTITY_TYPE, limit)
 }
@@ -58,7 +58,7 @@ pub(crate) async fn read_ids(
             let above = above.is_none_or(|before| before.as_str() < id.as_str());
             expect(
                 above,
-                format!("ids by rising bytes, found {id:?} behind {ids:?}"),
+                format!("ids by rising bytes, found {id:?} after {ids:?}"),
             )?;
             ids.push(id);
         }
@@ -76,7 +76,7 @@ pub(crate) struct Reader {
     pub(crate) given: Vec<ChangedState>,
     revisions: BTreeMap<PersistenceId, Revision>,
     said_more: bool,
-    /// Whether what a page has said is still true when the next one is read.
+    /// True if what a page has said is still true when the next one is read.
     alone: bool,
 }
 
@@ -91,7 +91,7 @@ impl Reader {
         }
     }
 
-    /// The same while others write: what was about to be given may change, and is given later then.
+    /// Reads while others write: a state that was about to be returned may change, and is returned later then.
     pub(crate) fn beside_writers(query: StateChangesQuery) -> Self {
         Self {
             alone: false,

@@ -29,19 +29,19 @@ impl Subject<dyn SnapshotStore> {
     }
 }
 
-/// The metadata of a snapshot with this number, taken ten seconds after the one before.
+/// Returns the metadata of a snapshot with this number, taken ten seconds after the one before.
 pub(crate) fn metadata(id: &PersistenceId, sequence_nr: SequenceNr) -> SnapshotMetadata {
     let second = 1_763_697_831 + 10 * sequence_nr as i64;
     let taken = Timestamp::from_micros(second * SECOND + 123_457);
     SnapshotMetadata::new(id.clone(), sequence_nr, taken)
 }
 
-/// A snapshot of a fresh id.
+/// Returns a snapshot of a fresh id.
 pub(crate) fn fresh_snapshot(sequence_nr: SequenceNr, payload: Payload) -> SnapshotRecord {
     SnapshotRecord::new(metadata(&fresh_id(), sequence_nr), payload)
 }
 
-/// The timestamp moved by so many microseconds.
+/// Returns the timestamp moved by this many microseconds.
 pub(crate) fn moved(timestamp: Timestamp, micros: i64) -> Timestamp {
     Timestamp::from_micros(timestamp.as_micros() + micros)
 }

@@ -45,7 +45,7 @@ async fn expect_decoded(store: &dyn SnapshotStore, snapshot: &SnapshotRecord) ->
     expect_snapshots(store, id, [snapshot]).await
 }
 
-/// The values in payload and metadata.
+/// Returns the values in payload and metadata.
 fn decoded(snapshot: &SnapshotRecord) -> Result<Vec<MyPayload>, Failure> {
     let payloads: [Option<&Payload>; 2] =
         [Some(&snapshot.payload), snapshot.metadata.metadata.as_ref()];

@@ -8,7 +8,7 @@ use actix_persistence_storage_api::{
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::writer::text;
 
-/// The state `s-<revision>`; the same whenever it is asked for.
+/// Returns the state `s-<revision>`; the same whenever it is asked for.
 pub(crate) fn state(id: &PersistenceId, revision: Revision) -> StateUpdate {
     StateUpdate::new(id.clone(), revision, text(format!("s-{revision}")))
 }

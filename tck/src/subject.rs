@@ -72,12 +72,12 @@ impl<S: UnderTest + ?Sized> Subject<S> {
         Ok(self.place.open_with(extensions).await?)
     }
 
-    /// The store itself.
+    /// Returns the store itself.
     pub(crate) fn store(&self) -> &S {
         &self.store
     }
 
-    /// The store, to be used by several tasks.
+    /// Returns the store, to be used by several tasks.
     pub(crate) fn share(&self) -> Arc<S> {
         Arc::clone(&self.store)
     }

@@ -22,7 +22,7 @@ pub(crate) struct Writer {
     pub(crate) next: SequenceNr,
 }
 
-/// A persistence id that no other case uses: `p-1`, `p-2` and so on.
+/// Returns a persistence id that no other case uses: `p-1`, `p-2` and so on.
 pub(crate) fn fresh_id() -> PersistenceId {
     static COUNT: AtomicUsize = AtomicUsize::new(1);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -84,7 +84,7 @@ impl Writer {
         }
     }
 
-    /// The event `a-<number>`; the same whenever it is asked for.
+    /// Returns the event `a-<number>`; the same whenever it is asked for.
     pub(crate) fn event(&self, sequence_nr: SequenceNr) -> EventRecord {
         let micros = i64::try_from(sequence_nr).unwrap_or(i64::MAX);
         EventRecord::new(
@@ -95,7 +95,7 @@ impl Writer {
         )
     }
 
-    /// The events of these numbers.
+    /// Returns the events of these numbers.
     pub(crate) fn events(&self, numbers: RangeInclusive<SequenceNr>) -> Vec<EventRecord> {
         numbers.map(|number| self.event(number)).collect()
     }
@@ -142,7 +142,7 @@ impl Writer {
         Ok(())
     }
 
-    /// The numbers of the next `count` events; they are due then.
+    /// Returns the numbers of the next `count` events; they are due then.
     pub(crate) fn take(&mut self, count: u64) -> RangeInclusive<SequenceNr> {
         let first = self.next;
         self.next += count;

@@ -41,7 +41,7 @@ impl Handler<Note> for Notebook {
     }
 }
 
-/// Persists so many events in one turn, each with a handler and a deferred call behind it.
+/// Persists this many events in one turn, each with a handler and a deferred call after it.
 #[derive(Message)]
 #[rtype(result = "Result<u64, PersistError>")]
 struct Queue(usize);

@@ -36,7 +36,7 @@ const TIMES: usize = 10;
 /// The ratio to a log a tenth as long that the bench must reach.
 const AT_LEAST_TO_SHORT: f64 = 0.7;
 
-/// Notes so many events in one atomic write.
+/// Notes this many events in one atomic write.
 #[derive(Message)]
 #[rtype(result = "Result<(), PersistError>")]
 struct Note(usize);

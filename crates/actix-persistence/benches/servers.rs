@@ -32,7 +32,7 @@ const AT_LEAST_TO_SINGLE: f64 = 2.0;
 const AT_LEAST_TO_BATCHES: f64 = 0.3;
 const AT_LEAST_RECOVERY: f64 = 0.2;
 
-/// Notes so many events in one atomic write.
+/// Notes this many events in one atomic write.
 #[derive(Message)]
 #[rtype(result = "Result<u64, PersistError>")]
 struct Note(usize);
@@ -70,7 +70,7 @@ async fn main() {
     }
 }
 
-/// Measures on one server, if there is one, and gives whether the ratios are reached.
+/// Measures on one server, if there is one, and returns whether the ratios are reached.
 async fn compare<B: Bare>() -> bool {
     let Ok(url) = std::env::var(B::VARIABLE) else {
         println!(

@@ -194,8 +194,8 @@ impl Persistence {
         stores.find_map(|ids| ids.recovery_failure(persistence_id))
     }
 
-    /// The ids that have an actor in this process, on any store of this handle, in no particular order: those of actors
-    /// that recover, back off or stop too.
+    /// Returns the ids that have an actor in this process, on any store of this handle, in no particular order: those
+    /// of actors that recover, back off or stop too.
     pub fn live_ids(&self) -> Vec<PersistenceId> {
         let stores = self.0.stores.live_ids.iter();
         stores.flat_map(LiveIds::ids).collect()
@@ -284,17 +284,20 @@ impl Persistence {
         Some(&entry.effective_config)
     }
 
-    /// Returns the journal of a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the journal of a plugin id as type `J`, for methods that only this type has; `None` if there is no such
+    /// journal, or it has another type.
     pub fn journal<J: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<J>> {
         self.0.stores.journals.get_as(plugin_id)
     }
 
-    /// Returns the snapshot store of a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the snapshot store of a plugin id as type `S`, for methods that only this type has; `None` if there is no
+    /// such store, or it has another type.
     pub fn snapshot_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         self.0.stores.snapshot_stores.get_as(plugin_id)
     }
 
-    /// Returns the state store of a plugin id, for commands of its own; `None` if there is none, or of another type.
+    /// Returns the state store of a plugin id as type `S`, for methods that only this type has; `None` if there is no
+    /// such store, or it has another type.
     pub fn state_store<S: Any + Send + Sync>(&self, plugin_id: &str) -> Option<Arc<S>> {
         self.0.stores.state_stores.get_as(plugin_id)
     }

@@ -31,9 +31,9 @@ pub struct Batch {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The number of ids that are done, counted from the first one.
+    /// The number of ids that are done so far, from the first one on.
     pub done: u64,
-    /// The last of them.
+    /// The last id that is done.
     pub persistence_id: PersistenceId,
     /// The time since the batch began.
     pub elapsed: Duration,
@@ -43,7 +43,7 @@ pub struct Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchReport {
-    /// The number of ids that are done: all that were given.
+    /// The number of ids in the batch, all of which are done.
     pub done: u64,
     /// The time that the batch took.
     pub elapsed: Duration,
@@ -125,7 +125,7 @@ impl Batch {
         let mut failure = None;
         while let Some((persistence_id, result)) = work.next().await {
             match result {
-                // What comes after a failure is not counted: it will be done again.
+                // Ids after a failure are not counted: they will be done again.
                 _ if failure.is_some() => {}
                 Ok(()) => {
                     done += 1;

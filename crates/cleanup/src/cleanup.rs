@@ -246,7 +246,7 @@ impl Cleanup {
         Ok(())
     }
 
-    /// The number of the latest snapshot, if there is one.
+    /// Returns the number of the latest snapshot, if there is one.
     pub(crate) async fn covering_snapshot(
         &self,
         id: &PersistenceId,

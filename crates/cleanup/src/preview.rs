@@ -13,9 +13,9 @@ use crate::{Cleanup, CleanupError, Numbers, Task};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Preview {
-    /// The first and the last event, both inclusive.
+    /// The numbers of the first and the last event, both inclusive; `None` if no event would be deleted.
     pub events: Option<(SequenceNr, SequenceNr)>,
-    /// The youngest of the snapshots.
+    /// The sequence number of the newest snapshot that would be deleted; `None` if there is none.
     pub snapshots_to: Option<SequenceNr>,
     /// The revision of the state.
     pub state: Option<Revision>,

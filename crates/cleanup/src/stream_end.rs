@@ -5,7 +5,7 @@ use actix_persistence_storage_api::{
     PageLimit, PersistenceId, ReplayRange, SequenceNr, StorageError, Timestamp,
 };
 
-/// The number of the last event before the first one that is not older than `moment`; 0 if there is none.
+/// Returns the number of the last event before the first one that is not older than `moment`; 0 if there is none.
 ///
 /// Every event up to there is looked at, because clocks are set back: a search in halves could take a young event among
 /// old ones for an old one. Takes the memory of a page.

@@ -25,9 +25,9 @@ pub enum Task {
 /// The fate of the sequence numbers, or revisions, of an id whose data is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Numbers {
-    /// They continue, so that a reader that has seen the id before can distinguish old from new.
+    /// The numbers continue, so that a reader that has seen the id before can distinguish old from new.
     Keep,
-    /// They start again at 1: for ids of which no reader remembers a number.
+    /// The numbers start again at 1: for ids of which no reader remembers a number.
     Reset,
 }
 

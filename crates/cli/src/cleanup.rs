@@ -144,7 +144,7 @@ pub(crate) fn run(builder: Builder, command: Command) -> anyhow::Result<Outcome>
         } else {
             batch::run(&cleanup, task, ids, run.skip, run.parallelism).await
         };
-        // What was sent to the stores ends before the process does.
+        // The calls that were sent to the stores end before the process does.
         persistence.drained().await;
         outcome
     })

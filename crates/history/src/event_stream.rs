@@ -25,13 +25,13 @@ pub(crate) struct Write<'h> {
     pub(crate) answered_at: Option<u64>,
     pub(crate) line: usize,
     pub(crate) answer_line: usize,
-    /// Of a `Persist`.
+    /// The incarnation that wrote, if the write was a `Persist`.
     pub(crate) incarnation: Option<Incarnation>,
-    /// Of an `Ask`.
+    /// The sender of the command, if the write was an `Ask`.
     pub(crate) sender: Option<u64>,
     pub(crate) uids: &'h [Uid],
     pub(crate) outcome: Outcome,
-    /// Whether the actor goes on.
+    /// True if the write was rejected, so that the actor goes on.
     pub(crate) rejected: bool,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct Deletion {
     pub(crate) line: usize,
     pub(crate) to: u64,
     pub(crate) covered: bool,
-    /// Whether it was asked in this life, and not in one before.
+    /// True if it was asked in this life, and not in one before.
     pub(crate) asked_here: bool,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Save {
     pub(crate) incarnation: Incarnation,
     pub(crate) number: u64,
     pub(crate) digest: u64,
-    /// Whether it was asked in this life, and not in one before.
+    /// True if it was asked in this life, and not in one before.
     pub(crate) asked_here: bool,
 }
 
@@ -239,7 +239,7 @@ impl<'h> EventStream<'h> {
         self.surely_deleted.settle();
     }
 
-    /// The write of an event and its place in it.
+    /// Returns the write of an event and its place in it.
     pub(crate) fn writes_of(&self, uid: Uid) -> impl Iterator<Item = (&Write<'h>, usize)> {
         let first = self.by_uid.partition_point(|entry| entry.0 < uid);
         let of_uid = self.by_uid[first..]
@@ -248,20 +248,20 @@ impl<'h> EventStream<'h> {
         of_uid.map(|(_, write, place)| (&self.writes[*write], *place))
     }
 
-    /// The `Persist` of an event and its place in it.
+    /// Returns the `Persist` of an event and its place in it.
     pub(crate) fn persist_of(&self, uid: Uid) -> Option<(&Write<'h>, usize)> {
         self.writes_of(uid)
             .find(|(write, _)| write.incarnation.is_some())
     }
 
-    /// The events with numbers of this range.
+    /// Returns the events with numbers of this range.
     pub(crate) fn between(&self, from: u64, to: u64) -> &[Placed] {
         let first = self.log.partition_point(|placed| placed.number < from);
         let after = self.log.partition_point(|placed| placed.number <= to);
         &self.log[first..after.max(first)]
     }
 
-    /// The event with this number.
+    /// Returns the event with this number.
     pub(crate) fn at(&self, number: u64) -> Option<&Placed> {
         self.between(number, number).first()
     }

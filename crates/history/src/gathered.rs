@@ -102,24 +102,24 @@ impl<'h> Gathered<'h> {
         self.ids.iter().flat_map(|id| &id.states)
     }
 
-    /// The names of all ids.
+    /// Returns the names of all ids.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'h str> {
         self.ids.iter().map(|id| id.name)
     }
 
-    /// The events of this id in its last life, if that is known and the id had events.
+    /// Returns the events of this id in its last life, if that is known and the id had events.
     pub(crate) fn last_events(&self, name: &str) -> Option<&EventStream<'h>> {
         let id = &self.ids[*self.by_name.get(name)?];
         id.events.get(id.event_resets.last_life()?)
     }
 
-    /// The state of this id in its last life, if that is known and the id had states.
+    /// Returns the state of this id in its last life, if that is known and the id had states.
     pub(crate) fn last_state(&self, name: &str) -> Option<&StateStream<'h>> {
         let id = &self.ids[*self.by_name.get(name)?];
         id.states.get(id.state_resets.last_life()?)
     }
 
-    /// Whether the numbers or revisions of this id ever started again.
+    /// Returns whether the numbers or revisions of this id ever started again.
     pub(crate) fn was_reset(&self, name: &str) -> bool {
         let id = self.by_name.get(name).map(|index| &self.ids[*index]);
         id.is_some_and(|id| id.event_resets.any() || id.state_resets.any())
@@ -590,14 +590,14 @@ impl<'h> Gathered<'h> {
 }
 
 impl<'h> Id<'h> {
-    /// The events of the life in which something happened in this time; `None` if a reset was under way.
+    /// Returns the events of the life in which something happened in this time; `None` if a reset was under way.
     fn events(&mut self, from: u64, until: u64) -> Option<&mut EventStream<'h>> {
         let life = self.event_resets.life(from, until)?;
         self.grow_events(life);
         Some(&mut self.events[life])
     }
 
-    /// The events of every life in which something can have happened in this time.
+    /// Returns the events of every life in which something can have happened in this time.
     fn all_events(&mut self, from: u64, until: u64) -> &mut [EventStream<'h>] {
         let (first, last) = self.event_resets.lives(from, until);
         self.grow_events(last);
@@ -620,7 +620,7 @@ impl<'h> Id<'h> {
         Some(&mut self.states[life])
     }
 
-    /// The states of every life in which something can have happened in this time.
+    /// Returns the states of every life in which something can have happened in this time.
     fn all_states(&mut self, from: u64, until: u64) -> &mut [StateStream<'h>] {
         let (first, last) = self.state_resets.lives(from, until);
         self.grow_states(last);

@@ -38,7 +38,7 @@ impl History {
 }
 
 impl Record {
-    /// The record as a line of JSON, without the end of the line.
+    /// Returns the record as a line of JSON, without the end of the line.
     pub fn to_line(&self) -> String {
         serde_json::to_string(self).expect("a record has only keys that JSON takes")
     }

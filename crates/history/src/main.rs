@@ -22,7 +22,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints every violation; gives whether there is none.
+/// Prints every violation; returns whether there is none.
 fn run(file: &str) -> Result<bool, Box<dyn std::error::Error>> {
     let history = History::read(BufReader::new(File::open(file)?))?;
     let violations = check(&history);

@@ -14,7 +14,7 @@ pub enum Operation {
         id: String,
         /// The life that begins with it.
         incarnation: Incarnation,
-        /// Whether it takes its id over before it looks, so that nothing sent earlier can be stored afterwards.
+        /// True if it takes its id over before it looks, so that nothing sent earlier can be stored afterwards.
         fences: bool,
     },
     /// An actor persists one event, or several as one batch: all of them are stored, one after the other, or none.
@@ -36,7 +36,7 @@ pub enum Operation {
         id: String,
         /// The number of the sender; its commands are handled in order. Unique in the history.
         sender: u64,
-        /// The event that the command leads to; a command that is sent again is a new one.
+        /// The uid of the event that the command leads to; a command that is sent again leads to a new one.
         uid: Uid,
     },
     /// Events up to a number, inclusive, are deleted. Answered by [`Done::Done`](crate::Done::Done).
@@ -45,7 +45,7 @@ pub enum Operation {
         id: String,
         /// The highest number that is deleted.
         to: u64,
-        /// Whether retention deletes what a snapshot covers, so that a snapshot from `to` on must be there.
+        /// True if retention deletes what a snapshot covers, so that a snapshot from `to` on must be there.
         covered: bool,
     },
     /// From now on retention may delete the events up to a number, once a snapshot of them is stored: said before the
@@ -56,12 +56,13 @@ pub enum Operation {
         /// The highest number that may be deleted.
         to: u64,
     },
-    /// All events of an id are deleted, and its numbers start again at 1; while nobody writes to it.
+    /// All events of an id are deleted, and its numbers start again at 1; while there is no writer.
     ResetEvents {
         /// The persistence id.
         id: String,
     },
-    /// Events are read, not by an actor that recovers. Answered by [`Done::Recovered`](crate::Done::Recovered).
+    /// Events are read by someone other than an actor that recovers. Answered by
+    /// [`Done::Recovered`](crate::Done::Recovered).
     Replay {
         /// The persistence id.
         id: String,
@@ -110,7 +111,7 @@ pub enum Operation {
         /// The id of this delete.
         uid: Uid,
     },
-    /// Every trace of a state is removed, and its revisions start again at 1; while nobody writes to it.
+    /// Every trace of a state is removed, and its revisions start again at 1; while there is no writer.
     ResetState {
         /// The persistence id.
         id: String,

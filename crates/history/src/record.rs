@@ -94,14 +94,14 @@ pub enum What {
     Process {
         /// The number of the process.
         number: u32,
-        /// The event in its life.
+        /// The change in the life of the process.
         event: ProcessEvent,
     },
     /// Something was done to a database server.
     Server {
         /// The name of the server.
         name: String,
-        /// The event in its life.
+        /// The change in the life of the process.
         event: ProcessEvent,
     },
     /// A row, as it was in the end, read by plain SQL after every process had ended.

@@ -25,19 +25,19 @@ impl Rising {
         });
     }
 
-    /// The times at which it rose.
+    /// Returns the times at which it rose.
     pub(crate) fn times(&self) -> impl Iterator<Item = u64> {
         self.points.iter().map(|point| point.0)
     }
 
-    /// The highest value with a time below this one, and its line.
+    /// Returns the highest value with a time below this one, and its line.
     pub(crate) fn before(&self, at: u64) -> Option<(u64, usize)> {
         let next = self.points.partition_point(|point| point.0 < at);
         let (_, value, line) = self.points.get(next.checked_sub(1)?)?;
         Some((*value, *line))
     }
 
-    /// The highest value with a time up to this one, or 0.
+    /// Returns the highest value with a time up to this one, or 0.
     pub(crate) fn up_to(&self, at: u64) -> u64 {
         at.checked_add(1)
             .map_or(self.points.last().map(|point| point.1), |after| {

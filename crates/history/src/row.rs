@@ -52,7 +52,8 @@ pub enum Row {
         id: String,
         /// The revision of the change.
         revision: u64,
-        /// The state, or the delete, as its [`Operation`](crate::Operation) calls it; `None` if the row does not say.
+        /// The uid of the [`Operation`](crate::Operation) that stored or deleted the state; `None` if the row does not
+        /// hold it.
         uid: Option<Uid>,
     },
 }

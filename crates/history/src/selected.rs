@@ -10,7 +10,7 @@ pub(crate) struct Selected<'h> {
 }
 
 impl<'h> Selected<'h> {
-    /// These ids, or any, as far as they begin like this.
+    /// Selects those of `ids`, or of all ids for `None`, that begin with `prefix`.
     pub(crate) fn new(ids: Option<&'h [String]>, prefix: &'h str) -> Self {
         let ids = ids.map(|ids| ids.iter().map(String::as_str).collect());
         Self { ids, prefix }

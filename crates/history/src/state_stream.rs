@@ -38,7 +38,7 @@ pub(crate) struct Seen {
     pub(crate) uid: Option<Uid>,
     /// The life that begins with it.
     pub(crate) incarnation: Option<Incarnation>,
-    /// Whether it was the present state then; a reader may see an older one.
+    /// True if it was the present state then; a reader may see an older one.
     pub(crate) present: bool,
 }
 
@@ -127,7 +127,7 @@ impl StateStream<'_> {
         self.known.settle();
     }
 
-    /// The change that stored this.
+    /// Returns the change that stored this.
     pub(crate) fn change_of(&self, uid: Uid) -> Option<usize> {
         let found = self.by_uid.binary_search_by_key(&uid, |entry| entry.0);
         found.ok().map(|place| self.by_uid[place].1)
@@ -140,7 +140,7 @@ impl StateStream<'_> {
         stored.into_iter().chain(self.unknown_delete).min()
     }
 
-    /// The changes with revisions of this range.
+    /// Returns the changes with revisions of this range.
     pub(crate) fn between(&self, from: u64, to: u64) -> &[(u64, usize)] {
         let first = self.revisions.partition_point(|entry| entry.0 < from);
         let after = self.revisions.partition_point(|entry| entry.0 <= to);

@@ -19,7 +19,7 @@ pub(crate) struct Call<'h> {
     pub(crate) answer: &'h Answer,
 }
 
-/// Every call, in the order of the lines of the questions.
+/// Returns every call, in the order of the lines of the questions.
 pub(crate) fn calls<'h>(history: &'h History, violations: &mut Violations) -> Vec<Call<'h>> {
     let mut calls: Vec<Call<'h>> = Vec::new();
     let mut open = HashMap::new();
@@ -75,12 +75,12 @@ pub(crate) fn calls<'h>(history: &'h History, violations: &mut Violations) -> Ve
 /// The times at which an id was reset: its numbers start again, and so a new life begins.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resets {
-    /// From the first try until the one that succeeded.
+    /// The spans of time, each from a first try until the one that succeeded.
     windows: Vec<(u64, u64)>,
 }
 
 impl Resets {
-    /// The resets in the order of their questions.
+    /// Makes the resets in the order of their questions.
     pub(crate) fn new(mut calls: Vec<(u64, u64, bool)>) -> Self {
         calls.sort_unstable();
         let mut windows = Vec::new();
@@ -100,21 +100,21 @@ impl Resets {
         !self.windows.is_empty()
     }
 
-    /// The life in which something happened in this time; `None` if a reset was under way.
+    /// Returns the life in which something happened in this time; `None` if a reset was under way.
     pub(crate) fn life(&self, from: u64, until: u64) -> Option<usize> {
         let before = self.windows.partition_point(|window| window.1 < from);
         let next = self.windows.get(before);
         next.is_none_or(|window| until < window.0).then_some(before)
     }
 
-    /// The first and the last life in which something can have happened in this time.
+    /// Returns the first and the last life in which something can have happened in this time.
     pub(crate) fn lives(&self, from: u64, until: u64) -> (usize, usize) {
         let first = self.windows.partition_point(|window| window.1 < from);
         let last = self.windows.partition_point(|window| window.0 <= until);
         (first, last.max(first))
     }
 
-    /// The life at the end of all time; `None` if a reset was under way.
+    /// Returns the life at the end of all time; `None` if a reset was under way.
     pub(crate) fn last_life(&self) -> Option<usize> {
         self.life(u64::MAX, u64::MAX)
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Uid(pub u64);
 
 impl Uid {
-    /// The id of the payload that this process made as its `counter`th one.
+    /// Makes the id of the payload that this process made as its `counter`th one.
     pub fn of(process: u32, counter: u32) -> Self {
         Self(u64::from(process) << 32 | u64::from(counter))
     }
@@ -36,7 +36,7 @@ impl fmt::Display for Uid {
 pub struct Incarnation(pub u64);
 
 impl Incarnation {
-    /// The `counter`th incarnation of this process.
+    /// Makes the `counter`th incarnation of this process.
     pub fn of(process: u32, counter: u32) -> Self {
         Self(Uid::of(process, counter).0)
     }
@@ -54,7 +54,7 @@ impl fmt::Display for Incarnation {
     }
 }
 
-/// The digest of a state after one more event; that of the empty state is 0.
+/// Returns the digest of a state after one more event; that of the empty state is 0.
 ///
 /// An actor that folds the ids of its events this way can tell in 8 bytes all that it has ever seen, in order.
 pub fn fold(digest: u64, uid: Uid) -> u64 {

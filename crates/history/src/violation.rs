@@ -45,7 +45,7 @@ invariants! {
     NoLateWrite,
     /// A write that begins after another was acknowledged comes later; one sender's commands are handled in order.
     OrderOfWrites,
-    /// The state is what its events make of it, in order.
+    /// The state is the result of its events, applied in order.
     StateIsFold,
     /// A recovery shows a whole state: a snapshot and every event after it.
     WholeRecovery,

@@ -58,7 +58,7 @@ impl<Q: Question, P> Job<Q, P> {
         self.slot.question().persistence_id()
     }
 
-    /// Whether the answer is not needed any more.
+    /// Returns whether the answer is not needed any more.
     pub(crate) fn is_dead(&self, now: Instant) -> bool {
         self.deadline <= now || self.slot.is_abandoned()
     }

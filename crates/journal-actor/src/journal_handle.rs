@@ -211,7 +211,7 @@ impl JournalHandle {
         })
     }
 
-    /// Returns whether the journal works.
+    /// Returns the health of the journal: whether it works, and a way to wait until it does.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.inner.front.service().health()
     }

@@ -44,7 +44,7 @@ impl JournalProxy {
         Ok(Self::new(handle))
     }
 
-    /// The actor.
+    /// Returns the actor.
     pub fn handle(&self) -> &JournalHandle {
         &self.handle
     }

@@ -60,7 +60,7 @@ impl PluginCalls {
         )
     }
 
-    /// The breaker of a read: a look is how a recovery begins.
+    /// Returns the breaker of a read; a look counts as a recovery, because one begins with it.
     pub(crate) fn breaker_of(&self, read: &Read) -> &Arc<CircuitBreaker> {
         match read {
             Read::Look(_) => &self.recoveries,

@@ -1,4 +1,4 @@
-//! The settings for events that two writers stored side by side.
+//! The settings for events that two writers stored at the same time.
 
 /// The check of replays of a journal for overlapping writers, as Akka's `replay-filter`.
 ///
@@ -14,7 +14,7 @@ pub struct ReplayFilterSettings {
     pub window_size: usize,
     /// The number of replaced writers that are remembered; 0 counts as 1.
     pub max_old_writers: usize,
-    /// Whether each event is logged, at level debug, with its number and writer.
+    /// True if each event is logged, at level debug, with its number and writer.
     pub debug: bool,
 }
 
@@ -29,7 +29,7 @@ pub enum ReplayFilterMode {
     Fail,
     /// A warning each, and every event is applied.
     Warn,
-    /// Nobody looks, and every event is applied.
+    /// No check is made, and every event is applied.
     Off,
 }
 

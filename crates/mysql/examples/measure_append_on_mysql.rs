@@ -2,9 +2,9 @@
 //! `cargo run --release -p actix-persistence-mysql --example measure_append_on_mysql URL [IDS] [SECONDS]`.
 //!
 //! Every variant appends single events of 200 bytes to ever other ids in groups, each group a transaction, to tables of its
-//! own in the database `URL`. Two connections do so side by side, each with the ids of every second slice, as the lanes of a
-//! journal have them, or with any ids, as two processes have them. What is printed is events per second and the ratio to
-//! rows alone. See `docs/adr/0005-commit-order.md`.
+//! own in the database `URL`. Two connections do so at the same time, each with the ids of every second slice, as the
+//! lanes of a journal have them, or with any ids, as two processes have them. What is printed is events per second and
+//! the ratio to rows alone. See `docs/adr/0005-commit-order.md`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a tool for people, not part of the crate
 
 use std::sync::Arc;
@@ -165,7 +165,7 @@ fn id(number: usize) -> PersistenceId {
 }
 
 impl Share {
-    /// The next ids of a group with their next numbers, in the order of ids, so that nobody waits in a circle.
+    /// The next ids of a group with their next numbers, in the order of ids, so that no writers wait in a circle.
     fn group(&mut self, size: usize) -> Vec<(PersistenceId, i64)> {
         let mut group: Vec<_> = (0..size.min(self.ids.len()))
             .map(|_| {

@@ -26,7 +26,7 @@ const STALE: Duration = Duration::from_secs(60);
 pub struct MysqlConnector {
     place: ServerPlace,
     options: MysqlOptions,
-    /// Whether it was said that the server shows commits early.
+    /// True if it was logged that the server shows commits early.
     warned: Arc<AtomicBool>,
 }
 

@@ -142,12 +142,12 @@ impl MysqlOptions {
         self
     }
 
-    /// The table of the events, checked.
+    /// Returns the table of the events, checked.
     pub(crate) fn event_table(&self) -> Result<TableName, InvalidOption> {
         TableName::parse(&self.store.event_table).map_err(InvalidOption::of("event-table"))
     }
 
-    /// The table that numbers events.
+    /// Returns the table that numbers events.
     pub(crate) fn ordering_table(&self) -> Result<TableName, InvalidOption> {
         Ok(self.event_table()?.index(Mysql::MORE_JOURNAL_TABLES[0]))
     }

@@ -47,8 +47,8 @@ pub(crate) const ROLLBACK: &str = "ROLLBACK";
 /// The number before the next one of a counter: the newest, but never below the microseconds since 1970 by the server's clock.
 ///
 /// A server without a binary log shows a commit before its log is on the disk. What a crash takes back was perhaps read, and
-/// must not be numbered again: a reader that is behind that number would not get what has it then. So it is with the numbers of a
-/// counter that was restored from a backup, or of a server that took over from one that had stored more.
+/// must not be numbered again: a reader that has passed that number would not get what has it then. So it is with the
+/// numbers of a counter that was restored from a backup, or of a server that took over from one that had stored more.
 pub(crate) const BEFORE_NEXT: &str =
     "GREATEST(newest, TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)))";
 
@@ -145,7 +145,7 @@ pub(crate) const TRY_JOURNAL: &[&str] = &[
     "DELETE FROM {tag_table} WHERE 1 = 0",
 ];
 
-/// The same of the snapshot store.
+/// The statements of [`TRY_JOURNAL`] for a snapshot store.
 pub(crate) const TRY_SNAPSHOT_STORE: &[&str] = &[
     "INSERT INTO {snapshot_table} (persistence_id, sequence_nr, slice, timestamp, serializer_id, manifest,
          checksum, payload)
@@ -186,7 +186,7 @@ FROM (SELECT d.partition_nr,
       FROM (SELECT DISTINCT entity_type, partition_nr FROM {state_table} FORCE INDEX ({state_index})) AS d) AS found
 JOIN {state_ordering_table} AS o ON o.partition_nr = found.partition_nr
 WHERE found.highest > o.newest GROUP BY found.partition_nr";
-/// Whether there is that index.
+/// Counts the columns of the index by which states are found in the order of their changes; 0 if there is none.
 pub(crate) const HAS_STATE_INDEX: &str = "\
 SELECT COUNT(*) FROM information_schema.statistics
 WHERE table_schema = DATABASE() AND CONCAT('`', table_name, '`') = '{state_table}'

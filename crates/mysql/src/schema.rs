@@ -77,8 +77,8 @@ impl SchemaDialect for Mysql {
     }
 }
 
-/// Moves counters on that are lower than the rows, as after tables were restored from different moments: what is new
-/// would have numbers that readers are behind of.
+/// Moves counters on that are lower than the rows, as after tables were restored from different moments: new rows
+/// would have numbers that readers have already passed.
 async fn raise_counters(connection: &mut MySqlConnection, names: &Names) -> Result<(), Fault> {
     let (find, raise) = if names.has("event_table") {
         (EVENTS_AHEAD, RAISE_EVENT_COUNTER)

@@ -270,8 +270,8 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.user_stash("").stash(command)
     }
 
-    /// Processes everything put aside next, in order, before the commands that arrived since; returns how many there
-    /// are.
+    /// Processes everything put aside next, in order, before the commands that arrived since; returns their
+    /// number.
     pub fn unstash_all(&mut self) -> usize {
         self.user_stash("").unstash_all()
     }
@@ -395,12 +395,12 @@ impl<A: PersistentActor> PersistentContext<A> {
         self.state = ActorState::Running;
     }
 
-    /// Whether everything but the stores has to wait.
+    /// Returns whether everything but the stores has to wait.
     pub(crate) fn holds_back(&self) -> bool {
         self.recovering || self.pending.holds_back()
     }
 
-    /// Whether something comes before the next future or stream item.
+    /// Returns whether something comes before the next future or stream item.
     pub(crate) fn interrupts_turns(&self) -> bool {
         self.stop_requested
             || self.holds_back()

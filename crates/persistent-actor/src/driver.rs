@@ -39,22 +39,22 @@ pub(crate) struct Driver<A: PersistentActor, F> {
     delays: BackOff,
     /// The delays of the next incarnations while writers compete for the id.
     contention: Contention,
-    /// Whether the delay was cut short because everything stops.
+    /// True if the delay was cut short because everything stops.
     hurried: bool,
-    /// Whether the last actor that was recovered lived by timers, streams or futures of its own; `None` if none was.
+    /// True if the last actor that was recovered lived by timers, streams or futures of its own; `None` if none was.
     lived_by_itself: Option<bool>,
 }
 
 enum Stage<A: PersistentActor> {
     Live(Box<Incarnation<A>>),
     BackingOff {
-        /// `None` for no delay.
+        /// The end of the delay; `None` if there is none.
         until: Option<Pin<Box<Sleep>>>,
         /// Ends the delay early: the store that was away works again.
         store_is_back: Option<BoxFuture<'static, ()>>,
-        /// Whether messages that arrive meanwhile are refused instead of kept.
+        /// True if messages that arrive meanwhile are refused instead of kept.
         refusing: bool,
-        /// Whether no incarnation is needed before a message is there.
+        /// True if no incarnation is needed before a message is there.
         until_asked: bool,
     },
 }
@@ -171,7 +171,7 @@ where
     }
 
     fn wait(&mut self, back_off: Stage<A>) {
-        // What the actor had put aside is for the next one to decide about.
+        // The next actor decides about the messages that this one had put aside.
         self.mailbox.stash().borrow_mut().take_back_everything();
         self.leave_for(back_off);
     }
@@ -306,7 +306,7 @@ where
                         // It has failed already.
                         self.mailbox.stash().borrow_mut().take_overflowed();
                     }
-                    // What was started and forgotten may live by itself, once waiting has helped.
+                    // An actor that was started and forgotten may live by itself, once waiting has helped.
                     let lives_by_itself = self.lived_by_itself.unwrap_or(!*refusing);
                     let is_wanted = lives_by_itself && urgency == Urgency::None;
                     if !is_wanted && self.mailbox.is_abandoned(cx) {
@@ -316,7 +316,7 @@ where
                         );
                         return Poll::Ready(Ended::Stopped);
                     }
-                    // What waits has one more attempt at once, and then as many as there is time for.
+                    // For messages that wait there is one more attempt at once, and then as many as there is time for.
                     if urgency == Urgency::Drain && !self.hurried {
                         self.hurried = true;
                         *until = None;

@@ -70,7 +70,7 @@ pub struct BackOffSettings {
     pub max_restarts: Option<u32>,
     /// An actor that worked for so long starts again from `min`; `None` for half-way between `min` and `max`, as in Akka.
     pub reset_after: Option<Duration>,
-    /// Whether commands that wait survive a failure that waiting may cure; otherwise their channels close.
+    /// True if commands that wait survive a failure that waiting may cure; otherwise their channels close.
     pub keep_stash: bool,
     /// The reaction to a conflict with another writer. A conflict is no failure: neither the delays nor the limit count
     /// it.
@@ -153,7 +153,7 @@ impl BackOffSettings {
 }
 
 impl Environment {
-    /// These stores of event-sourced actors with default settings.
+    /// Makes the environment of event-sourced actors on these stores, with default settings.
     pub fn new(journal: JournalHandle, snapshot_store: Option<SnapshotHandle>) -> Self {
         Self::on(Stores::Events {
             journal,
@@ -161,7 +161,7 @@ impl Environment {
         })
     }
 
-    /// This store of durable states with default settings.
+    /// Makes the environment of durable states on this store, with default settings.
     pub fn of_states(store: StateHandle) -> Self {
         Self::on(Stores::State(store))
     }
@@ -180,7 +180,7 @@ impl Environment {
         }
     }
 
-    /// The most bytes of an event, or of a state.
+    /// Returns the most bytes of an event, or of a state.
     pub(crate) fn max_event_bytes(&self) -> usize {
         let limit = match &self.stores {
             Stores::Events { journal, .. } => {

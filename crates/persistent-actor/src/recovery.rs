@@ -35,7 +35,7 @@ pub struct Recovery {
     ///
     /// To look at what was saved: what such an actor persists would leave a gap, which its journal refuses as a conflict.
     pub allow_snapshot_ahead: bool,
-    /// Whether a snapshot that cannot be loaded or decoded, or is refused, is passed over with a warning instead of
+    /// True if a snapshot that cannot be loaded or decoded, or is refused, is passed over with a warning instead of
     /// failing the recovery; `None` for what the setting `snapshot-is-optional` of the snapshot store says.
     ///
     /// Then an older snapshot is taken, or every event is replayed. The recovery still fails if some of the events
@@ -94,7 +94,7 @@ impl Recovery {
         self
     }
 
-    /// Returns the same with at most so many events.
+    /// Returns the same with at most this many events.
     #[must_use]
     pub fn replay_max(mut self, max: u64) -> Self {
         self.replay_max = max;
@@ -124,7 +124,7 @@ impl Recovery {
         bounded && !self.only_last_event
     }
 
-    /// Whether the state is to be the sum of all events before its own, and not that of the last one, or none.
+    /// Returns whether the state is to be the sum of all events before its own, and not that of the last one, or none.
     pub(crate) fn needs_what_was_deleted(&self) -> bool {
         !self.only_last_event && self.replay_max > 0
     }

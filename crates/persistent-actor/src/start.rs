@@ -43,7 +43,7 @@ where
 }
 
 /// As [`start`], once the id is free: waits for the end of the actor that has it, and again if another one is started in
-/// between. Asks nobody to stop; an actor that goes on is waited for without end.
+/// between. Asks no actor to stop; one that goes on is waited for without end.
 ///
 /// # Errors
 /// As [`start`], but for [`StartError::AlreadyRunning`].
@@ -63,7 +63,7 @@ where
 {
     let (actor, persistence_id, environment) = prepare(factory(), choose)?;
     let registration = loop {
-        // Whom to wait for is settled first: an end between the two lines is not waited for in vain.
+        // The actor to wait for is settled first: an end between the two lines is not waited for in vain.
         let stopped = environment.live_ids.stopped(&persistence_id);
         match environment.live_ids.register(&persistence_id) {
             Err(StartError::AlreadyRunning(_)) => stopped.await,

@@ -32,7 +32,7 @@ pub enum Stores {
 }
 
 impl Stores {
-    /// Whether actors of this type are stored in such stores.
+    /// Returns whether actors of this type are stored in such stores.
     pub(crate) fn fit<A: PersistentActor>(&self) -> bool {
         matches!(self, Stores::Events { .. }) == A::STORED_AS.is_events()
     }
@@ -73,7 +73,7 @@ impl Stores {
         }
     }
 
-    /// Whether the store works that events, or states, are written to.
+    /// Returns the health of the store that events, or states, are written to.
     pub(crate) fn health(&self) -> &StoreHealth {
         match self {
             Stores::Events { journal, .. } => journal.health(),
@@ -81,7 +81,7 @@ impl Stores {
         }
     }
 
-    /// The store that is away, if that is all there is to a failed recovery.
+    /// Returns the store that is away, if that is all there is to a failed recovery.
     pub(crate) fn outage_behind(&self, error: &RecoveryError) -> Option<&StoreHealth> {
         let (health, source) = match error {
             RecoveryError::Journal { source, .. } | RecoveryError::StateStore { source, .. } => {
@@ -99,7 +99,7 @@ impl Stores {
         health.accounts_for(source).then_some(health)
     }
 
-    /// Whether several events are stored together or not at all.
+    /// Returns whether several events are stored together or not at all.
     pub(crate) fn has_atomic_batches(&self) -> bool {
         match self {
             Stores::Events { journal, .. } => journal.capabilities().atomic_batches,
@@ -107,7 +107,7 @@ impl Stores {
         }
     }
 
-    /// Whether the tags of a state are kept.
+    /// Returns whether the tags of a state are kept.
     pub(crate) fn has_tags(&self) -> bool {
         match self {
             Stores::Events { .. } => false,

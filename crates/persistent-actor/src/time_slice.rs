@@ -10,7 +10,7 @@ const LENGTH: Duration = Duration::from_millis(1);
 /// The most events of a slice, because an event takes next to no time.
 const EVENTS: usize = 64;
 
-/// The most events between two looks at the clock, which take about as long as a small event does.
+/// The most events between two looks at the clock; a look takes about as long as a small event.
 const UNWATCHED: usize = 8;
 
 /// A share of the thread's time, for work on one event after the other.
@@ -32,8 +32,8 @@ impl TimeSlice {
 
     /// Counts an event; returns whether it was the last one of this slice.
     ///
-    /// Looks at the clock after the first event and then after as many more as there were, eight at most: if each event takes
-    /// long, the first one ends the slice, and not many of them run on unwatched where they follow on short ones.
+    /// Looks at the clock after the first event, and then after as many more as there were so far, eight at most. So a first
+    /// event that takes long ends the slice, and few long events that follow on short ones run before the next look.
     pub(crate) fn is_used_up(&mut self) -> bool {
         self.events += 1;
         if self.events < self.next_look {
@@ -64,7 +64,7 @@ pub(crate) fn yield_to_others(cx: &mut Context<'_>) {
 mod tests {
     use super::*;
 
-    /// Returns the number of events of a slice that begins with so many short ones; after those each takes long.
+    /// Returns the number of events of a slice that begins with this many short ones; after those each takes long.
     fn events_of(short: usize) -> usize {
         let mut slice = TimeSlice::begin();
         // Far enough ahead for all the short ones.

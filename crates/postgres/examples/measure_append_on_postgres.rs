@@ -1,7 +1,7 @@
 //! Measures what storing in groups costs: `cargo run --release --example measure_append_on_postgres URL [IDS] [SECONDS]`.
 //!
 //! Every variant appends single events of 200 bytes to ever other ids in groups, each group one statement, to tables
-//! of its own in a schema of the database `URL`; two connections do so side by side. What is printed is events per
+//! of its own in a schema of the database `URL`; two connections do so at the same time. What is printed is events per
 //! second and the ratio to a bare insert. See `docs/adr/0005-commit-order.md`.
 #![allow(clippy::unwrap_used, clippy::print_stdout)] // a tool for people, not part of the crate
 

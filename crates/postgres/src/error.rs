@@ -95,7 +95,7 @@ impl ErrorDialect for Postgres {
 }
 
 fn breaks_rule_by_code(code: &str) -> bool {
-    /// Classes that begin with a letter and are the server's.
+    /// The classes of the server's own codes that begin with a letter; other such classes are of applications.
     const OF_THE_SERVER: [&str; 4] = ["F0", "HV", "P0", "XX"];
     match (class_of(code), code) {
         ("22" | "23" | "44" | "45", _) => true,

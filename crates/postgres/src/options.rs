@@ -53,11 +53,11 @@ pub enum SynchronousCommit {
     Off,
     /// `local`: the disk of the server, but no standby.
     Local,
-    /// `remote-write`: and synchronous standbys have it in memory.
+    /// `remote-write`: the disk of the server, and the memory of synchronous standbys.
     RemoteWrite,
-    /// `on`: and synchronous standbys have it on their disks.
+    /// `on`: the disk of the server, and the disks of synchronous standbys.
     On,
-    /// `remote-apply`: and synchronous standbys show it to queries.
+    /// `remote-apply`: as `on`, and synchronous standbys show the commit to queries.
     RemoteApply,
 }
 
@@ -204,12 +204,12 @@ impl PostgresOptions {
         self
     }
 
-    /// The application's pool, if connections are made as it makes them.
+    /// Returns the application's pool, if connections are made as it makes them.
     pub(crate) fn pool(&self) -> Option<&NamedPool> {
         self.pool.as_ref()
     }
 
-    /// The schema, checked.
+    /// Returns the schema, checked.
     pub(crate) fn schema_name(&self) -> Result<TableName, InvalidOption> {
         TableName::parse(&self.schema).map_err(InvalidOption::of("schema"))
     }

@@ -37,10 +37,10 @@ impl StatementDialect for Postgres {
 
 pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE";
 pub(crate) const BEGIN_READING: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY";
-/// Takes back, for one transaction, what [`SET_SESSION`] says for the statements of the store. Nobody knows what a condition of
-/// the application is about: an index of its own may have what it finds, but not the order of ids, and then sorting a few
-/// states is better than looking at all of them. Where the condition holds for many, it is the other way round, so the plan is
-/// made anew for the values and the table of the moment.
+/// Takes back, for one transaction, what [`SET_SESSION`] says for the statements of the store. A condition of the
+/// application may be about anything: an index of its own may have what it finds, but not the order of ids, and then
+/// sorting a few states is better than looking at all of them. Where the condition holds for many, it is the other way
+/// round, so the plan is made anew for the values and the table of the moment.
 pub(crate) const BEGIN_FINDING: &str = "\
 BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_sort = on; SET LOCAL plan_cache_mode = force_custom_plan";
 /// Lets the planner do with statements of the application whatever the server, the database or the role say: what
@@ -90,8 +90,8 @@ SELECT set_config('synchronous_commit', COALESCE($4::text, current_setting('sync
 
 /// Notes the highest number of the rows that a statement has `removed`, if it is above what is noted, in place of `{keep_highest}`.
 ///
-/// Nobody waits for another one here, whose transaction may be long: each adds a row of its own, and removes lower ones that
-/// nobody else is about to remove. If it is taken back, those are there again.
+/// No transaction waits here for another one, which may be long: each adds a row of its own, and removes lower ones that
+/// no other one is about to remove. If it is taken back, those are there again.
 fn keeping_highest(text: &str, table: &str) -> String {
     text.replace("{keep_highest}", KEEP_HIGHEST)
         .replace("{kept_table}", table)
@@ -109,12 +109,12 @@ forgotten AS (
 
 /// Undoes whatever functions may have done to the session that code of the application called, as
 /// [`DISCARD ALL`](https://www.postgresql.org/docs/current/sql-discard.html) does, but keeps what the driver has prepared.
-/// What [`SET_SESSION`] sets comes after it.
+/// The settings of [`SET_SESSION`] come after it.
 pub(crate) const RESTORE_SESSION: &str = "\
 CLOSE ALL; SET SESSION AUTHORIZATION DEFAULT; RESET ALL; UNLISTEN *; SELECT pg_advisory_unlock_all(); DISCARD TEMP; \
 DISCARD SEQUENCES";
 
-/// Whether the schema is there.
+/// Selects whether the schema is there.
 pub(crate) const SCHEMA_EXISTS: &str = "\
 SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = {schema_text})";
 pub(crate) const CREATE_SCHEMA: &str = "CREATE SCHEMA {schema}";
@@ -187,7 +187,7 @@ SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
        NULL::bigint, 0::bigint";
 
 /// The same of a table of states, with numbers of transactions: the newest of each entity type is found by the index, and
-/// without it nobody reads by them.
+/// without it no query reads by them.
 pub(crate) const CHECK_STATE_STORE: &str = "\
 SELECT (SELECT string_agg(p.privilege || ' on ' || p.name, ', ')
         FROM (VALUES ('{state_table}', 'SELECT'), ('{state_table}', 'INSERT'), ('{state_table}', 'UPDATE'),

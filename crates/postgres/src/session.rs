@@ -108,7 +108,7 @@ fn text(bytes: &[u8]) -> Result<SqlValue, Fault> {
     Ok(SqlValue::from(text))
 }
 
-/// NULL of a type that the server finds out.
+/// A NULL whose type the server infers.
 struct Untyped;
 
 impl Type<sqlx::Postgres> for Untyped {

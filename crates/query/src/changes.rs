@@ -22,7 +22,7 @@ pub(crate) struct Changes<S> {
     read: VecDeque<ChangedState>,
     /// The live part of a query that goes on after the last change.
     live: Option<Live>,
-    /// Whether another page is to be read before it ends, or waits.
+    /// True if another page is to be read before it ends, or waits.
     more: bool,
     ended: bool,
     states: PhantomData<fn() -> S>,

@@ -21,7 +21,7 @@ pub(crate) struct Pages {
     pub(crate) handle: StateHandle,
     pub(crate) settings: QuerySettings,
     runtime: Handle,
-    /// Keeps the runtime.
+    /// Keeps the runtime of the stores alive as long as a stream is.
     _keeper: Box<dyn Any + Send + Sync>,
 }
 
@@ -63,7 +63,7 @@ impl Pages {
         .await
     }
 
-    /// Notified when something was stored through the same handle.
+    /// Returns a receiver that is notified when something was stored through the same handle.
     pub(crate) fn stored(&self) -> watch::Receiver<()> {
         self.handle.stored()
     }

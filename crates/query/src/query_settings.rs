@@ -34,7 +34,7 @@ impl QuerySettings {
         self
     }
 
-    /// Returns the same with pages of so many; 0 counts as 1.
+    /// Returns the same with pages of this many; 0 counts as 1.
     #[must_use]
     pub fn page_size(mut self, page_size: usize) -> Self {
         self.page_size = page_size.max(1);

@@ -12,7 +12,7 @@ pub struct InvalidSliceRanges {
     pub ranges: u16,
 }
 
-/// Shares out all slices in so many ranges of the same size, both ends included.
+/// Shares out all slices in this many ranges of the same size, both ends included.
 ///
 /// ```
 /// let ranges = actix_persistence_query::slice_ranges(4)?;

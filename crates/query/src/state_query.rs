@@ -64,12 +64,13 @@ impl StateQuery {
         self.persistence_ids(PersistenceIdsQuery::new(self.page_size()))
     }
 
-    /// Returns the ids of one entity type, by its text as it is; it is empty for ids without `|`.
+    /// Returns the ids of one entity type, exactly as it is written; ids without `|` have the empty one.
     pub fn current_persistence_ids_of(&self, entity_type: &str) -> PersistenceIdsStream {
         self.persistence_ids(PersistenceIdsQuery::new(self.page_size()).of_entity_type(entity_type))
     }
 
-    /// Returns the ids that a query of the store asks for, with deleted ones perhaps, in pages of its `limit`, 0 counts as 1.
+    /// Returns the ids that `query` selects, which can include deleted ones. They are read in pages of its `limit`; 0
+    /// counts as 1.
     pub fn persistence_ids(&self, mut query: PersistenceIdsQuery) -> PersistenceIdsStream {
         query.limit = query.limit.max(1);
         let ids = Ids::new(Arc::clone(&self.pages), query);

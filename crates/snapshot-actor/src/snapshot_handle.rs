@@ -130,7 +130,7 @@ impl SnapshotHandle {
         )
     }
 
-    /// Returns whether the store works.
+    /// Returns the health of the store: whether it works, and a way to wait until it does.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.inner.front.health()
     }

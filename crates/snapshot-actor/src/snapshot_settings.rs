@@ -28,8 +28,8 @@ pub struct SnapshotSettings {
     pub stash_capacity: usize,
     /// The number of calls that run at the same time, each for another id; 0 counts as 1.
     pub max_concurrent_calls: usize,
-    /// Whether recoveries pass over a snapshot that cannot be used, unless their actor decides; whoever recovers looks
-    /// at it.
+    /// True if recoveries pass over a snapshot that cannot be used, unless their actor decides; the recovery
+    /// reads this setting, not the store.
     pub snapshot_is_optional: bool,
 }
 

@@ -39,7 +39,7 @@ impl SnapshotStoreProxy {
         Ok(Self::new(handle))
     }
 
-    /// The actor.
+    /// Returns the actor.
     pub fn handle(&self) -> &SnapshotHandle {
         &self.handle
     }

@@ -45,9 +45,9 @@ macro_rules! test_two_writers {
     ($tables:expr) => {
         $crate::test_journals! { $tables; two_writers;
             the_first_of_two_writers_is_fenced_and_both_are_named
-            nobody_writes_with_an_unknown_epoch_beside_events_of_another_tool
+            an_unknown_epoch_may_not_write_beside_events_of_another_tool
             a_write_that_does_not_take_over_leaves_no_row
-            an_id_with_events_of_another_tool_is_taken_over_with_the_number_after_them;
+            taking_over_an_id_counts_the_events_of_another_tool;
             contending_writers_leave_one_gap_free_stream_of_what_was_confirmed
         }
     };
@@ -67,7 +67,7 @@ macro_rules! test_deletes {
             deleting_and_initializing_succeed_although_no_row_can_be_removed
             initializing_goes_on_with_a_delete_that_was_interrupted
             rows_are_removed_in_chunks_of_few_bytes
-            no_number_is_used_again_after_everything_was_deleted_and_the_store_reopened;
+            no_number_is_used_again_after_all_was_deleted_and_reopened;
         }
     };
 }

@@ -17,7 +17,7 @@ use async_trait::async_trait;
 /// A database on a server with room for the tables of many places, told apart by their numbers.
 #[async_trait]
 pub trait KitServer: Send + Sync + 'static {
-    /// A plugin with connections of its own, as in another process.
+    /// Returns a plugin with connections of its own, as in another process.
     fn plugin(&self) -> Box<dyn Plugin>;
 
     /// Returns the section of stores on the tables of a place, for the one who owns them; the stores make them.
@@ -57,7 +57,7 @@ pub fn run_kit(server: impl KitServer) -> ExitCode {
         .run()
 }
 
-/// The actors that applications use.
+/// Returns the actors that applications use.
 pub fn actors() -> Fronts {
     Fronts::new()
         .journal(|journal| JournalProxy::spawn(journal, JournalSettings::new("tck")))

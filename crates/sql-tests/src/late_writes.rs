@@ -29,7 +29,7 @@ const INTERVAL: Duration = Duration::from_millis(10);
 /// The way in which a write becomes late.
 #[derive(Clone, Copy, Debug)]
 struct Scene {
-    /// Whether its client is gone when it arrives; one that is not goes on with it then.
+    /// True if its client is gone when it arrives; one that is not goes on with it then.
     client_is_gone: bool,
     delivered: Delivered,
     /// One of [`HELD_AFTER`].
@@ -240,7 +240,7 @@ impl Late {
         recovered.expect("no panic")
     }
 
-    /// The client may hear that nobody knows, but nothing wrong.
+    /// The client may hear that the outcome is unknown, but nothing wrong.
     fn was_told(self, is_stored: bool, scene: Scene) {
         let is_true = match &self.told {
             Some(Ok(WriteOutcome::Stored)) => is_stored,
@@ -286,7 +286,7 @@ fn runtime() -> Runtime {
     runtime.expect("the system has another thread")
 }
 
-/// The port of the server in a URL.
+/// Returns the port of the server in a URL.
 fn port(url: &str) -> u16 {
     let (_, rest) = url
         .rsplit_once("@127.0.0.1:")

@@ -5,12 +5,12 @@ use actix_persistence_storage_api::{
     ReplayRange, SequenceNr, StorageError, StorageErrorKind, Timestamp, WriteOutcome, WriterId,
 };
 
-/// The id of this name.
+/// Returns the id of this name.
 pub fn id(name: &str) -> PersistenceId {
     PersistenceId::of("Test", name)
 }
 
-/// An event with these bytes.
+/// Returns an event with these bytes.
 pub fn event(sequence_nr: SequenceNr, writer: WriterId, bytes: impl Into<Vec<u8>>) -> EventRecord {
     let payload = Payload::new(1, "test.event:v1", bytes.into());
     EventRecord::new(sequence_nr, Timestamp::from_micros(7), writer, payload)

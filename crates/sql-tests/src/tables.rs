@@ -52,12 +52,12 @@ pub trait Tables: Send + Sync {
         }
     }
 
-    /// A journal.
+    /// Returns a journal.
     async fn journal(&self) -> Arc<dyn Journal> {
         self.journal_with(self.section()).await
     }
 
-    /// A journal with these settings.
+    /// Returns an initialised journal with these settings.
     async fn journal_with(&self, section: Section) -> Arc<dyn Journal> {
         let journal = self.new_journal(section);
         let initialized = journal.initialize().await;
@@ -65,18 +65,18 @@ pub trait Tables: Send + Sync {
         journal
     }
 
-    /// A journal that is not initialised.
+    /// Returns a journal that is not initialised.
     fn new_journal(&self, section: Section) -> Arc<dyn Journal> {
         let made = self.plugin().journal(&section);
         made.expect("the section is that of a journal")
     }
 
-    /// A snapshot store.
+    /// Returns a snapshot store.
     async fn snapshot_store(&self) -> Arc<dyn SnapshotStore> {
         self.snapshot_store_with(self.section()).await
     }
 
-    /// A snapshot store with these settings.
+    /// Returns an initialised snapshot store with these settings.
     async fn snapshot_store_with(&self, section: Section) -> Arc<dyn SnapshotStore> {
         let store = self.new_snapshot_store(section);
         let initialized = store.initialize().await;
@@ -84,23 +84,23 @@ pub trait Tables: Send + Sync {
         store
     }
 
-    /// A snapshot store that is not initialised.
+    /// Returns a snapshot store that is not initialised.
     fn new_snapshot_store(&self, section: Section) -> Arc<dyn SnapshotStore> {
         let made = self.plugin().snapshot_store(&section);
         made.expect("the section is that of a snapshot store")
     }
 
-    /// A state store.
+    /// Returns a state store.
     async fn open(&self) -> Arc<dyn StateStore> {
         self.open_with(&StateExtensions::default()).await
     }
 
-    /// A state store with what an application adds to it.
+    /// Returns a state store with what an application adds to it.
     async fn open_with(&self, extensions: &StateExtensions) -> Arc<dyn StateStore> {
         self.state_store_with(self.section(), extensions).await
     }
 
-    /// A state store with these settings and extensions.
+    /// Returns a state store with these settings and extensions.
     async fn state_store_with(
         &self,
         section: Section,
@@ -125,14 +125,14 @@ pub trait Tables: Send + Sync {
         states.initialize().await
     }
 
-    /// A state store without `assert-single-writer`.
+    /// Returns a state store without `assert-single-writer`.
     async fn open_for_any_revision(&self) -> Arc<dyn StateStore> {
         let section = self.section().with("assert-single-writer", false);
         let none = StateExtensions::default();
         self.state_store_with(section, &none).await
     }
 
-    /// A state store with pages of so many bytes.
+    /// Returns a state store with pages of this many bytes.
     async fn open_with_page_bytes(&self, bytes: usize) -> Arc<dyn StateStore> {
         let section = self.section().with("max-page-events", 1_000);
         let section = section.with("max-page-bytes", bytes as i64);

@@ -45,7 +45,7 @@ impl Writer {
     }
 }
 
-/// The numbers of all events, and who wrote them.
+/// Returns the numbers of all events, and who wrote them.
 pub(crate) async fn events(
     journal: &dyn Journal,
     persistence_id: &PersistenceId,

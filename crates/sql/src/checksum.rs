@@ -17,7 +17,7 @@ use crate::Fault;
 /// It also keeps sums from being small: the bit that tells a number from NULL is far from theirs in a row of SQLite.
 const WAY: i64 = 1;
 
-/// The sum over an event of an id: all of it.
+/// Returns the sum over an event of an id: all of it.
 pub(crate) fn of_event(id: &PersistenceId, event: &EventRecord) -> i64 {
     let mut sum = Sum::new(b'e', id, event.sequence_nr);
     sum.number(event.timestamp.as_micros().cast_unsigned());
@@ -29,7 +29,7 @@ pub(crate) fn of_event(id: &PersistenceId, event: &EventRecord) -> i64 {
     sum.finish()
 }
 
-/// The sum over a snapshot: all of it.
+/// Returns the sum over a snapshot: all of it.
 pub(crate) fn of_snapshot(metadata: &SnapshotMetadata, payload: &Payload) -> i64 {
     let mut sum = Sum::new(b's', &metadata.persistence_id, metadata.sequence_nr);
     sum.number(metadata.timestamp.as_micros().cast_unsigned());
@@ -38,7 +38,8 @@ pub(crate) fn of_snapshot(metadata: &SnapshotMetadata, payload: &Payload) -> i64
     sum.finish()
 }
 
-/// The sum over a state, or a tombstone without a payload: all of it but the time, which the database may move on.
+/// Returns the sum over a state, or a tombstone without a payload: all of it but the time, which the database may move
+/// on.
 pub(crate) fn of_state(
     id: &PersistenceId,
     revision: Revision,

@@ -36,7 +36,7 @@ pub(crate) use visit::Visit;
 /// An operation on a connection.
 pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 
-/// Whether a transaction is begun when its work runs.
+/// Says whether a transaction is begun when its work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
     /// It is, or the work needs none.
@@ -99,12 +99,10 @@ impl<C: Connector> Connections<C> {
     }
 
     /// Waits, in order, until a snapshot may be written or deleted; it may be as long as the permit lives.
-    ///
-    /// Snapshots can be large, and when all actors save theirs, the journal must not stand behind all of them for a
-    /// writer: here they are in nobody's way.
+    /// Snapshots can be large: when all actors save theirs, they wait here for each other, and the journal for none.
     ///
     /// # Cancel safety
-    /// Whoever stops waiting has left the line.
+    /// A call that is dropped has left the line.
     pub async fn snapshot_turn(&self) -> SemaphorePermit<'_> {
         let turn = self.snapshot_turns.acquire().await;
         turn.expect("the semaphore is never closed")
@@ -218,7 +216,7 @@ impl<C: Connector> Connections<C> {
     }
 
     /// As [`transaction`](Self::transaction), for work in which code of the application runs: it may take so much longer, and
-    /// is in nobody's way but of its like. The work begins its transaction where the dialect says so.
+    /// delays only work of the same kind. The work begins its transaction where the dialect says so.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -593,7 +591,7 @@ impl<C: Connector> Call<C> {
         if let Err(fault) = &result
             && fault.ends_connections::<C::Dialect>()
         {
-            // Whoever would get one of them next would find out the same, and not know what became of its work.
+            // The next user of one of them would find out the same, and not know what became of its work.
             self.all.iter().for_each(|seats| seats.close_idle());
         }
         result

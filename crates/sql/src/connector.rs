@@ -12,7 +12,7 @@ use crate::{ConnectionOf, Dialect, Driver, Fault, Portable, TransactionDialect};
 pub enum Role {
     /// Making tables; used once.
     SetUp {
-        /// Whether a database that is missing may be made.
+        /// True if a database that is missing may be made.
         may_create: bool,
     },
     /// A connection that writes.
@@ -31,7 +31,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// Opens a connection and checks that it is what durability needs.
     fn open(&self, role: Role) -> impl Future<Output = Result<Self::Open, Fault>> + Send;
 
-    /// The driver's connection.
+    /// Returns the driver's connection.
     fn connection(open: &mut Self::Open) -> &mut ConnectionOf<Self::Dialect>;
 
     /// Returns whether a connection that waited for this long may be used.
@@ -66,12 +66,13 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         }
     }
 
-    /// Returns whether what kept the database from being opened may be gone a moment later, although it looks lasting.
+    /// Returns whether a fault that kept the database from being opened may be gone a moment later, although it looks
+    /// lasting.
     fn may_pass(&self, _fault: &Fault) -> bool {
         false
     }
 
-    /// Returns the same fault as a look at the database itself shows it, so that only what is lasting keeps an
+    /// Returns the fault with the kind that a look at the database itself shows, so that only a lasting one keeps an
     /// application from starting, or ends what works.
     fn look_again(&self, fault: Fault) -> Fault {
         fault
@@ -89,7 +90,8 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         Self::Dialect::COMMIT
     }
 
-    /// Undoes what functions of the server that code of the application called may have done to the session.
+    /// Resets a session on which code of the application has run: it may have called functions of the server that change
+    /// the session.
     ///
     /// # Errors
     /// If that did not work; the connection is then closed.

@@ -27,9 +27,9 @@ pub enum Fault {
     InSession {
         /// The error that the application got.
         error: StorageError,
-        /// Whether the same work may be tried again at once.
+        /// True if the same work may be tried again at once.
         again: bool,
-        /// Whether other connections that wait for work are likely to be lost, too.
+        /// True if other connections that wait for work are likely to be lost, too.
         ends_connection: bool,
     },
     /// No answer within the time an operation may take.
@@ -45,11 +45,11 @@ pub struct Meaning {
     pub message: Cow<'static, str>,
     /// The effect of a statement that commits by itself, or of a commit, that is answered with this error.
     pub effect: Effect,
-    /// Whether the same work may be tried again at once, when certainly nothing of it is stored.
+    /// True if the same work may be tried again at once, when certainly nothing of it is stored.
     pub again: bool,
-    /// Whether the server ends the connection, or is about to, so that others like it are lost as well.
+    /// True if the server ends the connection, or is about to, so that others like it are lost as well.
     pub ends_connection: bool,
-    /// Whether others who use the same rows are the reason, so that a statement about other rows may work.
+    /// True if others who use the same rows are the reason, so that a statement about other rows may work.
     pub of_rows: bool,
 }
 
@@ -110,12 +110,12 @@ impl Fault {
         Self::refused(StorageErrorKind::Corrupt, message)
     }
 
-    /// The schema is not what this version works with.
+    /// Returns the fault for a schema that this version cannot work with.
     pub fn mismatch(message: impl Into<String>) -> Self {
         Self::refused(StorageErrorKind::SchemaMismatch, message)
     }
 
-    /// The same trouble with what is stored, and where it is.
+    /// Returns the same fault with the `place` in the stored data, such as a column, before its message.
     #[must_use]
     pub fn about(self, place: fmt::Arguments<'_>) -> Self {
         match self {
@@ -140,7 +140,7 @@ impl Fault {
         }
     }
 
-    /// Whether the tables are not those of this version.
+    /// Returns whether the tables are not those of this version.
     pub(crate) fn is_mismatch(&self) -> bool {
         matches!(
             self,
@@ -151,7 +151,7 @@ impl Fault {
         )
     }
 
-    /// Whether the database refuses every login, or every write.
+    /// Returns whether the database refuses every login, or every write.
     pub(crate) fn is_refusal<D: Dialect>(&self) -> bool {
         let kind = match self {
             Fault::Refused { kind, .. } => Some(*kind),
@@ -160,7 +160,7 @@ impl Fault {
         kind == Some(StorageErrorKind::AccessDenied)
     }
 
-    /// Whether it is trouble with the database itself, whichever call met it.
+    /// Returns whether it is trouble with the database itself, whichever call met it.
     pub(crate) fn is_of_the_store(&self) -> bool {
         match self {
             Fault::InSession {
@@ -188,7 +188,7 @@ impl Fault {
         }
     }
 
-    /// The same where only the plugin itself writes: no rule of others can be the reason.
+    /// Returns the fault as it is in tables to which only the plugin writes: a broken rule is then no refusal of a value.
     #[must_use]
     pub(crate) fn in_own_tables<D: Dialect>(self) -> Self {
         match self {
@@ -241,7 +241,7 @@ impl Fault {
         }
     }
 
-    /// Whether a row is there already that has to be the only one of its kind.
+    /// Returns whether a row is there already that has to be the only one of its kind.
     pub(crate) fn is_unique_violation(&self) -> bool {
         self.reported()
             .is_some_and(DatabaseError::is_unique_violation)
@@ -262,7 +262,7 @@ impl Fault {
         }
     }
 
-    /// Whether the same work may be tried again at once.
+    /// Returns whether the same work may be tried again at once.
     pub(crate) fn may_be_tried_again<D: Dialect>(&self) -> bool {
         if let Fault::InSession { again, .. } = self {
             return *again;
@@ -270,8 +270,8 @@ impl Fault {
         self.reported().is_some_and(|error| D::meaning(error).again)
     }
 
-    /// Whether the row that a statement was about may be the reason, rather than the database: others hold it, or a rule does
-    /// not take it.
+    /// Returns whether the row that a statement was about may be the reason, rather than the database: others hold it,
+    /// or a rule does not take it.
     pub(crate) fn may_be_of_a_row<D: Dialect>(&self) -> bool {
         match self {
             Fault::Refused { kind, .. } => matches!(
@@ -287,7 +287,7 @@ impl Fault {
         }
     }
 
-    /// Whether other connections that wait for work are likely to be lost, too.
+    /// Returns whether other connections that wait for work are likely to be lost, too.
     pub(crate) fn ends_connections<D: Dialect>(&self) -> bool {
         match self {
             Fault::Driver(sqlx::Error::Database(error)) => D::meaning(&**error).ends_connection,
@@ -360,8 +360,8 @@ fn without_wrapper(error: sqlx::Error) -> Box<dyn Error + Send + Sync> {
     }
 }
 
-/// Whether rules that others made may be in the way: those of our own columns hold for whatever is stored, and a second row
-/// of an id is found before.
+/// Returns whether rules that others made may be in the way: those of our own columns hold for whatever is stored, and
+/// a second row of an id is found before.
 fn may_break_rules(operation: Operation) -> bool {
     matches!(
         operation,

@@ -205,12 +205,12 @@ pub(crate) fn plan(
 }
 
 impl Plan {
-    /// The ids that lost before the database was asked.
+    /// Takes the ids that lost before the database was asked.
     pub(crate) fn take_lost(&mut self) -> Vec<PersistenceId> {
         std::mem::take(&mut self.lost)
     }
 
-    /// The outcomes, when it is known which ids lost and where those stand.
+    /// Returns the outcomes, when it is known which ids lost and where those stand.
     pub(crate) fn outcomes(
         self,
         losers: &HashMap<PersistenceId, WriterPosition>,

@@ -59,7 +59,7 @@ impl<D: Dialect> SqlJournal<D> {
         Self::on(Arc::new(connections), options)
     }
 
-    /// A journal with these connections.
+    /// Makes a journal with these connections.
     pub(crate) fn on(
         connections: Arc<Connections<D::Connector>>,
         options: D::Options,
@@ -215,7 +215,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
                 })
                 .await?;
         }
-        // What an earlier process deleted but did not live to remove. Nobody has to wait for that.
+        // Removes rows that an earlier process deleted but did not live to remove. No call has to wait for that.
         self.purger.start();
         Ok(())
     }
@@ -359,7 +359,7 @@ impl<D: Dialect> Journal for SqlJournal<D> {
     async fn reset(&self, persistence_id: &PersistenceId) -> Result<ResetProgress, StorageError> {
         let statements = Arc::clone(&self.statements);
         let chunk = self.purger.chunk();
-        // One that nobody waits for any more must not end after a later one, and remove what was stored since.
+        // One that its caller has given up must not end after a later one, and remove what was stored since.
         let turn = self.turns.take([persistence_id].into_iter()).await;
         let progress = self
             .connections

@@ -88,7 +88,8 @@ impl Names {
     }
 }
 
-/// A statement of the application, which vouches for it: its type takes texts of the program, or says that it is safe.
+/// Returns a statement of the application, which vouches for it: its type takes texts of the program, or says that it
+/// is safe.
 pub(crate) fn of_application(text: String) -> SqlStr {
     safe(text)
 }

@@ -22,7 +22,7 @@ pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
     /// Reads the keys of a section; mistakes stay with the reader.
     fn read(reader: &mut SectionReader<'_>, resources: &Self::Resources) -> Self;
 
-    /// Everything that cannot be used.
+    /// Returns every setting that cannot be used, with the reason.
     fn mistakes(&self) -> Vec<InvalidOption>;
 
     /// Returns the settings that all databases have.
@@ -31,7 +31,7 @@ pub trait Settings: Clone + fmt::Debug + Send + Sync + 'static {
     /// Reads a section, which must have no other keys.
     ///
     /// # Errors
-    /// All that is wrong with it.
+    /// Every mistake in the section.
     fn of_section(section: &Section, resources: &Self::Resources) -> Result<Self, ConfigErrors> {
         let mut reader = section.reader();
         let options = Self::read(&mut reader, resources);
@@ -65,7 +65,7 @@ pub struct InvalidOption {
 }
 
 impl InvalidOption {
-    /// The `message` continues the key.
+    /// Makes a mistake about this key; the `message` continues the key, as in "must not be empty".
     pub fn new(key: &'static str, message: impl Into<String>) -> Self {
         Self {
             key,
@@ -120,24 +120,24 @@ pub struct StoreOptions {
     /// Without it any revision replaces whatever is stored, also a higher one, and a second writer of an id goes unnoticed:
     /// for tools that bring states from elsewhere, never for actors. Default `true`.
     pub assert_single_writer: bool,
-    /// `handler-timeout`: how long a change handler, or a transaction of the application, may take. Default 3 s; on a server
-    /// three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
+    /// `handler-timeout`: the longest time that a change handler, or a transaction of the application, may take.
+    /// Default 3 s; on a server three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
     ///
     /// For so long it holds the state that changes; on SQLite every other writer waits, too. It must be less than the time for
     /// which others wait for a connection: `acquire-timeout` on a server, twice `busy-timeout`, at least 5 s, on SQLite. Keep
     /// it well below the `call-timeout` of the store.
     /// A server ends the transaction earlier if no statement comes for `statement-timeout` and a second.
     pub handler_timeout: Duration,
-    /// `max-group-events`: how many events the journal actor may put into one transaction. Default 1,000.
+    /// `max-group-events`: the most events that the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,
-    /// `max-group-bytes`: how many payload bytes, at most 256 MiB: a group is one statement, and no server takes a whole GiB.
-    /// Default 8 MiB.
+    /// `max-group-bytes`: the most payload bytes of such a transaction, at most 256 MiB: a group is one statement, and
+    /// no server takes a whole GiB. Default 8 MiB.
     pub max_group_bytes: usize,
     /// `max-page-events`: the most events in one page of a replay, whatever is asked for. Default 10,000.
     pub max_page_events: usize,
     /// `max-page-bytes`: the most payload bytes in one page of events or states; a larger one comes alone. Default 64 MiB.
     pub max_page_bytes: usize,
-    /// `delete-chunk-events`: how many deleted rows are removed in one transaction at most, so that writers wait little.
+    /// `delete-chunk-events`: the most deleted rows that are removed in one transaction, so that writers wait little.
     ///
     /// Fewer are removed where they have more than 16 MiB, and after removing as many took too long.
     /// Default 1,000.
@@ -235,7 +235,7 @@ impl StoreOptions {
         self
     }
 
-    /// Sets how long a change handler may take.
+    /// Sets the longest time that a change handler may take.
     #[must_use]
     pub fn with_handler_timeout(mut self, limit: Duration) -> Self {
         self.handler_timeout = limit;
@@ -258,7 +258,7 @@ impl StoreOptions {
         self
     }
 
-    /// Sets how many deleted rows are removed in one transaction.
+    /// Sets the most deleted rows that are removed in one transaction.
     #[must_use]
     pub fn with_delete_chunk_events(mut self, events: usize) -> Self {
         self.delete_chunk_events = events;
@@ -348,7 +348,7 @@ impl StoreOptions {
         mistakes
     }
 
-    /// The tables of the journal: events, tags, metadata.
+    /// Returns the tables of the journal: events, tags, metadata.
     pub(crate) fn journal_tables(&self) -> Result<[TableName; 3], InvalidOption> {
         Ok([
             TableName::parse(&self.event_table).map_err(InvalidOption::of("event-table"))?,
@@ -357,12 +357,12 @@ impl StoreOptions {
         ])
     }
 
-    /// The table of the snapshot store.
+    /// Returns the table of the snapshot store.
     pub(crate) fn snapshot_table(&self) -> Result<TableName, InvalidOption> {
         TableName::parse(&self.snapshot_table).map_err(InvalidOption::of("snapshot-table"))
     }
 
-    /// The table of the state store.
+    /// Returns the table of the state store.
     pub(crate) fn state_table(&self) -> Result<TableName, InvalidOption> {
         TableName::parse(&self.state_table).map_err(InvalidOption::of("state-table"))
     }

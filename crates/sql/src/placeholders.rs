@@ -44,14 +44,14 @@ pub fn pieces(sql: &str, quoting: Quoting) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The number of a placeholder at the start of the text, and the length of all of it.
+/// Returns the number of a placeholder at the start of the text, and the length of all of it.
 fn number(text: &str) -> Option<(usize, usize)> {
     let digits = text.strip_prefix('$')?;
     let length = digits.bytes().take_while(u8::is_ascii_digit).count();
     Some((digits[..length].parse().ok()?, 1 + length))
 }
 
-/// The length of what is quoted or a comment at the start of the text, if something is.
+/// Returns the length of what is quoted or a comment at the start of the text, if something is.
 fn quoted(before: &str, text: &str, quoting: Quoting) -> Option<usize> {
     let is_mysql = quoting == Quoting::Mysql;
     match text.as_bytes() {
@@ -79,7 +79,7 @@ fn until(text: &str, opening: usize, end: &str) -> usize {
     found.map_or(text.len(), |at| opening + at + end.len())
 }
 
-/// The length of a text in quotes. A doubled quote ends one text and begins the next, which is as good.
+/// Returns the length of a text in quotes. A doubled quote ends one text and begins the next, which is as good.
 fn string(text: &str, quote: u8, has_backslashes: bool) -> usize {
     let mut escaped = false;
     for (at, byte) in text.bytes().enumerate().skip(1) {
@@ -108,7 +108,7 @@ fn nested_comment(text: &str) -> usize {
     text.len()
 }
 
-/// The length of `$tag$..$tag$`; a tag is a name or nothing, so that a placeholder begins none.
+/// Returns the length of `$tag$..$tag$`; a tag is a name or nothing, so that a placeholder begins none.
 fn in_dollars(text: &str) -> Option<usize> {
     let end = text[1..].find('$')? + 1;
     let tag = &text[1..end];

@@ -13,7 +13,7 @@ use crate::{
     Connector, Dialect, InvalidOption, Settings, SqlJournal, SqlSnapshotStore, SqlStateStore,
 };
 
-/// The values that sections of a plugin may name.
+/// The values of the program, such as connection pools, to which sections of a plugin may refer by name.
 type ResourcesOf<D> = <<D as Dialect>::Options as Settings>::Resources;
 
 /// The parts of which the store of a section is made.
@@ -60,7 +60,7 @@ impl<D: Dialect> SqlPlugin<D> {
         Self::default()
     }
 
-    /// Makes a plugin whose sections may name these.
+    /// Makes a plugin whose sections may refer to these resources by their names.
     pub fn with_resources(resources: ResourcesOf<D>) -> Self {
         Self {
             owners: Arc::default(),

@@ -13,7 +13,7 @@ pub(crate) fn of_event<D: Dialect>(options: &D::Options, event: &EventRecord) ->
 
 /// Returns the reason why bytes cannot go into a column of JSON, if there is one.
 pub fn refuses_no_json(bytes: &[u8]) -> Option<String> {
-    // What is skipped is not looked at closely enough to find what is not UTF-8.
+    // Skipped text is not looked at closely enough to find bytes that are not UTF-8.
     let is_json = std::str::from_utf8(bytes)
         .is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
     let message = "it is not JSON, which 'payload-column = \"json\"' asks for; use a serializer that writes JSON";

@@ -44,8 +44,8 @@ struct Versions {
 }
 
 impl<D: Dialect> Component<D> {
-    /// The tables `{event_table}`, `{tag_table}` and `{metadata_table}`, with names for indexes: `{tag_index}` and
-    /// `{unpurged_index}`.
+    /// Makes the component of the tables `{event_table}`, `{tag_table}` and `{metadata_table}`, with names for indexes:
+    /// `{tag_index}` and `{unpurged_index}`.
     ///
     /// # Errors
     /// If a name cannot be used.
@@ -56,7 +56,7 @@ impl<D: Dialect> Component<D> {
         Ok(Self::new("journal", tables, D::JOURNAL_STEPS, names))
     }
 
-    /// The table `{snapshot_table}`.
+    /// Makes the component of the table `{snapshot_table}`.
     ///
     /// # Errors
     /// If the name cannot be used.
@@ -73,14 +73,14 @@ impl<D: Dialect> Component<D> {
         ))
     }
 
-    /// The table `{state_table}`, and what belongs to it.
+    /// Makes the component of the table `{state_table}`, and of those that belong to it.
     pub(crate) fn state_table(names: Names, table: &TableName) -> Self {
         let more = D::MORE_STATE_TABLES.iter().map(|more| table.index(more));
         let tables = std::iter::once(table.clone()).chain(more).collect();
         Self::new("state store", tables, D::STATE_STEPS, names)
     }
 
-    /// These tables, of which the first names them all, made by these steps.
+    /// Makes a component of these tables, which the steps make; the first table identifies the component.
     pub fn new(
         name: &'static str,
         tables: Vec<TableName>,
@@ -108,7 +108,7 @@ impl<D: Dialect> Component<D> {
         }
     }
 
-    /// The columns of the first table, without those of an application.
+    /// Returns the columns of the first table, without those of an application.
     pub(crate) fn own_columns(&self) -> &[Box<str>] {
         &self.columns[0]
     }
@@ -325,7 +325,7 @@ impl<D: Dialect> Component<D> {
         }
     }
 
-    /// The columns that a table has, with what the database calls their types.
+    /// Returns the columns that a table has, with what the database calls their types.
     pub(crate) async fn columns_of(
         &self,
         connection: &mut ConnectionOf<D>,

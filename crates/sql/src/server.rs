@@ -69,22 +69,23 @@ pub struct ServerOptions {
     pub tls_client_certificate: Option<PathBuf>,
     /// `tls-client-key`: the key of that certificate.
     pub tls_client_key: Option<PathBuf>,
-    /// `writers`: how many calls write side by side, each on a connection of its own; 1 to 64. Default 2.
+    /// `writers`: the number of calls that write at the same time, each on a connection of its own; 1 to 64. Default 2.
     ///
     /// Change handlers and transactions of the application have as many again, opened when they are needed, so that they
     /// are never in the way of what the stores themselves write.
     pub writers: usize,
-    /// `read-connections`: how many reads run side by side, beside the writers; 1 to 64. Default 4.
+    /// `read-connections`: the number of reads that run at the same time, beside the writers; 1 to 64. Default 4.
     pub read_connections: usize,
-    /// `acquire-timeout`: how long a call waits for a free connection. Default 2 s.
+    /// `acquire-timeout`: the time for which a call waits for a free connection. Default 2 s.
     pub acquire_timeout: Duration,
-    /// `connect-timeout`: how long opening a connection may take. Default 2 s.
+    /// `connect-timeout`: the longest time that opening a connection may take. Default 2 s.
     pub connect_timeout: Duration,
-    /// `statement-timeout`: how long a statement may take; a second later the connection is given up.
+    /// `statement-timeout`: the longest time that a statement may take; a second later the connection is given up.
     ///
     /// A call waits for all three at most, so keep their sum below the circuit breaker's call time-out. Default 4 s.
     pub statement_timeout: Duration,
-    /// `lock-timeout`: how long a statement waits for the lock of another; less than `statement-timeout`. Default 2 s.
+    /// `lock-timeout`: the time for which a statement waits for the lock of another; less than `statement-timeout`.
+    /// Default 2 s.
     pub lock_timeout: Duration,
 }
 

@@ -46,7 +46,7 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
     /// The first statement that failed: nothing may be committed after it, whatever the code makes of it. Some databases
     /// would commit what came before it, others forget everything and say that they committed.
     failed: Option<Fault>,
-    /// Whether a statement has committed what came before it.
+    /// True if a statement has committed what came before it.
     has_committed: bool,
 }
 
@@ -111,7 +111,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         })
     }
 
-    /// Whether the transaction may be committed, after `what` ended like this.
+    /// Fails if the transaction must not be committed, after `what` ended with this result.
     ///
     /// Trouble with the database itself stays that: whether to try again is not the application's to say.
     pub(crate) async fn end(mut self, what: &str, result: Result<(), Fault>) -> Result<(), Fault> {
@@ -298,7 +298,7 @@ impl<D: Dialect> Session for SqlSession<'_, D> {
     }
 }
 
-/// Runs code of the application in a transaction of its own, for at most so long.
+/// Runs code of the application in a transaction of its own, for at most `limit`.
 ///
 /// # Errors
 /// As [`SqlStates::transact`](actix_persistence_storage_api::SqlStates::transact).

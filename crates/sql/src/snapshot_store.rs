@@ -46,7 +46,7 @@ impl<D: Dialect> SqlSnapshotStore<D> {
         Self::on(Arc::new(connections), options)
     }
 
-    /// A snapshot store with these connections.
+    /// Makes a snapshot store with these connections.
     pub(crate) fn on(
         connections: Arc<Connections<D::Connector>>,
         options: D::Options,

@@ -73,7 +73,7 @@ impl<D: Dialect> SqlStateStore<D> {
         Self::on(Arc::new(connections), options, extensions)
     }
 
-    /// A state store with these connections.
+    /// Makes a state store with these connections.
     pub(crate) fn on(
         connections: Arc<Connections<D::Connector>>,
         options: D::Options,

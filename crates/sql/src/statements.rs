@@ -58,13 +58,13 @@ pub struct StateStatements {
     /// Values: as for `insert` from the revision on; id, the revision before. The id comes first where the dialect
     /// [says so](crate::Dialect::ID_FIRST).
     pub update: SqlStr,
-    /// The same at any revision. Values: the same without the revision before.
+    /// Replaces the row of an id at any revision. Values: as for `update` without the revision before.
     pub overwrite: SqlStr,
     /// Removes the row of an id. Values: id.
     pub remove: SqlStr,
     /// Ids in the order of their bytes. Values: the lowest, the one to begin after, 1 for deleted ones, too, the most.
     pub ids: SqlStr,
-    /// The same of those without an entity type.
+    /// As `ids`, of those without an entity type.
     pub ids_without_type: SqlStr,
     /// Selects the place up to which the changes are complete: the highest number of each partition at or below which
     /// nothing is added any more; no row for one without changes. Never above the number of a change that was stored.
@@ -83,18 +83,18 @@ pub struct StateStatements {
     /// first row anyway.
     pub changes: SqlStr,
     /// The states for which `/*condition*/` holds, in the order of the bytes of their ids; no tombstones.
-    /// Its values are `$lowest_at`, `$behind_at`, `$limit_at` and `$bytes_at`, even where placeholders are others.
+    /// Its values are `$lowest_at`, `$end_at`, `$limit_at` and `$bytes_at`, even where placeholders are others.
     /// Gives: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the first
     /// row anyway.
     pub find: SqlStr,
-    /// The same of those without an entity type.
+    /// As `find`, of ids without an entity type.
     pub find_without_type: SqlStr,
     /// Only explains a statement that ends with `/*condition*/` and has its values.
     pub explain: SqlStr,
     /// The same as `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::TransactionDialect::BEGIN) in one text, where work
     /// begins its transaction.
     pub beginning: Option<BeginningStatements>,
-    /// The statements that give rows their place in the order of commits, where the other statements do not.
+    /// The statements that give rows their place in the order of commits; `None` if the statements above do so.
     pub numbering: Option<NumberingStatements>,
 }
 
@@ -123,8 +123,8 @@ pub struct NumberingStatements {
     pub raise: Option<SqlStr>,
     /// Gives the row of an id a number that was just reached. Values: how far that is below the highest, id.
     pub set: SqlStr,
-    /// The same for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how far the
-    /// first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
+    /// As `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how
+    /// far the first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
     pub set_several: Option<SqlStr>,
 }
 
@@ -138,7 +138,7 @@ impl NumberingStatements {
 /// Values are named in the order given here, each once.
 #[derive(Clone, Debug)]
 pub struct SnapshotStatements {
-    /// The youngest within bounds. Values: id, lowest and highest number, earliest and latest timestamp.
+    /// Selects the newest snapshot within bounds. Values: id, lowest and highest number, earliest and latest timestamp.
     /// Gives: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata; checksum or NULL;
     /// how many bytes it has if that is more than it may have, and NULL otherwise.
     pub load: SqlStr,

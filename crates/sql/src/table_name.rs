@@ -41,7 +41,7 @@ impl TableName {
         Ok(Self(name.to_owned()))
     }
 
-    /// The table of versions.
+    /// Makes the name of the table of schema versions.
     pub(crate) fn of_versions() -> Self {
         Self(VERSION_TABLE.to_owned())
     }

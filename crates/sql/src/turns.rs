@@ -75,7 +75,7 @@ impl Drop for Place {
         self.turn = None;
         self.line = None;
         let mut lines = self.lines.lock();
-        // Whoever comes gets a share of the line under this lock.
+        // Each that comes gets a share of the line under this lock.
         if lines
             .get(&self.id)
             .is_some_and(|line| Arc::strong_count(line) == 1)

@@ -95,7 +95,7 @@ impl SqliteConnector {
                 bytes,
                 "the write-ahead log is longer than 'max-log-bytes', and a reader keeps it from being shortened"
             ),
-            // What was committed is not affected.
+            // Committed transactions are not affected.
             Err(fault) => tracing::warn!(
                 %database,
                 bytes,

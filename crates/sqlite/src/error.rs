@@ -27,7 +27,7 @@ mod code {
     pub(super) const NOTADB: i32 = 26;
 }
 
-/// The possible meaning of an error of opening a database that looks lasting.
+/// The lasting fault that an error of opening a database seems to show, although a passing one can look the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Doubt {
     /// The file cannot be opened, or only to be read.
@@ -38,7 +38,7 @@ pub(crate) enum Doubt {
     Damage,
 }
 
-/// The doubt about an error; one error of a disk, or a full one, can look like any of these.
+/// Returns the doubt about an error; one error of a disk, or a full one, can look like any of these.
 pub(crate) fn doubt(fault: &Fault) -> Option<Doubt> {
     match fault.reported().and_then(primary_code)? {
         code::CANTOPEN | code::READONLY | code::PERM => Some(Doubt::Access),
@@ -83,12 +83,12 @@ impl ErrorDialect for Sqlite {
     }
 }
 
-/// Whether somebody else holds the lock, for which the connection has waited as long as it was told.
+/// Returns whether another connection holds the lock, for which this one has waited until its time-out.
 pub(crate) fn is_locked(fault: &Fault) -> bool {
     fault.reported().and_then(primary_code) == Some(code::BUSY)
 }
 
-/// Whether a statement does not fit the tables: SQLite has no code of its own for that, only these texts.
+/// Returns whether a statement does not fit the tables: SQLite has no code of its own for that, only these texts.
 fn is_other_schema(message: &str) -> bool {
     let begins = ["no such table: ", "no such column: "];
     begins.iter().any(|begin| message.starts_with(begin))

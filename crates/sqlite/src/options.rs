@@ -33,17 +33,17 @@ pub struct SqliteOptions {
     /// Relative to the working directory; `%20` and the like are decoded; `?mode=rwc`, `rw` or `ro` may follow.
     /// Default `sqlite://persistence.db`.
     pub url: String,
-    /// `busy-timeout`: how long a call waits for the lock of another process; for a free connection it waits twice as long,
-    /// at least 5 s.
+    /// `busy-timeout`: the time for which a call waits for the lock of another process; for a free connection it waits
+    /// twice as long, at least 5 s.
     ///
     /// A call waits at most for both, so keep it below a third of the circuit breaker's call time-out.
     /// At most an hour. Default 3 s.
     pub busy_timeout: Duration,
     /// `synchronous`: what a commit waits for. Default [`Synchronous::Full`].
     pub synchronous: Synchronous,
-    /// `read-connections`: how many reads run side by side, beside the one writer; 1 to 64. Default 4.
+    /// `read-connections`: the number of reads that run at the same time, beside the one writer; 1 to 64. Default 4.
     pub read_connections: usize,
-    /// `max-log-bytes`: how long the write-ahead log may become before it is begun anew; 64 KiB to 1 TiB.
+    /// `max-log-bytes`: the length of the write-ahead log, in bytes, after which it is begun anew; 64 KiB to 1 TiB.
     ///
     /// SQLite begins it anew when no connection reads. If one always does, the writer waits between two transactions
     /// until readers have let go of it, at most a fifth of a second, and tries again when the log has grown by an
@@ -79,7 +79,7 @@ impl Synchronous {
         }
     }
 
-    /// Whether a sync empties the disk's own cache where the system leaves the choice, as macOS does.
+    /// Returns whether a sync empties the disk's own cache where the system leaves the choice, as macOS does.
     pub(crate) fn flushes_the_disk(self) -> bool {
         self == Synchronous::Full
     }
@@ -114,7 +114,7 @@ impl SqliteOptions {
         Some(Location::url_of(path.as_ref().to_str()?))
     }
 
-    /// Sets how long a call waits for a lock; for a connection it waits twice as long, at least 5 s.
+    /// Sets the time for which a call waits for a lock; for a connection it waits twice as long, at least 5 s.
     #[must_use]
     pub fn with_busy_timeout(mut self, busy_timeout: Duration) -> Self {
         self.busy_timeout = busy_timeout;
@@ -128,14 +128,14 @@ impl SqliteOptions {
         self
     }
 
-    /// Sets how many reads run side by side.
+    /// Sets the number of reads that run at the same time.
     #[must_use]
     pub fn with_read_connections(mut self, read_connections: usize) -> Self {
         self.read_connections = read_connections;
         self
     }
 
-    /// Sets how long the write-ahead log may become before it is begun anew, in bytes.
+    /// Sets the length of the write-ahead log, in bytes, after which it is begun anew.
     #[must_use]
     pub fn with_max_log_bytes(mut self, max_log_bytes: usize) -> Self {
         self.max_log_bytes = max_log_bytes;

@@ -104,7 +104,7 @@ pub(crate) const SELECT_VERSION: &str = "\
 pub(crate) const SET_VERSION: &str = "\
     INSERT INTO {version_table} (table_name, other_tables, component, version) VALUES (?1, ?2, ?3, ?4)
     ON CONFLICT (table_name) DO UPDATE SET version = excluded.version";
-/// Changes nothing, but only where something could be changed.
+/// Changes no row, and fails if the database cannot be written to.
 pub(crate) const TRY_WRITING: &str = "\
     UPDATE actix_persistence_schema SET version = version WHERE false";
 /// Counts the newest rows of TABLE, the last ones that were inserted, that the index over KEY does not lead to.
@@ -115,7 +115,7 @@ pub(crate) const NEWEST_WITHOUT_INDEX: &str = "\
 /// row that is left.
 pub(crate) const RESTORE_EVENT_COUNTER: &str = include_str!("queries/restore_event_counter.sql");
 pub(crate) const RAISE_STATE_COUNTER: &str = include_str!("queries/raise_state_counter.sql");
-/// Whether states can be found by their numbers.
+/// Selects whether there is the index by which states are found in the order of their changes.
 pub(crate) const HAS_STATE_INDEX: &str = "\
     SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'index' AND '\"' || name || '\"' = '{state_index}' COLLATE NOCASE)";
 pub(crate) const TABLE_EXISTS: &str = "\

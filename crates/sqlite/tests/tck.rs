@@ -19,7 +19,7 @@ use tempfile::TempDir;
 struct Files;
 
 impl Files {
-    /// Several stores of a case write to the file side by side, and the disk of a busy machine may take seconds for a
+    /// Several stores of a case write to the file at the same time, and the disk of a busy machine may take seconds for a
     /// commit.
     fn options(directory: &TempDir) -> SqliteOptions {
         SqliteOptions::new(directory.path().join("tck.db").to_string_lossy())

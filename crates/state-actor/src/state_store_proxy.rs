@@ -39,7 +39,7 @@ impl StateStoreProxy {
         Ok(Self::new(handle))
     }
 
-    /// The actor.
+    /// Returns the actor.
     pub fn handle(&self) -> &StateHandle {
         &self.handle
     }

@@ -32,9 +32,9 @@ pub struct JournalCapabilities {
     pub reset: bool,
     /// The number of writing calls that may run at the same time, at least 1; 1 for a single-writer store.
     pub lanes: usize,
-    /// The most events in one call that writes; a single larger atomic write still comes, alone.
+    /// The most events in one call of `write_messages`; a single larger atomic write still comes, alone.
     pub max_group_events: usize,
-    /// The most payload bytes in one call that writes; a single larger atomic write still comes, alone.
+    /// The most payload bytes in one call of `write_messages`; a single larger atomic write still comes, alone.
     pub max_group_bytes: usize,
     /// The largest event the store takes, in bytes of payload; larger ones are rejected as too large.
     pub max_event_bytes: Option<usize>,
@@ -161,16 +161,17 @@ pub struct StateCapabilities {
     /// Has [additional columns](crate::AdditionalColumn), [change handlers](crate::ChangeHandler), tables by entity type,
     /// and [finds states by SQL](crate::SqlStates).
     pub sql_session: bool,
-    /// Stores [events](crate::ChangeEvent) with changes of states: its config names a journal in the same database.
+    /// Stores an [event](crate::ChangeEvent) with each change of a state, in a journal of the same database that its
+    /// config names.
     pub change_events: bool,
     /// The largest state the store takes, in bytes of payload.
     pub max_state_bytes: Option<usize>,
     /// The most changes in one call of [`write_group`](crate::StateStore::write_group); 0 if the store commits each change
     /// by itself.
     pub max_group_changes: usize,
-    /// The most payload bytes in one such call; a single larger change still comes, alone.
+    /// The most payload bytes in one call of `write_group`; a single larger change still comes, alone.
     pub max_group_bytes: usize,
-    /// The number of such calls that may run at the same time; 0 counts as 1.
+    /// The number of calls of `write_group` that may run at the same time; 0 counts as 1.
     pub lanes: usize,
 }
 
@@ -182,14 +183,14 @@ impl StateCapabilities {
         self
     }
 
-    /// Declares SQL beside the states.
+    /// Declares [`sql_session`](Self::sql_session).
     #[must_use]
     pub fn with_sql_session(mut self) -> Self {
         self.sql_session = true;
         self
     }
 
-    /// Declares events with changes.
+    /// Declares [`change_events`](Self::change_events).
     #[must_use]
     pub fn with_change_events(mut self) -> Self {
         self.change_events = true;

@@ -332,7 +332,7 @@ impl StorageError {
         self.with(|inner| inner.message = Some(message.into()))
     }
 
-    /// Returns the same error with its cause.
+    /// Returns the error with this one as its source.
     #[must_use]
     pub fn with_source(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let source: Box<dyn Error + Send + Sync> = source.into();

@@ -11,8 +11,8 @@ use crate::{StorageError, StorageErrorKind};
 pub const MAX_TEXT_BYTES: usize = 255;
 
 impl AtomicWrite {
-    /// Returns the error if no journal may store the write because a text is too long or holds NUL. For plugins, which
-    /// then reject it.
+    /// Returns an error if no journal may store the write, because a text is too long or holds NUL; `None` otherwise.
+    /// A plugin calls this before it stores a write, and rejects the write with the error.
     pub fn refusal(&self) -> Option<StorageError> {
         let message = self.events().iter().find_map(EventRecord::unfit_text)?;
         let error = unsupported(Operation::WriteMessages, message);

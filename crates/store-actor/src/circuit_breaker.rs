@@ -84,7 +84,7 @@ struct Position {
     generation: u64,
     /// Since a call last worked.
     failed_trials: u32,
-    /// Whether a probe let calls through and none has worked yet.
+    /// True if a probe let calls through and none has worked yet.
     on_probation: bool,
 }
 
@@ -148,7 +148,7 @@ impl CircuitBreaker {
         self.settings.call_timeout
     }
 
-    /// Returns whether a call would be let through now, without making one.
+    /// Fails if a call would not be let through now, without making one.
     ///
     /// # Errors
     /// [`BreakerOpen`] says for how long not.
@@ -227,7 +227,7 @@ impl CircuitBreaker {
                 position.failed_trials = position.failed_trials.saturating_add(1);
                 self.open(&mut position);
             }
-            // Nobody enters an open breaker, so no entry has its generation.
+            // No call enters an open breaker, so no entry has its generation.
             State::Open { .. } => {}
         }
         let has_opened = matches!(position.state, State::Open { .. });
@@ -273,18 +273,18 @@ impl Position {
 }
 
 impl Entry {
-    /// The call worked, or failed for a reason that is not the store's.
+    /// Reports that the call worked, or failed for a reason that is not the store's.
     pub fn succeeded(mut self) {
         self.report(End::Success);
     }
 
-    /// The call failed.
+    /// Reports that the call failed.
     pub fn failed(mut self) {
         self.report(End::Failure);
     }
 
-    /// The call never came to the store: neither a success nor a failure. After a trial another one is made, as late as
-    /// this one was.
+    /// Reports that the call never came to the store: neither a success nor a failure. If it was a trial, another one
+    /// is made, as late as this one was.
     pub fn showed_nothing(mut self) {
         self.report(End::Unknown);
     }

@@ -27,7 +27,7 @@ pub struct Gate<R> {
 /// The requests that wait in front of a gate that is not open.
 struct Hall<R> {
     held: VecDeque<R>,
-    /// Whether requests are refused instead of held.
+    /// True if requests are refused instead of held.
     refusing: bool,
     /// The error of the last attempt.
     cause: Option<StorageError>,

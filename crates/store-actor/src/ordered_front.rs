@@ -55,7 +55,7 @@ pub struct OrderedFrontSettings {
 pub type InitializeCall =
     Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), StorageError>> + Send>> + Send + Sync>;
 
-/// Brings requests to a store: those of one id one after the other in the order of asking, different ids side by side.
+/// Brings requests to a store: those of one id one after the other in the order of asking, different ids at the same time.
 ///
 /// A call over its time-out is answered, but goes on. After a write no other request of the id starts until that has
 /// ended, at most for another call time-out; it does not wait for a read, which changes nothing. Ends when dropped.
@@ -141,7 +141,7 @@ impl OrderedFront {
         reply
     }
 
-    /// Returns whether the store works.
+    /// Returns the health of the store.
     pub fn health(&self) -> &Arc<StoreHealth> {
         self.front.service().health()
     }

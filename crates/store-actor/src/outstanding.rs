@@ -1,4 +1,4 @@
-//! Whether anything is still queued or in flight.
+//! Tells whether anything is still queued or in flight.
 
 use std::fmt;
 use std::pin::pin;
@@ -21,18 +21,18 @@ struct Counter {
 pub struct Ticket(Arc<Counter>);
 
 impl Outstanding {
-    /// Nothing outstanding.
+    /// Makes a counter at zero.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One more.
+    /// Counts one more request or call until the ticket is dropped.
     pub fn enter(&self) -> Ticket {
         self.0.count.fetch_add(1, Ordering::Relaxed);
         Ticket(self.0.clone())
     }
 
-    /// Returns the number of tickets.
+    /// Returns the number of tickets that are not dropped yet.
     pub fn count(&self) -> usize {
         self.0.count.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! Whether a thread goes on running its tasks.
+//! Finds out whether a thread goes on running its tasks.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,7 +14,7 @@ pub(crate) struct Pulse {
     beats: AtomicU64,
     /// One more than the beats at which it was found to stand still; 0 for never.
     missed: AtomicU64,
-    /// Whether the runtime has ended.
+    /// True if the runtime has ended.
     stopped: AtomicBool,
 }
 

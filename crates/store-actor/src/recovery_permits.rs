@@ -1,4 +1,4 @@
-//! Limits how many actors recover at once.
+//! Limits the number of actors that recover at the same time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -11,13 +11,13 @@ use tokio::task::AbortHandle;
 
 use crate::pulse::Pulse;
 
-/// So long an arbiter may stand still before the turns of its actors go on to others.
+/// The time for which an arbiter may stand still before the turns of its actors go on to others.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// Given out in the order in which they were asked for; clones share them.
 ///
-/// A turn belongs to the one who waits for it on some arbiter. While that arbiter is blocked nobody there can use the turn
-/// or give it back; so whoever stands still for more than a second loses it to the next, and asks
+/// A turn belongs to the one who waits for it on some arbiter. While that arbiter is blocked, no actor there can use
+/// the turn or give it back; so one that stands still for more than a second loses it to the next, and asks
 /// [again](RecoveryPermit::is_lost) before it goes on.
 #[derive(Clone, Debug)]
 pub struct RecoveryPermits {
@@ -60,13 +60,13 @@ impl RecoveryPermits {
     /// [`StorageErrorKind::Timeout`] when none came in time.
     ///
     /// # Cancel safety
-    /// Whoever stops waiting leaves the queue, and a permit it had just been given goes on.
+    /// A future that is dropped leaves the queue, and a permit it had just been given goes on.
     pub async fn acquire(self) -> Result<RecoveryPermit, StorageError> {
         let pulse = Pulse::of_this_thread();
         let mut turn = Box::pin(Arc::clone(&self.permits).acquire_owned());
         // The place in the queue is taken here, in the order of asking.
         let at_once = std::future::poll_fn(|cx| Poll::Ready(turn.as_mut().poll(cx))).await;
-        // Whoever need not wait has its turn without a detour over another thread.
+        // A caller that need not wait has its turn without a detour over another thread.
         if let Poll::Ready(permit) = at_once {
             let lease: Arc<Lease> = Arc::new(Mutex::new(permit.ok()));
             let kept = Arc::clone(&lease);
@@ -129,8 +129,8 @@ fn take(lease: &Lease) -> Option<OwnedSemaphorePermit> {
 }
 
 impl RecoveryPermit {
-    /// Whether the turn went on to another actor, because this one could not run: to be asked for again before more is
-    /// asked of the store.
+    /// Returns whether the turn went on to another actor, because this one could not run: to be asked for again before
+    /// more is asked of the store.
     pub fn is_lost(&self) -> bool {
         let lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner);
         lease.is_none()
@@ -143,7 +143,7 @@ impl Drop for RecoveryPermit {
     }
 }
 
-/// Ends a task that nobody waits for any more.
+/// Ends a task that is not waited for any more.
 #[derive(Debug)]
 struct Keeper(AbortHandle);
 

@@ -34,7 +34,7 @@ impl Refusal {
         Self::new(StorageErrorKind::Timeout, message)
     }
 
-    /// Returns the same with its cause.
+    /// Returns the refusal with this error as its source.
     #[must_use]
     pub fn with_source(mut self, source: StorageError) -> Self {
         self.source = Some(source);

@@ -1,4 +1,4 @@
-//! Whether a store works, who waits until it does, and what is said of it.
+//! The health of a store: whether it works, who waits until it does, and what is said of it.
 
 use std::fmt;
 use std::future::Future;
@@ -31,7 +31,7 @@ const MAX_UNANSWERED: usize = 3;
 const RELAPSE: Duration = Duration::from_secs(10);
 /// The time after the end of an outage for which it still accounts for failures that are noticed late.
 const AFTERMATH: Duration = Duration::from_secs(5);
-/// Those who waited go on within this time, at random, and not all at once.
+/// The time over which those that waited for a store go on, each at a random moment, and not all at once.
 const SPREAD: Duration = Duration::from_millis(500);
 /// The number of relapses in a row that are logged one by one.
 const TOLD_RELAPSES: u32 = 2;
@@ -64,9 +64,9 @@ pub struct StoreHealth {
 /// The course of outages so far.
 #[derive(Default)]
 struct Course {
-    /// Whether the store was ever ready; no probe is made before.
+    /// True if the store was ever ready; no probe is made before.
     initialized: bool,
-    /// Whether a probe is under way, or about to be.
+    /// True if a probe is under way, or about to be.
     probing: bool,
     /// The outage under way.
     outage: Option<Outage>,
@@ -79,7 +79,7 @@ struct Course {
 struct Outage {
     since: Instant,
     failures: u64,
-    /// Whether anything was said of it, so that its end is worth a line, too.
+    /// True if anything was said of it, so that its end is worth a line, too.
     told: bool,
 }
 
@@ -95,7 +95,7 @@ impl StoreHealth {
     pub fn new(store: impl Into<String>, runtime: Handle, ping: Ping) -> Arc<Self> {
         Arc::new(Self {
             store: store.into(),
-            // Nobody waits for a probe.
+            // No stop waits for a probe.
             caller: Caller::new(runtime, Outstanding::new()),
             ping,
             breakers: Mutex::default(),
@@ -111,7 +111,7 @@ impl StoreHealth {
         breakers.push(Arc::downgrade(breaker));
     }
 
-    /// Whether a failure of this kind is what an outage looks like to a caller.
+    /// Returns whether a failure of this kind is what an outage looks like to a caller.
     fn is_of_an_outage(error: &StorageError) -> bool {
         matches!(
             error.kind(),
@@ -337,7 +337,7 @@ impl StoreHealth {
                     CallEnd::Late(late) => end = late.within(LONGEST_REST).await,
                 }
             };
-            // Nobody may need to know any more.
+            // The receiver may be gone by now.
             let _ = answers.send(works).await;
         });
     }

@@ -16,7 +16,7 @@ pub trait StoreService: Send + Sync + 'static {
     /// Returns the gate that holds requests until [`initialize`](Self::initialize) has succeeded.
     fn gate(&self) -> &Gate<Self::Request>;
 
-    /// Returns whether the store works.
+    /// Returns the health of the store.
     fn health(&self) -> &Arc<StoreHealth>;
 
     /// Starts an attempt to make the store ready.

@@ -69,7 +69,7 @@ fn run(started: &mpsc::SyncSender<io::Result<System>>) {
     {
         Ok(runtime) => runtime,
         Err(error) => {
-            // Whoever waits for the thread is still there: `start` blocks until it hears from it.
+            // The receiver is still there: `start` blocks until it hears from the thread.
             let _ = started.send(Err(error));
             return;
         }

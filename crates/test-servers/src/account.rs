@@ -49,7 +49,7 @@ impl Account {
             .map_err(ServerError::io("hand a folder over to the server's user"))
     }
 
-    /// Whether this user can enter a folder, by the rights that everyone has.
+    /// Returns whether this user can enter a folder, by the rights that everyone has.
     pub(crate) fn reaches(self, folder: &Path) -> bool {
         use std::os::unix::fs::PermissionsExt;
 

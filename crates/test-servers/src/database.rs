@@ -21,7 +21,8 @@ impl Database {
     /// Every database there is.
     pub const ALL: [Self; 2] = [Self::Postgres, Self::MariaDb];
 
-    /// The name in a manifest, that of the plugin: `[package.metadata.actix-persistence] test-servers = ["postgres", "mysql"]`.
+    /// Returns the name in a manifest, that of the plugin: `[package.metadata.actix-persistence] test-servers =
+    /// ["postgres", "mysql"]`.
     pub fn key(self) -> &'static str {
         match self {
             Self::Postgres => "postgres",
@@ -42,7 +43,7 @@ impl Database {
         self.recipe().package()
     }
 
-    /// Whether the programs are there.
+    /// Returns whether the programs are there.
     pub fn is_installed(self) -> bool {
         programs::folder(self.recipe()).is_some()
     }

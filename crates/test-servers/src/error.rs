@@ -6,7 +6,7 @@ use std::io;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// The programs are not there.
+    /// The programs of the server are not installed.
     #[error(
         "could not find {software}, install the package `{package}` or put its programs on the PATH"
     )]

@@ -97,7 +97,7 @@ impl FaultProxy {
         self.port
     }
 
-    /// The URL of a server on 127.0.0.1 with the way through the proxy in it.
+    /// Returns the URL of a server on 127.0.0.1 with the way through the proxy in it.
     pub fn url(&self, server_url: &str) -> String {
         let (before, rest) = server_url
             .split_once("@127.0.0.1:")

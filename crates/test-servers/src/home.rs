@@ -101,14 +101,14 @@ impl Drop for Home {
         // Another thread may have removed them all.
         if let Some(at) = claimed.iter().position(|traces| *traces == self.traces) {
             let traces = claimed.swap_remove(at);
-            // Who comes next tries again.
+            // The next start tries again.
             let _ = traces.remove();
         }
     }
 }
 
 impl Traces {
-    /// The lock file last: as long as there is something left, it is reported.
+    /// Removes everything, the lock file last: as long as there is something left, it is reported.
     fn remove(&self) -> io::Result<()> {
         residents::kill(&self.folder)?;
         match fs::remove_dir_all(&self.folder) {
@@ -127,7 +127,7 @@ impl Traces {
 pub fn remove_all() {
     let mut claimed = claimed();
     for traces in claimed.drain(..) {
-        // Whoever starts a server next in the same folder tries again.
+        // The next start of a server in the same folder tries again.
         let _ = traces.remove();
     }
 }

@@ -110,7 +110,7 @@ fn argument(name: &str, path: &std::path::Path) -> std::ffi::OsString {
     argument
 }
 
-/// One administrator with a password, and nobody without one; a statement for each line.
+/// One administrator with a password, and no account without one; a statement for each line.
 fn start_statements(password: &str) -> String {
     format!(
         "CREATE USER IF NOT EXISTS tester@'%' IDENTIFIED BY '{password}';\n\

@@ -11,7 +11,7 @@ use crate::secret;
 const FIRST: u16 = 20_000;
 const COUNT: u16 = 12_000;
 
-/// A port of this machine that nobody listens on now.
+/// Returns a port of this machine on which no program listens now.
 ///
 /// Another may take it before the server does: who starts a server tries again.
 pub(crate) fn free() -> Result<u16, ServerError> {
@@ -23,7 +23,7 @@ pub(crate) fn free() -> Result<u16, ServerError> {
     }
 }
 
-/// Whether somebody listens on it.
+/// Returns whether somebody listens on it.
 pub(crate) fn is_taken(port: u16) -> bool {
     TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err()
 }

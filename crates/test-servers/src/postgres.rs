@@ -49,7 +49,7 @@ impl Recipe for Postgres {
             .args(["--locale-provider=icu", "--icu-locale=en-US"])
             .arg("--pwfile")
             .arg(password)
-            // What a crash of the machine would lose here, the next run makes anew.
+            // The next run makes anew what a crash of the machine would lose here.
             .arg("--no-sync");
         Ok(command)
     }
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_in_without_a_password() {
+    fn no_user_gets_in_without_a_password() {
         let folder = tempfile::tempdir().unwrap();
         let mut site = site();
         site.folder = folder.path().to_path_buf();

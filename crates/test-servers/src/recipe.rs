@@ -12,7 +12,7 @@ pub(crate) trait Recipe: Sync {
     fn name(&self) -> &'static str;
     /// Debian's package.
     fn package(&self) -> &'static str;
-    /// The programs by which it is recognised, all in one folder.
+    /// The programs by which an installation is recognised; all are in one folder.
     fn programs(&self) -> &'static [&'static str];
     /// Returns the folders into which packages put the programs if they are not on the PATH, best first.
     fn folders(&self) -> Vec<PathBuf>;
@@ -20,9 +20,9 @@ pub(crate) trait Recipe: Sync {
     fn accounts(&self) -> &'static [&'static str];
     /// The program that makes an empty database in the folder, after what it reads has been written there.
     fn create(&self, site: &Site) -> Result<Command, ServerError>;
-    /// The server itself, in the foreground.
+    /// Returns the command that runs the server in the foreground.
     fn serve(&self, site: &Site) -> Command;
-    /// Whether the server with this process number takes connections.
+    /// Returns whether the server with this process number takes connections.
     fn is_ready(&self, site: &Site, process: u32) -> bool;
     /// Returns the URL for clients.
     fn url(&self, site: &Site) -> String;
@@ -39,14 +39,15 @@ pub(crate) struct Site {
     /// The password of the administrator, whose commands could run programs: other users of the machine reach the port
     /// too.
     pub(crate) password: String,
-    /// Whether MariaDB writes a binary log, which PostgreSQL has no like of.
+    /// True if MariaDB writes a binary log, which PostgreSQL has no like of.
     pub(crate) binary_log: bool,
     /// The certificate with which it lets clients encrypt, if it does.
     pub(crate) certificate: Option<Certificate>,
 }
 
 impl Site {
-    /// A program of the server, without what the environment says about other servers of its kind.
+    /// Returns the call of a program of the server, without the variables by which the environment names other servers of
+    /// its kind.
     pub(crate) fn program(&self, name: &str) -> Command {
         self.program_at(self.programs.join(name))
     }

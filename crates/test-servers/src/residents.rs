@@ -31,7 +31,7 @@ pub(crate) fn kill(folder: &Path) -> io::Result<()> {
 /// Stops them all, `first` before those that it may start.
 pub(crate) fn suspend(folder: &Path, first: Pid) -> io::Result<()> {
     send(first, Signal::STOP)?;
-    // Who was about to start another may have done so while we listed.
+    // A process that was about to start another may have done so while we listed.
     let mut stopped = Vec::new();
     loop {
         let mut found = list(folder)?;
@@ -62,7 +62,7 @@ fn send(process: Pid, signal: Signal) -> io::Result<()> {
     }
 }
 
-/// The dead that nobody has reaped yet are not among them: they have no working directory.
+/// The dead that their parents have not reaped yet are not among them: they have no working directory.
 fn list(folder: &Path) -> io::Result<Vec<Pid>> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc")? {

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(20);
 /// The number of ports to try when another program took the first one.
 const TRIES: usize = 3;
-/// The number of lines of a log that an error shows; MariaDB closes with much advice.
+/// The number of lines of a log that an error shows; MariaDB ends its log with much advice.
 const LAST_LINES: usize = 40;
 
 /// A server of its own; dropped, it is killed and its data is gone.
@@ -121,13 +121,13 @@ impl Server {
         self.recipe.url(&self.site)
     }
 
-    /// A file in PEM with the authority that signed the certificate of an encrypted server.
+    /// Returns a file in PEM with the authority that signed the certificate of an encrypted server.
     pub fn authority(&self) -> Option<&Path> {
         let certificate = self.site.certificate.as_ref();
         certificate.map(|files| files.authority.as_path())
     }
 
-    /// The TCP port on 127.0.0.1; the same after [`restart`](Self::restart).
+    /// Returns the TCP port on 127.0.0.1; the same after [`restart`](Self::restart).
     pub fn port(&self) -> u16 {
         self.site.port
     }
@@ -263,7 +263,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // What still lives is killed with the home; here only the dead are reaped.
+        // Processes that still live are killed with the home; here only the dead are reaped.
         let _ = self.kill();
     }
 }

@@ -81,7 +81,7 @@ mod tests {
         let mut stranger = sleeper(&namesake);
 
         let mut watcher = Watcher::start(&folder).unwrap();
-        // What the system does when we die.
+        // The system does the same when we die.
         drop(watcher.shell.stdin.take());
         assert!(watcher.shell.wait().unwrap().success());
 

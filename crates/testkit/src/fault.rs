@@ -28,7 +28,7 @@ enum What {
 }
 
 impl Fault {
-    /// Trouble of this kind. The caller of a write hears that nothing is stored.
+    /// Makes a fault of this kind. The caller of a write gets an error that says that nothing is stored.
     pub fn new(kind: StorageErrorKind) -> Self {
         Self(What::Kind {
             kind,
@@ -37,8 +37,8 @@ impl Fault {
         })
     }
 
-    /// The same, but the caller of a write hears that it may be stored. An [error of its own](Self::from) says itself
-    /// what it is certain of.
+    /// Lets the error say that the write may be stored. Changes nothing of a fault made [from an error](Self::from), which
+    /// says so itself.
     #[must_use]
     pub fn with_unknown_effect(mut self) -> Self {
         if let What::Kind { effect, .. } = &mut self.0 {
@@ -47,7 +47,7 @@ impl Fault {
         self
     }
 
-    /// The same with a sentence that the error shows.
+    /// Adds a sentence that the error shows.
     #[must_use]
     pub fn with_message(self, text: impl Into<String>) -> Self {
         let text = text.into();

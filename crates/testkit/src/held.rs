@@ -66,7 +66,8 @@ impl<S: StoreKind> Held<S> {
         self.next_or_end().await.expect(NO_MORE)
     }
 
-    /// The same; gives none if no call can come any more: the store is gone, or its rules were cleared.
+    /// Waits as [`next`](Self::next) does; returns `None` if no call can come any more: the store is gone, or its rules
+    /// were cleared.
     ///
     /// # Cancel safety
     /// A call is taken only if it is returned.
@@ -86,7 +87,7 @@ impl<S: StoreKind> Held<S> {
         self.shared.queue().waiting.pop_front()
     }
 
-    /// Waits until so many calls have come since the rule was made, whatever became of them.
+    /// Waits until this many calls have come since the rule was made, whatever became of them.
     ///
     /// # Panics
     /// If no call can come any more, as [`next`](Self::next).
@@ -106,7 +107,7 @@ impl<S: StoreKind> Held<S> {
         waiting.count()
     }
 
-    /// Lets so many calls go on, the oldest first: those that are held, and if there are not as many, the next ones. Those
+    /// Lets this many calls go on, the oldest first: those that are held, and if there are not as many, the next ones. Those
     /// whose caller has given up do not count.
     pub fn release(&self, calls: usize) {
         let mut queue = self.shared.queue();
@@ -134,7 +135,7 @@ impl<S: StoreKind> Held<S> {
         queue.permits = 0;
     }
 
-    /// The rule: how many calls it met, and its end.
+    /// The rule, which knows how many calls it has met and can be ended.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }
@@ -160,7 +161,7 @@ impl<S: StoreKind> Shared<S> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes a call; gives what tells its fate.
+    /// Notes a call; returns the channel that brings its fate.
     fn arrive(&self, call: S::Call) -> oneshot::Receiver<Verdict<S::Answer>> {
         let (verdict, decided) = oneshot::channel();
         let held = HeldCall { call, verdict };
@@ -203,7 +204,7 @@ pub struct HeldCall<S: StoreKind> {
 }
 
 impl<S: StoreKind> HeldCall<S> {
-    /// The call with its arguments.
+    /// Returns the call with its arguments.
     pub fn call(&self) -> &S::Call {
         &self.call
     }
@@ -243,7 +244,7 @@ impl<S: StoreKind> HeldCall<S> {
         self.decide(Verdict::Hang);
     }
 
-    /// Panics with this text.
+    /// Lets the held call panic with this text.
     pub fn panic(self, message: impl Into<String>) {
         self.decide(Verdict::Panic(message.into()));
     }

@@ -96,7 +96,7 @@ impl<S: StoreKind> Next<S> {
         S::carry_out(self.store, call).await
     }
 
-    /// The store itself: no rule sees the calls of a hook that go there directly.
+    /// Returns the store itself: no rule sees the calls of a hook that go there directly.
     pub fn store(&self) -> &Arc<S::Store> {
         &self.store
     }

@@ -89,7 +89,7 @@ impl<S: StoreKind, H: Hook<S>> Intercepted<S, H> {
         self
     }
 
-    /// The store itself: no hook sees the calls of a test that go there directly.
+    /// Returns the store itself: no hook sees the calls of a test that go there directly.
     pub fn store(&self) -> &Arc<S::Store> {
         &self.store
     }

@@ -60,21 +60,21 @@ pub enum JournalCall {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum JournalAnswer {
-    /// Of `initialize`, `delete_messages_to`, `ping` and `close`.
+    /// The answer of `initialize`, `delete_messages_to`, `ping` and `close`.
     Done,
-    /// Of `read_head`.
+    /// The answer of `read_head`.
     Head(StreamHead),
-    /// Of `recover`.
+    /// The answer of `recover`.
     Recovered(Recovered),
-    /// Of `recover_many`.
+    /// The answer of `recover_many`.
     RecoveredMany(Vec<Recovered>),
-    /// Of `write_messages`.
+    /// The answer of `write_messages`.
     Outcomes(Vec<WriteOutcome>),
-    /// Of `replay_messages`.
+    /// The answer of `replay_messages`.
     Page(ReplayPage),
-    /// Of `read_highest_sequence_nr`.
+    /// The answer of `read_highest_sequence_nr`.
     HighestSequenceNr(SequenceNr),
-    /// Of `reset`.
+    /// The answer of `reset`.
     Reset(ResetProgress),
 }
 

@@ -24,13 +24,13 @@ impl<S: StoreKind> On<S> {
         Self { rules, calls, most }
     }
 
-    /// Those of them that are about this id, alone or with others.
+    /// Restricts the rule to calls about this id, alone or with other ids.
     pub fn of(self, persistence_id: &PersistenceId) -> Self {
         let id = persistence_id.clone();
         self.matching(move |call| call.persistence_ids().contains(&&id))
     }
 
-    /// Those of them for which the predicate holds.
+    /// Restricts the rule to calls for which the predicate holds.
     pub fn matching(
         mut self,
         predicate: impl Fn(&S::Call) -> bool + Send + Sync + 'static,
@@ -39,7 +39,7 @@ impl<S: StoreKind> On<S> {
         self
     }
 
-    /// The next so many of them; 0 for none.
+    /// Restricts the rule to the next `calls` of these calls; 0 for none.
     pub fn next(mut self, calls: usize) -> Self {
         self.most = Some(calls);
         self

@@ -33,7 +33,7 @@ impl InterceptedPlugin {
         }
     }
 
-    /// The rules of its journals.
+    /// Returns the rules of its journals.
     pub fn journals(&self) -> &Rules<Journals> {
         &self.journals
     }

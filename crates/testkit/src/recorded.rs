@@ -43,7 +43,7 @@ impl<S: StoreKind> Recorded<S> {
         std::mem::take(&mut self.record.seen().calls)
     }
 
-    /// Returns how many calls there were, including those that were taken.
+    /// Returns the number of calls, including those that were taken.
     pub fn number(&self) -> usize {
         self.rule.met()
     }
@@ -53,7 +53,7 @@ impl<S: StoreKind> Recorded<S> {
         self.record.seen().most_under_way
     }
 
-    /// The rule: how many calls it met, and its end.
+    /// The rule, which knows how many calls it has met and can be ended.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }

@@ -173,7 +173,7 @@ impl Rule {
         self.0.ended.store(true, Ordering::Release);
     }
 
-    /// Returns how many calls have met the rule so far.
+    /// Returns the number of calls that have met the rule so far.
     pub fn met(&self) -> usize {
         self.0.met.load(Ordering::Acquire)
     }

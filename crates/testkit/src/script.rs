@@ -33,12 +33,12 @@ impl<S: StoreKind> Script<S> {
         self
     }
 
-    /// Returns how many verdicts no call has taken yet.
+    /// Returns the number of verdicts that no call has taken yet.
     pub fn left(&self) -> usize {
         self.verdicts.queue().len()
     }
 
-    /// The rule: how many calls it met, and its end.
+    /// The rule, which knows how many calls it has met and can be ended.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }

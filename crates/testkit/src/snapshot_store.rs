@@ -44,9 +44,9 @@ pub enum SnapshotCall {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum SnapshotAnswer {
-    /// Of all methods but `load`.
+    /// The answer of all methods but `load`.
     Done,
-    /// Of `load`.
+    /// The answer of `load`.
     Loaded(Option<SnapshotRecord>),
 }
 

@@ -30,7 +30,7 @@ pub enum StateCall {
     Upsert {
         update: StateUpdate,
     },
-    /// Of `delete`, or of `delete_with_event` if there is one.
+    /// A call of `delete`, or of `delete_with_event` if there is an event.
     Delete {
         persistence_id: PersistenceId,
         revision: Revision,
@@ -64,19 +64,19 @@ pub enum StateCall {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum StateAnswer {
-    /// Of `initialize`, `upsert`, `delete`, `delete_with_event`, `transact`, `ping` and `close`.
+    /// The answer of `initialize`, `upsert`, `delete`, `delete_with_event`, `transact`, `ping` and `close`.
     Done,
-    /// Of `get`.
+    /// The answer of `get`.
     Current(CurrentState),
-    /// Of `write_group`: an outcome for each change.
+    /// The answer of `write_group`: an outcome for each change.
     Outcomes(Vec<Result<(), StorageError>>),
-    /// Of `hard_delete`: whether there was something.
+    /// The answer of `hard_delete`: true if there was a state or a tombstone.
     Removed(bool),
-    /// Of `current_persistence_ids`.
+    /// The answer of `current_persistence_ids`.
     Ids(Vec<PersistenceId>),
-    /// Of `changes`.
+    /// The answer of `changes`.
     Changes(StateChangesPage),
-    /// Of `find`.
+    /// The answer of `find`.
     Found(Vec<FoundState>),
 }
 
@@ -89,7 +89,7 @@ impl Transaction {
         Self(Arc::new(Mutex::new(Some(work))))
     }
 
-    /// Takes the code; there is none if it was taken before, by the store, too.
+    /// Takes the code; `None` if it was taken before, by a test or by the store.
     pub fn take(&self) -> Option<SessionWork> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

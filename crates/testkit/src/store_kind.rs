@@ -32,7 +32,7 @@ pub trait StoreKind: sealed::Sealed + Send + Sync + 'static {
 
 /// A call of a store: which method, and of which ids.
 pub trait StoreCall: Clone + Debug + Send + Sync + 'static {
-    /// The operation that errors of this call name. A ping has that of its default implementation, `close` has
+    /// Returns the operation that errors of this call name. A ping has that of its default implementation, `close` has
     /// [`Operation::Initialize`].
     fn operation(&self) -> Operation;
 

@@ -27,17 +27,18 @@ pub enum Verdict<A> {
 }
 
 impl<A> Verdict<A> {
-    /// [`Fail`](Self::Fail) with this error.
+    /// Returns [`Fail`](Self::Fail) with this error.
     pub fn fail(fault: impl Into<Fault>) -> Self {
         Verdict::Fail(fault.into())
     }
 
-    /// [`StoreButFail`](Self::StoreButFail) with this error.
+    /// Returns [`StoreButFail`](Self::StoreButFail) with this error, whose effect is unknown unless it is the
+    /// test's own error.
     pub fn store_but_fail(fault: impl Into<Fault>) -> Self {
         Verdict::StoreButFail(fault.into().with_unknown_effect())
     }
 
-    /// [`Reject`](Self::Reject) with this error.
+    /// Returns [`Reject`](Self::Reject) with this error.
     pub fn reject(fault: impl Into<Fault>) -> Self {
         Verdict::Reject(fault.into())
     }

@@ -33,7 +33,7 @@ pub(crate) struct Fault {
     kind: Kind,
     /// The number of operations that fail; none after them does.
     times: u64,
-    /// Whether an operation has failed.
+    /// True if an operation has failed.
     has_struck: bool,
 }
 

@@ -78,7 +78,7 @@ extern "C" fn close(fd: c_int) -> c_int {
     unsafe { libc::syscall(libc::SYS_close, fd) as c_int }
 }
 
-/// Returns how many bytes are let through, or the error.
+/// Returns the number of bytes that are let through, or the error.
 fn let_through(
     watched: &mut Watched,
     class: Class,

@@ -52,7 +52,7 @@ pub(crate) fn end_with_us_on_interrupt() -> io::Result<()> {
     thread::spawn(move || {
         if signals.forever().next().is_some() {
             signal_all(Signal::INT);
-            // Whoever waits for the last program ends us sooner.
+            // A caller that waits for the last program ends us sooner.
             thread::sleep(GRACE);
             signal_all(Signal::KILL);
             end_interrupted();
@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(bytes, b"out\n");
     }
 
-    /// A dead process that nobody has reaped yet does not run.
+    /// A dead process that its parent has not reaped yet does not run.
     fn runs(pid: i32) -> bool {
         std::fs::read_to_string(format!("/proc/{pid}/stat"))
             .is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))

@@ -49,7 +49,7 @@ pub(crate) fn clause_ids(tree: &Tree) -> Vec<String> {
     sources.flatten().collect()
 }
 
-/// The clauses that a source text cites: numbers within quotation marks.
+/// Returns the clauses that a source text cites: numbers within quotation marks.
 pub(crate) fn citations(source: &str) -> BTreeSet<String> {
     let after_quotes = source.match_indices('"').map(|(at, _)| &source[at + 1..]);
     after_quotes
@@ -59,7 +59,7 @@ pub(crate) fn citations(source: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The text of the page.
+/// Returns the text of the page.
 pub(crate) fn page(tree: &Tree) -> String {
     let mut page = INTRO.to_owned();
     for (title, path) in SOURCES {
@@ -115,7 +115,7 @@ fn method_name(line: &str) -> Option<&str> {
     line.strip_prefix("fn ")?.split(['(', '<']).next()
 }
 
-/// The docs of a method as part of the page: no headings below it, no links that only rustdoc can follow.
+/// Returns the docs of a method as part of the page, without headings and without links that only rustdoc can follow.
 fn render(docs: &[&str]) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut heading = None;

@@ -190,7 +190,7 @@ impl Graph {
         graph
     }
 
-    /// The shortest way to every package that `from` reaches, `from` itself left out.
+    /// Returns the shortest way to every package that `from` reaches, `from` itself left out.
     fn ways_from(&self, from: &str) -> BTreeMap<&str, Vec<String>> {
         let mut ways = BTreeMap::new();
         let mut queue = VecDeque::from([vec![from.to_owned()]]);
@@ -257,7 +257,7 @@ impl Rule {
 mod tests {
     use super::*;
 
-    /// A graph of lines such as `sqlite: storage-api sqlx`, in which crates of ours go by their short names.
+    /// Returns a graph of lines such as `sqlite: storage-api sqlx`, in which crates of ours go by their short names.
     fn graph(lines: &[&str]) -> Graph {
         let mut graph = Graph::default();
         let ours = |name: &str| RULES.iter().any(|rule| rule.crates.contains(&name));

@@ -96,7 +96,7 @@ impl Mutation {
     }
 }
 
-/// Whether the programs of the model fail.
+/// Returns whether the programs of the model fail.
 fn is_found(copy: &Path, name: &str) -> anyhow::Result<bool> {
     let step = Step::start(name);
     let mut command = workspace::cargo("test");

@@ -41,7 +41,7 @@ impl Step {
     }
 }
 
-/// A duration as people read it in a list of steps.
+/// Returns a duration as people read it in a list of steps.
 pub(crate) fn seconds(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }

@@ -113,7 +113,7 @@ fn is_rust(language: &str) -> bool {
     language.split([',', ' ']).next() == Some("rust")
 }
 
-/// The lines that a marker names, moved to the left.
+/// Returns the lines that a marker names, moved to the left.
 fn snippet<'t>(tree: &'t Tree, marker: &str) -> Result<Vec<&'t str>, String> {
     let (path, name) = match marker.split_once('#') {
         Some((path, name)) => (path, Some(name)),

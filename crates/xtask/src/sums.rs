@@ -18,7 +18,7 @@ const HEAD: &str = "\
 |---|---|--:|--:|--:|--:|--:|--:|---|
 ";
 
-/// All runs of a kind on a backend.
+/// The sums over all runs of one kind of torture on one backend.
 #[derive(Default)]
 struct Sums {
     runs: u64,
@@ -27,11 +27,11 @@ struct Sums {
     acknowledged: u64,
     lost: u64,
     violations: u64,
-    /// The date of the last one.
+    /// The date of the last run.
     last: String,
 }
 
-/// The page as it should be, if it is there and is not so.
+/// Returns the path and the new text of the page, if there is one and its sums are out of date.
 pub(crate) fn outdated_page(tree: &Tree) -> Option<(String, String)> {
     let page = tree.text(PAGE)?;
     let rewritten = rewritten(page, tree.text(LEDGER).unwrap_or_default())?;

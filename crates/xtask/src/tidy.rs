@@ -7,6 +7,7 @@ mod architecture;
 mod conformance;
 mod database_crates;
 mod english;
+mod function_names;
 mod guide;
 mod links;
 mod machine_paths;
@@ -29,7 +30,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 15] = [
+const RULES: [Rule; 16] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
@@ -39,6 +40,7 @@ const RULES: [Rule; 15] = [
     conformance::check,
     database_crates::check,
     english::check,
+    function_names::check,
     guide::check,
     links::check,
     named_tests::check,

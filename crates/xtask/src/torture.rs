@@ -78,7 +78,8 @@ fn exit_code(code: Option<i32>) -> ExitCode {
         .map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
-/// The program; none if it does not compile. It may be built of a copy of the sources, in a target folder of its own.
+/// Returns the program; none if it does not compile. It may be built of a copy of the sources, in a target folder of
+/// its own.
 pub(crate) fn build(debug: bool, copy: Option<(&Path, &Path)>) -> anyhow::Result<Option<PathBuf>> {
     let step = Step::start("building the torture");
     let mut command = workspace::cargo("build");

@@ -23,14 +23,14 @@ impl Workspace {
         Ok(Self { metadata })
     }
 
-    /// The members, by directory.
+    /// Returns the members, by directory.
     pub(crate) fn members(&self) -> Vec<&Package> {
         let mut members = self.metadata.workspace_packages();
         members.sort_by_key(|package| directory(package).to_path_buf());
         members
     }
 
-    /// The members of these names.
+    /// Returns the members of these names.
     pub(crate) fn members_called(&self, names: &[&str]) -> Vec<&Package> {
         let mut members = self.members();
         members.retain(|member| names.contains(&member.name.as_str()));
@@ -38,7 +38,7 @@ impl Workspace {
     }
 }
 
-/// The folder of the workspace's Cargo.toml: two levels above this crate, of which `cargo run` says where it lies.
+/// Returns the folder of the workspace's Cargo.toml: two levels above this crate, whose folder `cargo run` names.
 pub(crate) fn root() -> PathBuf {
     let crate_folder = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
@@ -46,7 +46,7 @@ pub(crate) fn root() -> PathBuf {
     root.unwrap_or(crate_folder)
 }
 
-/// A call of cargo on this workspace, free of the variables that cargo set for this program itself.
+/// Returns a call of cargo on this workspace, free of the variables that cargo set for this program itself.
 pub(crate) fn cargo(subcommand: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.arg(subcommand).current_dir(root());
@@ -65,7 +65,7 @@ pub(crate) fn forget_own_package(command: &mut Command) {
     }
 }
 
-/// The folder of a package.
+/// Returns the folder of a package.
 pub(crate) fn directory(package: &Package) -> &Path {
     package
         .manifest_path
@@ -74,7 +74,7 @@ pub(crate) fn directory(package: &Package) -> &Path {
         .as_std_path()
 }
 
-/// The short name of a package: the name of its folder.
+/// Returns the short name of a package: the name of its folder.
 pub(crate) fn short_name(package: &Package) -> &str {
     directory(package)
         .file_name()
@@ -82,7 +82,7 @@ pub(crate) fn short_name(package: &Package) -> &str {
         .unwrap_or(package.name.as_str())
 }
 
-/// Whether the package has a library.
+/// Returns whether the package has a library.
 pub(crate) fn has_library(package: &Package) -> bool {
     package
         .targets
@@ -90,7 +90,7 @@ pub(crate) fn has_library(package: &Package) -> bool {
         .any(|target| target.is_kind(TargetKind::Lib))
 }
 
-/// Whether the package runs the conformance kit.
+/// Returns whether the package runs the conformance kit.
 pub(crate) fn has_kit(package: &Package) -> bool {
     package
         .targets

@@ -8,10 +8,10 @@ use actix::{Actor, Handler, Message};
 use actix_persistence::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// A snapshot is taken whenever so many more events are stored.
+/// A snapshot is taken whenever this many more events are stored.
 const SNAPSHOT_EVERY: u64 = 100;
 
-/// Whether money comes or goes.
+/// The direction in which money moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// It comes.
@@ -46,11 +46,11 @@ impl fmt::Display for Kind {
 pub struct Decided {
     /// The id that the line gives itself.
     pub id: String,
-    /// Whether money should come or go.
+    /// The direction that is asked for.
     pub kind: Kind,
     /// The amount, in cents.
     pub cents: u64,
-    /// Whether it did: not if there was not enough, or no room for more.
+    /// True if it did: not if there was not enough, or no room for more.
     pub applied: bool,
 }
 
@@ -144,7 +144,7 @@ impl PersistentActor for Account {
 pub struct Book {
     /// The id of this booking, unique for the account.
     pub id: String,
-    /// Whether money comes or goes.
+    /// The direction in which money moves.
     pub kind: Kind,
     /// The amount, in cents.
     pub cents: u64,
@@ -193,7 +193,7 @@ impl BookError {
         }
     }
 
-    /// Whether the same booking may be decided when it is sent again.
+    /// Returns whether the same booking may be decided when it is sent again.
     ///
     /// After a conflict the account knows what the other process has booked; a database that is away comes back.
     pub fn is_passing(&self) -> bool {

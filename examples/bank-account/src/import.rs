@@ -36,10 +36,10 @@ pub(crate) struct Summary {
 /// The state of an account that the file has named.
 struct Open {
     address: Addr<Account>,
-    /// Whether one of its bookings is under way; there are never two, so that a failed one keeps its place.
+    /// True if one of its bookings is under way; there are never two, so that a failed one keeps its place.
     busy: bool,
     waiting: VecDeque<Booking>,
-    /// Whether its last booking failed and was sent again.
+    /// True if its last booking failed and was sent again.
     is_failing: bool,
 }
 

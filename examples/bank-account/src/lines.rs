@@ -71,7 +71,7 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Reads on a thread of its own, so that a slow input holds up nobody; ends with the input or its receiver.
+    /// Reads on a thread of its own, so that a slow input delays no other task; ends with the input or its receiver.
     pub(crate) fn in_background(mut self) -> mpsc::Receiver<io::Result<Line>>
     where
         R: Send + 'static,

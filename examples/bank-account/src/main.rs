@@ -133,7 +133,7 @@ async fn import(
     actix::spawn(announce_interruption());
     let stopped = persistence.stop_on_ctrl_c(STOP_DEADLINE);
     let mut summary = import.run(lines.in_background(), stopped).await?;
-    // At the end of the input too: snapshots that nobody waits for are saved.
+    // At the end of the input too: snapshots that are not waited for are saved.
     let interrupted = summary.interrupted.take();
     let was_interrupted = interrupted.is_some();
     let stopped = match interrupted {
@@ -212,7 +212,7 @@ async fn history(persistence: &Persistence, account: &str) -> anyhow::Result<()>
     Ok(out.flush()?)
 }
 
-/// Whether whoever read our output has seen enough, as `head` does.
+/// Returns whether whoever read our output has seen enough, as `head` does.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<io::Error>()

@@ -10,7 +10,7 @@ pub struct Post {
     pub title: String,
     /// The text of the post.
     pub text: String,
-    /// Whether everybody may read it.
+    /// True if everybody may read it.
     pub is_published: bool,
 }
 

@@ -12,7 +12,7 @@ use actix_persistence::{Config, prelude::*};
 use custom_journal::FilePlugin;
 use serde::{Deserialize, Serialize};
 
-/// A snapshot is taken whenever so many more guests have signed.
+/// A snapshot is taken whenever this many more guests have signed.
 const SNAPSHOT_EVERY: u64 = 3;
 
 #[derive(Serialize, Deserialize)]

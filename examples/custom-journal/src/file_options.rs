@@ -15,7 +15,7 @@ pub struct FileOptions {
     pub sync: SyncMode,
 }
 
-/// Whether a call returns before what it changed is on the disk.
+/// Says whether a call returns before what it changed is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum SyncMode {
     /// Every call that changes something waits for the disk: what it stored survives a power cut.

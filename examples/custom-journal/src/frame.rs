@@ -9,7 +9,7 @@
 //! | n | the body: one [`Record`](crate::record::Record) |
 //!
 //! A checksum over the position makes a frame valid at its place only, and not within the payload of another.
-//! Why each knows the append it belongs to is told in [`scan`](crate::scan).
+//! The module [`scan`](crate::scan) says why each names the append to which it belongs.
 
 use std::io::{self, ErrorKind, Read};
 

@@ -23,7 +23,7 @@ pub(crate) struct Log {
     file: File,
     /// The start of the next append: the end of the last one that succeeded.
     end: u64,
-    /// Whether the file may go on after `end`, with some of an append that failed.
+    /// True if the file may go on after `end`, with some of an append that failed.
     remains: bool,
     index: Index,
 }
@@ -55,7 +55,7 @@ impl Log {
             index,
             path: path.clone(),
         };
-        // Synced also if nothing is cut off: a process that was killed may have written what is not on the disk yet,
+        // Synced even if nothing is cut off: a process that was killed may have written what is not on the disk yet,
         // and from now on it counts as stored.
         log.cut_off_remains(sync).map_err(unusable)?;
         sync_directory(directory, sync).map_err(unusable)?;
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_append_that_cannot_be_undone_is_unknown_and_stops_all_others_until_it_can() {
+    fn a_failed_append_that_cannot_be_undone_stops_all_others_until_it_can() {
         let place = tempfile::tempdir().unwrap();
         let mut log = Log::open(place.path(), SyncMode::Always).unwrap();
         log.append(&[deleted(1)], SyncMode::Always).unwrap();

@@ -1,4 +1,4 @@
-//! Reading a whole log: what is found whole, what a crash left behind, and what is damage.
+//! Reading a whole log: what is found whole, what a crash left, and what is damage.
 //!
 //! One call makes one append, and an append is synced before the next one begins.
 //! So when a frame is not whole, one question decides: is there a later append?

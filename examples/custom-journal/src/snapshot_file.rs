@@ -21,7 +21,7 @@ const VERSION: u8 = 1;
 /// space or accents stay apart on every file system.
 ///
 /// An id of 255 bytes makes 510 letters, more than a name may have: so there is a folder in a folder.
-/// One id's folder may be within another's; nobody's files are mistaken for a folder.
+/// One id's folder may be within another's; no file is mistaken for a folder.
 pub(crate) fn folder_of(root: &Path, id: &PersistenceId) -> PathBuf {
     let hex: String = id
         .as_str()

@@ -32,7 +32,7 @@ impl FileSnapshotStore {
         }
     }
 
-    /// Reads from an id's folder, while nobody changes it.
+    /// Reads from an id's folder, while no other call changes it.
     async fn reading<T: Send + 'static>(
         &self,
         operation: Operation,

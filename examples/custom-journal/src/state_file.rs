@@ -90,7 +90,7 @@ impl StateFile {
     }
     // ANCHOR_END: write
 
-    /// Removes every trace of the id; gives whether there was one.
+    /// Removes every trace of the id; returns whether there was one.
     pub(crate) fn remove(&self) -> Result<bool, Failure> {
         let path = self.path();
         let failed = |error| Failure::io(format!("{} cannot be removed", path.display()), error);

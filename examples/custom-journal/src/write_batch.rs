@@ -17,7 +17,7 @@ use crate::record::Record;
 pub(crate) fn decide(index: &Index, writes: Vec<AtomicWrite>) -> (Vec<WriteOutcome>, Vec<Record>) {
     let mut outcomes = Vec::with_capacity(writes.len());
     let mut records = Vec::with_capacity(writes.len());
-    // Where ids stand after what this call writes; the index knows nothing of it yet.
+    // The numbers of ids after what this call writes; the index knows nothing of it yet.
     let mut positions = HashMap::new();
     let mut not_stored = HashSet::new();
     for write in writes {

@@ -16,7 +16,7 @@ const CONTRACT: [&str; 8] = [
     include_str!("../../../crates/storage-api/src/sql/change_handler.rs"),
 ];
 
-/// The clauses, written as `/// - **J-WRITE-1**: ...`.
+/// Returns the clauses, written as `/// - **J-WRITE-1**: ...`.
 fn clauses() -> BTreeSet<&'static str> {
     CONTRACT
         .iter()

@@ -79,7 +79,7 @@ async fn keep_to_the_entity_type_whatever_the_condition_says(
     expect_state(&*store, &state(&other, 1)).await?;
     let all = found(&*store, "1 = 0 OR 1 = 1", Vec::new()).await?;
     expect_eq("all of the type", all, vec![post("a")])?;
-    // Where the condition stands in parentheses, this leaves them.
+    // If the store puts the condition in parentheses, this ends them early.
     let query = FindStates::new(ENTITY_TYPE, "1 = 1) OR (1 = 1", [], 10);
     let broken_out = sql(&*store)?.find(query).await;
     expect(

@@ -67,7 +67,7 @@ async fn call_the_handler_for_every_change(subject: Subject<dyn StateStore>) -> 
     site.expect_count(&*store, 10_303).await
 }
 
-/// Notes the revision that it finds in the table.
+/// A change handler that notes the revision that it finds in the table.
 struct Looking {
     states: String,
     found: Arc<Mutex<Vec<Vec<SqlValue>>>>,

@@ -211,7 +211,7 @@ async fn store_nothing_after_a_statement_that_failed(
     let work = SessionWork::new(move |session| {
         Box::pin(async move {
             session.execute(Sql::assert_safe(text), []).await?;
-            // What it makes of this is its own affair.
+            // Any answer of the store is right here.
             let _ = session
                 .select("SELECT n FROM there_is_no_such_table", [])
                 .await;

@@ -24,7 +24,7 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
         ["D-DELETE-1", "D-DELETE-2"]
     ),
     case!(
-        create_again_behind_a_tombstone_and_never_at_revision_1,
+        create_again_after_a_tombstone_and_never_at_revision_1,
         ["D-DELETE-4", "D-UPSERT-1", "D-UPSERT-2"]
     ),
     case!(keep_tombstones_over_a_restart, ["D-DELETE-4"]),
@@ -80,7 +80,7 @@ async fn delete_what_is_deleted_at_the_next_revision(
     Ok(())
 }
 
-async fn create_again_behind_a_tombstone_and_never_at_revision_1(
+async fn create_again_after_a_tombstone_and_never_at_revision_1(
     subject: Subject<dyn StateStore>,
 ) -> CaseResult {
     let id = fresh_id();

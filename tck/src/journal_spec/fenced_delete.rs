@@ -32,7 +32,7 @@ async fn delete_at_the_present_epoch(subject: Subject<dyn Journal>) -> CaseResul
     delete(2, first.recovered.epoch).await?;
     expect_numbers(journal, &first.id, 3..=5).await?;
     let mut second = Writer::look(journal, &first.id).await?;
-    // Whoever only looked deletes at the epoch that it saw.
+    // A process that only looked deletes at the epoch that it saw.
     delete(3, second.recovered.epoch).await?;
     second.take_over(journal).await?;
     delete(4, second.recovered.epoch).await?;

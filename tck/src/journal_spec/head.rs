@@ -12,7 +12,7 @@ use crate::writer::{Writer, fresh_id};
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(tell_where_an_id_stands, ["J-HEAD-1"]),
     case!(
-        tell_that_nobody_has_an_id_never_seen,
+        report_no_writer_of_an_id_never_seen,
         ["J-HEAD-1", "J-HEAD-2"]
     ),
     case!(
@@ -49,7 +49,7 @@ async fn tell_where_an_id_stands(subject: Subject<dyn Journal>) -> CaseResult {
     expect_head(journal, &neighbour.id, (0, 0, 1)).await
 }
 
-async fn tell_that_nobody_has_an_id_never_seen(subject: Subject<dyn Journal>) -> CaseResult {
+async fn report_no_writer_of_an_id_never_seen(subject: Subject<dyn Journal>) -> CaseResult {
     let journal = subject.store();
     subject.five_events().await?;
     let id = fresh_id();
@@ -85,7 +85,7 @@ async fn change_nothing_when_looking(subject: Subject<dyn Journal>) -> CaseResul
     for number in 6..=10 {
         Writer::look(journal, &writer.id).await?;
         Writer::look(&*elsewhere, &writer.id).await?;
-        // Whoever looks takes nothing from the one who writes.
+        // A look takes nothing from the writer.
         writer.store(journal, 1).await?;
         expect_highest(journal, &writer.id, number).await?;
     }

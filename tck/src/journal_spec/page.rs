@@ -107,7 +107,7 @@ async fn all_pages(
     }
 }
 
-/// A page with at most `max_bytes`, from the first event on.
+/// Returns a page with at most `max_bytes`, from the first event on.
 async fn page_of_bytes(
     journal: &dyn Journal,
     writer: &Writer,

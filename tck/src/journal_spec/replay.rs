@@ -32,7 +32,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
     )
     .of_spec("JournalSpec 5"),
     case!(
-        replay_messages_using_lower_and_upper_sequence_number_bound_and_count_limit,
+        replay_messages_using_both_sequence_number_bounds_and_a_count_limit,
         ["J-REPLAY-1", "J-REPLAY-2", "J-REPLAY-4"]
     )
     .of_spec("JournalSpec 6"),
@@ -114,7 +114,7 @@ async fn replay_messages_using_lower_and_upper_sequence_number_bound(
     expect_replay(&subject, (2, 3), ALL, 2..=3, false).await
 }
 
-async fn replay_messages_using_lower_and_upper_sequence_number_bound_and_count_limit(
+async fn replay_messages_using_both_sequence_number_bounds_and_a_count_limit(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
     expect_replay(&subject, (2, 5), 2, 2..=3, true).await

@@ -189,7 +189,7 @@ async fn finish_a_reset_of_many_events_over_restarts(
 async fn keep_what_is_stored_after_a_delete_and_a_reset(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
-    // What a delete has left to be removed later must not be taken for what comes after the reset.
+    // Events that a delete has left to be removed later must not be taken for those after the reset.
     let elsewhere = subject.another().await?;
     let mut writer = Writer::of_fresh_id(subject.store()).await?;
     for _ in 0..3 {

@@ -147,7 +147,7 @@ async fn refuse_to_take_over_with_a_number_that_is_not_due(
         expect_conflict(&outcome, &write, &first, 5)?;
         expect_head(journal, &first.id, (5, 0, 1)).await?;
     }
-    // Whoever has the id still has it.
+    // The writer that has the id still has it.
     first.store(journal, 1).await?;
     let late = second.claim(6);
     let outcome = outcome_of(journal, late.clone()).await?;

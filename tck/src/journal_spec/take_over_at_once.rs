@@ -59,7 +59,7 @@ async fn let_one_of_many_take_over(subject: Subject<dyn Journal>) -> CaseResult 
     let id = fresh_id();
     let mut expected = Vec::new();
     for round in 0..ROUNDS {
-        // The first time the id is one that nobody has ever seen.
+        // The first time the id is one that was never used.
         let mut racers = Vec::new();
         for journal in &journals {
             let writer = Writer::look(&**journal, &id).await?;

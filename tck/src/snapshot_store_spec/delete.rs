@@ -28,7 +28,7 @@ pub(super) const CASES: &[Case<dyn SnapshotStore>] = &[
     )
     .of_spec("SnapshotStoreSpec 9"),
     case!(
-        delete_all_snapshots_matching_upper_sequence_number_and_timestamp_bounds,
+        delete_all_snapshots_up_to_a_sequence_number_and_a_timestamp,
         ["S-DELETE-3"]
     )
     .of_spec("SnapshotStoreSpec 10"),
@@ -71,7 +71,7 @@ fn at(metadata: &SnapshotMetadata, timestamp: Timestamp) -> SnapshotMetadata {
     )
 }
 
-/// All but the third of five.
+/// Returns all but the third of five.
 fn without_third(snapshots: &[SnapshotRecord]) -> impl Iterator<Item = &SnapshotRecord> {
     snapshots[..2].iter().chain(&snapshots[3..])
 }
@@ -116,7 +116,7 @@ async fn not_delete_a_snapshot_if_the_timestamp_is_not_the_stored_one(
     expect_snapshots(store, id, &snapshots).await
 }
 
-async fn delete_all_snapshots_matching_upper_sequence_number_and_timestamp_bounds(
+async fn delete_all_snapshots_up_to_a_sequence_number_and_a_timestamp(
     subject: Subject<dyn SnapshotStore>,
 ) -> CaseResult {
     let store = subject.store();

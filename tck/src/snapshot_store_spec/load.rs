@@ -33,7 +33,7 @@ pub(super) const CASES: &[Case<dyn SnapshotStore>] = &[
     )
     .of_spec("SnapshotStoreSpec 5"),
     case!(
-        load_the_most_recent_snapshot_matching_upper_sequence_number_and_timestamp_bounds,
+        load_the_most_recent_snapshot_up_to_a_number_and_a_timestamp,
         ["S-LOAD-1"]
     )
     .of_spec("SnapshotStoreSpec 6"),
@@ -95,7 +95,7 @@ async fn load_the_most_recent_snapshot_matching_an_upper_sequence_number_bound(
     expect_each(&subject, |_| both.clone(), Some(2)).await
 }
 
-async fn load_the_most_recent_snapshot_matching_upper_sequence_number_and_timestamp_bounds(
+async fn load_the_most_recent_snapshot_up_to_a_number_and_a_timestamp(
     subject: Subject<dyn SnapshotStore>,
 ) -> CaseResult {
     let criteria = |snapshots: &[SnapshotRecord]| {

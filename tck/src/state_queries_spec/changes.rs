@@ -188,7 +188,7 @@ async fn tell_whether_there_are_more_changes(subject: Subject<dyn StateStore>) -
     for limit in 1..=13 {
         let page = queries(store)?.changes(of_tck(limit)).await?;
         expect_eq("changes", page.changes.len(), limit.min(12))?;
-        expect_eq(format!("more behind {limit}"), page.more, limit < 12)?;
+        expect_eq(format!("more after {limit}"), page.more, limit < 12)?;
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::state_steps::{state, store_up_to};
 use crate::subject::Subject;
 
 pub(super) const CASES: &[Case<dyn StateStore>] = &[
-    case!(go_on_behind_each_change_of_a_page, ["D-CHANGES-6"]).needing(Capability::Queries),
+    case!(go_on_after_each_change_of_a_page, ["D-CHANGES-6"]).needing(Capability::Queries),
     case!(
         give_again_what_changed_again,
         ["D-CHANGES-6", "D-CHANGES-9"]
@@ -25,7 +25,7 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     case!(answer_after_many_dropped_queries, ["D-CHANGES-1"]).needing(Capability::Queries),
 ];
 
-async fn go_on_behind_each_change_of_a_page(subject: Subject<dyn StateStore>) -> CaseResult {
+async fn go_on_after_each_change_of_a_page(subject: Subject<dyn StateStore>) -> CaseResult {
     let store = subject.store();
     let expected: Vec<_> = (0..10).map(|number| (tck_id(number), 1)).collect();
     for (id, _) in &expected {
@@ -45,7 +45,7 @@ async fn go_on_behind_each_change_of_a_page(subject: Subject<dyn StateStore>) ->
         reader.read_until(store, &expected[9]).await?;
         for _ in 0..3 {
             let page = reader.read(store).await?;
-            expect_eq("changes behind the last page", page.changes.len(), 0)?;
+            expect_eq("changes after the last page", page.changes.len(), 0)?;
         }
     }
     Ok(())
@@ -113,7 +113,7 @@ async fn move_on_over_other_slices(subject: Subject<dyn StateStore>) -> CaseResu
         let page = queries(store)?.changes(of_slice_0(after.clone())).await?;
         expect_eq("changes of the slice", page.changes.len(), 0)?;
         let moved = page.offset != after;
-        expect(moved, "an offset behind the changes of other slices")?;
+        expect(moved, "an offset after the changes of other slices")?;
         after = page.offset;
     }
     let id = id_of_slice(0);

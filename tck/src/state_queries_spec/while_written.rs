@@ -53,7 +53,7 @@ async fn give_the_last_change_of_each_id_while_many_write(
 /// Stores each id once, so that no later change makes up for one that the reader missed.
 async fn give_each_new_id_while_many_write(subject: Subject<dyn StateStore>) -> CaseResult {
     const NEW_IDS: usize = 40;
-    // Elsewhere, so that the writers are in nobody's way but their own.
+    // Elsewhere, so that the writers delay only each other.
     let readers_store = subject.another().await?;
     let writers = (0..WRITERS).map(|writer| {
         let store = subject.share();

@@ -14,7 +14,7 @@ use async_trait::async_trait;
 /// Does something else instead of the right thing, as for journals.
 #[async_trait]
 pub(crate) trait StateDefect: Clone + Default + Send + Sync + 'static {
-    /// Whether the defect is one of queries; the others have none.
+    /// True if the defect is one of queries; the others have none.
     const QUERIES: bool = false;
 
     async fn initialize(&self, inner: &MemoryStateStore) -> Result<(), StorageError> {

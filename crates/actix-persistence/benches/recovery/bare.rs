@@ -22,7 +22,7 @@ pub(crate) trait Bare: Sized {
     /// Connects, once there are tables.
     async fn open(&mut self);
 
-    /// Reads up to 1,000 events of an id above a number; returns how many there were, and the last number.
+    /// Reads up to 1,000 events of an id above a number; returns their number, and the last number.
     async fn page(&mut self, id: &str, after: i64) -> (usize, i64);
 
     async fn close(self);

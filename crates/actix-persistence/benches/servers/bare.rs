@@ -18,7 +18,7 @@ pub(crate) trait Bare: Sized {
     /// One connection, a transaction for each event: events per second.
     async fn singles(&mut self, events: usize) -> f64;
 
-    /// Two connections side by side, a statement for each batch: events per second.
+    /// Two connections at the same time, a statement for each batch: events per second.
     async fn batches(&mut self, events: usize) -> f64;
 
     /// Reads what the plugin stored of one id, in pages of 1,000 rows: events per second.

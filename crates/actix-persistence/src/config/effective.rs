@@ -4,7 +4,7 @@ use actix_persistence_storage_api::{Origin, Section, Value};
 
 use super::masked::{Secrets, masked_text};
 
-/// The section and those within it, each value followed by its origin as a comment.
+/// Returns the section and those within it, each value followed by its origin as a comment.
 pub(super) fn toml(section: &Section, secret_keys: &[&str]) -> String {
     let mut writer = Writer {
         secrets: Secrets::new(secret_keys),

@@ -19,7 +19,7 @@ pub(super) fn set_all(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<ConfigError> {
     let mut ours: Vec<_> = variables.filter(|(name, _)| is_ours(name)).collect();
-    // What is reported must not depend on the order in which the system keeps them.
+    // The report must not depend on the order in which the system keeps them.
     ours.sort();
     let mut mistakes = Vec::new();
     for (name, value) in ours {
@@ -120,7 +120,7 @@ fn set_key(
     Ok(())
 }
 
-/// The key of the section that a part of a variable's name stands for, or the name of a new one.
+/// Returns the key of the section for which a part of a variable's name stands, or the name of a new key.
 fn key_for(section: &Section, name: &str) -> Result<String, Refused> {
     if section.get(name).is_some() {
         return Ok(name.to_owned());

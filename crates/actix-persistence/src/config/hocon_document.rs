@@ -36,7 +36,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// A text without a place: includes are relative to the working directory.
+    /// Makes the source of a text without a place: includes are relative to the working directory.
     pub(super) fn text(name: &str) -> Self {
         Self {
             name: name.into(),
@@ -45,7 +45,7 @@ impl Source {
         }
     }
 
-    /// A file: includes are relative to its folder.
+    /// Makes the source of a file: includes are relative to its folder.
     pub(super) fn file(name: Arc<str>, path: &Path) -> Self {
         Self {
             name,
@@ -240,7 +240,7 @@ impl Builder {
     }
 }
 
-/// The start of a message of the parser, without what it quotes of the file: there may be a password in it.
+/// Returns the start of a message of the parser, without what it quotes of the file: there may be a password in it.
 fn without_quotes(message: &str) -> &str {
     let end = message.find(['"', '\'', '`', '(', ':', ';', '$', '—']);
     let start = end.map_or(message, |end| &message[..end]);

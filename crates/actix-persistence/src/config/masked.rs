@@ -22,7 +22,8 @@ impl<'k> Secrets<'k> {
     }
 }
 
-/// The text without the secrets that may be within it: the password of a URL, and parameters with a secret name.
+/// Returns the text without the secrets that may be within it: the password of a URL, and parameters with a secret
+/// name.
 pub(super) fn masked_text(text: &str, secrets: &Secrets<'_>) -> String {
     mask_parameters(&mask_user_info(text), secrets)
 }

@@ -17,7 +17,7 @@ pub(crate) struct NamedCode {
     pub(crate) columns: BTreeMap<String, Arc<dyn AdditionalColumn>>,
     /// The handlers for `change-handler` of state stores.
     pub(crate) change_handlers: BTreeMap<String, Arc<dyn ChangeHandler>>,
-    /// Whether columns and handlers that are not there are left out instead of reported: nothing is to be stored.
+    /// True if columns and handlers that are not there are left out instead of reported: nothing is to be stored.
     pub(crate) may_lack_extensions: bool,
 }
 

@@ -141,7 +141,7 @@ impl Stores<'_> {
     }
 }
 
-/// The sections of plugin ids.
+/// Returns the sections of plugin ids.
 fn sections(section: &Section) -> impl Iterator<Item = (&str, &Section)> {
     section.iter().filter_map(|(key, item)| match item {
         Item {
@@ -152,7 +152,7 @@ fn sections(section: &Section) -> impl Iterator<Item = (&str, &Section)> {
     })
 }
 
-/// The plugin id that actors use which name none; an empty text stands for none too.
+/// Returns the plugin id that actors use which name none; an empty text stands for none too.
 fn read_default(
     section: &Section,
     reader: &mut SectionReader<'_>,

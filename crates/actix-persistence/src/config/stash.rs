@@ -1,4 +1,4 @@
-//! The section `internal-stash`: how many messages wait in an actor, and what happens to further ones.
+//! The section `internal-stash`: the number of messages that wait in an actor, and what happens to further ones.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -21,14 +21,14 @@ impl Persistence {
     /// messages in mailboxes and stashes are processed, what is persisted is stored and its handlers run, snapshots and
     /// deletes are answered, and spawned futures end. Then the actor stops as by
     /// [`ActorContext::stop`](actix::ActorContext::stop), with `stopping`, which cannot decline this time, and
-    /// `stopped`. Nobody waits for timers and streams that were started by a method of the context. An actor in
+    /// `stopped`. Timers and streams that were started by a method of the context are not waited for. An actor in
     /// back-off is rebuilt at once if messages wait for it, and tried again until the deadline; otherwise it ends at
     /// once. An actor that needs another one to do its work may find that closed. An actor that awaits this in a future
     /// of its own, spawned on its context, waits for itself until the deadline; with `actix::spawn` it does not.
     ///
     /// After the deadline every actor that is left ends with its present turn, without its waiting messages, and without
-    /// the handlers of what it persisted; that may be stored or not, and comes back with its next start if it is. Nobody
-    /// waits for it any more: an arbiter that is blocked or has stopped does not hold this up.
+    /// the handlers of what it persisted; that may be stored or not, and comes back with its next start if it is. It
+    /// is not waited for any more: an arbiter that is blocked or has stopped does not hold this up.
     ///
     /// May be called several times and by several tasks; each waits for its own deadline, and all tell about the same
     /// actors. In the end connections to databases are closed, after which an SQLite file holds everything by itself.

@@ -33,7 +33,7 @@ impl Shared {
         call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Result<T, StorageError> {
         let ended = self.store_runtime().spawn(call).await;
-        // Of a panic nobody knows what it left.
+        // After a panic it is unknown what was left.
         ended.unwrap_or_else(|ended| {
             let error = StorageError::new(StorageErrorKind::Backend, operation);
             Err(error.with_source(ended))
@@ -41,7 +41,7 @@ impl Shared {
     }
 }
 
-/// The SQL of a store.
+/// Returns the SQL of a store.
 pub(crate) fn sql_of(
     store: &dyn StateStore,
     operation: Operation,

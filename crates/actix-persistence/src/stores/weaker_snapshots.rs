@@ -33,7 +33,8 @@ fn loss(journal: Option<Durability>, snapshots: Option<Durability>) -> Option<&'
 }
 
 impl Shared {
-    /// Looks at the stores that actors use which name none; others are looked at when the first actor names them.
+    /// Warns if the default snapshot store is less durable than the default journal. Other pairs are compared when the
+    /// first actor names them.
     pub(crate) fn warn_of_weaker_snapshots(&self) {
         let journal = self.stores.journals.find(None);
         let snapshots = self.stores.snapshot_stores.find(None);

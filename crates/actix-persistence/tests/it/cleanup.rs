@@ -28,7 +28,7 @@ async fn highest(persistence: &Persistence) -> u64 {
 }
 
 #[actix::test]
-async fn an_id_is_refused_while_its_actor_is_running_and_cleaned_up_when_it_is_gone() {
+async fn an_id_is_cleaned_up_only_after_its_actor_is_gone() {
     let persistence = Persistence::memory().await.unwrap();
     let counter = persistence.start(|| Counter::named("1")).unwrap();
     assert_eq!(counter.send(Count(5)).await.unwrap().unwrap(), 5);
@@ -56,7 +56,7 @@ async fn an_id_is_refused_while_its_actor_is_running_and_cleaned_up_when_it_is_g
     drop(counter);
     let all = Task::DeleteAll(Numbers::Reset);
     while let Err(error) = cleanup.run(all, &id()).await {
-        // Until its task has noticed that nobody has its address any more.
+        // Until its task has noticed that its last address is gone.
         assert!(matches!(error, CleanupError::Running(_)), "{error:?}");
         tokio::task::yield_now().await;
     }
@@ -112,7 +112,7 @@ async fn a_state_is_refused_while_its_actor_is_running() {
 
     drop(note);
     while let Err(error) = cleanup.delete_state(&id, Numbers::Keep).await {
-        // Until its task has noticed that nobody has its address any more.
+        // Until its task has noticed that its last address is gone.
         assert!(matches!(error, CleanupError::Running(_)), "{error:?}");
         tokio::task::yield_now().await;
     }

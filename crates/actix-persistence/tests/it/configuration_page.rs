@@ -6,7 +6,7 @@ use actix_persistence::{Config, Persistence};
 
 const PAGE: &str = include_str!("../../../../docs/guide/configuration.md");
 
-/// A key that nobody knows in every section, so that each tells which it knows.
+/// An unknown key in every section, so that each tells which it knows.
 const UNKNOWN_EVERYWHERE: &str = r#"
 [persistence]
 zzz = 1

@@ -120,7 +120,7 @@ async fn a_store_that_waiting_does_not_cure_makes_opening_fail_and_names_it() {
 }
 
 #[actix::test]
-async fn the_environment_wins_over_the_file_and_the_file_over_the_fallback_section() {
+async fn variables_win_over_the_file_and_the_file_over_its_fallback() {
     let directory = tempfile::tempdir().unwrap();
     let text = two_journals(directory.path());
     let config = Config::from_toml(&text, "app.toml").unwrap().with_env([
@@ -152,7 +152,7 @@ async fn the_environment_wins_over_the_file_and_the_file_over_the_fallback_secti
 }
 
 #[actix::test]
-async fn a_mistake_in_a_variable_is_reported_with_those_of_the_file_and_names_it() {
+async fn a_mistake_in_a_variable_is_reported_by_name_with_those_of_the_file() {
     let text = "[persistence.journal.accounts]\nkind = \"sqlite\"\nurl = 5\n";
     let config = Config::from_toml(text, "app.toml").unwrap().with_env([
         ("ACTIX_PERSISTENCE__JOURNAL__ACCOUNTS__BUSY_TIMEUOT", "5s"),

@@ -172,7 +172,7 @@ impl Plugin for Together {
 }
 
 #[actix::test]
-async fn an_id_is_live_in_only_one_of_a_state_store_and_the_journal_of_its_changes() {
+async fn an_id_is_live_in_its_state_store_or_in_its_journal_of_changes() {
     let config = Config::new()
         .with("persistence.journal.plugin", "together")
         .with("persistence.journal.together.kind", "together")
@@ -200,7 +200,7 @@ async fn an_id_is_live_in_only_one_of_a_state_store_and_the_journal_of_its_chang
 }
 
 #[actix::test]
-async fn a_state_store_that_waiting_does_not_cure_makes_opening_fail_and_names_it() {
+async fn opening_fails_and_names_the_state_store_that_waiting_does_not_cure() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("notes.db");
     std::fs::write(&file, "no database ".repeat(100)).unwrap();

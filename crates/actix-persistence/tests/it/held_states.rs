@@ -12,7 +12,7 @@ use futures_util::FutureExt;
 use crate::note::{Note, Write};
 
 #[actix::test]
-async fn a_state_that_is_being_stored_is_told_of_at_the_stop_and_waited_for_by_drained() {
+async fn a_stop_reports_a_state_being_stored_and_drained_waits_for_it() {
     let store = Arc::new(Intercepted::state_store(MemoryStateStore::new()));
     let writes = store.on(Operation::UpsertState).hold();
     let builder = Persistence::builder().state_store("held", store.clone());

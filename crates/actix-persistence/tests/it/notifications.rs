@@ -126,7 +126,7 @@ impl Handler<DeleteTooMany> for Counter {
 }
 
 #[actix::test]
-async fn dead_letters_of_all_actors_come_to_one_stream_that_ends_with_the_last_of_them() {
+async fn one_stream_has_all_dead_letters_and_ends_with_the_last_actor() {
     let persistence = Persistence::memory().await.unwrap();
     let mut letters = persistence.dead_letters();
     for name in ["1", "2"] {

@@ -112,12 +112,12 @@ async fn every_last_state_is_seen(persistence: Persistence) {
 }
 
 #[actix::test]
-async fn a_live_query_sees_every_last_state_in_memory_while_actors_store_a_thousand() {
+async fn a_live_query_in_memory_sees_every_last_state_while_actors_store() {
     every_last_state_is_seen(Persistence::memory().await.unwrap()).await;
 }
 
 #[actix::test]
-async fn a_live_query_sees_every_last_state_in_sqlite_while_actors_store_a_thousand() {
+async fn a_live_query_in_sqlite_sees_every_last_state_while_actors_store() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("counters.db");
     every_last_state_is_seen(Persistence::sqlite(&file).await.unwrap()).await;

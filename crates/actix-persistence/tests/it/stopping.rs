@@ -74,7 +74,7 @@ async fn an_sqlite_file_holds_everything_by_itself_after_a_stop() {
 }
 
 #[actix::test]
-async fn an_sqlite_file_holds_everything_by_itself_after_the_last_handle_is_dropped() {
+async fn one_sqlite_file_holds_everything_after_the_last_handle_is_dropped() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("bank.db");
     let persistence = Persistence::sqlite(&file).await.unwrap();
@@ -119,7 +119,7 @@ async fn actors_on_other_arbiters_stop_too_and_all_clones_tell_the_same() {
 }
 
 #[actix::test]
-async fn an_arbiter_that_has_stopped_or_is_blocked_holds_nobody_up() {
+async fn an_arbiter_that_has_stopped_or_is_blocked_delays_no_stop() {
     let persistence = Persistence::memory().await.unwrap();
     let (stopped, blocked) = (Arbiter::new(), Arbiter::new());
     let mut kept = Vec::new();

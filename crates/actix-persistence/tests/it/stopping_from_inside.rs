@@ -63,7 +63,7 @@ async fn an_actor_stops_everything_after_what_has_arrived() {
 }
 
 #[actix::test]
-async fn an_actor_that_waits_for_itself_hears_at_the_deadline_that_it_kept_itself() {
+async fn a_stop_awaited_by_an_actor_reports_that_actor_at_the_deadline() {
     let persistence = Persistence::memory().await.unwrap();
     let counter = persistence.start(|| Counter::named("1")).unwrap();
     let other = persistence.start(|| Counter::named("2")).unwrap();

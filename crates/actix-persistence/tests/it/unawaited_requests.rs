@@ -19,7 +19,7 @@ const LONG: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(20);
 
 #[actix::test]
-async fn what_an_actor_asked_for_right_before_its_stop_is_done_when_everything_has_stopped() {
+async fn a_stop_waits_for_what_an_actor_requested_right_before_it_ended() {
     let (stores, persistence) = held_stores().await;
     save_delete_and_stop(&persistence).await;
     let report = persistence.stop(SHORT).await;
@@ -35,7 +35,7 @@ async fn what_an_actor_asked_for_right_before_its_stop_is_done_when_everything_h
 }
 
 #[actix::test]
-async fn what_an_actor_asked_for_right_before_its_stop_is_done_when_the_stores_are_drained() {
+async fn drained_waits_for_what_an_actor_requested_right_before_it_ended() {
     let (stores, persistence) = held_stores().await;
     save_delete_and_stop(&persistence).await;
     assert_eq!(persistence.drained().now_or_never(), None, "held");
@@ -45,7 +45,7 @@ async fn what_an_actor_asked_for_right_before_its_stop_is_done_when_the_stores_a
 }
 
 #[actix::test]
-async fn a_command_that_saves_and_stops_is_done_if_it_has_arrived_before_everything_stops() {
+async fn a_stop_waits_for_what_a_command_requested_that_arrived_before_it() {
     let (stores, persistence) = held_stores().await;
     let saver = persistence.start(|| Saver).unwrap();
     saver.do_send(SaveDeleteAndStop);

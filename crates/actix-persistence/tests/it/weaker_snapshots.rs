@@ -53,7 +53,7 @@ async fn logged_by_opening(journal: &str, snapshots: &str) -> String {
 }
 
 #[actix::test]
-async fn snapshots_that_are_less_durable_than_their_journal_are_warned_of_at_the_start() {
+async fn snapshots_less_durable_than_their_journal_are_warned_of() {
     let logged = logged_by_opening("full", "normal").await;
     let warning =
         "the snapshot store keeps less than the journal: a crash of the machine takes snapshots";

@@ -9,7 +9,7 @@ use crate::faulty_journal::FaultyJournal;
 use crate::world::{Stream, World, fresh_id};
 
 #[tokio::test]
-async fn a_reset_that_fails_at_any_step_leaves_an_empty_stream_and_is_finished_by_another() {
+async fn another_reset_finishes_one_that_failed_at_any_step() {
     // Three events: three steps, and the last one that forgets the numbers.
     for allowed in 0..4 {
         let journal = Arc::new(FaultyJournal::allowing(allowed));

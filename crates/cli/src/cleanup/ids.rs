@@ -7,7 +7,7 @@ use std::path::Path;
 use actix_persistence::PersistenceId;
 use anyhow::Context;
 
-/// The ids of a file, one in each line; empty lines do not count. `-` is the standard input.
+/// Returns the ids of a file, one in each line; empty lines do not count. `-` is the standard input.
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<PersistenceId>> {
     let text = if path == Path::new("-") {
         let mut text = String::new();

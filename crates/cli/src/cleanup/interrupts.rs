@@ -15,7 +15,7 @@ pub(super) struct Interrupts {
     listener: JoinHandle<()>,
 }
 
-/// Whether Ctrl-C came.
+/// True after Ctrl-C came.
 #[derive(Clone, Default)]
 pub(super) struct InterruptFlag(Arc<AtomicBool>);
 

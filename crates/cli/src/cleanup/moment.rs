@@ -32,7 +32,7 @@ impl FromStr for Moment {
     type Err = InvalidMoment;
 
     fn from_str(text: &str) -> Result<Self, InvalidMoment> {
-        // The library accepts fractions of a second, too; nobody deletes by them.
+        // The library accepts fractions of a second, too; they are not needed to delete.
         let moment = match text.len() {
             DAY => humantime::parse_rfc3339(&format!("{text}T00:00:00Z")),
             SECOND => humantime::parse_rfc3339(text),

@@ -93,7 +93,7 @@ impl Bank {
         self.command(words).current_dir(directory).output().unwrap()
     }
 
-    /// A file with so many ids, a line each.
+    /// A file with this many ids, a line each.
     pub(crate) fn list(&self, count: usize) -> PathBuf {
         let path = self.folder.path().join("ids.txt");
         let lines: String = (0..count).map(|it| format!("{}\n", account(it))).collect();
@@ -111,7 +111,7 @@ impl Bank {
         journal
     }
 
-    /// The numbers of the events of so many accounts, and the highest number of each.
+    /// The numbers of the events of this many accounts, and the highest number of each.
     pub(crate) fn streams(&self, accounts: usize) -> Vec<(Vec<u64>, u64)> {
         self.runtime.block_on(async {
             let journal = self.journal().await;

@@ -97,7 +97,7 @@ fn deleted_as_told(events: &EventStream<'_>, look: &Look<'_>, violations: &mut V
             violations.add(Invariant::DeletesAsAsked, [line, look.line], sentence);
         }
     }
-    // What the state itself remembers, up to its snapshot, may be deleted long since.
+    // The events that the state remembers, up to its snapshot, may be deleted long since.
     let snapshot = look.snapshot();
     let mut replayed = look.recovered.events.iter().flatten().map(|event| event.0);
     let first = replayed.find(|number| *number > snapshot);

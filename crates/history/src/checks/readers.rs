@@ -29,7 +29,7 @@ struct End {
     /// The time at which it was told so, and the line.
     at: u64,
     line: usize,
-    /// Whether a state may be left out that was changed again before it was told so.
+    /// True if a state may be left out that was changed again before it was told so.
     leaves_out: bool,
 }
 
@@ -231,7 +231,7 @@ impl<'h> Following<'_, 'h> {
         known.filter(|(known, _)| self.last_shown(id) < *known)
     }
 
-    /// Whether a change after this one may have taken its place before this time.
+    /// Returns whether a change after this one may have taken its place before this time.
     fn is_changed_again(&self, id: &str, known: u64, at: u64) -> bool {
         let Some(state) = self.gathered.last_state(id) else {
             return false;

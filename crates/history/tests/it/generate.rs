@@ -16,11 +16,11 @@ pub(crate) struct Size {
     /// Ids with events, and as many with states.
     pub(crate) ids: usize,
     pub(crate) steps: usize,
-    /// One write in so many meets a fault.
+    /// One write in this many meets a fault.
     pub(crate) fault_in: usize,
-    /// A process is killed once in so many steps.
+    /// A process is killed once in this many steps.
     pub(crate) kill_in: usize,
-    /// Whether ids are reset now and then.
+    /// True if ids are reset now and then.
     pub(crate) resets: bool,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct EventStore {
     late: Vec<Fenced>,
     /// Processes that have a write of unknown outcome.
     unsettled: HashSet<u32>,
-    /// Whether events may be deleted without a snapshot.
+    /// True if events may be deleted without a snapshot.
     uncovered: bool,
 }
 

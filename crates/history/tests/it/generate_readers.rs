@@ -10,7 +10,7 @@ use crate::generate::World;
 pub(crate) struct ReaderSlot {
     /// Sees every event, or the last change of every state.
     every: bool,
-    /// Whether it selects the first id only.
+    /// True if it selects the first id only.
     first_only: bool,
     reader: Option<u64>,
     opened: Option<u64>,

@@ -14,7 +14,7 @@ pub(crate) type Plant = fn(&mut Plot) -> Option<()>;
 /// The name of a plant, the invariant that it breaks, and the function that plants it.
 pub(crate) type Planted = (&'static str, Invariant, Plant);
 
-/// Each is planted into so many histories.
+/// Each is planted into this many histories.
 const TIMES: usize = 8;
 
 fn all() -> impl Iterator<Item = &'static Planted> {

@@ -601,7 +601,7 @@ fn stored_by(plot: &mut Plot, process: u32, id: &str, incarnation: Incarnation) 
     plot.answer(process, call, Answer::Ok(Done::Persisted { first }));
 }
 
-/// Whether this event was acknowledged.
+/// Returns `Some` if this event was acknowledged.
 fn acknowledged(plot: &mut Plot, name: &str, number: u64) -> Option<()> {
     let found = plot.any(|what| {
         matches!(what, What::Handled { id, number: handled, .. } if id == name && *handled == number)
@@ -648,7 +648,7 @@ fn delete_all(plot: &mut Plot, name: &str) {
     plot.answer(A, call, Answer::Ok(Done::Done));
 }
 
-/// Whether someone saw which event has this number.
+/// Returns `Some` if someone saw which event has this number.
 fn seen_at(plot: &mut Plot, name: &str, number: u64) -> Option<()> {
     acknowledged(plot, name, number)
 }

@@ -43,7 +43,7 @@ pub(crate) const ALL: &[Planted] = &[
             {
                 *digest ^= 1;
             }
-            // One that certainly was not saved is nobody's.
+            // One that certainly was not saved belongs to no actor.
             saved(plot, place)
         },
     ),

@@ -6,7 +6,7 @@ use actix_persistence_history::{History, What, check};
 
 use crate::generate::{Size, history};
 
-/// A history with about so many operations.
+/// A history with about this many operations.
 fn operations(wanted: usize) -> History {
     let steps = wanted * 7 / 2;
     let size = Size {

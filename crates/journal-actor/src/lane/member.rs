@@ -19,7 +19,7 @@ use crate::write_request::WriteReply;
 
 /// One request of a group: how to call the journal for several of them, and how to take the outcomes apart again.
 pub(super) trait Member: Refuse + Sized {
-    /// The journal returns a list of these.
+    /// The outcome for one member; the journal returns a list of them.
     type Outcome: Send + 'static;
     const OPERATION: Operation;
 
@@ -40,16 +40,16 @@ pub(super) trait Member: Refuse + Sized {
         call_timeout
     }
 
-    /// The call for these requests. A single one gives its contents away, because it is never split.
+    /// Returns the call for these requests. A single one gives its contents away, because it is never split.
     fn call(
         journal: Arc<dyn Journal>,
         part: &mut [Self],
     ) -> BoxFuture<'static, Result<Vec<Self::Outcome>, StorageError>>;
 
-    /// Whether a call that failed like this is safe to make again, in halves, and one half may work.
+    /// Returns whether a call that failed like this is safe to make again, in halves, and one half may work.
     fn can_split(error: &StorageError) -> bool;
 
-    /// Whether a call that gave outcomes shows that the store is in trouble.
+    /// Returns whether a call that gave outcomes shows that the store is in trouble.
     fn store_failed(outcomes: &[Self::Outcome]) -> bool;
 
     /// Notes which ids have a write that may still be stored, and which have none any more.

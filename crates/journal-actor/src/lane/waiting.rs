@@ -13,7 +13,7 @@ pub(super) struct Waiting {
     queue: VecDeque<Ordered>,
     max_events: usize,
     max_bytes: usize,
-    /// Whether the last call was a delete or a reset.
+    /// True if the last call was a delete or a reset.
     deleted_last: bool,
 }
 
@@ -170,7 +170,7 @@ impl From<Ordered> for Step {
     }
 }
 
-/// Whether it goes alone, and takes turns with what does not.
+/// Returns whether it goes alone, and takes turns with what does not.
 fn is_delete(request: &Ordered) -> bool {
     matches!(request, Ordered::Delete(_) | Ordered::Reset(_))
 }

@@ -19,7 +19,7 @@ fn refused(error: &StorageError) -> String {
 }
 
 #[test]
-fn after_ten_failed_writes_they_are_answered_at_once_until_one_trial_works() {
+fn after_ten_failed_writes_all_fail_at_once_until_a_trial_works() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
         let error = unknown(StorageErrorKind::Backend);
@@ -37,7 +37,7 @@ fn after_ten_failed_writes_they_are_answered_at_once_until_one_trial_works() {
         tokio::time::advance(seconds(30)).await;
         let trial = fixture.write("trial");
         let called = fixture.calls.next().await;
-        // While the trial is under way, nobody else gets through.
+        // While the trial is under way, no other call gets through.
         refused(&failure(now(fixture.write("b")).await));
         assert!(fixture.calls.is_quiet().await);
         called.works();
@@ -180,7 +180,7 @@ fn what_waits_in_the_lane_when_the_breaker_opens_is_answered_too() {
 }
 
 #[test]
-fn a_read_given_up_early_is_held_against_the_journal_only_when_its_call_stays_late() {
+fn a_read_given_up_early_is_a_failure_only_if_its_call_stays_late() {
     on_paused_clock(async {
         let mut short = settings();
         short.recovery_event_timeout = seconds(1);
@@ -205,7 +205,7 @@ fn a_read_given_up_early_is_held_against_the_journal_only_when_its_call_stays_la
 }
 
 #[test]
-fn a_probe_that_works_ends_an_open_breaker_and_is_no_call_of_anybody() {
+fn a_probe_that_works_ends_an_open_breaker_and_counts_as_no_call() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
         let error = unknown(StorageErrorKind::Unavailable);
@@ -222,7 +222,7 @@ fn a_probe_that_works_ends_an_open_breaker_and_is_no_call_of_anybody() {
 }
 
 #[test]
-fn a_recovery_that_ends_after_its_asker_has_left_is_no_failure_if_a_call_may_take_so_long() {
+fn a_recovery_that_outlives_its_asker_fails_only_after_the_call_timeout() {
     on_paused_clock(async {
         let mut settings = settings();
         settings.recovery_event_timeout = seconds(5);

@@ -62,7 +62,7 @@ fn recoveries_reads_and_deletes_have_deadlines_too() {
 }
 
 #[test]
-fn recoveries_reads_and_replays_that_waited_are_given_only_the_time_they_have_left() {
+fn requests_that_waited_get_only_the_time_that_is_left() {
     on_paused_clock(async {
         let mut settings = settings();
         settings.recovery_event_timeout = seconds(12);
@@ -90,7 +90,7 @@ fn recoveries_reads_and_replays_that_waited_are_given_only_the_time_they_have_le
 }
 
 #[test]
-fn a_recovery_with_little_time_left_does_not_cut_short_those_it_is_merged_with() {
+fn a_recovery_short_of_time_does_not_shorten_those_merged_with_it() {
     on_paused_clock(async {
         let mut settings = settings();
         settings.recovery_event_timeout = seconds(12);
@@ -111,7 +111,7 @@ fn a_recovery_with_little_time_left_does_not_cut_short_those_it_is_merged_with()
 }
 
 #[test]
-fn a_recovery_given_up_early_keeps_its_id_blocked_as_long_as_any_late_call() {
+fn a_recovery_given_up_early_blocks_its_id_as_long_as_any_late_call() {
     on_paused_clock(async {
         let mut settings = settings();
         settings.recovery_event_timeout = seconds(12);

@@ -185,7 +185,7 @@ fn outcomes_go_to_those_who_asked() {
 }
 
 #[test]
-fn a_runtime_that_ends_answers_what_was_sent_as_unknown_and_the_rest_as_not_stored() {
+fn sent_calls_are_unknown_and_queued_not_stored_when_the_runtime_ends() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

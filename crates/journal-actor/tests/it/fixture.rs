@@ -67,7 +67,7 @@ impl Fixture {
         Self::ready_with(settings(), JournalCapabilities::default()).await
     }
 
-    /// Asks for one event of so many bytes to be stored.
+    /// Asks for one event of this many bytes to be stored.
     pub(crate) fn write_bytes(&self, name: &str, bytes: usize) -> Reply<WriteReply> {
         self.write_all(name, vec![atomic_write(name, 1, 1, bytes)])
     }
@@ -103,7 +103,7 @@ impl Fixture {
         (called, reply)
     }
 
-    /// Fails so many writes one after the other, each alone.
+    /// Fails this many writes one after the other, each alone.
     pub(crate) async fn fail_writes(&mut self, times: usize, error: &StorageError) {
         for _ in 0..times {
             let reply = self.write("failing");
@@ -131,7 +131,7 @@ pub(crate) fn id(name: &str) -> PersistenceId {
     PersistenceId::of_unique(name)
 }
 
-/// `events` events from `first` on, each of so many bytes.
+/// `events` events from `first` on, each of this many bytes.
 pub(crate) fn atomic_write(
     name: &str,
     first: SequenceNr,

@@ -25,7 +25,7 @@ fn cause(error: &StorageError) -> String {
 }
 
 #[test]
-fn requests_sent_before_initialising_ends_are_answered_afterwards_in_order() {
+fn requests_sent_during_initialisation_are_answered_after_it_in_order() {
     on_paused_clock(async {
         let mut fixture = starting();
         let initialize = fixture.calls.next().await;
@@ -64,7 +64,7 @@ fn requests_sent_before_initialising_ends_are_answered_afterwards_in_order() {
 }
 
 #[test]
-fn initialising_that_keeps_failing_answers_all_when_its_time_is_over_and_works_later() {
+fn failing_initialisation_answers_all_at_its_timeout_and_works_later() {
     on_paused_clock(async {
         let mut fixture = starting();
         let held = fixture.write("a");

@@ -107,7 +107,7 @@ struct Seen {
     under_way: BTreeSet<String>,
     /// The number of the last write of each id.
     written: HashMap<String, u64>,
-    /// Ids with a write of unknown outcome that nobody has taken over since.
+    /// Ids with a write of unknown outcome that were not taken over since.
     unsettled: BTreeSet<String>,
     faults: Vec<String>,
 }

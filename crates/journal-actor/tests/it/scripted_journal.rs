@@ -109,7 +109,7 @@ impl Calls {
         self.pings_fail.end();
     }
 
-    /// Whether no call is waiting for its answer that the test has not seen.
+    /// Returns whether no call is waiting for its answer that the test has not seen.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         settle().await;
         self.held.waiting() == 0

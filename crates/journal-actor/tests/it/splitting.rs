@@ -15,7 +15,7 @@ fn names(count: usize) -> Vec<String> {
     (0..count).map(|n| format!("{n:03}")).collect()
 }
 
-/// A group of so many writes, about to be sent.
+/// A group of this many writes, about to be sent.
 async fn group(fixture: &mut Fixture, names: &[String]) -> Vec<Reply<WriteReply>> {
     let (busy, _reply) = fixture.busy().await;
     let replies = names.iter().map(|name| fixture.write(name)).collect();
@@ -113,7 +113,7 @@ fn an_outcome_that_becomes_unknown_while_splitting_spares_those_not_tried() {
 }
 
 #[test]
-fn what_nobody_waits_for_any_more_is_left_out_of_the_parts_of_a_split_group() {
+fn the_parts_of_a_split_group_leave_out_writes_that_were_given_up() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
         let (busy, _reply) = fixture.busy().await;
@@ -154,7 +154,7 @@ fn what_nobody_waits_for_any_more_is_left_out_of_the_parts_of_a_split_group() {
 }
 
 #[test]
-fn an_outage_is_nobodys_fault_and_not_split() {
+fn a_group_that_meets_an_outage_is_not_split() {
     on_paused_clock(async {
         for kind in [
             StorageErrorKind::Unavailable,

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 use super::{MemoryStateStore, StoredStates};
 
-/// The one sequence of changes; its numbers are given behind the lock, so nothing is ever added before the last.
+/// The one sequence of changes; its numbers are given under the lock, so nothing is ever added before the last.
 const SEQUENCE: u16 = 0;
 
 #[async_trait]

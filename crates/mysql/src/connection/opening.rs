@@ -239,7 +239,8 @@ impl Server {
     }
 }
 
-/// The driver's defaults depend on the server: everything is set. Texts are exchanged in UTF-8.
+/// Returns the options of a connection. The driver's defaults depend on the server, so everything is set. Texts are
+/// exchanged in UTF-8.
 async fn login(place: &ServerPlace, password: &Secret) -> Result<MySqlConnectOptions, Fault> {
     let options = MySqlConnectOptions::new()
         .host(&place.host)
@@ -281,7 +282,7 @@ async fn with_tls(options: MySqlConnectOptions, tls: &Tls) -> Result<MySqlConnec
     })
 }
 
-/// The time limits, as the server counts them: whole seconds, at least one.
+/// Returns the time limits of a session as the server counts them: whole seconds, at least one.
 fn limits(options: &MysqlOptions, role: Role) -> Names {
     let statement = match role {
         Role::SetUp { .. } => MIGRATION,

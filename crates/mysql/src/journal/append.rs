@@ -52,7 +52,7 @@ pub(crate) async fn append_within(
     Ok(Vec::new())
 }
 
-/// Raises the highest numbers, and tells whether all of them were as expected, and the epochs.
+/// Raises the highest numbers; returns whether all of them, and the epochs, were as expected.
 async fn raise(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
@@ -94,7 +94,7 @@ async fn raise_held(
     Ok(true)
 }
 
-/// Takes ids over, and tells whether all of them stood as expected.
+/// Takes ids over; returns whether the numbers and epochs of all of them were as expected.
 async fn take_over(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,

@@ -35,7 +35,7 @@ pub struct JournalQueries {
     /// Stores events without metadata. Values: id, number, ordering, slice, timestamp, writer, serializer, manifest,
     /// adapter manifest, number of tags, bytes of payloads, checksum, payload.
     pub(crate) insert_events: RowsStatement,
-    /// The same with metadata: serializer, manifest and payload of it follow.
+    /// Stores events with metadata. Values: as for `insert_events`; then serializer, manifest and payload of the metadata.
     pub(crate) insert_events_with_metadata: RowsStatement,
     /// Stores tags. Values: id, number, tag, slice, ordering.
     pub(crate) insert_tags: RowsStatement,
@@ -137,8 +137,8 @@ const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table}
 WHERE persistence_id = ? AND sequence_nr BETWEEN ? AND ? ORDER BY sequence_nr, tag";
 
-/// `LIMIT` keeps the server from merging what is given with what it is given to: MariaDB 10.11 does not know the columns any
-/// more when such a statement runs again.
+/// `LIMIT` keeps the server from merging the inner query into the outer one: MariaDB 10.11 does not know the columns of a
+/// merged query any more when the statement runs again.
 const HEAD: &str = "\
 SELECT GREATEST(COALESCE(m.highest, 0),
                 COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = given.id

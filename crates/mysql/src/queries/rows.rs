@@ -34,7 +34,7 @@ impl RowsStatement {
         Self(texts.collect())
     }
 
-    /// The statement for one of [`chunk_sizes`].
+    /// Returns the statement for one of [`chunk_sizes`].
     pub(crate) fn of(&self, rows: usize) -> SqlStr {
         debug_assert!(rows.is_power_of_two());
         self.0[rows.ilog2() as usize].clone()

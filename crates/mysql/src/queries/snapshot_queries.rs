@@ -2,7 +2,7 @@
 
 use actix_persistence_sql::{Names, SnapshotStatements};
 
-/// The statements of one snapshot store, with its table name in them.
+/// Returns the statements of one snapshot store, with its table name in them.
 pub(crate) fn snapshot_statements(names: &Names) -> SnapshotStatements {
     SnapshotStatements {
         load: names.fill(&LOAD.replace("{bytes}", BYTES)),

@@ -1,4 +1,4 @@
--- The keys of the states of an entity type in one partition, in the order in which queries read them, from behind a change on.
+-- The keys of the states of an entity type in one partition, in the order in which queries read them, after a change.
 -- No number is given twice, but what was put there by hand may have one; then the id decides.
 -- Values: entity type, number of the last change that was read, number up to which changes are complete, number of the last
 -- change again, its id, first and last slice, the most.

@@ -1,6 +1,6 @@
 -- The states for which a condition holds, in the order of the bytes of their ids; no tombstones.
 -- Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
--- Values: the lowest id, and the one behind; the most; the most bytes.
+-- Values: the lowest id, and the end, exclusive; the most; the most bytes.
 SELECT s.persistence_id, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id,
        s.manifest, s.payload, s.checksum
 FROM (
@@ -9,7 +9,7 @@ FROM (
            ROW_NUMBER() OVER (ORDER BY found.persistence_id) AS row_nr
     FROM (
         SELECT persistence_id, payload_bytes FROM {state_table}
-        WHERE persistence_id >= CAST($lowest_at AS BINARY) AND persistence_id < CAST($behind_at AS BINARY)
+        WHERE persistence_id >= CAST($lowest_at AS BINARY) AND persistence_id < CAST($end_at AS BINARY)
           AND deleted = 0/*type*/ AND /*condition*/
         ORDER BY persistence_id LIMIT $limit_at
     ) AS found

@@ -4,7 +4,7 @@ use actix_persistence_sql::{Names, NumberingStatements, StateStatements};
 
 use super::{BEFORE_NEXT, PARTITIONS};
 
-/// The statements of one table, with its name in them.
+/// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     let ids = ["?"; NumberingStatements::SEVERAL].join(", ");
     StateStatements {
@@ -31,7 +31,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
     }
 }
 
-/// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
+/// True if a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
 const FITS: &str = "\
 COALESCE(OCTET_LENGTH(payload), 0) <= {most_bytes} AND OCTET_LENGTH(tags) <= 3 * {most_bytes}";
 
@@ -63,7 +63,7 @@ const AT_REVISION: &str = " AND revision = {before_at}";
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?";
 
-/// Stands in a statement where the type of ids may be looked at.
+/// The place in a statement for a condition on the type of ids.
 const TYPE: &str = "/*type*/";
 
 const IDS: &str = include_str!("state_ids.sql");
@@ -73,8 +73,8 @@ const WITHOUT_TYPE: &str = " AND entity_type = ''";
 const COMPLETE_TO: &str = "\
 SELECT partition_nr, newest FROM {state_ordering_table}";
 
-/// The keys of every partition come from the index; those of a page are taken from each in turns, so that none waits for
-/// another, and only their rows are read.
+/// Returns the text that reads a page of changes. The keys of every partition come from the index; those of a page are
+/// taken from each in turns, so that none waits for another, and only their rows are read.
 fn changes() -> String {
     let lines = CHANGES_OF_PARTITION.lines();
     let lines: Vec<_> = lines.filter(|line| !line.starts_with("--")).collect();

@@ -3,7 +3,7 @@
 use actix_persistence_sql::{Piece, Quoting, pieces};
 use actix_persistence_storage_api::SqlValue;
 
-/// The text with `?` for every `$n` outside of quotes and comments, and a value for each of them.
+/// Returns the text with `?` for every `$n` outside of quotes and comments, and a value for each of them.
 pub(crate) fn placeholders(
     sql: &str,
     values: Vec<SqlValue>,

@@ -141,7 +141,7 @@ const GROUPS: usize = 60;
 const PAGES_BETWEEN_KILLS: usize = 20;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_gets_every_event_once_and_in_order_while_groups_commit_fail_and_are_killed() {
+async fn a_reader_gets_every_event_once_in_order_while_groups_are_killed() {
     let place = Place::new().await;
     let running = Arc::new(AtomicUsize::new(WRITERS));
     let mut journal = Arc::new(place.journal().await);
@@ -158,7 +158,7 @@ async fn a_reader_gets_every_event_once_and_in_order_while_groups_commit_fail_an
             running.fetch_sub(1, Ordering::AcqRel);
         });
     }
-    // A database of its own for the reader's session, so that nobody ends it.
+    // A database of its own for the reader's session, so that no other test ends it.
     let mut reader = Reader::new(&place).await;
     execute(&mut reader.connection, "USE information_schema").await;
     let mut killer = place.connection().await;
@@ -179,7 +179,7 @@ async fn a_reader_gets_every_event_once_and_in_order_while_groups_commit_fail_an
     );
 }
 
-/// Stores an event in a transaction of its own after the other, until it is time; gives how many.
+/// Stores an event in a transaction of its own after the other, until it is time; returns their number.
 async fn append_one_by_one(
     journal: Arc<MysqlJournal>,
     id: PersistenceId,
@@ -250,7 +250,7 @@ async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
     // As after a delete whose rows are still to be removed.
     let delete = "UPDATE journal_metadata SET deleted_to = 6 WHERE persistence_id = 'Test|a'";
     place.run(delete).await;
-    // And of an id that nobody ever recovered.
+    // And of an id that was never recovered.
     place
         .run("DELETE FROM journal_metadata WHERE persistence_id = 'Test|b'")
         .await;

@@ -16,7 +16,7 @@ fn state(name: &str, text: &'static str) -> StateUpdate {
 
 /// As two lanes do, which share out the partitions.
 #[tokio::test]
-async fn a_group_that_numbers_half_of_the_partitions_does_not_wait_for_the_other_half() {
+async fn a_group_waits_for_no_partitions_but_those_that_it_numbers() {
     let place = Place::new().await;
     let options = place.options().with_server(|mut server| {
         server.lock_timeout = Duration::from_secs(1);

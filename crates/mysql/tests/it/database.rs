@@ -52,7 +52,7 @@ pub(crate) fn url_of(database: &str, user: Option<(&str, &str)>) -> String {
     format!("{scheme}://{login}@{host}/{database}{parameters}")
 }
 
-/// The accounts of the one who may only log in: a server may have one for nobody in particular at `localhost`, which would
+/// The accounts of the one who may only log in: a server may have one without a name at `localhost`, which would
 /// come before that of anywhere.
 pub(crate) fn users(name: &str) -> [String; 2] {
     [format!("{name}@'%'"), format!("{name}@localhost")]

@@ -68,7 +68,7 @@ const WAITING: &str = "\
     SELECT COUNT(*) FROM information_schema.innodb_trx AS t JOIN information_schema.processlist AS p \
     ON p.id = t.trx_mysql_thread_id WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
 
-/// Waits until so many calls wait for a lock.
+/// Waits until this many calls wait for a lock.
 async fn wait(place: &Place, calls: i64) {
     while place.number(WAITING).await < calls {
         // The server looks again only for somebody who has not asked for a tenth of a second.

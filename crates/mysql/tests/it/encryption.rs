@@ -21,7 +21,7 @@ async fn refusal(journal: MysqlJournal) -> StorageError {
 }
 
 #[tokio::test]
-async fn a_certificate_must_be_signed_by_somebody_trusted_and_be_for_the_name_of_the_server() {
+async fn a_certificate_must_be_of_a_trusted_authority_and_name_the_server() {
     let locks = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let server = Server::start_encrypted(Database::MariaDb, locks).unwrap();
     let authority = server.authority();

@@ -177,7 +177,7 @@ fn shared(place: &Place, acquire: &str, handler: &str) -> Section {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_handlers_are_in_nobodys_way() {
+async fn slow_handlers_delay_no_other_writers() {
     let place = Place::new().await;
     let plugin = MysqlPlugin::new();
     let section = shared(&place, "20s", "19s");
@@ -188,7 +188,7 @@ async fn slow_handlers_are_in_nobodys_way() {
         store.initialize().await.unwrap();
         store
     };
-    extensions::slow_handlers_are_in_nobodys_way(&*journal, open).await;
+    extensions::slow_handlers_delay_no_other_writers(&*journal, open).await;
     assert_eq!(plugin.databases(), 1);
 }
 

@@ -9,7 +9,7 @@ use actix_persistence_storage_api::Journal;
 use crate::database::TestDatabase;
 
 #[test]
-fn a_write_that_is_delivered_after_its_id_was_recovered_elsewhere_changes_nothing() {
+fn a_write_delivered_after_a_recovery_elsewhere_changes_nothing() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let database = runtime.block_on(TestDatabase::create());
     late_writes_are_refused(&database.url(), &|url| -> Arc<dyn Journal> {

@@ -108,7 +108,7 @@ async fn without_auto_initialize_nothing_is_made() {
 }
 
 #[tokio::test]
-async fn a_user_who_may_not_make_tables_is_told_so_and_one_who_may_not_use_them_too() {
+async fn a_user_without_a_privilege_learns_which_one_is_missing() {
     let place = Place::new().await;
     let name = place.database.name();
     let mut owner = place.connection().await;

@@ -76,7 +76,7 @@ enum Value {
 }
 
 #[tokio::test]
-async fn events_that_another_tool_brought_are_read_before_anybody_recovers_the_id() {
+async fn events_of_another_tool_are_read_before_their_id_is_recovered() {
     let place = Place::new().await;
     let journal = place.journal().await;
     let insert = |number: u64| {

@@ -21,7 +21,7 @@ fn state(id: &PersistenceId) -> StateUpdate {
 
 /// The numbers of a partition cannot be overtaken: who comes later waits until the earlier one has committed.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_transaction_that_has_its_number_lets_nobody_overtake_it() {
+async fn no_writer_overtakes_a_transaction_that_has_its_number() {
     let place = Place::new().await;
     let store = std::sync::Arc::new(place.state_store_with(place.options()).await);
     let (early, late) = (id("1"), id("9"));
@@ -131,7 +131,7 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
         lines.collect::<Vec<_>>().join("\n")
     };
     let find = of_type(FIND).replace("/*condition*/", "(1 = ?)");
-    let places = ["$lowest_at", "$behind_at", "$limit_at", "$bytes_at"];
+    let places = ["$lowest_at", "$end_at", "$limit_at", "$bytes_at"];
     let find = places
         .into_iter()
         .fold(find, |sql, place| sql.replace(place, "?"));

@@ -146,12 +146,12 @@ async fn errors_say_what_is_certain_when_the_server_ends_sessions() {
     .await;
 }
 
-/// Waits until so many transactions of this database wait for locks.
+/// Waits until this many transactions of this database wait for locks.
 async fn until_waiting(place: &Place, count: i64) {
     let waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx t
         JOIN information_schema.processlist p ON p.id = t.trx_mysql_thread_id
         WHERE p.db = DATABASE() AND t.trx_state = 'LOCK WAIT'";
-    // The server makes that table anew only if nobody has read it for a tenth of a second.
+    // The server makes that table anew only if it was not read for a tenth of a second.
     while place.number(waiting).await < count {
         tokio::time::sleep(Duration::from_millis(150)).await;
     }

@@ -31,7 +31,7 @@ async fn hold(place: &Place, name: &str) -> MySqlConnection {
 
 /// Waits until a statement of the plugin has been waiting for a while, and gives its session.
 ///
-/// Not by the table of transactions: the server makes that anew only when nobody has looked at it for a moment.
+/// Not by the table of transactions: the server makes that anew only if it was not read for a moment.
 async fn waiting(place: &Place) -> i64 {
     let mut connection = place.connection().await;
     loop {

@@ -108,14 +108,14 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
         None
     }
 
-    /// The commands whose askers are told why the actor could not be recovered; the channels of others close. Asked of
-    /// every incarnation.
+    /// Returns the commands whose askers are told why the actor could not be recovered; the channels of others close.
+    /// Asked of every incarnation.
     fn recovery_replies(&self) -> RecoveryReplies {
         RecoveryReplies::new()
     }
 
-    /// The settings that say when the actor is rebuilt after a failure; `None` for the configured ones. Asked once, of
-    /// the first one.
+    /// Returns the settings that say when the actor is rebuilt after a failure; `None` for the configured ones. Called
+    /// once, on the first incarnation.
     fn back_off(&self) -> Option<BackOffSettings> {
         None
     }

@@ -60,6 +60,6 @@ pub struct EventMeta {
     pub sequence_nr: SequenceNr,
     /// The time at which it was sent to its journal, by the clock of the process that sent it.
     pub timestamp: Timestamp,
-    /// Whether it comes from the store, at a recovery or a replay, and was not just persisted.
+    /// True if it comes from the store, at a recovery or a replay, and was not just persisted.
     pub replayed: bool,
 }

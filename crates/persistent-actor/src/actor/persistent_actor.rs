@@ -96,14 +96,14 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         TakeOver::default()
     }
 
-    /// The commands whose askers are told why the actor could not be recovered; the channels of others close. Asked of
-    /// every incarnation.
+    /// Returns the commands whose askers are told why the actor could not be recovered; the channels of others close.
+    /// Asked of every incarnation.
     fn recovery_replies(&self) -> RecoveryReplies {
         RecoveryReplies::new()
     }
 
-    /// The settings that say when the actor is rebuilt after a failure; `None` for the configured ones. Asked once, of
-    /// the first one.
+    /// Returns the settings that say when the actor is rebuilt after a failure; `None` for the configured ones. Asked
+    /// once, of the first one.
     fn back_off(&self) -> Option<BackOffSettings> {
         None
     }

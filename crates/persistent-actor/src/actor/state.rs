@@ -67,10 +67,10 @@ pub trait State: Serialize + DeserializeOwned + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Makes the state of what is stored; asked for every stored state of this name up to this version.
+    /// Makes the state from its stored form; called for every stored state of this name, up to this version.
     ///
     /// # Errors
-    /// [`DecodeError`] makes the recovery fail; [`StoredState::refuse`] makes one.
+    /// A [`DecodeError`] makes the recovery fail; [`StoredState::refuse`] returns one.
     fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
         stored.decode()
     }

@@ -41,7 +41,7 @@ impl<A: PersistentActor> StoredAs<A> {
         self.0
     }
 
-    /// Lets the actor take note of the stored state; of none at all if there is none.
+    /// Passes the stored state to the actor, or lets an actor whose state is stored know that there is none.
     pub(crate) fn give(&self, actor: &mut A, state: Option<&A::Event>) {
         match (state, self.hooks()) {
             (Some(state), _) => actor.on_event(state),

@@ -38,7 +38,7 @@ impl StoreResponses {
         self.len() == 0
     }
 
-    /// The next answer, if it is there.
+    /// Returns the next answer, if it is there.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Option<StoreResponse> {
         [&mut self.journal, &mut self.snapshot_store]
             .into_iter()

@@ -18,11 +18,11 @@ pub(crate) struct Tasks<A: PersistentActor> {
     /// Cancelled while all were being polled, and out of the list for that; `None` if they are not.
     cancelled: Option<Vec<SpawnHandle>>,
     last_handle: SpawnHandle,
-    /// Whether a spawned future may be ready that was not polled since.
+    /// True if a spawned future may be ready that was not polled since.
     due: bool,
     /// One more owner for each spawned future that is awaited when everything stops.
     awaited: Rc<()>,
-    /// Whether what is spawned now goes on for as long as the actor lives, and is not awaited.
+    /// True if what is spawned now goes on for as long as the actor lives, and is not awaited.
     in_background: bool,
 }
 
@@ -77,7 +77,8 @@ impl<A: PersistentActor> Tasks<A> {
         self.in_background = in_background;
     }
 
-    /// Whether the actor may stop although it was not asked to; timers and streams do not count when everything stops.
+    /// Returns whether the actor may stop although it was not asked to; timers and streams do not count when everything
+    /// stops.
     pub(crate) fn allow_stop(&self, draining: bool) -> bool {
         let idle = self.spawned.is_empty() || (draining && Rc::strong_count(&self.awaited) == 1);
         idle && self.waits.is_empty()
@@ -105,7 +106,7 @@ pub(crate) fn poll_wait<A: PersistentActor>(
     if wait.as_mut().poll(actor, ctx, cx).is_ready() {
         return true;
     }
-    // What was added meanwhile is younger.
+    // Those that were added meanwhile are younger.
     ctx.tasks.waits.push_front(wait);
     false
 }

@@ -40,7 +40,7 @@ pub(crate) enum StreamStep<T> {
     Finished,
 }
 
-/// The steps of a stream, each to be a turn of its own.
+/// Returns the steps of a stream, each to be a turn of its own.
 pub(crate) fn steps<S: Stream>(items: S) -> impl Stream<Item = StreamStep<S::Item>> {
     let alone = |step| stream::once(std::future::ready(step));
     alone(StreamStep::Started)
@@ -48,7 +48,8 @@ pub(crate) fn steps<S: Stream>(items: S) -> impl Stream<Item = StreamStep<S::Ite
         .chain(alone(StreamStep::Finished))
 }
 
-/// The first at `start`, and then one after every period; ticks that are late come one after the other, as in actix.
+/// Returns a stream of ticks: the first at `start`, and then one after every period. Ticks that are late come one after
+/// the other, as in actix.
 pub(crate) fn ticks(start: Instant, period: Duration) -> impl Stream<Item = ()> {
     // As often as possible, where there is no time in between.
     let mut ticks = interval_at(start, period.max(Duration::from_nanos(1)));

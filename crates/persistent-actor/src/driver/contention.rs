@@ -12,7 +12,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(1);
 
 /// The conflicts in a row of an actor.
 ///
-/// Whoever loses has lost to a write that was stored, so that some writer always goes on. Delays are random, so that
+/// A writer that loses has lost to a write that was stored, so that some writer always goes on. Delays are random, so that
 /// writers which meet again and again part.
 #[derive(Debug, Default)]
 pub(crate) struct Contention {
@@ -20,7 +20,8 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// The delay after one more conflict; `has_stored` tells whether the actor had stored anything since the last one.
+    /// Returns the delay after one more conflict; `has_stored` tells whether the actor had stored anything since the
+    /// last one.
     pub(crate) fn next_delay(&mut self, has_stored: bool) -> Duration {
         if has_stored {
             self.in_a_row = 0;

@@ -27,7 +27,7 @@ where
             (Poll::Pending, Stage::Live(incarnation)) => Some(incarnation.unfinished_work()),
             (Poll::Pending, Stage::BackingOff { .. }) => Some(UnfinishedWork::BackingOff),
             (Poll::Ready(_), _) if urgency == Urgency::None => None,
-            // What it said before it was cut off is what it could not do.
+            // The work that it named before it was cut off is what it could not do.
             (Poll::Ready(Ended::Stopped), _) if urgency == Urgency::End => return,
             (Poll::Ready(Ended::Stopped), _) => (waiting > 0).then_some(UnfinishedWork::Declined),
             (Poll::Ready(Ended::Failed), _) => Some(UnfinishedWork::BackingOff),

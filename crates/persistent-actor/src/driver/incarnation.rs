@@ -43,19 +43,19 @@ pub(crate) struct Incarnation<A: PersistentActor> {
     recovery: Option<RecoveryFuture<A>>,
     /// The rest of the page that is being applied.
     replaying: std::vec::IntoIter<NumberedEvent<A::Event>>,
-    /// Whether others of the arbiter are to have their turn, because it has applied events for some time.
+    /// True if others of the arbiter are to have their turn, because it has applied events for some time.
     shares: bool,
-    /// Whether its recovery has had its turn, and brought anything.
+    /// True if its recovery has had its turn, and brought anything.
     has_begun: bool,
     started: bool,
     ended: bool,
     stopping_called: bool,
-    /// Whether spawned futures had a turn, and want another.
+    /// True if spawned futures had a turn, and want another.
     message_is_next: bool,
-    /// Whether it has to stop when everything that has arrived is done.
+    /// True if it has to stop when everything that has arrived is done.
     draining: bool,
     recovered_at: Option<Instant>,
-    /// Whether anything it persisted was stored.
+    /// True if anything it persisted was stored.
     has_stored: bool,
 }
 
@@ -65,7 +65,7 @@ type RecoveryFuture<A> = LocalBoxFuture<'static, (Process<A>, Result<Step<A>, Re
 
 /// The way in which an incarnation ended.
 pub(crate) enum Exit {
-    /// As it wanted; the address closes.
+    /// The actor stopped as it wanted; its address closes.
     Stopped,
     /// The incarnation failed, and another one may follow.
     Failed(Failure),
@@ -73,19 +73,19 @@ pub(crate) enum Exit {
 
 /// The failure of an incarnation, as the next one has to know it.
 pub(crate) struct Failure {
-    /// Whether another attempt will probably fail, too, so that no asker should wait for it.
+    /// True if another attempt will probably fail, too, so that no asker should wait for it.
     pub(crate) is_lasting: bool,
     /// The time that the actor had worked after its recovery.
     pub(crate) worked_for: Option<Duration>,
-    /// Whether it was about to stop, so that no other one is wanted.
+    /// True if it was about to stop, so that no other one is wanted.
     pub(crate) was_stopping: bool,
-    /// Whether another writer was there first when it wrote.
+    /// True if another writer was there first when it wrote.
     pub(crate) is_conflict: bool,
-    /// Whether nothing is broken: it was out of date, or became so while it recovered.
+    /// True if nothing is broken: it was out of date, or became so while it recovered.
     pub(crate) is_contention: bool,
-    /// Whether anything it persisted was stored.
+    /// True if anything it persisted was stored.
     pub(crate) has_stored: bool,
-    /// Whether it had timers, streams or futures of its own; `None` if it never got so far as to tell.
+    /// True if it had timers, streams or futures of its own; `None` if it never got so far as to tell.
     pub(crate) lived_by_itself: Option<bool>,
     /// Ends when the store is back, if that it was away is all there is to it.
     pub(crate) store_is_back: Option<BoxFuture<'static, ()>>,
@@ -108,7 +108,7 @@ impl Failure {
         }
     }
 
-    /// The same, because this store is away.
+    /// Returns the failure with the end of this store's outage to wait for, if the outage is its reason.
     pub(crate) fn of_outage(self, health: Option<&StoreHealth>) -> Self {
         Self {
             store_is_back: health.map(|health| health.returned().boxed()),
@@ -239,7 +239,7 @@ impl<A: PersistentActor> Incarnation<A> {
             let mut progress = self.poll_recovery(cx, mailbox, registration)?
                 || self.poll_stores(cx)?
                 || self.poll_turns(cx, mailbox)?;
-            // The answer to what is sent wakes nobody who has not asked for it.
+            // The answer to what is sent wakes only a task that has asked for it.
             progress |= self.ctx.flush();
             if self.ctx.holds_back() {
                 mailbox.stash_arrivals(cx);
@@ -249,7 +249,7 @@ impl<A: PersistentActor> Incarnation<A> {
                 if self.stop(registration)? {
                     return Ok(Poll::Ready(()));
                 }
-                // What it began when it was asked is to go on.
+                // The work that it began when it was asked is to go on.
                 progress |= self.ctx.terminated || !self.wants_to_stop(cx, mailbox);
             }
             // While it recovers, it has failed already, or would fail before it has begun: the message was dropped.
@@ -280,7 +280,7 @@ impl<A: PersistentActor> Incarnation<A> {
             && mailbox.is_abandoned(cx)
     }
 
-    /// Applies the next steps of the recovery; gives whether there was one.
+    /// Applies the next steps of the recovery; returns whether there was one.
     fn poll_recovery(
         &mut self,
         cx: &mut Context<'_>,
@@ -377,7 +377,7 @@ impl<A: PersistentActor> Incarnation<A> {
         }
         let answered = self.ctx.poll_write(cx);
         if answered {
-            // What has accumulated goes out before the handlers of what came back run.
+            // Calls that have accumulated go out before the handlers of those that came back run.
             self.ctx.flush();
         }
         match self.ctx.pending.pop_settled() {
@@ -587,7 +587,7 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.ctx.state = ActorState::Running;
                 return Ok(false);
             }
-            // What it persisted in `stopping` is stored and handled first.
+            // The events that it persisted in `stopping` are stored and handled first.
             if !self.ctx.pending.is_empty() {
                 self.ctx.stop_requested = true;
                 return Ok(false);

@@ -50,7 +50,7 @@ impl<A: PersistentActor> Mailbox<A> {
         &self.stash
     }
 
-    /// The next message in order of arrival.
+    /// Returns the next message in order of arrival.
     pub(crate) fn poll_next(&mut self, cx: &mut Context<'_>) -> Option<Waiting<A>> {
         let stashed = self.stash.borrow_mut().next();
         stashed.or_else(|| self.receive(cx).map(Waiting::from))
@@ -129,8 +129,8 @@ impl<A: PersistentActor> Mailbox<A> {
         }
     }
 
-    /// Whether nothing waits and no sender is left; what the actor has put aside does not count, because nothing is
-    /// left that could make it process that.
+    /// Returns whether nothing waits and no sender is left; what the actor has put aside does not count, because
+    /// nothing is left that could make it process that.
     pub(crate) fn is_abandoned(&mut self, cx: &mut Context<'_>) -> bool {
         // In this order: what was sent before the last address was dropped is still seen.
         let connected = self

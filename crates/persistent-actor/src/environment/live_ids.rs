@@ -30,7 +30,7 @@ struct Registry {
 struct Live {
     /// Tells the actor apart from its successor.
     generation: u64,
-    /// Whether it is on its way out, so that a successor may be started.
+    /// True if it is on its way out, so that a successor may be started.
     stopping: bool,
     signal: Arc<DrainSignal>,
     /// Closed when the actor is gone; until then and after that it says why its last recovery failed.
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_successor_of_a_stopping_actor_waits_until_it_is_gone_and_is_live_itself() {
+    fn a_successor_is_live_after_the_stopping_actor_is_gone() {
         let ids = LiveIds::default();
         let first = ids.register(&id()).unwrap();
         first.stopping();

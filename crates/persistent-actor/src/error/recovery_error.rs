@@ -148,7 +148,7 @@ pub enum RecoveryError {
         /// The sequence number of the missing event.
         expected: SequenceNr,
     },
-    /// Two writers stored events side by side, and the replay filter of the journal is to fail then.
+    /// Two writers stored events at the same time, and the replay filter of the journal is to fail then.
     ///
     /// Its mode `repair-by-discard-old` leaves the events of the older writer out, `warn` applies every event.
     #[error(

@@ -40,7 +40,7 @@ impl Encoded {
         }
     }
 
-    /// Whether there is nothing to store.
+    /// Returns whether there is nothing to store.
     pub(crate) fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -18,7 +18,7 @@ use crate::stores::patience::{self, in_time};
 
 /// The write under way: never more than one.
 pub(crate) enum InFlight {
-    /// Calls that store events, so many.
+    /// Calls that store events, and the number of them.
     Events {
         reply: Reply<WriteReply>,
         writes: usize,

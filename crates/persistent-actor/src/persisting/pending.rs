@@ -14,7 +14,7 @@ use crate::persisting::persisted_events::PersistedEvents;
 use crate::replying::cause::CauseRef;
 use crate::{EncodeError, PersistError, PersistentActor, RejectionCause};
 
-/// Whether commands wait for the handlers of a call.
+/// Says whether commands wait for the handlers of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `persist`, `persist_all`, `defer`: nothing else touches the actor until they are handled.
@@ -47,14 +47,15 @@ enum State {
 
 /// The fate of the events of one call.
 pub(crate) enum Fate {
-    /// Stored, the first event with this number; with 0 it is the fate of a call that stores nothing.
+    /// The events are stored; `first` is the number of the first one, or 0 for a call that stores nothing.
     Stored {
         first: SequenceNr,
         timestamp: Timestamp,
     },
-    /// Certainly not stored, the actor goes on.
+    /// The events are certainly not stored, and the actor goes on.
     Rejected(RejectionCause),
-    /// Not stored or unknown, the actor stops. `first` is the number it was sent with.
+    /// The events are not stored, or that is unknown, and the actor stops; `first` is the number with which the first one
+    /// was sent.
     Failed {
         error: StorageError,
         first: SequenceNr,
@@ -155,12 +156,12 @@ impl<A: PersistentActor> PendingQueue<A> {
         attached
     }
 
-    /// Whether commands, timers, streams and futures have to wait: as long as a stashing call is in the queue.
+    /// Returns whether commands, timers, streams and futures have to wait: as long as a stashing call is in the queue.
     pub(crate) fn holds_back(&self) -> bool {
         self.left < self.held_back_until
     }
 
-    /// Whether nothing is left to store or to handle.
+    /// Returns whether nothing is left to store or to handle.
     pub(crate) fn is_empty(&self) -> bool {
         self.invocations.is_empty()
     }
@@ -170,7 +171,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.len()
     }
 
-    /// Gives numbers from `next` on to the calls not yet sent, and turns them into writes; empty if there are none.
+    /// Gives numbers from `next` on to the calls not yet sent, and returns them as writes; empty if there are none.
     ///
     /// Takes all of them, or as many as fit into `limit`, but at least one.
     pub(crate) fn take_unsent(
@@ -302,7 +303,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         place.saturating_sub(self.left) as usize
     }
 
-    /// Whether a call is to be handled now.
+    /// Returns whether a call is to be handled now.
     pub(crate) fn head_is_settled(&self) -> bool {
         matches!(
             self.invocations.front(),
@@ -336,7 +337,7 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Ends every call, because the actor failed: each asker learns what is certain about its events.
     pub(crate) fn abandon(&mut self, in_flight: impl Fn() -> PersistError) {
-        // Whoever decided on a state that another writer had overtaken hears of that writer.
+        // An asker whose command was decided on a state that another writer had overtaken hears of that writer.
         let conflict = self.failure.take().map(PersistError::from_failure);
         let conflict = conflict.filter(|error| matches!(error, PersistError::Conflict(_)));
         let unsent = conflict.unwrap_or(PersistError::ActorFailed);

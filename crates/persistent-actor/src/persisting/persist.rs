@@ -47,7 +47,7 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 ///     Ok(())
 /// }
 /// ```
-#[must_use = "this has not happened yet: return its `.reply(..)` from the handler, await it, or say with `.detach()` that nobody waits for it"]
+#[must_use = "this has not happened yet: return its `.reply(..)` from the handler, await it, or say with `.detach()` that it is not waited for"]
 pub struct Persist<A: PersistentActor, N = OneEvent> {
     attached: AttachedRef<A>,
     cause: CauseRef,
@@ -273,7 +273,7 @@ where
     F: FnOnce(&mut A, &mut PersistentContext<A>) -> R,
 {
     fn stored(self: Box<Self>, actor: &mut A, ctx: &mut PersistentContext<A>) {
-        // The answer is computed even if nobody waits: it may have effects, and must not depend on the asker.
+        // The answer is computed even if no asker waits: it may have effects, and must not depend on the asker.
         let answer = (self.answer)(actor, ctx);
         let _ = self.cause.answer(answer);
     }

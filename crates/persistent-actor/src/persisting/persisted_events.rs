@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 /// The events of one call, or the one state; shared only once somebody listens to them.
 pub(crate) enum PersistedEvents<E> {
-    /// As the actor gave them.
+    /// The events as the actor passed them.
     Owned(Vec<E>),
-    /// Published to others.
+    /// The events, which were published to others.
     Shared(Vec<Arc<E>>),
     /// None, because the call deletes a state.
     Delete,
@@ -26,7 +26,7 @@ impl<E> PersistedEvents<E> {
         owned.iter().chain(shared.iter().map(|event| &**event))
     }
 
-    /// The events, to be kept by others too.
+    /// Returns the events, to be kept by others too.
     pub(crate) fn share(&mut self) -> &[Arc<E>] {
         if let PersistedEvents::Owned(events) = self {
             let events = std::mem::take(events);

@@ -24,13 +24,13 @@ pub struct DeadLetter {
 #[non_exhaustive]
 pub enum DeadLetterCause {
     /// A message was dropped without an answer, because the stash was full. The first one was
-    /// logged as a warning, and when nothing waited any more, how many there were.
+    /// logged as a warning, and their number once nothing waited any more.
     StashOverflow {
         /// The type of the message, as the compiler names it.
         message_type: &'static str,
     },
-    /// A message was dropped without an answer before its turn, because the actor ended, or because it failed in a way
-    /// that waiting will hardly cure, or is not to [keep](crate::BackOffSettings::keep_stash) what waits.
+    /// A message was dropped without an answer before its turn. The actor ended, or it failed in a way that waiting
+    /// will hardly cure, or its settings do not [keep](crate::BackOffSettings::keep_stash) messages over a failure.
     NotProcessed {
         /// The type of the message, as the compiler names it.
         message_type: &'static str,
@@ -66,7 +66,7 @@ impl DeadLetters {
 
     pub(crate) fn publish(&self, persistence_id: &PersistenceId, cause: DeadLetterCause) {
         if let Some(listeners) = self.0.listeners() {
-            // Nobody may be left by now.
+            // The last listener may be gone by now.
             let _ = listeners.send(DeadLetter {
                 persistence_id: persistence_id.clone(),
                 cause,

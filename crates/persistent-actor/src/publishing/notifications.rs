@@ -46,7 +46,7 @@ pub struct Missed {
 /// One channel per type that somebody listens to, and nothing for the others.
 pub(crate) struct Notifications {
     capacity: usize,
-    /// Whether there is any channel, so that a notification without readers costs next to nothing.
+    /// True if there is any channel, so that a notification without readers costs next to nothing.
     listened_to: AtomicBool,
     /// A `broadcast::Sender<T>` by the type `T`.
     channels: RwLock<HashMap<TypeId, Box<dyn Any + Send + Sync>>>,
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn each_type_has_a_channel_of_its_own_and_every_subscriber_gets_everything() {
+    fn each_type_has_its_own_channel_and_each_subscriber_gets_all() {
         let notifications = Notifications::new(4);
         let (mut first, mut second) = (
             notifications.subscribe::<u8>(),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stream_ends_after_its_last_notification_when_nobody_can_notify_any_more() {
+    fn the_stream_ends_after_the_last_notification_of_the_last_sender() {
         let notifications = Notifications::new(4);
         let mut subscription = notifications.subscribe::<u8>();
         notifications.listeners::<u8>().unwrap().send(1).unwrap();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capacity_nobody_can_mean_is_corrected() {
+    fn a_senseless_capacity_is_corrected() {
         assert_eq!(Notifications::new(0).capacity, 1);
         assert_eq!(Notifications::new(usize::MAX).capacity, MAX_CAPACITY);
     }

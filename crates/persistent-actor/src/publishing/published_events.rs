@@ -70,7 +70,7 @@ impl PublishedEvents {
                 timestamp,
                 event: Arc::clone(event),
             };
-            // What it pushes out of a full channel is dropped here, and that may be code of the user.
+            // An event that it pushes out of a full channel is dropped here, and that may be code of the user.
             if let Err(panic) = caught(|| drop(listeners.send(published))) {
                 tracing::error!(%persistence_id, sequence_nr, panic, "publishing an event panicked");
             }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn events_stay_where_they_are_unless_somebody_listens_to_their_type() {
+    fn events_stay_where_they_are_without_a_listener_to_their_type() {
         let hub = PublishedEvents::default();
         let mut events = PersistedEvents::from(vec![Heard(1), Heard(2)]);
         publish(&hub, &mut events);

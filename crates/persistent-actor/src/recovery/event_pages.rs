@@ -51,12 +51,12 @@ pub(crate) struct EventPages<E> {
     /// The highest number that was deleted before the replay began; the snapshot that was found covers these events, or
     /// they are not needed.
     deleted_before: SequenceNr,
-    /// The page that was asked for and not looked at yet.
+    /// The page that was requested from the journal, and of which nothing was returned yet.
     ahead: Option<Ahead>,
     next: SequenceNr,
     to: SequenceNr,
     left: u64,
-    /// The last event that was given.
+    /// The number of the last event that was returned.
     given: SequenceNr,
     event: PhantomData<fn() -> E>,
 }
@@ -104,7 +104,7 @@ impl<E: Event> EventPages<E> {
         self
     }
 
-    /// The next events in order; empty at the end.
+    /// Returns the next events in order; empty at the end.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<NumberedEvent<E>>, RecoveryError> {
         while self.wants_more() {
             let passed = match self.read_page().await {

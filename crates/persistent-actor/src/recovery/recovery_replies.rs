@@ -35,12 +35,12 @@ pub struct RecoveryReplies(Vec<AddAnswer>);
 type AddAnswer = fn(OverflowReplies, Arc<RecoveryError>) -> OverflowReplies;
 
 impl RecoveryReplies {
-    /// No command is answered.
+    /// Answers no command.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same, answering commands of type `M`.
+    /// Answers commands of type `M`, too.
     #[must_use]
     pub fn to<M>(mut self) -> Self
     where

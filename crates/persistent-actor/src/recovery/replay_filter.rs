@@ -1,4 +1,4 @@
-//! Finds events that two writers stored side by side, by the rules of Akka's `ReplayFilter`.
+//! Finds events that two writers stored at the same time, by the rules of Akka's `ReplayFilter`.
 
 use std::collections::VecDeque;
 
@@ -50,12 +50,12 @@ impl ReplayFilter {
         })
     }
 
-    /// Whether the replay has to end with the first issue.
+    /// Returns whether the replay has to end with the first issue.
     pub(crate) fn fails(&self) -> bool {
         self.mode == ReplayFilterMode::Fail
     }
 
-    /// Whether an event with an issue is left out.
+    /// Returns whether an event with an issue is left out.
     pub(crate) fn discards(&self) -> bool {
         self.mode == ReplayFilterMode::RepairByDiscardOld
     }
@@ -122,7 +122,7 @@ impl ReplayFilter {
         issues
     }
 
-    /// Leaves the event out or lets it pass; either way it does not count as the last one.
+    /// Leaves the event out or lets it pass, as the mode says. Either way it does not count as the last event.
     fn refuse(&mut self, event: EventRecord, kind: ReplayIssueKind) -> Vec<ReplayIssue> {
         let issue = ReplayIssue {
             kind,

@@ -32,11 +32,11 @@ pub(crate) struct Cause {
 /// The results of the calls that a command led to, as far as they are known.
 #[derive(Default)]
 struct Fates {
-    /// Whether the store is asked for anything.
+    /// True if the store is asked for anything.
     asked: bool,
-    /// Whether anything is stored.
+    /// True if anything is stored.
     stored: bool,
-    /// Whether the results are all known, because no code is left that could answer.
+    /// True if every result is known and the command was not answered, because no code is left that could do so.
     unanswered: bool,
     /// The reason why something is certainly not stored.
     refused: Option<PersistError>,

@@ -9,7 +9,7 @@ use serde::ser::{self, Serialize, Serializer};
 pub(super) struct Rules {
     /// The number of lists, maps and structs that may be open at a time.
     pub(super) levels: usize,
-    /// Whether a float must be finite.
+    /// True if a float must be finite.
     pub(super) finite: bool,
 }
 

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::MAX_TEXT_BYTES;
 
 use super::DecodeError;
 
-/// A stored manifest as errors show it: cut where it is longer than any that is ever stored.
+/// Returns a stored manifest as errors show it: cut where it is longer than any that is ever stored.
 pub(crate) fn shown(stored: &str) -> String {
     const MOST: usize = 255;
     match stored.char_indices().nth(MOST) {

@@ -15,11 +15,11 @@ const SCALAR: usize = 8;
 /// Payloads that would take more are refused. Lists of six numbers or more never do, such as a `Vec<u8>` of any length.
 const MAX_MEMORY: usize = HARD_PAYLOAD_LIMIT * 16;
 
-/// Whether the bytes are exactly one well-formed value of bearable depth and number of parts.
+/// Fails unless the bytes are exactly one well-formed value of bearable depth and number of parts.
 pub(super) fn check(bytes: &[u8]) -> Result<(), &'static str> {
     let mut rest = bytes;
     let mut memory = 0_usize;
-    // How many values each open container still waits for, outermost first.
+    // The number of values for which each open container still waits, outermost first.
     let mut open: Vec<u64> = Vec::new();
     loop {
         memory += rest.first().map_or(0, |marker| memory_of(*marker));
@@ -96,7 +96,7 @@ fn head(bytes: &[u8]) -> Result<(u64, &[u8]), &'static str> {
     Ok((children, rest.get(skip..).ok_or("cut off")?))
 }
 
-/// A big-endian length of `width` bytes, and what follows.
+/// Returns a big-endian length of `width` bytes, and what follows.
 fn length(bytes: &[u8], width: usize) -> Result<(u64, &[u8]), &'static str> {
     let (digits, rest) = bytes.split_at_checked(width).ok_or("cut off")?;
     let length = digits

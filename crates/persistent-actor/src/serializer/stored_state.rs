@@ -19,14 +19,14 @@ pub struct StoredState<'a> {
 /// [change handlers](actix_persistence_storage_api::ChangeHandler).
 ///
 /// # Errors
-/// [`DecodeError`] for another type, a higher version, and what cannot be decoded.
+/// [`DecodeError`] if the payload is of another type or a higher version, or cannot be decoded.
 pub fn decode_state<S: State>(payload: &Payload) -> Result<S, DecodeError> {
     let manifest = Manifest::new(<S as State>::MANIFEST, <S as State>::VERSION);
     StoredState::new(payload, &manifest).and_then(S::from_stored)
 }
 
 impl<'a> StoredState<'a> {
-    /// Refuses what is not of this name, or of a higher version.
+    /// Fails if the payload is a state of another name than `manifest` has, or of a higher version.
     pub(crate) fn new(payload: &'a Payload, manifest: &Manifest) -> Result<Self, DecodeError> {
         let version = manifest.stored_version(&payload.manifest)?;
         Ok(Self { payload, version })
@@ -40,7 +40,7 @@ impl<'a> StoredState<'a> {
     /// Decodes the bytes as a value of this type, with the serializer that wrote them.
     ///
     /// # Errors
-    /// [`DecodeError`] if they are too many or no such value.
+    /// [`DecodeError`] if there are too many bytes, or if they are no value of this type.
     pub fn decode<T: DeserializeOwned>(&self) -> Result<T, DecodeError> {
         decode_as(self.payload)
     }

@@ -8,7 +8,7 @@ use crate::{PersistentActor, Recovery, Retention, SaveSnapshotError, StoreRespon
 
 /// The snapshots that the actor knows of, and the current round of retention.
 ///
-/// Every step may be the last, because the process dies, the actor fails, or the store does. So each leaves behind a
+/// Every step may be the last, because the process dies, the actor fails, or the store does. So each leaves a
 /// state from which the actor recovers, and knows of what went before only what a store has confirmed.
 pub(crate) struct RetentionRounds<A: PersistentActor> {
     /// `None` until the recovery is completed, and for actors that have none.
@@ -17,7 +17,7 @@ pub(crate) struct RetentionRounds<A: PersistentActor> {
     left_out_events: bool,
     /// The kept snapshots that are known to be stored, the oldest first.
     stored: VecDeque<SequenceNr>,
-    /// Whether the store has none that is older than all of `stored`.
+    /// True if the store has none that is older than all of `stored`.
     knows_all: bool,
     /// The last event that was looked at.
     seen: SequenceNr,
@@ -41,7 +41,7 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Saved,
-    /// Whether the snapshot is stored is unknown.
+    /// It is unknown whether the snapshot is stored.
     SaveUnknown,
     Found(Option<SequenceNr>),
     EventsDeleted,
@@ -88,12 +88,13 @@ impl<A: PersistentActor> RetentionRounds<A> {
         self.seen = highest;
     }
 
-    /// Whether the state is to be the sum of all events: none were left out, and not just the last one was wanted.
+    /// Returns whether the state is to be the sum of all events: none were left out, and not just the last one was
+    /// wanted.
     pub(crate) fn asked_for_all(&self) -> bool {
         !self.left_out_events && !self.recovery.only_last_event
     }
 
-    /// Whether the state is not that of the journal's end, because the recovery was asked to stop before.
+    /// Returns whether the state is not that of the journal's end, because the recovery was asked to stop before.
     pub(crate) fn left_out_events(&self) -> bool {
         self.left_out_events
     }
@@ -108,7 +109,7 @@ impl<A: PersistentActor> RetentionRounds<A> {
         true
     }
 
-    /// Whether a round is to begin now that the actor has taken note of everything up to `last`.
+    /// Returns whether a round is to begin now that the actor has taken note of everything up to `last`.
     pub(crate) fn is_due(&mut self, last: SequenceNr) -> bool {
         let Some(retention) = &self.retention else {
             return false;
@@ -135,7 +136,7 @@ impl<A: PersistentActor> RetentionRounds<A> {
         self.newest = self.newest.filter(|newest| !deleted(*newest));
     }
 
-    /// Returns the step after one that ended so; `None` ends the round.
+    /// Returns the step that follows one with this outcome; `None` ends the round.
     pub(crate) fn step_after(&mut self, outcome: Outcome) -> Option<Step> {
         match outcome {
             Outcome::SaveUnknown => {

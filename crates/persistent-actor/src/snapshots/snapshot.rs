@@ -26,7 +26,7 @@ pub trait Snapshot: Serialize + DeserializeOwned + 'static {
     const VERSION: u32;
     /// The serializer that encodes it; `None` leaves it to the snapshot store's setting `serializer`.
     const SERIALIZER: Option<Serializer> = None;
-    /// Whether the type says that its actor has no snapshots; only [`NoSnapshot`] does.
+    /// True if the type says that its actor has no snapshots; only [`NoSnapshot`] does.
     const NEVER: bool = false;
 }
 

@@ -64,9 +64,9 @@ pub(crate) struct Stash<A: PersistentActor> {
     search_in: usize,
     /// The number of messages that were dropped since the stash was last empty.
     dropped: u64,
-    /// Whether a message did not fit under a policy that makes the actor fail.
+    /// True if a message did not fit under a policy that makes the actor fail.
     overflowed: bool,
-    /// Whether the actor has ended, and nothing that is put here would come out again.
+    /// True if the actor has ended, and nothing that is put here would come out again.
     ended: bool,
 }
 
@@ -105,7 +105,7 @@ impl<A: PersistentActor> Stash<A> {
         });
     }
 
-    /// The next command to be processed.
+    /// Returns the next command to be processed.
     pub(crate) fn next(&mut self) -> Option<Waiting<A>> {
         let next = self.internal.pop_front();
         self.taken_back = 0;
@@ -260,7 +260,7 @@ impl<A: PersistentActor> Stash<A> {
     }
 
     /// Moves everything put aside under this name before the internal stash, in order, but after what was moved there
-    /// since a command was last taken out; returns how many there were.
+    /// since a command was last taken out; returns their number.
     pub(crate) fn take_back_all(&mut self, name: &'static str) -> usize {
         let stashed = self.user.remove(name).unwrap_or_default();
         let count = stashed.len();

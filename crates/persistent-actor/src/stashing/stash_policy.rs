@@ -35,7 +35,7 @@ enum Strategy {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum Overflow {
-    /// They stay in the channel of the address, which has no limit: actix holds back neither
+    /// Further messages stay in the channel of the address, which has no limit: actix holds back neither
     /// [`do_send`](actix::Addr::do_send) nor [`send`](actix::Addr::send). Memory grows as long as messages come; for
     /// senders that are known to be few, or that wait for each answer.
     Wait,

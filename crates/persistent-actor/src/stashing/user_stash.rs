@@ -45,7 +45,7 @@ impl<A: PersistentActor> UserStash<A> {
     }
 
     /// Processes all of them next, in the order they were put aside: before the commands that arrived since and wait.
-    /// Returns how many there are.
+    /// Returns their number.
     pub fn unstash_all(&self) -> usize {
         self.stash.borrow_mut().take_back_all(self.name)
     }

@@ -33,7 +33,7 @@ pub(crate) enum Urgency {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Left {
     pub(crate) work: UnfinishedWork,
-    /// The number of messages that wait for it.
+    /// The number of messages that wait for the actor.
     pub(crate) waiting: usize,
 }
 

@@ -31,7 +31,7 @@ pub(crate) async fn in_time<T>(
     }
 }
 
-/// The time for a request of a recovery to a journal.
+/// Returns the time for a request of a recovery to a journal.
 pub(crate) fn for_reading(journal: &JournalHandle) -> Duration {
     journal
         .settings()

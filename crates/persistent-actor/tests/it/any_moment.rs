@@ -120,7 +120,7 @@ impl Handler<Stop> for Busy {
 #[derive(Debug, PartialEq)]
 struct Found {
     stopped: bool,
-    /// Whether the work was.
+    /// True if the work was.
     confirmed: bool,
     /// The sum that the next start recovers.
     sum: i64,
@@ -132,7 +132,7 @@ const EVERYTHING: Found = Found {
     sum: ALL + GOODBYE,
 };
 
-/// Does something after so many milliseconds, with a journal that writes every four. The actor has to be gone in a
+/// Does something after this many milliseconds, with a journal that writes every four. The actor has to be gone in a
 /// minute.
 async fn at(moment: u64, act: impl FnOnce(&World, &ScriptedJournal, Addr<Busy>)) -> Found {
     let ((world, journal), log) = (World::held(), Log::default());

@@ -235,7 +235,7 @@ fn messages_that_wait_when_the_actor_ends_are_dead_letters() {
 }
 
 #[test]
-fn messages_that_wait_for_an_actor_which_does_not_keep_them_are_dead_letters() {
+fn waiting_messages_that_an_actor_does_not_keep_are_dead_letters() {
     run(|| async {
         let storage = MemoryStorage::new();
         let journal = ScriptedJournal::new(storage.journal());
@@ -253,7 +253,7 @@ fn messages_that_wait_for_an_actor_which_does_not_keep_them_are_dead_letters() {
 }
 
 #[test]
-fn messages_that_are_dropped_because_everything_stops_are_counted_and_dead_letters() {
+fn messages_dropped_by_a_stop_of_everything_are_counted_dead_letters() {
     run(|| async {
         let (world, _journal, tally) = busy(Overflow::Wait).await;
         let mut letters = world.environment.dead_letters.subscribe();
@@ -276,7 +276,7 @@ fn messages_that_are_dropped_because_everything_stops_are_counted_and_dead_lette
 }
 
 #[test]
-fn messages_that_a_draining_actor_stops_before_are_counted_and_dead_letters() {
+fn messages_left_by_a_draining_actor_are_counted_dead_letters() {
     run(|| async {
         let world = World::new();
         let tally = world.start(Tally::factory("1", &Log::default())).unwrap();

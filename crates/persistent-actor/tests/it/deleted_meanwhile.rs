@@ -26,7 +26,7 @@ const RETAINING: Retaining = Retaining {
     batches: 0,
 };
 
-/// An actor that has stored so many events, with a snapshot every 500 and nothing deleted.
+/// An actor that has stored this many events, with a snapshot every 500 and nothing deleted.
 async fn with_snapshots(events: i64) -> (World, Log) {
     let (world, log) = (World::new(), Log::default());
     let shared = log.clone();
@@ -81,7 +81,7 @@ async fn retain(storage: &MemoryStorage, log: &Log) {
 }
 
 #[test]
-fn what_a_retention_deletes_between_two_steps_of_a_recovery_is_found_in_its_snapshot() {
+fn a_recovery_uses_the_snapshot_of_a_retention_that_deletes_meanwhile() {
     for stall in [1, 1_001, 2_001].map(Stall::PagesFrom) {
         run(move || async move {
             let (stored, log) = with_snapshots(EVENTS).await;
@@ -104,7 +104,7 @@ fn what_a_retention_deletes_between_two_steps_of_a_recovery_is_found_in_its_snap
 }
 
 #[test]
-fn a_look_or_a_replay_from_which_events_are_deleted_fails_instead_of_passing_them_over() {
+fn a_look_or_a_replay_fails_when_its_events_are_deleted_meanwhile() {
     run(|| async {
         let (stored, log) = with_snapshots(EVENTS).await;
         let journal = StallingJournal::new(stored.storage.journal(), Stall::PagesFrom(1_001));
@@ -137,7 +137,7 @@ fn a_look_or_a_replay_from_which_events_are_deleted_fails_instead_of_passing_the
         };
         overtaken(looked.await.unwrap().map(drop).unwrap_err());
         overtaken(replayed.await.unwrap().unwrap_err());
-        // What was deleted before is nobody's loss.
+        // What was deleted before is not lost.
         let left = replay_events(
             &world.environment,
             id(),
@@ -184,7 +184,7 @@ fn a_reset_while_events_are_read_is_no_loss_of_events() {
 }
 
 #[test]
-fn an_actor_that_deletes_what_snapshots_cover_refuses_to_recover_or_to_be_looked_at_without_one() {
+fn recoveries_and_looks_fail_without_the_snapshot_of_deleted_events() {
     // None is left, or one that is older than what was deleted.
     for kept in [0, 500] {
         run(move || async move {
@@ -225,7 +225,7 @@ fn an_actor_that_deletes_what_snapshots_cover_refuses_to_recover_or_to_be_looked
 }
 
 #[test]
-fn an_actor_that_deletes_what_snapshots_cover_recovers_from_the_one_that_covers_it() {
+fn deleted_events_are_recovered_from_the_snapshot_that_covers_them() {
     run(|| async {
         let (stored, log) = with_snapshots(EVENTS).await;
         delete(&stored.storage, 2_000).await;
@@ -238,7 +238,7 @@ fn an_actor_that_deletes_what_snapshots_cover_recovers_from_the_one_that_covers_
 }
 
 #[test]
-fn an_actor_that_retains_snapshots_is_not_started_without_a_store_for_them() {
+fn an_actor_with_retention_is_not_started_without_a_snapshot_store() {
     run(|| async {
         let (stored, log) = with_snapshots(3).await;
         let journal = stored.environment.stores.journal().unwrap().clone();

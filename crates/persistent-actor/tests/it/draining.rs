@@ -126,7 +126,7 @@ fn an_actor_in_back_off_is_rebuilt_at_once_and_does_what_waits() {
 }
 
 #[test]
-fn an_actor_in_back_off_for_which_nothing_waits_ends_at_once_and_has_left_nothing() {
+fn a_drain_ends_an_actor_in_back_off_at_once_if_nothing_waits() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         journal.fail_recoveries(1);
@@ -141,7 +141,7 @@ fn an_actor_in_back_off_for_which_nothing_waits_ends_at_once_and_has_left_nothin
 }
 
 #[test]
-fn an_actor_that_goes_on_failing_while_it_drains_is_tried_until_it_is_told_to_end() {
+fn a_draining_actor_that_fails_is_restarted_until_it_must_end() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         journal.fail_recoveries(1_000);
@@ -207,7 +207,7 @@ fn snapshots_are_answered_and_spawned_futures_end_before_the_actor_stops() {
 }
 
 #[test]
-fn nobody_waits_for_timers() {
+fn a_drain_does_not_wait_for_timers() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -226,7 +226,7 @@ fn nobody_waits_for_timers() {
 }
 
 #[test]
-fn nobody_waits_for_streams_that_do_not_end() {
+fn a_drain_does_not_wait_for_streams_that_do_not_end() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -242,7 +242,7 @@ fn nobody_waits_for_streams_that_do_not_end() {
 }
 
 #[test]
-fn no_actor_is_started_any_more_and_a_second_drain_tells_about_the_same_actors() {
+fn no_actor_starts_after_a_drain_and_a_second_one_counts_the_same() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let _one = world.start(Tally::factory("1", &log)).unwrap();

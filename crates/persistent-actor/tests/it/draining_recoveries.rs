@@ -45,7 +45,7 @@ impl Recovering {
         let tune = |settings: &mut JournalSettings, _: &mut _| tune(settings);
         let world = World::tuned(stored.storage, journal.clone(), snapshots, tune, |_| {});
         let tally = world.start(Tally::factory("1", &log)).unwrap();
-        // The clock moves when nobody can do anything more.
+        // The clock moves when no task can do anything more.
         tokio::time::sleep(Duration::from_millis(1)).await;
         Self {
             world,
@@ -89,7 +89,7 @@ fn an_actor_goes_on_recovering_and_then_does_what_it_was_sent() {
 }
 
 #[test]
-fn an_actor_that_does_not_recover_in_time_is_named_and_its_askers_get_closed() {
+fn an_actor_that_recovers_too_late_is_named_and_its_askers_get_closed() {
     for stall in STALLS {
         run(move || async move {
             let held = Recovering::at(stall).await;
@@ -109,7 +109,7 @@ fn an_actor_that_does_not_recover_in_time_is_named_and_its_askers_get_closed() {
                 .find(|entry| outcomes.iter().any(|outcome| entry.starts_with(outcome)));
             assert_eq!(told, None, "neither recovered nor failed, and no command");
 
-            // The answer that was waited for comes to nobody.
+            // The answer that was waited for has no receiver.
             held.journal.set(Stall::Nothing);
             held.world
                 .environment
@@ -150,7 +150,7 @@ fn a_recovery_that_fails_meanwhile_is_tried_again_at_once_for_what_waits() {
 }
 
 #[test]
-fn an_actor_that_waits_for_its_turn_to_recover_and_has_nothing_to_do_ends_at_once() {
+fn a_drain_ends_an_actor_that_waits_to_recover_without_commands() {
     run(|| async {
         let held = Recovering::limited(Stall::TakeOvers, |journal| {
             journal.max_concurrent_recoveries = 1;

@@ -36,7 +36,7 @@ impl PersistentActor for Diary {
     }
 }
 
-/// Persists so many events, one after the other and then all at once.
+/// Persists this many events, one after the other and then all at once.
 #[derive(Message)]
 #[rtype(result = "Result<(), PersistError>")]
 struct Enter(i64);

@@ -386,7 +386,7 @@ impl StreamHandler<u8> for Everywhere {
     fn finished(&mut self, _: &mut Ctx) {}
 }
 
-/// Whether an actor that was told to stop still gets there.
+/// Returns whether an actor that was told to stop still gets there.
 fn is_reached(place: Place, situation: Situation) -> bool {
     let after_a_stop = [
         Place::Started,
@@ -402,7 +402,7 @@ fn is_reached(place: Place, situation: Situation) -> bool {
     situation != Situation::ItselfStops || after_a_stop.contains(&place)
 }
 
-/// Whether the call itself leaves this undone: commands that nobody takes back, or that come after a stop.
+/// Returns whether the call itself leaves this undone: commands that are never taken back, or that come after a stop.
 fn is_meant(call: &Call, work: UnfinishedWork) -> bool {
     match call.name {
         "terminate" => true,
@@ -494,7 +494,7 @@ async fn complaint(place: Place, situation: Situation, call: &Call) -> Option<St
 }
 
 #[test]
-fn every_call_of_the_context_works_in_every_place_whether_the_actor_lives_or_stops() {
+fn every_context_call_works_in_every_place_of_a_live_or_ending_actor() {
     // Each place has a run of its own, for a run ends after a day of its clock.
     for place in PLACES {
         run(move || every_call_in(place));

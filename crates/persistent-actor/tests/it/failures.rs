@@ -15,7 +15,7 @@ use crate::tally::{Add, Get, Log, Run, Tally, added, kind, persist};
 use crate::world::{World, run};
 
 #[test]
-fn a_write_that_certainly_failed_is_answered_so_and_the_next_incarnation_goes_on() {
+fn a_certain_failure_is_answered_and_the_next_incarnation_goes_on() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -61,7 +61,7 @@ fn a_plugin_that_panics_is_a_failure_of_unknown_outcome() {
 }
 
 #[test]
-fn a_plugin_that_skips_without_a_reason_is_a_failure_and_not_asked_for_ever() {
+fn a_plugin_that_skips_without_a_reason_fails_the_recovery() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -74,7 +74,7 @@ fn a_plugin_that_skips_without_a_reason_is_a_failure_and_not_asked_for_ever() {
 }
 
 #[test]
-fn a_second_writer_makes_the_first_one_lose_with_a_conflict_and_recover_onto_the_winners_events() {
+fn the_loser_of_a_conflict_recovers_with_the_events_of_the_winner() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let other = World::on(
@@ -153,7 +153,7 @@ fn without_keep_stash_the_channels_of_waiting_commands_close() {
 }
 
 #[test]
-fn a_panicking_handler_ends_the_incarnation_and_nothing_it_persisted_in_that_turn_is_stored() {
+fn a_panicking_handler_ends_the_incarnation_and_its_turn_stores_nothing() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -170,7 +170,7 @@ fn a_panicking_handler_ends_the_incarnation_and_nothing_it_persisted_in_that_tur
 }
 
 #[test]
-fn an_actor_that_panics_while_a_write_is_in_flight_recovers_with_its_event() {
+fn a_panic_while_a_write_is_in_flight_recovers_with_its_event() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -234,7 +234,7 @@ fn a_panic_in_on_event_tells_the_asker_that_the_event_is_stored() {
 }
 
 #[test]
-fn delays_between_incarnations_grow_and_start_again_after_a_time_of_good_work() {
+fn delays_between_incarnations_grow_until_one_has_worked_for_a_time() {
     run(|| async {
         let storage = MemoryStorage::new();
         let journal = ScriptedJournal::new(storage.journal());
@@ -294,7 +294,7 @@ fn a_recovery_that_waiting_cures_keeps_its_commands() {
 }
 
 #[test]
-fn a_recovery_that_waiting_does_not_cure_closes_its_commands_and_tries_again() {
+fn a_recovery_that_waiting_cannot_cure_closes_its_commands_and_retries() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let shared = log.clone();
@@ -345,7 +345,7 @@ fn a_write_from_before_a_recovery_is_refused_by_its_epoch() {
 }
 
 #[test]
-fn a_panic_while_the_failed_actor_is_dropped_or_its_answer_is_made_leaves_the_address_alive() {
+fn a_panic_in_the_drop_of_a_failed_actor_leaves_the_address_alive() {
     use actix::Actor;
     use actix_persistence_persistent_actor::{
         NoSnapshot, PersistentActor, PersistentContext, Reply,
@@ -401,7 +401,7 @@ fn a_panic_while_the_failed_actor_is_dropped_or_its_answer_is_made_leaves_the_ad
 }
 
 #[test]
-fn a_panic_while_what_the_actor_left_behind_is_dropped_leaves_the_address_alive() {
+fn a_panic_in_the_drop_of_its_handlers_leaves_the_address_alive() {
     struct Brittle;
     impl Drop for Brittle {
         fn drop(&mut self) {
@@ -435,7 +435,7 @@ fn a_panic_while_what_the_actor_left_behind_is_dropped_leaves_the_address_alive(
 }
 
 #[test]
-fn a_future_on_the_context_ends_with_a_failed_actor_and_one_elsewhere_learns_why() {
+fn a_future_on_a_failed_context_ends_and_one_elsewhere_learns_why() {
     /// Answers from a future on the context, and gives another one away.
     #[derive(Message)]
     #[rtype(result = "bool")]

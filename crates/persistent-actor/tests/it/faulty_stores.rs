@@ -79,7 +79,7 @@ impl FaultyStores {
         self.dead.subscribe().wait_for(|dead| *dead).await.unwrap();
     }
 
-    /// A dead process does nothing any more, and nobody hears of it.
+    /// A dead process does nothing any more, and is not heard of.
     async fn alive(&self) {
         if *self.dead.borrow() {
             std::future::pending::<()>().await;

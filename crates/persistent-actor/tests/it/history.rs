@@ -73,7 +73,7 @@ pub(crate) async fn failure(world: &World, log: &Log, recovery: Recovery) -> Rec
     let read = replay_actor(looking, world.environment.clone()).await;
     let error = read.err().expect("the recovery fails");
     log.take();
-    // What waiting may cure is tried again and again, though nobody can reach the actor any more.
+    // What waiting may cure is tried again and again, though the last address of the actor is gone.
     let once = BackOffSettings::default().max_restarts(0);
     let back_off = error.is_curable_by_waiting().then_some(once);
     let shared = log.clone();

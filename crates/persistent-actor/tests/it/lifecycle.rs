@@ -48,7 +48,7 @@ fn an_invalid_id_is_refused() {
 }
 
 #[test]
-fn stop_takes_effect_when_everything_persisted_is_handled_and_drops_what_waits() {
+fn a_stop_waits_for_the_handlers_and_drops_the_commands_that_wait() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -87,7 +87,7 @@ fn terminate_ends_after_the_present_turn_and_no_handler_runs() {
 }
 
 #[test]
-fn a_successor_waits_until_the_stopping_actor_is_gone_and_sees_all_its_events() {
+fn a_successor_waits_for_the_stopping_actor_and_sees_all_its_events() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         for n in 1..=20 {
@@ -205,7 +205,7 @@ fn an_actor_whose_arbiter_ends_is_told_that_it_has_stopped() {
 }
 
 #[test]
-fn the_stores_are_kept_open_until_they_have_done_what_the_last_actor_asked_for() {
+fn the_stores_stay_open_for_the_requests_of_the_last_actor() {
     /// Closes the stores when it is dropped.
     struct Stores(Log);
     impl Drop for Stores {

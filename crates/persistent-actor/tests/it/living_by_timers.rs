@@ -1,4 +1,4 @@
-//! Actors that nobody has the address of, because they live by their timers.
+//! Actors without addresses, which live by their timers.
 
 use std::time::Duration;
 

@@ -140,7 +140,7 @@ fn what_the_store_says_is_the_source_of_the_error() {
 }
 
 #[test]
-fn the_snapshot_number_is_that_of_the_recovery_and_the_last_number_that_of_the_last_event() {
+fn the_snapshot_number_counts_only_the_snapshot_of_the_recovery() {
     run(|| async {
         let (world, log, tally) = with_snapshots_at_1_2_and_3().await;
         let numbers = |snapshot: SequenceNr, last: SequenceNr| {

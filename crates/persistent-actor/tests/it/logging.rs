@@ -55,7 +55,7 @@ impl io::Write for Logged {
 }
 
 #[test]
-fn failures_are_errors_and_rejections_warnings_with_id_number_and_manifest_and_no_payload() {
+fn failures_and_rejections_are_logged_with_their_event_but_no_payload() {
     run(|| async {
         collect();
         let ((world, journal), log) = (World::scripted(), Log::default());

@@ -58,7 +58,7 @@ fn descend(ctx: &mut PersistentContext<Tally>, is_async: bool, n: i64) {
 }
 
 #[test]
-fn deeply_nested_persists_come_before_the_next_command_and_async_ones_keep_their_order() {
+fn nested_persists_come_before_commands_and_async_ones_keep_their_order() {
     for is_async in [false, true] {
         run(move || async move {
             let (world, log) = (World::new(), Log::default());
@@ -80,7 +80,7 @@ fn deeply_nested_persists_come_before_the_next_command_and_async_ones_keep_their
 }
 
 #[test]
-fn what_a_handler_persists_is_sent_at_once_and_what_accumulates_meanwhile_goes_together() {
+fn a_handler_persists_at_once_and_what_accumulates_goes_together() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();

@@ -162,7 +162,7 @@ fn an_actor_that_ends_because_it_cannot_be_recovered_is_known_to_have() {
 }
 
 #[test]
-fn commands_that_waited_through_an_outage_are_told_of_it_when_the_actor_gives_up() {
+fn commands_that_waited_through_an_outage_learn_why_the_actor_gave_up() {
     run(|| async {
         let (world, journal) = World::scripted();
         journal.fail_recoveries(usize::MAX);

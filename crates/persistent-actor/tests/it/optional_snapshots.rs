@@ -65,7 +65,7 @@ fn an_unreadable_snapshot_is_a_failure_unless_it_is_optional() {
 }
 
 #[test]
-fn a_snapshot_that_cannot_be_decoded_is_passed_over_for_an_older_one_with_a_warning() {
+fn an_older_snapshot_is_used_if_the_newest_cannot_be_decoded() {
     for (payload, cause) in [
         (of_another_type(), "unknown manifest"),
         (Payload::new(2, "test.sum:v2", "6"), "unknown manifest"),
@@ -168,7 +168,7 @@ fn the_criteria_of_the_recovery_still_hold_for_older_snapshots() {
 }
 
 #[test]
-fn a_store_that_gives_what_was_not_asked_for_does_not_keep_the_recovery_busy_for_ever() {
+fn a_recovery_ends_even_if_the_store_ignores_the_criteria() {
     run(|| async {
         let (world, log) = with_snapshots(of_another_type()).await;
         let (world, snapshots) = with_loads(&world, Loads::IgnoreCriteria, true);
@@ -179,7 +179,7 @@ fn a_store_that_gives_what_was_not_asked_for_does_not_keep_the_recovery_busy_for
 }
 
 #[test]
-fn an_optional_snapshot_is_not_done_without_if_events_it_stands_for_were_deleted() {
+fn an_optional_snapshot_is_needed_if_its_events_were_deleted() {
     run(|| async {
         let (world, log) = with_snapshots(of_another_type()).await;
         // The older snapshot stands for exactly the deleted events.
@@ -209,7 +209,7 @@ fn an_optional_snapshot_is_not_done_without_if_events_it_stands_for_were_deleted
 }
 
 #[test]
-fn a_needed_snapshot_that_only_its_store_keeps_from_us_is_curable_by_waiting() {
+fn waiting_cures_the_lack_of_a_snapshot_whose_store_is_away() {
     run(|| async {
         let (world, log) = with_snapshots(sum(6)).await;
         delete_events(&world, 1).await;
@@ -296,7 +296,7 @@ fn a_snapshot_that_the_actor_refuses_counts_as_unreadable() {
 }
 
 #[test]
-fn a_panic_in_on_snapshot_or_a_missing_one_fails_even_if_the_snapshot_is_optional() {
+fn a_panic_in_on_snapshot_fails_even_if_the_snapshot_is_optional() {
     for (taste, expected) in [
         (Taste::Panics, "panicked in recovery"),
         (Taste::None, "implement on_snapshot"),

@@ -63,7 +63,7 @@ fn after_a_long_outage_every_actor_serves_within_two_seconds() {
 }
 
 #[test]
-fn an_outage_is_one_line_of_log_now_and_then_and_its_end_another_whoever_waits() {
+fn an_outage_and_its_end_are_a_few_lines_of_log_for_many_actors() {
     run(|| async {
         collect();
         let (world, journal, tallies) = tallies().await;

@@ -90,7 +90,7 @@ fn a_command_of_which_nothing_is_stored_may_be_sent_again() {
 }
 
 #[test]
-fn a_write_that_was_not_sent_is_not_certain_of_a_command_whose_other_write_is_unknown() {
+fn an_unsent_write_is_unknown_if_another_of_its_command_is_unknown() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -120,7 +120,7 @@ impl Handler<AddAndMore> for Tally {
 }
 
 #[test]
-fn a_command_whose_answering_write_is_rejected_learns_that_a_later_one_is_stored() {
+fn a_rejected_command_learns_that_a_later_write_of_it_is_stored() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -176,7 +176,7 @@ fn what_a_command_stored_before_it_was_put_aside_belongs_to_its_answer() {
 }
 
 #[test]
-fn a_command_for_which_there_is_no_room_aside_is_not_said_to_have_done_nothing() {
+fn a_full_stash_does_not_say_that_a_command_with_a_write_did_nothing() {
     run(|| async {
         let storage = MemoryStorage::new();
         let journal = Arc::new(storage.journal());

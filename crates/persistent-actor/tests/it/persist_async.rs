@@ -36,7 +36,7 @@ fn since_recovery(log: &Log) -> Vec<String> {
 }
 
 #[test]
-fn commands_flow_while_persist_async_stores_and_handlers_run_in_the_order_of_the_calls() {
+fn commands_flow_while_persist_async_stores_and_handlers_run_in_order() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -63,7 +63,7 @@ fn commands_flow_while_persist_async_stores_and_handlers_run_in_the_order_of_the
 }
 
 #[test]
-fn one_write_is_in_flight_and_everything_accumulated_meanwhile_is_the_next_one() {
+fn events_that_accumulate_during_a_write_are_the_next_write() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -80,7 +80,7 @@ fn one_write_is_in_flight_and_everything_accumulated_meanwhile_is_the_next_one()
 }
 
 #[test]
-fn a_persist_inside_a_persist_async_handler_holds_back_commands_at_once_and_not_for_ever() {
+fn a_persist_in_a_persist_async_handler_holds_back_commands_for_a_time() {
     // Akka issue 23781, open since 2017: the next command came too early, and later ones never.
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
@@ -172,7 +172,7 @@ fn deferred_calls_run_in_their_place_among_the_handlers_and_store_nothing() {
 }
 
 #[test]
-fn a_deferred_call_with_nothing_before_it_runs_after_its_turn_and_asks_no_journal() {
+fn a_deferred_call_alone_runs_after_its_turn_without_the_journal() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -229,7 +229,7 @@ fn defer_holds_back_commands_and_defer_async_does_not() {
 }
 
 #[test]
-fn a_deferred_call_does_not_run_behind_a_failed_persist_but_behind_a_rejected_one() {
+fn a_deferred_call_runs_after_a_rejected_persist_but_not_a_failed_one() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -285,7 +285,7 @@ fn persist_all_async_is_one_atomic_write_that_holds_back_nothing() {
 }
 
 #[test]
-fn a_completion_runs_after_the_last_handler_and_before_the_answer_and_may_persist() {
+fn a_completion_runs_after_the_last_handler_and_may_persist() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -346,7 +346,7 @@ fn timers_run_while_only_async_calls_are_pending() {
 }
 
 #[test]
-fn nothing_is_sent_behind_a_failed_write() {
+fn nothing_is_sent_after_a_failed_write() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -371,7 +371,7 @@ fn nothing_is_sent_behind_a_failed_write() {
 }
 
 #[test]
-fn what_a_handler_persists_is_not_sent_behind_a_write_that_fails_meanwhile() {
+fn a_handler_sends_no_event_after_a_write_that_fails_meanwhile() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -577,7 +577,7 @@ fn what_is_awaited_first_when_all_is_handled_is_answered_too() {
 }
 
 #[test]
-fn an_arbiter_that_stops_leaves_nobody_sure_that_an_event_is_not_stored() {
+fn no_asker_on_a_stopped_arbiter_is_sure_that_nothing_is_stored() {
     // Its clock runs: on one that is paused, time would pass while the other thread works.
     System::new().block_on(async {
         let ((world, journal), log) = (World::held(), Log::default());
@@ -644,7 +644,7 @@ fn a_queue_longer_than_a_turn_lets_others_of_the_arbiter_run() {
 }
 
 #[test]
-fn a_backlog_beyond_what_the_journal_takes_at_once_goes_in_several_writes_in_order() {
+fn a_backlog_over_the_limits_goes_in_several_writes_in_order() {
     run(|| async {
         let storage = MemoryStorage::new();
         let capabilities = storage.journal().capabilities().with_max_group(10, 2_000);

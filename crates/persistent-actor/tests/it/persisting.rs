@@ -51,7 +51,7 @@ fn commands_wait_until_the_events_before_them_are_handled() {
 }
 
 #[test]
-fn an_actor_in_the_middle_of_persisting_takes_no_message_however_many_arrive() {
+fn an_actor_that_is_persisting_takes_none_of_the_messages_that_arrive() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -71,7 +71,7 @@ fn an_actor_in_the_middle_of_persisting_takes_no_message_however_many_arrive() {
 }
 
 #[test]
-fn nested_persists_are_handled_after_the_outer_ones_and_before_the_next_command() {
+fn nested_persists_come_after_the_outer_ones_and_before_commands() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -110,7 +110,7 @@ fn nested_persists_are_handled_after_the_outer_ones_and_before_the_next_command(
 }
 
 #[test]
-fn several_handlers_of_one_call_all_run_for_each_event_in_the_order_they_were_attached() {
+fn all_handlers_of_a_call_run_for_each_event_in_the_order_attached() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -184,7 +184,7 @@ fn persisting_no_events_writes_nothing_and_is_answered_in_its_turn() {
 }
 
 #[test]
-fn several_events_are_rejected_by_a_journal_without_atomic_batches_before_it_is_called() {
+fn several_events_are_rejected_if_the_journal_has_no_atomic_batches() {
     run(|| async {
         let storage = MemoryStorage::new();
         let journal =
@@ -203,7 +203,7 @@ fn several_events_are_rejected_by_a_journal_without_atomic_batches_before_it_is_
 }
 
 #[test]
-fn an_event_that_cannot_be_encoded_is_rejected_and_its_number_goes_to_the_next_event() {
+fn an_event_that_cannot_be_encoded_leaves_its_number_to_the_next_one() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -228,7 +228,7 @@ fn an_event_that_cannot_be_encoded_is_rejected_and_its_number_goes_to_the_next_e
 }
 
 #[test]
-fn a_rejection_by_the_journal_leaves_no_gap_and_what_follows_is_sent_again() {
+fn a_rejected_write_leaves_no_gap_and_those_after_it_are_sent_again() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -266,7 +266,7 @@ fn a_rejection_by_the_journal_leaves_no_gap_and_what_follows_is_sent_again() {
 }
 
 #[test]
-fn everything_persisted_or_deferred_before_the_recovery_has_completed_is_rejected_in_its_turn() {
+fn everything_persisted_before_the_recovery_is_rejected_in_order() {
     use actix::Actor;
     use actix_persistence_persistent_actor::{NoSnapshot, PersistentActor, PersistentContext};
     use actix_persistence_storage_api::PersistenceId;
@@ -331,7 +331,7 @@ fn everything_persisted_or_deferred_before_the_recovery_has_completed_is_rejecte
 }
 
 #[test]
-fn timers_and_spawned_futures_do_not_run_between_a_command_and_its_handlers() {
+fn no_timers_or_futures_run_between_a_command_and_its_handlers() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();

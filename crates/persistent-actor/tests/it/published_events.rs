@@ -62,7 +62,7 @@ fn an_event_is_published_once_stored_and_before_its_handler_runs() {
 }
 
 #[test]
-fn events_are_published_in_the_order_of_their_numbers_however_they_were_persisted() {
+fn events_of_every_persist_variant_are_published_by_their_numbers() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let mut events = subscribe(&world);
@@ -138,7 +138,7 @@ fn events_that_failed_are_not_published_even_if_replay_finds_them() {
 }
 
 #[test]
-fn a_stored_event_is_published_even_if_the_actor_panics_before_its_handler() {
+fn a_stored_event_is_published_even_if_a_panic_precedes_its_handler() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let mut events = subscribe(&world);

@@ -1,4 +1,4 @@
-//! Reading a stream disturbs nobody.
+//! Reading a stream disturbs no writer.
 
 use actix_persistence_persistent_actor::{replay_actor, replay_events};
 use actix_persistence_storage_api::{PersistenceId, ReplayRange};

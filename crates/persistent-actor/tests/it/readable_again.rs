@@ -136,7 +136,7 @@ fn assert_not_encoded(error: &PersistError) {
 }
 
 #[test]
-fn an_event_that_could_not_be_read_again_is_rejected_and_the_actor_goes_on() {
+fn an_event_that_could_not_be_read_again_is_rejected() {
     let infinite = || Shape::Number(f64::INFINITY);
     for (serializer, unreadable) in [
         (Serializer::MessagePack, vec![sum(70)]),

@@ -115,7 +115,7 @@ async fn write_raw(world: &World, sequence_nr: SequenceNr, payload: Payload) {
 }
 
 #[test]
-fn an_unknown_manifest_or_serializer_or_a_corrupt_payload_fails_and_names_the_event() {
+fn an_event_that_cannot_be_decoded_fails_the_recovery_and_is_named() {
     for (payload, expected) in [
         (Payload::new(2, "test.added:v2", "{}"), "test.added:v2"),
         (Payload::new(7, "test.added:v1", "{}"), "serializer 7"),
@@ -148,7 +148,7 @@ fn lossy(journal: MemoryJournal, missing: SequenceNr) -> Arc<dyn Journal> {
 }
 
 #[test]
-fn an_event_missing_at_the_start_in_the_middle_or_at_the_end_fails_the_recovery() {
+fn an_event_missing_anywhere_fails_the_recovery() {
     for missing in [1, 2, 3] {
         run(move || async move {
             let (whole, log) = with_events(3).await;

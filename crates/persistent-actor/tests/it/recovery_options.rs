@@ -68,7 +68,7 @@ fn an_upper_bound_is_inclusive_and_passes_over_snapshots_above_it() {
 }
 
 #[test]
-fn after_a_bounded_recovery_new_events_follow_on_the_real_end_of_the_journal() {
+fn new_events_after_a_bounded_recovery_follow_the_end_of_the_journal() {
     for bounded in [Recovery::default().to_sequence_nr(2), Recovery::none()] {
         run(move || async move {
             let (world, log) = with_events(4).await;
@@ -241,7 +241,7 @@ impl actix::Handler<Get> for Curious {
 }
 
 #[test]
-fn an_actor_is_recovering_until_completion_where_it_may_persist_before_the_first_command() {
+fn the_completion_of_a_recovery_may_persist_before_the_first_command() {
     run(|| async {
         let (world, log) = with_events(1).await;
         let shared = log.clone();
@@ -283,7 +283,7 @@ fn completion_comes_once_per_incarnation_after_a_failure() {
 }
 
 #[test]
-fn a_snapshot_ahead_of_its_journal_is_for_reading_because_the_journal_takes_no_gap() {
+fn no_write_follows_a_snapshot_that_is_ahead_of_its_journal() {
     run(|| async {
         let (world, log) = with_events(3).await;
         save_snapshot(&world, 9, sum(45)).await;

@@ -19,7 +19,7 @@ use crate::stalling_journal::{Stall, Stalling, StallingJournal};
 use crate::tally::{Add, Added, Get, Log, Tally};
 use crate::world::{World, run};
 
-/// Stores with so many permits, where "1", "2", "3", ... have an event each, on a journal that stalls like this.
+/// Stores with this many permits, where "1", "2", "3", ... have an event each, on a journal that stalls like this.
 async fn stalling(permits: usize, stall: Stall) -> (World, Arc<Stalling>, Log) {
     let (stored, log) = (World::new(), Log::default());
     for id in IDS {
@@ -61,7 +61,7 @@ fn start_all(world: &World, log: &Log) -> Vec<Addr<Tally>> {
 }
 
 #[test]
-fn no_more_actors_recover_at_once_than_there_are_permits_and_all_get_their_turn() {
+fn recoveries_at_once_stay_within_the_permits_and_all_get_a_turn() {
     run(|| async {
         let (world, journal, log) = stalling(2, Stall::PagesFrom(1)).await;
         let tallies = start_all(&world, &log);
@@ -155,7 +155,7 @@ fn waiting_for_a_permit_too_long_is_a_typed_failure_and_works_again_later() {
         }
         journal.set(Stall::Nothing);
         assert_eq!(asked.await.unwrap(), 1, "the command was kept");
-        // Meanwhile nobody has recovered twice, and the one permit is still one.
+        // Meanwhile none has recovered twice, and the one permit is still one.
         assert!(started.elapsed() < Duration::from_secs(30));
         assert_eq!((journal.pages(), journal.most_pages_at_once()), (2, 1));
     });
@@ -211,7 +211,7 @@ fn an_actor_dropped_while_it_recovers_gives_its_permit_back() {
 }
 
 #[test]
-fn an_actor_dropped_while_it_waits_for_a_permit_takes_none_and_gives_none_away() {
+fn an_actor_dropped_while_it_waits_for_a_permit_gives_none_away() {
     run(|| async {
         let (world, journal, log) = stalling(1, Stall::PagesFrom(1)).await;
         let first = world.start(Tally::factory("1", &log)).unwrap();

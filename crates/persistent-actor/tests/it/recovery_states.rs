@@ -245,7 +245,7 @@ fn a_panic_on_completion_is_followed_by_a_back_off_and_a_whole_recovery() {
 }
 
 #[test]
-fn a_reply_to_an_earlier_incarnation_reaches_nobody_and_permits_no_second_write() {
+fn a_reply_to_an_earlier_incarnation_is_ignored_by_the_next_one() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();

@@ -24,7 +24,7 @@ fn tune(journal: &mut JournalSettings, _: &mut SnapshotSettings) {
     journal.recovery_event_timeout = LIMIT;
 }
 
-/// Stores with so many events of the tally, on a journal that stalls like this.
+/// Stores with this many events of the tally, on a journal that stalls like this.
 async fn stalling(events: i64, stall: Stall) -> (World, Arc<Stalling>, Log) {
     let (stored, log) = with_events(events).await;
     let journal = StallingJournal::new(stored.storage.journal(), stall);
@@ -104,7 +104,7 @@ fn a_first_page_that_does_not_come_is_a_typed_timeout() {
 }
 
 #[test]
-fn a_later_page_that_does_not_come_is_a_typed_timeout_after_the_events_before_it() {
+fn a_later_page_that_does_not_come_is_a_timeout_after_the_first_events() {
     run(|| async {
         let (world, journal, log) = stalling(2_345, Stall::PagesFrom(1_001)).await;
         let entries = times_out(&world, &log, || journal.set(Stall::Nothing)).await;

@@ -1,4 +1,4 @@
-//! Recovery from streams that two writers stored side by side.
+//! Recovery from streams that two writers stored at the same time.
 
 use actix::MailboxError;
 use actix_persistence_journal_actor::{ReplayFilterMode, ReplayFilterSettings};
@@ -214,7 +214,7 @@ fn a_stream_longer_than_page_and_window_passes_whole_and_in_order() {
 }
 
 #[test]
-fn an_event_that_was_not_asked_for_and_an_empty_page_before_the_end_are_corrupt() {
+fn an_unrequested_event_or_an_empty_page_before_the_end_is_corrupt() {
     for mode in [Fail, Off] {
         run(move || async move {
             let mut intruded = ForeignJournal::of("A1 A2");

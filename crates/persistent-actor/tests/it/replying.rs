@@ -190,7 +190,7 @@ fn the_wrong_type_of_message_does_not_answer() {
 }
 
 #[test]
-fn an_asker_whom_nobody_answers_finds_its_channel_closed() {
+fn an_asker_without_an_answer_finds_its_channel_closed() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -218,7 +218,7 @@ fn an_asker_whose_handler_never_runs_learns_of_the_rejection() {
 }
 
 #[test]
-fn a_handler_behind_a_rejection_still_answers() {
+fn a_handler_after_a_rejection_still_answers() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -234,7 +234,7 @@ fn a_handler_behind_a_rejection_still_answers() {
 }
 
 #[test]
-fn an_asker_whose_handler_never_runs_learns_of_the_failure_and_of_what_may_be_stored() {
+fn an_asker_whose_handler_never_runs_learns_what_may_be_stored() {
     run(|| async {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -273,7 +273,7 @@ fn a_panic_in_a_handler_tells_the_asker_that_its_event_is_stored() {
 }
 
 #[test]
-fn a_panic_in_a_completion_fails_the_answers_behind_it() {
+fn a_panic_in_a_completion_fails_the_answers_after_it() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();

@@ -26,7 +26,7 @@ impl Process {
         })
     }
 
-    /// Whatever is deleted has to be covered by so many snapshots.
+    /// Whatever is deleted has to be covered by this many snapshots.
     pub(crate) fn start_tally(
         storage: &MemoryStorage,
         cover: usize,
@@ -52,7 +52,7 @@ impl Process {
         }
     }
 
-    /// Waits until the actor has nothing left to ask of the stores; gives whether the process has survived.
+    /// Waits until the actor has nothing left to ask of the stores; returns whether the process has survived.
     pub(crate) async fn settle(&self) -> bool {
         tokio::select! {
             () = self.stores.died() => false,

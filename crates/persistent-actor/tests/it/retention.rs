@@ -23,7 +23,7 @@ fn numbers(range: std::ops::RangeInclusive<SequenceNr>) -> Vec<SequenceNr> {
     range.collect()
 }
 
-/// Adds 1 so often, each time waiting for everything retention does; gives whether the process has survived.
+/// Adds 1 so often, each time waiting for everything retention does; returns whether the process has survived.
 async fn add(process: &Process, times: usize) -> bool {
     for _ in 0..times {
         process.tally.send(Add(1)).await.unwrap().unwrap();
@@ -112,7 +112,7 @@ fn events_are_not_deleted_unless_asked_for() {
 }
 
 #[test]
-fn a_persist_all_that_passes_a_multiple_is_followed_by_a_snapshot_after_its_last_event() {
+fn a_persist_all_past_a_multiple_saves_a_snapshot_after_its_last_event() {
     run(|| async {
         let storage = MemoryStorage::new();
         let process = Process::start(&storage, EVERY_3_KEEP_2, &[]);
@@ -307,7 +307,7 @@ fn a_snapshot_that_the_actor_deletes_itself_covers_nothing_any_more() {
 }
 
 #[test]
-fn an_actor_that_nobody_can_reach_ends_its_round_first() {
+fn an_actor_without_addresses_ends_its_round_first() {
     run(|| async {
         let storage = MemoryStorage::new();
         let process = Process::start(&storage, EVERY_3_KEEP_2, &[]);
@@ -331,7 +331,7 @@ fn a_snapshot_that_is_due_when_the_actor_stops_is_saved_all_the_same() {
         process.tally.do_send(many);
         let ended = process.end().await;
         assert_eq!(ended.last().map(String::as_str), Some("stopped"));
-        // Nobody goes on with the round.
+        // No actor goes on with the round.
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(left(&storage).await, (numbers(1..=3), vec![3]));
     });

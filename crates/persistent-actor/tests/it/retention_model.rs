@@ -84,7 +84,7 @@ async fn live(storage: &MemoryStorage, retaining: Retaining, life: Life, expecte
         } => {}
     }
     process.stores.assert_covered();
-    // Nobody knows of a command whose answer died with the process, but it is stored whole or not at all.
+    // The outcome is unknown of a command whose answer died with the process, but it is stored whole or not at all.
     if let Some(numbers) = unanswered {
         let next = Process::start(storage, retaining, &[]);
         if next.tally.send(Get).await.unwrap() != expected.sum {

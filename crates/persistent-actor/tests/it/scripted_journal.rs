@@ -37,7 +37,7 @@ pub(crate) struct ScriptedJournal {
     /// The numbers of events in each write of each call, in order.
     calls: Mutex<Vec<Vec<usize>>>,
     recoveries_to_fail: Mutex<usize>,
-    /// Whether nobody can reach it.
+    /// True if it does not answer.
     away: AtomicBool,
 }
 
@@ -74,7 +74,7 @@ impl ScriptedJournal {
         Intercepted::journal_with(inner, hook)
     }
 
-    /// Lets so many held writes go on.
+    /// Lets this many held writes go on.
     pub(crate) fn release(&self, writes: usize) {
         self.gate.add_permits(writes);
     }

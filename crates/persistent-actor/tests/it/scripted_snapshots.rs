@@ -49,7 +49,7 @@ impl ScriptedSnapshots {
         Arc::new(Intercepted::snapshot_store_with(inner, hook))
     }
 
-    /// Lets so many held saves go on.
+    /// Lets this many held saves go on.
     pub(crate) fn release(&self, saves: usize) {
         self.saves.add_permits(saves);
     }

@@ -19,7 +19,7 @@ async fn answer(tally: &actix::Addr<Tally>, log: &Log, expected: &str) {
 }
 
 #[test]
-fn a_saved_snapshot_has_the_number_of_the_last_event_and_starts_the_next_recovery() {
+fn a_snapshot_has_the_last_events_number_and_starts_the_next_recovery() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
@@ -133,7 +133,7 @@ fn snapshots_are_deleted_by_number_and_by_criteria() {
 }
 
 #[test]
-fn a_snapshot_over_the_limit_or_without_a_store_is_answered_with_a_failure() {
+fn a_snapshot_over_the_limit_or_without_a_store_fails() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let journal = world.environment.stores.journal().unwrap().clone();

@@ -146,7 +146,7 @@ async fn settle() {
 }
 
 #[test]
-fn stashed_commands_are_processed_in_order_after_unstash_all_and_answer_their_askers() {
+fn unstash_all_runs_stashed_commands_in_order_and_answers_their_askers() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let door = world.start(Door::factory(&log, None)).unwrap();
@@ -166,7 +166,7 @@ fn stashed_commands_are_processed_in_order_after_unstash_all_and_answer_their_as
 }
 
 #[test]
-fn unstash_all_comes_before_what_waits_in_the_internal_stash_and_unstash_behind_it() {
+fn unstash_all_goes_before_the_internal_stash_and_unstash_after_it() {
     for one_by_one in [false, true] {
         run(move || async move {
             let storage = MemoryStorage::new();
@@ -307,7 +307,7 @@ fn waiting_commands_keep_their_order_even_if_each_of_them_persists_again() {
 }
 
 #[test]
-fn what_was_put_aside_comes_back_to_the_next_incarnation_before_what_waits() {
+fn stashed_commands_come_to_the_next_incarnation_before_waiting_ones() {
     run(|| async {
         let storage = MemoryStorage::new();
         let journal = ScriptedJournal::new(storage.journal());
@@ -363,7 +363,7 @@ fn stopping_closes_the_channels_of_what_was_put_aside() {
 }
 
 #[test]
-fn commands_that_nobody_can_take_back_do_not_keep_an_actor_without_addresses() {
+fn stashed_commands_do_not_keep_an_actor_without_addresses_alive() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let door = world.start(Door::factory(&log, None)).unwrap();

@@ -122,7 +122,7 @@ fn a_stop_during_recovery_ends_the_actor_without_a_command() {
 }
 
 #[test]
-fn an_actor_whose_last_address_is_dropped_during_a_write_still_runs_its_handlers() {
+fn an_actor_without_addresses_still_runs_the_handlers_of_its_write() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();

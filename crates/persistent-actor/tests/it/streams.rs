@@ -88,7 +88,7 @@ async fn listen(persists: bool, items: Vec<i64>) -> Vec<String> {
 }
 
 #[test]
-fn the_start_of_a_stream_each_item_and_its_end_are_handled_one_after_the_other() {
+fn the_start_the_items_and_the_end_of_a_stream_are_handled_in_order() {
     run(|| async {
         let expected = [
             "started",

@@ -17,7 +17,7 @@ use crate::scripted_snapshots::{Loads, ScriptedSnapshots};
 use crate::tally::{Add, Get, Log, Run, Sum, Tally, added};
 use crate::world::{World, run};
 
-/// A process on the storage, with an actor that nobody has asked anything yet.
+/// A process on the storage, with an actor that was not asked anything yet.
 fn process(storage: &MemoryStorage) -> (Addr<Tally>, Log) {
     process_with(storage, |_| {})
 }
@@ -73,7 +73,7 @@ fn whoever_only_asks_never_disturbs_the_writer() {
 }
 
 #[test]
-fn an_actor_that_is_out_of_date_loses_and_the_next_command_finds_it_recovered_without_delay() {
+fn an_outdated_actor_recovers_without_delay_after_a_conflict() {
     run(|| async {
         let storage = MemoryStorage::new();
         let ((a, log), (b, _)) = (process(&storage), process(&storage));
@@ -85,7 +85,7 @@ fn an_actor_that_is_out_of_date_loses_and_the_next_command_finds_it_recovered_wi
         let lost = a.send(Add(1)).await.unwrap();
         assert!(matches!(lost, Err(PersistError::Conflict(_))), "{lost:?}");
         log.take();
-        // Nobody needs it, so it reads nothing.
+        // It is not needed, so it reads nothing.
         tokio::time::sleep(Duration::from_secs(3_600)).await;
         assert_eq!(log.take(), [""; 0]);
         assert_eq!(before.elapsed(), Duration::from_secs(3_600));
@@ -155,7 +155,7 @@ fn every_asker_that_had_decided_on_an_old_state_learns_of_the_conflict() {
 }
 
 #[test]
-fn an_actor_that_takes_over_before_its_recovery_makes_the_former_writer_lose() {
+fn a_take_over_before_the_recovery_makes_the_former_writer_lose() {
     run(|| async {
         let storage = MemoryStorage::new();
         let (a, _) = process(&storage);
@@ -227,7 +227,7 @@ fn after_an_unknown_outcome_the_id_is_taken_over_before_the_recovery() {
 }
 
 #[test]
-fn conflicts_do_not_count_as_restarts_and_are_followed_by_short_delays_only() {
+fn conflicts_do_not_count_as_restarts_and_cause_short_delays_only() {
     run(|| async {
         let storage = MemoryStorage::new();
         let (a, _) = process_with(&storage, |tally| {
@@ -264,7 +264,7 @@ fn an_actor_may_be_told_to_stop_at_a_conflict() {
 }
 
 #[test]
-fn an_actor_that_lives_by_its_timers_is_recovered_from_a_conflict_though_nobody_asks() {
+fn an_actor_that_lives_by_its_timers_recovers_from_a_conflict() {
     run(|| async {
         let storage = MemoryStorage::new();
         let (a, log) = process(&storage);
@@ -400,7 +400,7 @@ fn a_delete_asked_for_with_a_first_write_that_is_stored_is_done() {
 }
 
 #[test]
-fn an_actor_without_room_in_its_stash_is_recovered_from_a_conflict_by_the_next_command() {
+fn the_next_command_recovers_an_actor_with_a_full_stash_from_a_conflict() {
     for overflow in [Overflow::Drop, Overflow::Wait, Overflow::Fail] {
         run(move || async move {
             let storage = MemoryStorage::new();

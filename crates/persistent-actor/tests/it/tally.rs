@@ -209,7 +209,7 @@ pub(crate) fn added(n: i64) -> Added {
     }
 }
 
-/// Persists an event with so many bytes.
+/// Persists an event with this many bytes.
 #[derive(Message)]
 #[rtype(result = "Answer")]
 pub(crate) struct AddLarge(pub(crate) i64, pub(crate) usize);

@@ -25,7 +25,7 @@ impl Handler<Ring> for Tally {
 }
 
 #[test]
-fn timers_and_messages_of_timers_whose_time_comes_while_commands_wait_follow_the_handlers() {
+fn timers_that_are_due_while_commands_wait_fire_after_the_handlers() {
     // The subject of Akka's TimerPersistentActorSpec, "not discard timer msg due to stashing".
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
@@ -53,7 +53,7 @@ fn timers_and_messages_of_timers_whose_time_comes_while_commands_wait_follow_the
 }
 
 #[test]
-fn a_timer_that_is_cancelled_before_its_turn_never_fires_even_if_its_time_has_come() {
+fn a_timer_that_is_cancelled_before_its_turn_never_fires_even_if_due() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();

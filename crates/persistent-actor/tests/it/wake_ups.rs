@@ -81,7 +81,7 @@ async fn leave_alone(on_stopping: OnStopping) -> Vec<String> {
 }
 
 #[test]
-fn what_is_persisted_in_stopping_is_stored_when_nobody_can_reach_the_actor() {
+fn an_event_persisted_in_stopping_is_stored_without_any_address() {
     run(|| async {
         let entries = leave_alone(|_, ctx| {
             ctx.persist(added(1)).detach();
@@ -105,7 +105,7 @@ fn an_actor_that_declines_to_stop_goes_on_with_what_it_persists() {
 }
 
 #[test]
-fn an_actor_that_declines_to_stop_goes_on_with_what_it_spawns_or_waits_for() {
+fn an_actor_that_declines_to_stop_goes_on_with_its_futures() {
     run(|| async {
         let expected = ["stopping", "later", "stopping", "stopped"];
         let entries = leave_alone(|_, ctx| {
@@ -201,7 +201,7 @@ impl Handler<PersistOne> for Tally {
     }
 }
 
-/// Sends itself the same message again, so many times.
+/// Sends itself the same message again, this many times.
 #[derive(Message)]
 #[rtype(result = "()")]
 struct Again(u32);

@@ -24,12 +24,12 @@ pub(crate) struct NamedPool {
 }
 
 impl Pools {
-    /// No pools.
+    /// Makes an empty set of pools.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// And this one.
+    /// Adds a pool under a name, by which sections refer to it.
     #[must_use]
     pub fn with(mut self, name: impl Into<String>, pool: PgPool) -> Self {
         let pool = NamedPool::new(name, pool);

@@ -80,7 +80,7 @@ fn every_key_is_read() {
 }
 
 #[test]
-fn words_that_nobody_knows_are_mistakes_that_list_those_there_are() {
+fn unknown_words_are_mistakes_that_list_the_known_ones() {
     for (key, word, known) in [
         ("tls", "prefer", "verify-full"),
         ("synchronous-commit", "yes", "remote-write"),

@@ -1,4 +1,4 @@
--- The events of all ids in the order in which queries read them, from behind a place on.
+-- The events of all ids in the order in which queries read them, after a place.
 -- Values: ordering, id and number of the last event that was read; the most events.
 --
 -- What a transaction below the oldest one under way has stored is visible and complete; nothing will ever be added

@@ -13,16 +13,18 @@ pub struct PostgresQueries {
     /// Stores events. Values: arrays as [`Rows`](crate::journal) binds them. Gives the places, from 1, of the ids that
     /// lost.
     pub(crate) append: SqlStr,
-    /// The same with tags.
+    /// Stores events with tags. Values and result as of `append`, with the tags after the other values.
     pub(crate) append_with_tags: SqlStr,
-    /// The same as `append` where some of the ids are taken over: at the end come the writers, NULL for who holds its id, and the
-    /// epochs afterwards.
+    /// Stores events, and takes some of the ids over. Values as of `append`, then the writers, NULL for one that holds
+    /// its id already, and the epochs afterwards.
     pub(crate) append_and_take_over: SqlStr,
-    /// The same with tags, which come before the writers.
+    /// Stores events with tags, and takes some of the ids over. Values as of `append_and_take_over`, with the tags
+    /// before the writers.
     pub(crate) append_with_tags_and_take_over: SqlStr,
     /// A page of events. Values: id, lowest and highest number, one more than the most events, the most bytes.
     pub(crate) page: SqlStr,
-    /// The same; no rows if it would have more bytes, a row is too large, or there is no event.
+    /// A page of events with the values of `page`; no rows if the page would have more bytes, a row is too large, or there
+    /// is no event.
     pub(crate) whole_page: SqlStr,
     /// The tags of events. Values: id, lowest and highest number. Gives: number, tag.
     pub(crate) tags: SqlStr,
@@ -136,7 +138,7 @@ LEFT JOIN LATERAL (
 ) AS e ON e.place <= 2 OR e.bytes_before <= $5::bigint
 ORDER BY e.sequence_nr";
 
-/// Adding up once what there is of so many events costs a quarter of what adding up row by row does. Nothing is sorted
+/// Adding up once what many events hold costs a quarter of what adding up row by row does. Nothing is sorted
 /// here: the rows come out of the index in their order.
 const WHOLE_PAGE: &str = "\
 SELECT {deleted_to}, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count::bigint, e.serializer_id,
@@ -232,7 +234,7 @@ SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = decode(repeat('00'
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = $1::text AND purged_to = highest";
 
-/// The last values.
+/// Returns the check of the fences with these placeholders for the last values.
 fn taking_over(writers: &str, raised: &str) -> String {
     FENCE_THAT_TAKES_OVER
         .replace("{writers}", writers)

@@ -2,7 +2,7 @@
 
 use actix_persistence_sql::{Names, SnapshotStatements};
 
-/// Whether a row has no more bytes than it may have.
+/// True if a row has no more bytes than it may have.
 const FITS: &str = "\
 {payload_size}::bigint + COALESCE(octet_length(e.metadata_payload), 0) <= {most_bytes}
        AND octet_length(e.manifest) + COALESCE(octet_length(e.metadata_manifest), 0) <= {most_text_bytes}";

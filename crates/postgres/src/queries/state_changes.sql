@@ -1,4 +1,4 @@
--- The states of an entity type in the order in which queries read them, from behind a change on.
+-- The states of an entity type in the order in which queries read them, after a change.
 -- Values: entity type; number and id of the last change that was read; first and last slice; the most; the most bytes.
 --
 -- What a transaction below the oldest one under way has stored is visible and complete; nothing will ever be added

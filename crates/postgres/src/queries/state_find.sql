@@ -1,6 +1,6 @@
 -- The states for which a condition holds, in the order of the bytes of their ids; no tombstones.
 -- Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
--- Values: the lowest id, and the one behind; the most; the most bytes.
+-- Values: the lowest id, and the end, exclusive; the most; the most bytes.
 SELECT e.persistence_id, e.revision, e.deleted::integer::bigint, e.timestamp, e.tags::text, e.serializer_id,
        e.manifest, {payload_read}, e.checksum
 FROM (
@@ -9,7 +9,7 @@ FROM (
         SELECT e.persistence_id, e.revision, e.deleted, e.timestamp, e.tags, e.serializer_id, e.manifest, e.payload,
                e.checksum, {payload_size} AS bytes
         FROM {state_table} AS e
-        WHERE e.persistence_id >= $lowest_at::text AND e.persistence_id < $behind_at::text AND NOT e.deleted/*type*/
+        WHERE e.persistence_id >= $lowest_at::text AND e.persistence_id < $end_at::text AND NOT e.deleted/*type*/
           AND /*condition*/
         ORDER BY e.persistence_id LIMIT $limit_at::bigint
     ) AS e

@@ -4,7 +4,7 @@ use actix_persistence_sql::{Names, StateStatements};
 
 use super::keeping_highest;
 
-/// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
+/// True if a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
 const FITS: &str = "\
 COALESCE({payload_size}, 0)::bigint <= {most_bytes} AND octet_length(e.tags::text) <= 3 * {most_bytes}
        AND octet_length(e.manifest) <= {most_text_bytes}";
@@ -66,7 +66,7 @@ const EXPLAIN: &str = "\
 EXPLAIN SELECT e.persistence_id FROM {state_table} AS e WHERE
 /*condition*/";
 
-/// The statements of one table, with its name in them.
+/// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),

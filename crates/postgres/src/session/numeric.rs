@@ -1,8 +1,8 @@
 //! Whole numbers of the type `NUMERIC`, which is what a sum of `BIGINT` has.
 
-/// The number, from the binary form; none if it has a fraction or does not fit.
+/// Returns the number, from the binary form; none if it has a fraction or does not fit.
 ///
-/// Four fields of 16 bits, the number of digits, the weight of the first one, the sign, and the digits shown behind
+/// Four fields of 16 bits, the number of digits, the weight of the first one, the sign, and the digits shown after
 /// the point; then the digits, of base 10,000.
 pub(super) fn integer(bytes: &[u8]) -> Option<i64> {
     let mut fields = bytes

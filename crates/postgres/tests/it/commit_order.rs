@@ -59,7 +59,7 @@ impl Reader {
         rows.len()
     }
 
-    /// Reads until there are so many; others on the server hold a reader back for as long as they write.
+    /// Reads until there are this many; others on the server hold a reader back for as long as they write.
     async fn read_until(&mut self, number: usize) {
         while self.seen.len() < number {
             self.read(1_000).await;
@@ -131,7 +131,7 @@ const WRITERS: usize = 6;
 const TRANSACTIONS: usize = 200;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_reader_gets_every_event_once_and_in_order_while_transactions_of_any_length_commit() {
+async fn a_reader_gets_every_event_once_in_order_while_transactions_commit() {
     let place = Place::new().await;
     let journal = Arc::new(place.journal().await);
     let mut writers = Vec::new();
@@ -215,7 +215,7 @@ async fn a_reader_without_the_bound_would_miss_an_event_that_commits_late() {
 }
 
 #[tokio::test]
-async fn a_transaction_that_writes_anywhere_on_the_server_holds_readers_back_but_no_writer() {
+async fn a_transaction_anywhere_on_the_server_holds_back_readers_only() {
     let place = Place::new().await;
     let journal = place.journal().await;
     store(&journal, &id("a"), 1).await;
@@ -236,7 +236,7 @@ async fn a_transaction_that_writes_anywhere_on_the_server_holds_readers_back_but
 }
 
 #[tokio::test]
-async fn a_transaction_that_only_reads_holds_nobody_back() {
+async fn a_transaction_that_only_reads_holds_no_reader_back() {
     let place = Place::new().await;
     let journal = place.journal().await;
     let mut long = place.connection().await;
@@ -251,7 +251,7 @@ async fn a_transaction_that_only_reads_holds_nobody_back() {
 }
 
 #[tokio::test]
-async fn the_steps_of_a_transaction_have_one_number_and_those_taken_back_are_gone() {
+async fn savepoints_share_one_number_and_rolled_back_ones_leave_nothing() {
     let place = Place::new().await;
     let _journal = place.journal().await;
     let mut connection = place.connection().await;
@@ -283,7 +283,7 @@ async fn events_that_are_deleted_are_not_read_while_their_rows_are_left() {
     // As after a delete whose rows are still to be removed.
     let delete = "UPDATE journal_metadata SET deleted_to = 6 WHERE persistence_id = 'Test|a'";
     place.run(delete).await;
-    // And of an id that nobody ever recovered.
+    // And of an id that was never recovered.
     place.run(insert("Other|a", 1)).await;
     let mut reader = Reader::new(&place).await;
     reader.read_until(4).await;
@@ -332,8 +332,7 @@ async fn events_that_were_removed_before_a_dump_are_remembered_by_their_numbers(
 
 /// A dump keeps the numbers of the transactions of the server where it was made.
 #[tokio::test]
-async fn events_restored_where_transactions_have_lower_numbers_are_refused_until_they_are_renumbered()
- {
+async fn restored_events_with_too_high_numbers_are_refused_until_renumbered() {
     let place = Place::new().await;
     let journal = place.journal().await;
     store(&journal, &id("a"), 1).await;

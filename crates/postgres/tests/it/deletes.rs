@@ -113,7 +113,7 @@ const WAITING: &str = "\
     SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
     AND application_name = 'actix-persistence' AND wait_event_type = 'Lock'";
 
-/// Waits until so many calls wait for a lock.
+/// Waits until this many calls wait for a lock.
 async fn wait(place: &Place, calls: i64) {
     while place.number(WAITING).await < calls {
         tokio::task::yield_now().await;

@@ -64,7 +64,7 @@ fn options(server: &Server, host: &str, tls: TlsMode, root: Option<PathBuf>) -> 
 }
 
 #[tokio::test]
-async fn a_server_is_trusted_for_its_certificate_and_its_name_as_far_as_is_asked_for() {
+async fn the_certificate_and_the_name_are_checked_as_the_tls_mode_says() {
     let server = server().await;
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().join("empty.pem");

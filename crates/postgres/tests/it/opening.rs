@@ -127,7 +127,7 @@ async fn a_server_that_may_only_be_read_is_refused_at_the_start() {
 }
 
 #[tokio::test]
-async fn commits_that_do_not_wait_for_the_disk_are_taken_only_if_somebody_says_so() {
+async fn commits_that_do_not_wait_for_the_disk_are_refused_unless_chosen() {
     let place = Place::new().await;
     let name = place.database.name();
     place
@@ -196,7 +196,7 @@ async fn without_auto_initialize_nothing_is_made() {
 }
 
 #[tokio::test]
-async fn a_role_that_may_not_make_tables_is_told_so_and_one_that_may_not_use_them_what_it_needs() {
+async fn a_role_without_a_privilege_learns_which_one_is_missing() {
     let place = Place::new().await;
     let url = place.database.application_url();
     let options = patient(url)
@@ -281,7 +281,7 @@ async fn the_same_store_initializes_as_soon_as_the_cause_of_a_failure_is_gone() 
 }
 
 #[tokio::test]
-async fn what_a_role_a_database_or_a_table_of_the_same_name_elsewhere_says_does_not_matter() {
+async fn defaults_of_a_database_and_tables_of_the_same_name_do_not_matter() {
     let place = Place::new().await;
     let name = place.database.name();
     let sql = format!(

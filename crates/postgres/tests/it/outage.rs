@@ -11,11 +11,11 @@ use actix_persistence_test_servers::{Database, Server};
 
 use crate::place::id;
 
-/// Nobody waits that long: what ends the outage is the probe.
+/// No call waits that long: what ends the outage is the probe.
 const RESET_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_go_on_when_the_server_is_back_and_not_when_the_breaker_would_try_again() {
+async fn calls_go_on_as_soon_as_the_server_is_back_despite_the_breaker() {
     let locks = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let mut server = Server::start(Database::Postgres, locks).unwrap();
     let options =

@@ -36,7 +36,7 @@ fn stores_on_one_database_share_its_connections_however_it_is_spelt() {
 }
 
 #[test]
-fn different_connection_settings_for_one_database_are_a_mistake_that_names_both_sections() {
+fn different_connections_to_one_database_are_refused_with_both_sections() {
     let plugin = PostgresPlugin::new();
     let _journal = plugin
         .journal(&section("journal.a").with("url", URL))

@@ -110,7 +110,7 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
     let find = of_type(FIND)
         .replace("/*condition*/", "(1 = 1)")
         .replace("$lowest_at", "$1")
-        .replace("$behind_at", "$2")
+        .replace("$end_at", "$2")
         .replace("$limit_at", "$4")
         .replace("$bytes_at", "$3");
     execute(&mut connection, "ANALYZE durable_state").await;
@@ -156,7 +156,7 @@ async fn planner_settings(place: &Place, store: &PostgresStateStore) -> String {
 
 /// The plan is kept for as long as a connection lives, unless somebody analyses the table.
 #[tokio::test]
-async fn a_plan_that_was_made_while_the_table_was_empty_reads_a_page_of_a_large_one() {
+async fn a_plan_made_for_an_empty_table_reads_one_page_of_a_large_one() {
     const PAGE: i64 = 100;
     let place = Place::new().await;
     let store = place.state_store_with(place.options()).await;
@@ -206,9 +206,10 @@ ALTER TABLE durable_state SET (autovacuum_enabled = off);
 ALTER TABLE durable_state ADD COLUMN title TEXT;
 CREATE INDEX by_title ON durable_state (title)";
 
-/// Whether few states are found by an index of the application, or many in the order of ids, a page looks at few.
+/// A page looks at few rows, both if few states are found by an index of the application and if many are found in the
+/// order of ids.
 #[tokio::test]
-async fn states_are_found_by_an_index_of_the_application_where_that_has_few_of_them() {
+async fn states_are_found_by_a_selective_index_of_the_application() {
     const PAGE: usize = 100;
     let place = Place::new().await;
     let store = place.state_store_with(place.options()).await;

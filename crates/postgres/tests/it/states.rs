@@ -143,7 +143,7 @@ async fn a_dump_of_a_server_that_was_further_on_is_refused_with_what_to_run() {
     let (statements, _) = statements.rsplit_once("; and lower").unwrap();
     place.run(statements).await;
     again.initialize().await.unwrap();
-    // Without the index nobody reads by these numbers.
+    // Without the index no query reads by these numbers.
     place
         .run("UPDATE durable_state SET ordering = ordering + 1000000000; DROP INDEX durable_state_changed")
         .await;
@@ -169,7 +169,7 @@ async fn states_that_were_removed_before_a_dump_are_remembered_by_their_numbers(
     }
     assert_eq!(place.number(KEPT).await, highest);
     assert_eq!(place.number(KEPT_ROWS).await, 1);
-    // One that is under way keeps nobody from removing others.
+    // One that is under way does not keep another from removing others.
     let mut under_way = place.connection().await;
     execute(
         &mut under_way,

@@ -7,7 +7,7 @@ use crate::place::{Place, id, numbers, store, write};
 actix_persistence_sql_tests::test_two_writers!(Place::new().await);
 
 #[tokio::test]
-async fn an_event_from_another_tool_is_never_overwritten_and_counts_at_the_next_recovery() {
+async fn an_event_of_another_tool_is_kept_and_counts_at_the_next_recovery() {
     let place = Place::new().await;
     let journal = place.journal().await;
     let (id, writer) = (id("a"), WriterId::random());

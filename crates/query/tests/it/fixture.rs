@@ -169,7 +169,7 @@ pub(crate) fn update(id: &PersistenceId, revision: Revision) -> StateUpdate {
     )
 }
 
-/// Takes so many changes, and gives ids with revisions.
+/// Takes this many changes, and returns ids with revisions.
 pub(crate) async fn take(
     stream: &mut ChangesStream<Post>,
     number: usize,

@@ -64,7 +64,7 @@ fn a_wait_that_is_dropped_loses_nothing() {
 }
 
 #[test]
-fn nothing_is_read_while_nobody_asks() {
+fn nothing_is_read_before_it_is_asked_for() {
     let fixture = Fixture::with(QuerySettings::default().page_size(5));
     fixture.run(async {
         for number in 0..20 {
@@ -81,7 +81,7 @@ fn nothing_is_read_while_nobody_asks() {
 }
 
 #[test]
-fn a_thousand_updates_while_the_query_runs_end_in_every_last_state_and_each_id_in_order() {
+fn updates_while_a_query_runs_end_in_every_last_state_in_order() {
     const IDS: usize = 20;
     const REVISIONS: u64 = 50;
     let fixture = Fixture::with(QuerySettings::default().page_size(7));

@@ -19,7 +19,7 @@ async fn fail(fixture: &mut Fixture, save: Changed) {
 }
 
 #[test]
-fn after_five_failed_saves_they_are_answered_at_once_until_one_trial_works() {
+fn after_five_failed_saves_all_fail_at_once_until_a_trial_works() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
         for _ in 0..5 {
@@ -84,7 +84,7 @@ fn what_is_not_the_stores_fault_does_not_open_the_breaker() {
 }
 
 #[test]
-fn a_load_given_up_early_is_held_against_the_store_only_when_its_call_stays_late() {
+fn a_load_given_up_early_is_a_failure_only_if_its_call_stays_late() {
     on_paused_clock(async {
         let mut short = settings();
         short.load_timeout = seconds(1);

@@ -48,7 +48,7 @@ fn a_load_that_hangs_is_answered_when_its_time_is_over() {
         assert_eq!(failure.kind(), StorageErrorKind::Timeout);
         assert_eq!(failure.effect(), None);
         assert_eq!(started.elapsed(), seconds(20));
-        // It cannot have changed anything, so nobody waits for it.
+        // It cannot have changed anything, so it is not waited for.
         let save = fixture.save("a", 1);
         fixture.calls.next().await.works();
         assert!(now(save).await.is_ok());
@@ -113,7 +113,7 @@ fn a_request_whose_deadline_passed_or_whose_asker_has_left_is_never_sent() {
 }
 
 #[test]
-fn a_runtime_that_ends_answers_what_was_sent_as_unknown_and_the_rest_as_not_stored() {
+fn sent_calls_are_unknown_and_queued_not_stored_when_the_runtime_ends() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

@@ -13,7 +13,7 @@ use actix_persistence_storage_api::{
 use crate::Tables;
 use crate::steps::{id, numbers, write};
 
-/// Polls a future at most `polls` times and drops it then; gives what it gave in time.
+/// Polls a future at most `polls` times and drops it then; returns its answer if it came in time.
 async fn polled<T>(polls: usize, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
     let mut left = polls;

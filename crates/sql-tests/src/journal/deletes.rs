@@ -163,7 +163,7 @@ pub async fn initializing_goes_on_with_a_delete_that_was_interrupted(place: &dyn
         .await;
     wait_until_purged(place).await;
     assert_eq!(numbers(&*journal, &id("a")).await, [9, 10]);
-    // Rows 1 to 3 were removed before the crash, as far as anybody noted: nobody steps over them again.
+    // Rows 1 to 3 were removed before the crash, as far as was noted: no delete steps over them again.
     assert_eq!(place.number(ROWS).await, 5);
 }
 
@@ -199,9 +199,7 @@ pub async fn rows_are_removed_in_chunks_of_few_bytes(place: &dyn Tables) {
 }
 
 /// An id without events.
-pub async fn no_number_is_used_again_after_everything_was_deleted_and_the_store_reopened(
-    place: &dyn Tables,
-) {
+pub async fn no_number_is_used_again_after_all_was_deleted_and_reopened(place: &dyn Tables) {
     let a = id("a");
     let journal = place.journal().await;
     store(&*journal, &a, 5).await;
@@ -235,7 +233,7 @@ pub async fn no_number_is_used_again_after_everything_was_deleted_and_the_store_
 
 /// Runs an operation on the id `Test|a` that waits, after a reset of the id, for a lock; returns its result.
 ///
-/// `lock` locks the row of the id until its result is dropped; `waiting` returns when so many calls wait for a lock.
+/// `lock` locks the row of the id until its result is dropped; `waiting` returns when this many calls wait for a lock.
 async fn after_a_reset_that_waits<H, T>(
     journal: &dyn Journal,
     operation: impl Future<Output = T>,
@@ -269,7 +267,8 @@ async fn assert_reset(journal: &dyn Journal) {
 
 /// A delete has looked for the highest number before the reset that it waits for is done.
 ///
-/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when so many calls wait for a lock.
+/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when this many calls wait for
+/// a lock.
 pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>(
     place: &dyn Tables,
     lock: impl AsyncFn() -> H,
@@ -290,7 +289,8 @@ pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>
 
 /// A recovery has looked for the newest event before the reset that it waits for is done.
 ///
-/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when so many calls wait for a lock.
+/// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when this many calls wait for
+/// a lock.
 pub async fn a_take_over_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>(
     place: &dyn Tables,
     lock: impl AsyncFn() -> H,

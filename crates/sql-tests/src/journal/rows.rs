@@ -81,7 +81,7 @@ pub async fn an_event_that_cannot_be_read_is_corrupt_and_named_not_left_out(
         text.contains("\"Test|a\"") && text.contains("sequence number 2"),
         "{text}"
     );
-    // What comes before it can be read.
+    // The events before it can be read.
     let one = PageLimit::events(0);
     assert!(journal.replay_messages(&id("a"), all, one).await.is_ok());
 }

@@ -80,7 +80,7 @@ pub async fn a_newer_schema_is_refused(place: &dyn Tables) {
     );
 }
 
-/// Names that are keywords, too.
+/// Checks names that are keywords of SQL, too.
 pub async fn stores_with_other_table_names_share_a_database_and_nothing_else(place: &dyn Tables) {
     // Keywords are names like others.
     let other = place

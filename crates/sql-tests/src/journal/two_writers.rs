@@ -47,7 +47,7 @@ pub async fn the_first_of_two_writers_is_fenced_and_both_are_named(place: &dyn T
     assert_eq!(numbers(&*here, &id).await, [1, 2, 3]);
 }
 
-/// Takes over and writes again and again; gives what was confirmed.
+/// Takes over and writes again and again; returns what was confirmed.
 async fn contend(
     journal: Arc<dyn Journal>,
     id: PersistenceId,
@@ -100,13 +100,13 @@ pub async fn contending_writers_leave_one_gap_free_stream_of_what_was_confirmed(
 }
 
 /// An epoch that no recovery gave.
-pub async fn nobody_writes_with_an_unknown_epoch_beside_events_of_another_tool(place: &dyn Tables) {
+pub async fn an_unknown_epoch_may_not_write_beside_events_of_another_tool(place: &dyn Tables) {
     let journal = place.journal().await;
     place
         .run(&place.event_of_another_tool("Test|imported", 1))
         .await;
     let id = id("imported");
-    // Makes the row of an id that nobody has recovered.
+    // Makes the row of an id that was never recovered.
     journal
         .delete_messages_to(&id, EventDeletion::up_to(1))
         .await
@@ -118,7 +118,7 @@ pub async fn nobody_writes_with_an_unknown_epoch_beside_events_of_another_tool(p
     assert_eq!(numbers(&*journal, &id).await, [0; 0]);
 }
 
-/// Claims with a wrong number or a wrong epoch.
+/// Makes claims with a wrong number or a wrong epoch.
 pub async fn a_write_that_does_not_take_over_leaves_no_row(place: &dyn Tables) {
     let journal = place.journal().await;
     let claim = |name: &str, from, number| {
@@ -139,14 +139,12 @@ pub async fn a_write_that_does_not_take_over_leaves_no_row(place: &dyn Tables) {
 }
 
 /// Events that no journal has written.
-pub async fn an_id_with_events_of_another_tool_is_taken_over_with_the_number_after_them(
-    place: &dyn Tables,
-) {
+pub async fn taking_over_an_id_counts_the_events_of_another_tool(place: &dyn Tables) {
     let journal = place.journal().await;
     for (id, ordering) in [("Test|a", 1_000_001), ("Test|b", 1_000_002)] {
         place.run(&place.event_of_another_tool(id, ordering)).await;
     }
-    // One of them has a row that knows of its events, and that nobody has.
+    // One of them has a row that knows of its events, and that has no writer.
     let nothing = EventDeletion::up_to(0).at_epoch(0);
     journal.delete_messages_to(&id("b"), nothing).await.unwrap();
     for name in ["a", "b"] {

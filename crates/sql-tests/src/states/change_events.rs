@@ -66,7 +66,7 @@ pub async fn changes_without_events_leave_the_journal_alone(tables: &dyn Tables)
     store(&*states, state("b", 5).with_change_event(event("again"))).await;
     let found = events_of(&*journal, "b").await;
     let numbers: Vec<_> = found.events.iter().map(|event| event.sequence_nr).collect();
-    // What came before the first event is as if it had been deleted.
+    // Numbers before the first event are as if they had been deleted.
     assert_eq!((found.deleted_to, &*numbers), (2, &[3, 5][..]));
 }
 

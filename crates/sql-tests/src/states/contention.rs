@@ -9,7 +9,7 @@ use crate::Tables;
 
 use super::{revision_of, state};
 
-/// The number of stores, as of so many processes, each with several writers.
+/// The number of stores, as of this many processes, each with several writers.
 const STORES: usize = 5;
 const WRITERS: usize = 10;
 

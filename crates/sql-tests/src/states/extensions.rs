@@ -24,7 +24,7 @@ pub use columns::{
     a_column_that_needs_a_value_gets_it, a_column_whose_values_are_unique_is_kept_so,
 };
 pub use crowds::{
-    a_crowd_of_the_application_is_no_trouble_of_the_store, slow_handlers_are_in_nobodys_way,
+    a_crowd_of_the_application_is_no_trouble_of_the_store, slow_handlers_delay_no_other_writers,
 };
 pub use deadlocks::changes_whose_handlers_deadlock_are_each_counted_once;
 pub use mistakes::mistakes_in_extensions_name_what_is_wrong;

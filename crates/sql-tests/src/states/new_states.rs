@@ -175,7 +175,7 @@ impl Reader {
         }
     }
 
-    /// Reads until nobody writes and these are there; returns how many pages there were, and what was in them.
+    /// Reads until there are no writers and these are there; returns how many pages there were, and what was in them.
     async fn read_until(
         mut self,
         ended: Arc<AtomicBool>,

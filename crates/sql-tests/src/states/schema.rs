@@ -14,8 +14,8 @@ use super::{id, state, store};
 /// The entity type of the ids here.
 const ENTITY_TYPE: &str = "Test";
 
-/// A column that is gone from whichever table is named when the stores are opened, with its table: nobody waits for it, and
-/// nobody is told that initialising would bring it back.
+/// A column that is gone from whichever table is named when the stores are opened, with its table: no call waits for it, and
+/// no error says that initialising would bring it back.
 ///
 /// # Panics
 /// If one is not found.
@@ -188,7 +188,7 @@ const MOVE_NUMBERS: [&str; 2] = [
     "INSERT INTO test_state_removed (ordering) SELECT ordering FROM durable_state_removed",
 ];
 
-/// Returns so many changes, which PostgreSQL shows when no older transaction of the server is under way.
+/// Returns this many changes, which PostgreSQL shows when no older transaction of the server is under way.
 async fn changes(states: &dyn StateStore, after: StateOffset, count: usize) -> Vec<ChangedState> {
     let queries = states.queries().expect("the store has queries");
     loop {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{BackOff, Effect, Operation, StorageError};
 
-use crate::{Connector, Dialect, Fault, classify};
+use crate::{Connector, Fault, TransactionDialect, classify};
 
 /// A fault, and what is certain about the work it ended.
 pub(super) struct Failed {

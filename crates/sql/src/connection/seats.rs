@@ -166,7 +166,7 @@ impl<C: Connector> Lease<C> {
     /// Gives a connection back on which code of the application has run: makes it what it was when it was opened, or
     /// closes it.
     ///
-    /// Nobody waits for that but who takes the seat next.
+    /// Only the call that takes the seat next waits for that.
     pub(super) fn give_back_after(mut self, visit: &Visit) {
         self.was_served();
         if visit.may_have_changed_session() {

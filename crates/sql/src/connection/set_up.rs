@@ -6,7 +6,7 @@ use actix_persistence_storage_api::BackOff;
 
 use super::run;
 use crate::schema::Component;
-use crate::{ConnectionOf, Connector, Dialect, Fault, Role};
+use crate::{ConnectionOf, Connector, ErrorDialect, Fault, Role, TransactionDialect};
 
 /// The number of attempts to initialise while others initialise.
 const SET_UP_ATTEMPTS: u32 = 10;

@@ -187,7 +187,7 @@ fn heads(group: &Group) -> Vec<(&str, i64, i64, bool, i64, i64)> {
 }
 
 #[test]
-fn an_id_that_nobody_has_is_taken_over_and_held_in_one_call() {
+fn an_id_without_a_writer_is_taken_over_and_held_in_one_call() {
     let writes = [
         claim("a", 0, 1..=2),
         write("a", 1, 3..=3, 1),

@@ -121,7 +121,7 @@ impl Chunk {
     }
 }
 
-/// The number of sizes that are asked for at a time.
+/// The number of rows whose sizes are read at a time.
 const LOOK: u64 = 1_000;
 
 /// The result of one step of removal.
@@ -187,7 +187,7 @@ async fn number_of_id<D: Dialect>(
     Ok(())
 }
 
-/// The last number of a chunk that begins after `after` and ends at `last` at the latest.
+/// Returns the last number of a chunk that begins after `after` and ends at `last` at the latest.
 ///
 /// Numbers have no gaps, so a range of numbers is a number of rows.
 async fn end_of_chunk<D: Dialect>(
@@ -218,7 +218,7 @@ async fn end_of_chunk<D: Dialect>(
     Ok(last)
 }
 
-/// The values of a statement about the rows of an id after one number, up to another.
+/// Returns the values of a statement about the rows of an id after one number, up to another.
 fn id_and_range<D: Dialect>(id: &str, after: SequenceNr, to: SequenceNr) -> Values<D> {
     let mut values = Values::<D>::with_capacity(3);
     values.key(id);

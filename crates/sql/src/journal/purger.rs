@@ -15,7 +15,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(60);
 
 /// Removes deleted rows chunk by chunk, a transaction each, so that writers get their turn in between.
 ///
-/// Notes what is left in the database: when the process ends in the middle, the next one goes on.
+/// The database knows which rows are left to remove: when the process ends in the middle, the next one goes on.
 #[derive(Debug)]
 pub(super) struct Purger<D: Dialect> {
     work: Arc<Work<D>>,
@@ -63,7 +63,8 @@ impl<D: Dialect> Purger<D> {
         *self.work.chunk()
     }
 
-    /// Whether an attempt to remove a chunk failed because it took too long, so that from now on chunks are smaller.
+    /// Returns whether an attempt to remove a chunk failed because it took too long, so that from now on chunks are
+    /// smaller.
     pub(super) fn takes_less_after(&self, error: &StorageError, chunk: Chunk) -> bool {
         self.work.takes_less_after(error, chunk)
     }

@@ -2,7 +2,7 @@
 
 use sqlx::SqlStr;
 
-/// The columns of a table that the statement makes, in order; `quoted` is the name as statements have it.
+/// Returns the columns of a table that the statement makes, in order; `quoted` is the name as statements have it.
 ///
 /// It is read from the steps, so that the columns are not written twice: within `CREATE TABLE` each column begins a
 /// line by its name in small letters, four spaces in, and what else is there begins with a capital one.
@@ -16,7 +16,7 @@ pub(super) fn own_columns(steps: &[SqlStr], quoted: &str) -> Vec<Box<str>> {
         .collect()
 }
 
-/// Whether a line begins the statement that makes this table, in whatever schema.
+/// Returns whether a line begins the statement that makes this table, in whatever schema.
 fn makes(line: &str, quoted: &str) -> bool {
     let name = line.strip_prefix("CREATE TABLE ");
     let name = name.and_then(|name| name.strip_suffix(" ("));

@@ -23,13 +23,13 @@ pub(super) struct Address {
     pub port: Option<u16>,
     /// The socket, or its folder.
     pub socket: Option<PathBuf>,
-    /// The database.
+    /// The name of the database.
     pub database: Option<String>,
     /// The user.
     pub user: Option<String>,
     /// The password.
     pub password: Option<Secret>,
-    /// Whether connections are encrypted.
+    /// The encryption of connections.
     pub tls: Option<TlsMode>,
     /// A file with authorities to trust.
     pub root_certificate: Option<PathBuf>,
@@ -148,7 +148,7 @@ impl Address {
     }
 }
 
-/// A URL without what may be a password in it, for people.
+/// Returns a URL without what may be a password in it, for people.
 pub(super) fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return "***".to_owned();

@@ -36,9 +36,9 @@ pub enum Password {
     None,
     /// The settings.
     Given(Secret),
-    /// This variable of the environment.
+    /// The environment variable of this name holds the password.
     Environment(String),
-    /// This file.
+    /// The file at this path holds the password.
     File(PathBuf),
 }
 

@@ -1,4 +1,4 @@
-//! Whether and how connections are encrypted.
+//! The encryption of connections.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{SectionReader, StorageErrorKind};
 
 use crate::Fault;
 
-/// Whether connections are encrypted, and what of the server's certificate is checked.
+/// Says whether connections are encrypted, and what of the server's certificate is checked.
 ///
 /// There is no mode that encrypts if the server likes: who can listen can also make the server seem not to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +59,7 @@ impl TlsMode {
 /// The encryption of connections.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tls {
-    /// Whether, and what is checked.
+    /// Says whether connections are encrypted, and what is checked.
     pub mode: TlsMode,
     /// A file with authorities to trust.
     pub root_certificate: Option<PathBuf>,

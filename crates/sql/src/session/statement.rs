@@ -64,13 +64,13 @@ fn of_words(sql: &str, definitions_commit: bool) -> Kind {
     }
 }
 
-/// Whether a statement that copies does it between the server and its client.
+/// Returns whether a statement that copies does it between the server and its client.
 fn streams(sql: &str) -> bool {
     sql.split(|c: char| !c.is_ascii_alphanumeric())
         .any(|word| word.eq_ignore_ascii_case("STDIN") || word.eq_ignore_ascii_case("STDOUT"))
 }
 
-/// The first three words, in capitals; empty from where something else stands that is no comment.
+/// Returns the first three words, in capitals; empty from where something else stands that is no comment.
 fn words(sql: &str) -> [String; 3] {
     let mut rest = sql;
     std::array::from_fn(|_| {
@@ -85,8 +85,8 @@ fn words(sql: &str) -> [String; 3] {
     })
 }
 
-/// The text from the first character on that is no white space, parenthesis or comment; none if that cannot be told, as of
-/// comments in comments, and of comments that MySQL runs.
+/// Returns the text from the first character on that is no white space, parenthesis or comment; none if that cannot be
+/// told, as of comments in comments, and of comments that MySQL runs.
 fn without_comments(mut text: &str) -> Option<&str> {
     loop {
         text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');

@@ -44,7 +44,7 @@ impl<D: Dialect> ChangeEvents<D> {
         })
     }
 
-    /// Whether the journal is in the database of these connections.
+    /// Returns whether the journal is in the database of these connections.
     pub(super) fn is_in(&self, connections: &Connections<D::Connector>) -> bool {
         let place = D::connector(&self.options).map(|connector| connector.place());
         place.is_ok_and(|place| place == connections.connector().place())
@@ -79,7 +79,7 @@ impl<D: Dialect> ChangeEvents<D> {
         let mut group = Group::default();
         for of_id in changes.chunk_by(|one, other| one.id == other.id) {
             let (first, last) = (&of_id[0], &of_id[of_id.len() - 1]);
-            // Where any revision may be stored, one may come after a higher one, whose event must stay the last.
+            // If any revision may be stored, one may come after a higher one, whose event must stay the last.
             if !of_id.is_sorted_by(|one, next| one.revision < next.revision) {
                 return Err(guilty.note::<D>(first.id, refused(first.id)));
             }

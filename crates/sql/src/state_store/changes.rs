@@ -15,7 +15,7 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf, StateStatements};
 /// The sequence where the database orders rows by itself.
 const ONLY_SEQUENCE: u16 = 0;
 
-/// Reads a page of at most so many bytes of payloads, but at least one change, and one more that tells whether there is a
+/// Reads a page of at most this many bytes of payloads, but at least one change, and one more that tells whether there is a
 /// next page.
 ///
 /// Asks first how far changes are complete, in a statement that is over when the changes are read: whatever it saw, and
@@ -64,14 +64,14 @@ pub(super) async fn read_changes<D: Dialect>(
 /// The changes of one sequence that a page may return.
 struct Sequence {
     number: u16,
-    /// Whether some slice that is asked for is numbered by it.
+    /// True if some slice that is asked for is numbered by it.
     is_asked_for: bool,
-    /// The number up to which nothing is added any more; none if nothing was ever added.
+    /// The number up to which all changes are there, so that none is added below it; `None` if there never was one.
     complete_to: Option<i64>,
 }
 
 impl Sequence {
-    /// All of a store, in the order of their numbers.
+    /// Reads all sequences of a store, in the order of their numbers.
     async fn read<D: Dialect>(
         connection: &mut ConnectionOf<D>,
         statements: &StateStatements,
@@ -97,7 +97,7 @@ impl Sequence {
                 sequence.complete_to = Some(get_integer::<D>(row, 1)?);
             }
         }
-        // Who numbers rows has a counter from the start.
+        // A store that numbers rows has a counter from the start.
         if numbering.is_some() && sequences.iter().any(|one| one.complete_to.is_none()) {
             return Err(no_counter());
         }
@@ -116,7 +116,7 @@ impl Sequence {
     }
 }
 
-/// Whether a query asks for a slice of the partition: that whose number is the rest of the slice.
+/// Returns whether a query asks for a slice of the partition: that whose number is the rest of the slice.
 fn any_slice_of(query: &StateChangesQuery, partition: u16, partitions: u16) -> bool {
     let first_ones = query.slices.clone().take(usize::from(partitions));
     first_ones
@@ -168,7 +168,7 @@ fn sequence_of(statements: &StateStatements, id: &PersistenceId) -> u16 {
     numbering.map_or(ONLY_SEQUENCE, |numbering| id.slice() % numbering.partitions)
 }
 
-/// The change in a row, which an offset is after.
+/// Returns the change in a row, which an offset is after.
 fn to_change<D: Dialect>(
     row: &RowOf<D>,
     id: PersistenceId,

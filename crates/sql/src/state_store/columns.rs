@@ -228,7 +228,7 @@ const fn of_update<D: Dialect>() -> usize {
     if D::ID_FIRST { 9 } else { 8 }
 }
 
-/// The statements of a table without columns of the application.
+/// Returns the statements of a table without columns of the application.
 pub(super) fn plain_statements<D: Dialect>(names: Names) -> StateStatements {
     statements_with::<D>(names, ["", "", ""], 0)
 }

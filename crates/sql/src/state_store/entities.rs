@@ -87,7 +87,7 @@ impl<D: Dialect> Entities<D> {
         self.by_type.get(entity_type).unwrap_or(&self.default)
     }
 
-    /// Every table once.
+    /// Returns every table once.
     pub(super) fn tables(&self) -> &[Arc<StateTable<D>>] {
         &self.tables
     }

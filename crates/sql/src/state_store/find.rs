@@ -29,7 +29,7 @@ const MOST_REMEMBERED: usize = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct Conditions(Mutex<HashSet<Box<str>>>);
 
-/// Runs a query, for a page of at most so many bytes of payloads, but at least one state.
+/// Runs a query, for a page of at most this many bytes of payloads, but at least one state.
 pub(super) async fn find<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     table: &StateTable<D>,
@@ -63,7 +63,7 @@ async fn read_page<D: Dialect>(
     };
     let own = [
         ("lowest_at", SqlValue::from(bounds.lowest)),
-        ("behind_at", SqlValue::from(bounds.behind)),
+        ("end_at", SqlValue::from(bounds.end)),
         ("limit_at", to_limit(query.limit).into()),
         ("bytes_at", to_limit(max_bytes).into()),
     ];

@@ -15,26 +15,26 @@ const ABOVE_ALL: char = '\u{10ffff}';
 #[derive(Clone, Debug)]
 pub(super) struct Bounds {
     pub(super) lowest: String,
-    /// The lower bound, exclusive.
-    pub(super) behind: String,
-    /// Whether only those without a type are meant, which are between all others.
+    /// The upper bound, exclusive.
+    pub(super) end: String,
+    /// True if only those without a type are meant, which are between all others.
     pub(super) without_type: bool,
 }
 
 impl Bounds {
     /// None if there can be no such ids.
     pub(super) fn new(entity_type: Option<&str>, after: Option<&PersistenceId>) -> Option<Self> {
-        let (lowest, behind) = match entity_type {
+        let (lowest, end) = match entity_type {
             Some(entity_type) if entity_type.contains('|') => return None,
             None | Some("") => (String::new(), String::from(ABOVE_ALL).repeat(64)),
-            // What begins with the type and its `|` stands before what has the next character in its place.
+            // Ids that begin with the type and its `|` stand before those with the next character in its place.
             Some(entity_type) => (format!("{entity_type}|"), format!("{entity_type}}}")),
         };
         // No id holds NUL, so none is between an id and this.
         let next = after.map(|after| format!("{}\u{1}", after.as_str()));
         Some(Self {
             lowest: lowest.max(next.unwrap_or_default()),
-            behind,
+            end,
             without_type: entity_type == Some(""),
         })
     }
@@ -69,7 +69,7 @@ impl IdRange {
     pub(super) fn values<D: Dialect>(&self) -> Values<D> {
         let mut values = Values::with_capacity(4);
         values.key(&self.bounds.lowest);
-        values.key(&self.bounds.behind);
+        values.key(&self.bounds.end);
         values.integer(i64::from(self.tombstones));
         values.integer(to_limit(self.limit));
         values
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn the_ids_of_a_type_are_between_its_bounds_and_no_others() {
         let bounds = Bounds::new(Some("Post"), None).unwrap();
-        let is_inside = |id: &str| *bounds.lowest <= *id && *id < *bounds.behind;
+        let is_inside = |id: &str| *bounds.lowest <= *id && *id < *bounds.end;
         for id in ["Post|", "Post|1", "Post||", "Post|\u{10ffff}"] {
             assert!(is_inside(id), "{id}");
         }
@@ -110,13 +110,13 @@ mod tests {
         }
         let bounds = Bounds::new(None, None).unwrap();
         let highest = String::from(ABOVE_ALL).repeat(63) + "\u{d7ff}";
-        assert!(PersistenceId::try_of_unique(&highest).is_ok() && highest < bounds.behind);
-        // What stands before a `|` has none, so the ids of the type "Post" are not among these.
+        assert!(PersistenceId::try_of_unique(&highest).is_ok() && highest < bounds.end);
+        // The text before a `|` has none, so the ids of the type "Post" are not among these.
         assert!(Bounds::new(Some("Post|1"), None).is_none());
     }
 
     #[test]
-    fn a_page_begins_behind_the_last_id_of_the_one_before() {
+    fn a_page_begins_after_the_last_id_of_the_one_before() {
         let lowest = |after: &str| {
             let after = PersistenceId::of_unique(after);
             Bounds::new(Some("Post"), Some(&after)).unwrap().lowest

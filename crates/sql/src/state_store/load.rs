@@ -26,7 +26,7 @@ pub(super) async fn load<D: Dialect>(
     to_current::<D>(row, 0, id)
 }
 
-/// The state of an id in a row, whose columns begin with this one.
+/// Returns the state of an id in a row, whose columns begin with this one.
 ///
 /// # Errors
 /// Corrupt if it cannot be read, or is not what was stored.

@@ -11,7 +11,7 @@ pub(super) struct Room {
 }
 
 impl Room {
-    /// An empty page for so many bytes.
+    /// Makes an empty page for this many bytes.
     pub(super) fn of(limit: usize) -> Self {
         Self {
             used: 0,
@@ -20,7 +20,7 @@ impl Room {
         }
     }
 
-    /// Whether the page takes one state more: the first one it takes whatever its size.
+    /// Returns whether the page takes one state more: the first one it takes whatever its size.
     ///
     /// A statement leaves out only what comes after a state that is not taken here: so whoever was given everything that
     /// it found knows that there is no more.

@@ -49,7 +49,7 @@ impl Content {
         }
     }
 
-    /// A JSON array.
+    /// Returns a JSON array.
     fn tags_text(&self) -> String {
         let tags: Vec<&str> = self.tags.iter().map(|tag| &**tag).collect();
         serde_json::to_string(&tags).expect("texts are always JSON")

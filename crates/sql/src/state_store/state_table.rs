@@ -22,7 +22,7 @@ pub(super) struct StateTable<D: Dialect> {
 }
 
 impl<D: Dialect> StateTable<D> {
-    /// The table with this name.
+    /// Makes the statements and settings for the table of states with this name.
     ///
     /// # Errors
     /// If a setting cannot be used.

@@ -166,7 +166,7 @@ impl Change {
     }
 }
 
-/// Removes the row of an id, lets a handler take note of that, and tells whether there was one.
+/// Removes the row of an id and runs the change handler for that; returns whether there was a row.
 pub(super) async fn remove<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
@@ -466,7 +466,7 @@ async fn find_revision<D: Dialect>(
     rows.first().map(|row| get_number::<D>(row, 0)).transpose()
 }
 
-/// Returns how many rows it found.
+/// Returns the number of rows that it found.
 async fn execute<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     sql: SqlStr,

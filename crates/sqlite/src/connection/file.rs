@@ -164,8 +164,8 @@ fn may_be_written(location: &Location) -> bool {
     !is_closed && ["", "-wal", "-shm"].into_iter().all(may_open)
 }
 
-/// Asks without opening the file: when a process closes one, it loses all its locks on it, those of SQLite's connections
-/// too. See "Posix advisory locks canceled" in <https://www.sqlite.org/howtocorrupt.html>.
+/// Asks the system without opening the file: when a process closes one, it loses all its locks on it, those of SQLite's
+/// connections too. See "Posix advisory locks canceled" in <https://www.sqlite.org/howtocorrupt.html>.
 #[cfg(unix)]
 fn may_open_to_write(path: &Path) -> io::Result<()> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -173,7 +173,7 @@ fn may_open_to_write(path: &Path) -> io::Result<()> {
     Ok(accessat(CWD, path, access, AtFlags::EACCESS)?)
 }
 
-/// Elsewhere locks belong to the one who opened the file.
+/// Opens the file and closes it again: on other systems the other handles of it keep their locks.
 #[cfg(not(unix))]
 fn may_open_to_write(path: &Path) -> io::Result<()> {
     let mut options = OpenOptions::new();

@@ -66,7 +66,7 @@ pub(super) async fn check_committed(
     }
 }
 
-/// Whether a connection still has the log that is beside the database; if not, saves what is in its log.
+/// Returns whether a connection still has the log that is beside the database; if not, saves what is in its log.
 pub(super) async fn is_current(
     connection: &mut SqliteConnection,
     location: &Location,
@@ -81,15 +81,15 @@ pub(super) async fn is_current(
 
 /// Copies a log that was removed to the database, if no other process can be writing there.
 ///
-/// Whoever opens the database does not find what is in such a log. As long as a connection to it is open, SQLite still
-/// can copy it to where others find it.
+/// A process that opens the database does not find what is in such a log. As long as a connection to it is open, SQLite
+/// still can copy it to where others find it.
 async fn save(
     connection: &mut SqliteConnection,
     location: &Location,
     opened: &Log,
 ) -> Result<(), Fault> {
     // With another index there may be others who take the same locks elsewhere: both would write to the database. SQLite
-    // copies the log when the last connection closes, if there is nobody else.
+    // copies the log when the last connection closes, if there is no other user.
     let is_saved = opened.shares_locks(&Log::look(location)?)
         && matches!(truncate(connection).await, Ok(Truncated::Everything));
     let database = location.path.display();
@@ -110,8 +110,8 @@ async fn save(
 
 /// Fails if a connection that was just opened has another log than those that opened the database before it.
 ///
-/// Within a process all of them share one index of the log, even if its file was removed: others would not find it. What
-/// it tells of must be in the log that this connection has.
+/// All connections of a process share one index of the log, even after the file of the index was removed; those of other
+/// processes do not find it then. Every frame that the index counts must be in the log that this connection has.
 pub(super) async fn check_opened(
     connection: &mut SqliteConnection,
     location: &Location,

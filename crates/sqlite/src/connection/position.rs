@@ -35,7 +35,7 @@ struct Note {
     database: String,
     /// The least number of transactions that it had.
     commits: u64,
-    /// Whether they were on the disk when this was noted.
+    /// True if the commits were on the disk when this was noted.
     is_durable: bool,
 }
 

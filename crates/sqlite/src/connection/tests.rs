@@ -119,7 +119,7 @@ async fn what_fails_before_the_commit_is_rolled_back_and_certainly_not_stored() 
 /// A deferred foreign key is the one way to make SQLite refuse a commit without breaking anything; it is also the one
 /// reason that leaves no doubt: the transaction stays open.
 #[tokio::test]
-async fn a_commit_that_a_constraint_refuses_is_certainly_not_stored_and_loses_its_connection() {
+async fn a_commit_that_a_constraint_refuses_is_certainly_not_stored() {
     let (_directory, database) = database().await;
     let child = "CREATE TABLE child (a INTEGER REFERENCES t (a) DEFERRABLE INITIALLY DEFERRED)";
     run(&database, child).await.unwrap();

@@ -71,7 +71,7 @@ async fn losers(
     Ok(losers)
 }
 
-/// Notes who has the ids from now on that are taken over.
+/// Stores the new writers and epochs of the ids that the group takes over.
 async fn take_over(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,

@@ -1,4 +1,4 @@
-//! Whether the newest events are still there.
+//! Checks that the newest events are still there.
 
 use actix_persistence_sql::{Fault, get_number};
 use sqlx::SqliteConnection;

@@ -120,7 +120,7 @@ impl Draft {
         Ok(())
     }
 
-    /// The number of the last event, 0 for none.
+    /// Returns the number of the last event, 0 for none.
     fn last(&self) -> SequenceNr {
         self.events.last().map_or(0, |last| last.event.sequence_nr)
     }
@@ -156,7 +156,7 @@ async fn read_draft(
     }
 }
 
-/// Reads so many rows at most, all if negative; none if these do not tell where the page ends.
+/// Reads this many rows at most, all if negative; none if these do not tell where the page ends.
 async fn read_rows(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,

@@ -13,17 +13,18 @@ pub struct JournalQueries {
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
     /// Returns the id of each that differs.
     pub(crate) check_fence: RowsStatement,
-    /// The same, and before it the beginning of the transaction.
+    /// Begins the transaction, and does the same as `check_fence`.
     pub(crate) begin_and_check_fence: RowsStatement,
-    /// Begins the transaction, and stores events of one id without metadata if nobody has come between. Values: as
+    /// Begins the transaction, and stores events of one id without metadata if no other writer has come between. Values: as
     /// `check_fence` for the id, as `insert_events` for each event.
     pub(crate) begin_and_insert_events: RowsStatement,
-    /// Notes who takes ids over. Values: id, highest number before, epoch afterwards, writer.
+    /// Stores the new writers and epochs of ids that are taken over. Values: id, highest number before, epoch
+    /// afterwards, writer.
     pub(crate) take_over: RowsStatement,
     /// Stores events without metadata. Values: id, number, slice, timestamp, writer, serializer, manifest, adapter
     /// manifest, checksum, payload.
     pub(crate) insert_events: RowsStatement,
-    /// The same with metadata: serializer, manifest and payload of it follow.
+    /// Stores events with metadata. Values: as for `insert_events`; then serializer, manifest and payload of the metadata.
     pub(crate) insert_events_with_metadata: RowsStatement,
     /// Stores tags. Values: id, number, tag.
     pub(crate) insert_tags: RowsStatement,
@@ -217,7 +218,7 @@ WHERE persistence_id = ?1 AND purged_to = highest";
 /// One statement, so that the events and what is deleted are of one moment without a transaction around them.
 ///
 /// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is several
-/// times as fast as a row for each. What is in the values is told by `crate::journal`'s `Packed`; `concat` takes NULL
+/// times as fast as a row for each. `Packed` of `crate::journal` says what the values hold; `concat` takes NULL
 /// for an empty text. Most events are small and without metadata: for them fewer functions are called. The tags are a
 /// value of their own, because most events have none: one look into their index tells it of the whole row. (`+` keeps the
 /// lowest and highest `ordering` of the row from being looked for among the rows of all ids.)

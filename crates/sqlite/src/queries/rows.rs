@@ -30,7 +30,7 @@ impl RowsStatement {
         Self(texts.collect())
     }
 
-    /// The statement for one of [`chunk_sizes`].
+    /// Returns the statement for one of [`chunk_sizes`].
     pub(crate) fn of(&self, rows: usize) -> SqlStr {
         self.0[index_of(rows)].clone()
     }

@@ -2,7 +2,7 @@
 
 use actix_persistence_sql::{Names, SnapshotStatements};
 
-/// The statements of one snapshot store, with its table name in them.
+/// Returns the statements of one snapshot store, with its table name in them.
 pub(crate) fn snapshot_statements(names: &Names) -> SnapshotStatements {
     SnapshotStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
@@ -11,7 +11,7 @@ pub(crate) fn snapshot_statements(names: &Names) -> SnapshotStatements {
     }
 }
 
-/// Whether a row has no more bytes than it may have.
+/// True if a row has no more bytes than it may have.
 const FITS: &str = "\
 octet_length(payload) + COALESCE(octet_length(metadata_payload), 0) <= {most_bytes}
        AND octet_length(manifest) + COALESCE(octet_length(metadata_manifest), 0) <= {most_text_bytes}";

@@ -1,4 +1,4 @@
--- The states of an entity type in the order in which queries read them, from behind a change on.
+-- The states of an entity type in the order in which queries read them, after a change.
 -- No number is given twice, but what was put there by hand may have one; then the id decides.
 -- Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
 -- Values: entity type, number of the last change that was read, number up to which changes are complete, number of the last

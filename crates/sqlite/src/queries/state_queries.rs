@@ -4,7 +4,7 @@ use actix_persistence_sql::{BeginningStatements, Names, NumberingStatements, Sta
 
 use super::BEGIN;
 
-/// The statements of one table, with its name in them.
+/// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
     let update = [REPLACE, AT_REVISION].concat();
     StateStatements {
@@ -49,7 +49,7 @@ fn beginning(sql: &str) -> String {
     format!("{BEGIN}; {sql}")
 }
 
-/// Whether a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
+/// True if a row has no more bytes than it may have; in JSON a byte of a tag takes up to six.
 const FITS: &str = "\
 COALESCE(octet_length(payload), 0) <= {most_bytes} AND octet_length(tags) <= 3 * {most_bytes}
        AND octet_length(manifest) <= {most_text_bytes}";
@@ -83,12 +83,13 @@ const AT_REVISION: &str = " AND revision = {before_at}";
 const REMOVE: &str = "\
 DELETE FROM {state_table} WHERE persistence_id = ?1";
 
-/// Stands in a statement where the type of ids may be looked at.
+/// The place in a statement for a condition on the type of ids.
 const TYPE: &str = "/*type*/";
 
 const IDS: &str = include_str!("state_ids.sql");
 
-/// The sign keeps the index of changes out, by which all of them would be sorted for each page.
+/// The condition for ids without an entity type. The plus sign keeps SQLite from using the index of changes, after which
+/// it would have to sort all ids for each page.
 const WITHOUT_TYPE: &str = " AND +entity_type = ''";
 
 const COMPLETE_TO: &str = "\

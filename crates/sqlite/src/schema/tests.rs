@@ -64,7 +64,7 @@ async fn an_older_version_is_refused_when_nothing_may_be_made() {
 }
 
 #[tokio::test]
-async fn a_table_of_somebody_else_is_left_alone() {
+async fn a_table_of_another_program_is_left_alone() {
     let mut connection = connection().await;
     sqlx::raw_sql("CREATE TABLE T (their_own)")
         .execute(&mut connection)

@@ -46,13 +46,13 @@ async fn write_until_killed(path: String) {
 
 /// Runs itself as the process to be killed.
 #[tokio::test]
-async fn what_was_confirmed_before_a_kill_is_there_afterwards_and_nothing_is_half() {
+async fn after_a_kill_every_confirmed_write_is_there_and_none_is_half() {
     if let Ok(path) = std::env::var(CHILD) {
         return write_until_killed(path).await;
     }
     let place = Place::new();
     let program = std::env::current_exe().unwrap();
-    let name = "crash::what_was_confirmed_before_a_kill_is_there_afterwards_and_nothing_is_half";
+    let name = "crash::after_a_kill_every_confirmed_write_is_there_and_none_is_half";
     let mut highest = 0;
     for round in 0..ROUNDS {
         let mut child = Command::new(&program)

@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{Journal, StorageErrorKind, WriterId};
 use crate::place::{Place, assert_error, id, numbers, store, write};
 
 #[tokio::test]
-async fn a_write_waits_for_the_lock_no_longer_than_it_was_told_and_stores_nothing() {
+async fn a_write_waits_for_the_lock_until_its_timeout_and_stores_nothing() {
     let place = Place::new();
     let wait = Duration::from_millis(200);
     let journal = place

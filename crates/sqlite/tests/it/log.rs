@@ -31,7 +31,7 @@ async fn what_was_confirmed_stays_when_these_are_removed(ends: &[&str]) {
             let next = vec![write(&id("a"), epoch, writer, 4..=4)];
             match journal.write_messages(next).await {
                 Ok(outcomes) => return outcomes,
-                // Until the connections to the log of before are closed, nobody may use another one.
+                // Until the connections to the log of before are closed, no other connection may use another one.
                 Err(error) => {
                     assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
                     assert!(error.is_certainly_not_stored(), "{error:?}");
@@ -54,7 +54,7 @@ async fn what_was_confirmed_stays_when_these_are_removed(ends: &[&str]) {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_was_confirmed_stays_when_the_log_is_removed_under_a_running_program() {
+async fn confirmed_events_stay_when_the_log_is_removed_while_in_use() {
     what_was_confirmed_stays_when_these_are_removed(&["-wal"]).await;
 }
 
@@ -65,7 +65,7 @@ async fn what_was_confirmed_stays_when_the_log_is_removed_with_its_index() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_log_stays_short_although_somebody_always_reads() {
+async fn the_log_stays_short_although_there_is_always_a_reader() {
     const LIMIT: u64 = 256 * 1024;
     let place = Place::new();
     let options = place.options().with_max_log_bytes(LIMIT as usize);

@@ -90,7 +90,7 @@ async fn one_transaction_that_is_lost_is_found_however_often_it_is_opened() {
 }
 
 #[tokio::test]
-async fn one_wrong_bit_in_the_middle_of_a_log_is_found_when_the_database_is_opened() {
+async fn opening_finds_one_wrong_bit_in_the_middle_of_a_log() {
     let place = crashed(|options| options).await;
     let mut log = fs::read(beside(&place, "-wal")).unwrap();
     let middle = log.len() / 2;
@@ -119,7 +119,7 @@ async fn a_log_that_is_gone_is_found_when_the_database_is_opened() {
 }
 
 #[tokio::test]
-async fn rows_that_are_missing_at_the_end_of_the_table_are_found_when_the_journal_is_opened() {
+async fn opening_finds_that_rows_are_missing_at_the_end_of_the_table() {
     for lost in [
         "DELETE FROM event_journal WHERE sequence_nr > 2",
         "DELETE FROM event_journal",
@@ -205,7 +205,7 @@ async fn what_several_processes_store_is_no_reason_to_complain() {
 
 /// As people do who want the numbers of their own tables to start again.
 #[tokio::test]
-async fn an_emptied_table_of_sequences_is_no_lost_end_and_what_follows_is_counted() {
+async fn an_emptied_sequence_table_is_no_lost_tail_and_counting_goes_on() {
     let empty = "DELETE FROM sqlite_sequence";
     let copied = "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'actix_persistence_commits'";
     let nothing = "DELETE FROM sqlite_sequence; DELETE FROM actix_persistence_commits";

@@ -5,7 +5,7 @@
 //!
 //! | journal: fault | test |
 //! |---|---|
-//! | trouble with the database becomes a rejection | `locked::a_write_waits_for_the_lock_no_longer_than_it_was_told_and_stores_nothing`, in the crate `a_write_that_finds_the_disk_full_fails_and_is_not_a_rejection` |
+//! | trouble with the database becomes a rejection | `locked::a_write_waits_for_the_lock_until_its_timeout_and_stores_nothing`, in the crate `a_write_that_finds_the_disk_full_fails_and_is_not_a_rejection` |
 //! | a cancelled write counts as accepted | `cancellation::no_confirmed_event_is_lost_and_nothing_hangs_when_calls_are_dropped` |
 //! | parallel transactions store 3 without 2 | `two_writers::contending_writers_leave_one_gap_free_stream_of_what_was_confirmed` |
 //! | later writes are stored after an earlier one was not | `journal_spec::skip_later_writes_of_an_id_after_a_conflict` |
@@ -17,7 +17,7 @@
 //! | a delete of an unknown id leaves a row | `deletes::a_delete_of_an_unknown_id_leaves_no_row` |
 //! | columns may be NULL that are read as if not | `rows::the_tables_refuse_what_cannot_be_read_back` |
 //! | the highest number is read beside writes in flight | `journal_spec::read_a_highest_that_fits_while_another_writes`; the actor in front waits besides |
-//! | no write-ahead log, no busy time-out, nothing prepared | `opening::the_database_is_durable_and_private`, `locked::a_write_waits_for_the_lock_no_longer_than_it_was_told_and_stores_nothing` |
+//! | no write-ahead log, no busy time-out, nothing prepared | `opening::the_database_is_durable_and_private`, `locked::a_write_waits_for_the_lock_until_its_timeout_and_stores_nothing` |
 //! | a whole stream is pushed without back-pressure | `pages::a_long_stream_is_read_page_by_page` |
 //! | a failed initialisation ends everything | `opening::the_same_store_initializes_as_soon_as_the_cause_of_a_failure_is_gone` |
 //! | a token is never disposed | cannot occur here: nothing is registered that would have to be |

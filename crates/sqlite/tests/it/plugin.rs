@@ -29,7 +29,7 @@ fn stores_on_one_file_share_their_connections_however_the_url_is_spelt() {
 }
 
 #[test]
-fn different_connection_settings_for_one_file_are_a_mistake_that_names_both_sections() {
+fn different_connections_to_one_file_are_refused_with_both_sections() {
     let plugin = SqlitePlugin::new();
     let journal = plugin.journal(&section("journal.a", "plugin.db"));
     let other = section("snapshot-store.b", "plugin.db").with("busy-timeout", "1s");

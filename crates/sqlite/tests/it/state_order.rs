@@ -63,7 +63,7 @@ async fn a_page_of_states_or_ids_reads_what_it_gives() {
     let of_type = |sql: &str| sql.replace("/*type*/", "");
     let find = of_type(FIND).replace("/*condition*/", "(1 = 1)");
     // The driver knows numbers only.
-    let find = ["$lowest_at", "$behind_at", "$limit_at", "$bytes_at"]
+    let find = ["$lowest_at", "$end_at", "$limit_at", "$bytes_at"]
         .into_iter()
         .zip(1..)
         .fold(find, |sql, (name, number)| {

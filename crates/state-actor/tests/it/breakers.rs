@@ -14,7 +14,7 @@ fn refused(error: &StorageError) -> String {
 }
 
 #[test]
-fn after_ten_failed_writes_they_are_answered_at_once_until_one_trial_works() {
+fn after_ten_failed_writes_all_fail_at_once_until_a_trial_works() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;
         for _ in 0..10 {

@@ -142,7 +142,7 @@ fn a_group_that_changed_nothing_is_split_until_the_guilty_change_is_found() {
 }
 
 #[test]
-fn a_group_whose_answer_is_lost_is_unknown_for_every_change_and_not_made_again() {
+fn a_group_whose_answer_is_lost_is_unknown_and_not_repeated() {
     on_paused_clock(async {
         for panics in [true, false] {
             let mut fixture = Fixture::in_groups(settings()).await;

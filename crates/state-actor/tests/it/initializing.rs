@@ -7,7 +7,7 @@ use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind as
 use crate::fixture::{Fixture, now, on_paused_clock, settings};
 
 #[test]
-fn requests_sent_before_initialising_ends_are_answered_afterwards_in_order() {
+fn requests_sent_during_initialisation_are_answered_after_it_in_order() {
     on_paused_clock(async {
         let mut fixture = Fixture::starting(settings());
         let initialize = fixture.calls.next().await;

@@ -93,7 +93,7 @@ impl Calls {
         called
     }
 
-    /// Whether there is no call that the test has not seen.
+    /// Returns whether there is no call that the test has not seen.
     pub(crate) async fn is_quiet(&mut self) -> bool {
         settle().await;
         self.0.waiting() == 0

@@ -270,8 +270,8 @@ impl fmt::Debug for Section {
 
 /// Reads a section key by key, remembers which keys it was asked for, and collects every mistake.
 ///
-/// Each method returns the value, or the default if the key is missing or wrong; [`finish`](Self::finish) tells
-/// whether anything was, and reports every key that was not asked for together with those that exist.
+/// Each method returns the value, or the default if the key is missing or wrong; [`finish`](Self::finish) fails
+/// if there was a mistake, or a key that was not asked for; it reports such a key together with those that exist.
 #[derive(Debug)]
 pub struct SectionReader<'a> {
     section: &'a Section,
@@ -468,7 +468,7 @@ impl<'a> SectionReader<'a> {
     /// Ends reading.
     ///
     /// # Errors
-    /// Every wrong value, and every key that was not asked for with those that were.
+    /// Every wrong value, and every key that was not asked for, together with those that were.
     pub fn finish(mut self) -> Result<(), ConfigErrors> {
         let section = self.section;
         let unknown: Vec<_> = section

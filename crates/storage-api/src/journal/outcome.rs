@@ -4,7 +4,7 @@ use crate::StorageError;
 
 /// The fate of one [`AtomicWrite`](crate::AtomicWrite) of a call.
 ///
-/// What decides is whether the events are stored, never whose fault it was:
+/// The outcome says whether the events are stored, never whose fault it was:
 /// trouble with the database is never a rejection, because an actor goes on after one.
 #[derive(Clone, Debug)]
 pub enum WriteOutcome {

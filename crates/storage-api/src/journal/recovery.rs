@@ -11,7 +11,7 @@ pub struct StreamHead {
     pub deleted_to: SequenceNr,
     /// The epoch of the writer that took the id over last; 0 if it was never taken over.
     pub epoch: Epoch,
-    /// Whether its events describe changes of a durable state: then no writer may take it over.
+    /// True if its events describe changes of a durable state: then no writer may take it over.
     pub holds_changes: bool,
 }
 

@@ -61,7 +61,7 @@ impl Default for PageLimit {
 pub struct ReplayPage {
     /// Ascending by number, without a gap but for deleted events.
     pub events: Vec<EventRecord>,
-    /// Whether stored events within the range remain after these.
+    /// True if stored events within the range remain after these.
     pub more: bool,
     /// The highest deleted number when the page was read: distinguishes a gap that a delete made from a corrupt store.
     pub deleted_to: SequenceNr,

@@ -17,7 +17,7 @@ pub struct SnapshotMetadata {
 }
 
 impl SnapshotMetadata {
-    /// Metadata without data beside it.
+    /// Makes metadata without the optional [`metadata`](Self::metadata) payload.
     pub fn new(
         persistence_id: PersistenceId,
         sequence_nr: SequenceNr,

@@ -2,12 +2,12 @@
 
 use crate::{ExtensionError, SqlValue, StateChange};
 
-/// A column that the application adds to the table of states and finds them by, as `AdditionalColumn` of Akka's R2DBC
-/// plugin.
+/// A column that the application adds to the table of states, to find states by it; like `AdditionalColumn` of Akka's
+/// R2DBC plugin.
 ///
-/// The application makes the column. It must allow NULL or have a default, if this ever returns
+/// The application makes the column in the database. It must allow NULL or have a default, if this ever returns
 /// [`ColumnValue::Keep`] for a state that is not there yet.
-/// One value serves all entities of its type, side by side.
+/// One value of this type serves all entities of its entity type at the same time.
 pub trait AdditionalColumn: Send + Sync {
     /// Returns the name of the column, an identifier.
     fn column_name(&self) -> &str;

@@ -8,7 +8,7 @@ use crate::{ExtensionError, Session, StateChange};
 ///
 /// Runs after the state was written, in the same transaction: both are committed or neither is.
 /// One value serves all entities of its type: it is called for one change of an id at a time, for changes of different
-/// ids side by side. Where the database undoes a transaction in favour of another one, it is called again for
+/// ids at the same time. Where the database undoes a transaction in favour of another one, it is called again for
 /// the same change; only one of the calls is committed. So it must have no effect but through the session.
 /// [`Session`] says which statements it may run.
 #[async_trait]

@@ -36,7 +36,7 @@ impl From<&'static str> for Sql {
 
 /// A transaction of a store, open for statements of the application.
 ///
-/// What they change is committed with what the store writes, or not at all. After an error the transaction can only end,
+/// Their changes are committed with what the store writes, or not at all. After an error the transaction can only end,
 /// without a commit. The methods that take any text and values are on `dyn Session`.
 ///
 /// Statements that read and change rows belong here, and savepoints. The transaction and the session are the store's: what
@@ -158,7 +158,7 @@ pub enum RowError {
         /// The name that was asked for.
         column: String,
     },
-    /// The value is something else.
+    /// The value has another type.
     #[error("the column '{column}' is {found}, not {expected}")]
     OtherType {
         /// The name that was asked for.
@@ -177,10 +177,10 @@ impl SqlRow {
         Self { columns, values }
     }
 
-    /// Returns the value of a column, by its name in the result; of several with one name the first.
+    /// Returns the value of a column, by its name in the result; if several columns have that name, of the first.
     ///
     /// # Errors
-    /// If there is no such column, or it is something else: `Option<T>` takes NULL, too.
+    /// If there is no such column, or its value has no form of the type `T`. Use `Option<T>` for a column that may be NULL.
     pub fn get<T: FromSqlValue>(&self, column: &str) -> Result<T, RowError> {
         let position = self.columns.iter().position(|name| **name == *column);
         let value = position.and_then(|position| self.values.get(position));

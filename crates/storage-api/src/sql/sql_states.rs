@@ -94,7 +94,7 @@ pub type SessionFuture<'s> = Pin<Box<dyn Future<Output = Result<(), ExtensionErr
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FindStates {
-    /// The entity type, by its text as it is.
+    /// The entity type, exactly as it is written.
     pub entity_type: Arc<str>,
     /// The condition: anything that may follow `WHERE`, over the columns of the table of that entity type.
     pub condition: Sql,

@@ -19,7 +19,7 @@ pub struct StateOffset {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct StatePosition {
-    /// The number of a change; several may have it.
+    /// The number of a change in the order of commits; several changes may have the same.
     pub ordering: i64,
     /// The last id, byte by byte, of those with this number that was read; none if all of them are still to be read.
     pub persistence_id: Option<PersistenceId>,

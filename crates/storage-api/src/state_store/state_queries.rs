@@ -76,13 +76,13 @@ pub trait StateQueries: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PersistenceIdsQuery {
-    /// Those of one entity type, by its text as it is, empty for ids without `|`; none for all ids.
+    /// Only ids of this entity type, exactly as it is written, and empty for ids without `|`; `None` for all ids.
     pub entity_type: Option<Arc<str>>,
     /// Only ids above this one, byte by byte: the last one of the page before.
     pub after: Option<PersistenceId>,
     /// The most ids of a page; 0 makes the page empty.
     pub limit: usize,
-    /// Whether deleted ones are among them, of which a tombstone is left.
+    /// True if deleted ones are among them, of which a tombstone is left.
     pub tombstones: bool,
 }
 
@@ -168,12 +168,12 @@ pub struct StateChangesPage {
     /// The offset from which to read the next page; it is after the changes of this page, and perhaps after more that
     /// the query does not select.
     pub offset: StateOffset,
-    /// Whether there is more to be read now.
+    /// True if there is more to be read now.
     pub more: bool,
 }
 
 impl StateChangesPage {
-    /// These changes, up to this offset.
+    /// Makes a page of these changes, up to this offset.
     pub fn new(changes: Vec<ChangedState>, offset: StateOffset, more: bool) -> Self {
         Self {
             changes,

@@ -167,7 +167,7 @@ async fn a_probe_lets_all_calls_through_and_the_next_failure_opens_it_again() {
     let late = breaker.position.lock().unwrap().generation;
     breaker.readmit();
     let calls: Vec<_> = (0..5).map(|_| breaker.enter().expect("closed")).collect();
-    // What began before the probe shows nothing any more.
+    // A call that began before the probe shows nothing any more.
     breaker.report(late, End::Failure);
     assert!(breaker.check().is_ok());
     fail(&breaker, 1);
@@ -185,7 +185,7 @@ async fn a_probe_lets_all_calls_through_and_the_next_failure_opens_it_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_trial_that_hangs_when_a_probe_works_holds_nobody_up() {
+async fn a_trial_that_hangs_when_a_probe_works_delays_no_call() {
     let breaker = breaker(BreakerSettings::journal());
     fail(&breaker, 10);
     advance(RESET).await;

@@ -146,7 +146,7 @@ fn an_actor_that_panicked_is_started_again_and_loses_no_reply() {
 #[test]
 fn a_runtime_that_ends_before_initialising_began_answers_all_the_same() {
     let thread = StoreThread::start("stores").unwrap();
-    // Nobody drives it, so that nothing spawned there is ever polled.
+    // It is not driven, so that nothing spawned there is ever polled.
     let idle = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

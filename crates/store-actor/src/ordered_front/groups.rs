@@ -64,7 +64,7 @@ struct Member<C> {
 }
 
 impl<C: Clone + Send + 'static> Groups<C> {
-    /// Makes calls by `call`, of changes that have so many bytes.
+    /// Makes calls by `call`, of changes that have this many bytes.
     pub fn new(
         limits: GroupLimits,
         size: fn(&C) -> usize,
@@ -194,7 +194,7 @@ impl<C> Queue<C> {
 }
 
 impl<C> Member<C> {
-    /// Whether the answer is not needed any more.
+    /// Returns whether the answer is not needed any more.
     fn is_dead(&self, now: Instant) -> bool {
         self.deadline <= now || self.slot.is_abandoned()
     }

@@ -1,4 +1,4 @@
-//! One request of an id at a time, and different ids side by side.
+//! One request of an id at a time, and different ids at the same time.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};
@@ -18,7 +18,7 @@ pub(super) struct IdQueues {
 /// Serves the queue of one id.
 struct Worker {
     persistence_id: PersistenceId,
-    /// Whether the queue is gone already; one that is there belongs to a later worker then.
+    /// True if the queue is gone already; one that is there belongs to a later worker then.
     finished: bool,
     queues: Arc<Mutex<HashMap<PersistenceId, VecDeque<Request>>>>,
     calls: Arc<StoreCalls>,

@@ -66,7 +66,7 @@ impl StoreCalls {
         slot: &Slot<Q>,
     ) -> Option<SemaphorePermit<'_>> {
         let permit = timeout_at(deadline, self.side_by_side.acquire()).await;
-        let permit = permit.ok()?.expect("nobody closes the semaphore");
+        let permit = permit.ok()?.expect("the semaphore is never closed");
         let is_needed = Instant::now() < deadline && !slot.is_abandoned();
         is_needed.then_some(permit)
     }

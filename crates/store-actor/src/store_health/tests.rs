@@ -55,7 +55,7 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_waits_hears_of_the_return_within_two_seconds_however_long_the_outage_was() {
+async fn waiters_learn_of_the_return_within_two_seconds_after_any_outage() {
     let store = Scripted::default();
     let health = store.health();
     let breaker = CircuitBreaker::new("test", BreakerSettings::journal(), &health);
@@ -99,7 +99,7 @@ async fn probes_that_hang_are_few_and_do_not_keep_the_return_from_being_noticed(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_answers_probes_and_fails_calls_is_left_alone_for_longer_and_longer() {
+async fn the_pauses_grow_for_a_store_that_answers_probes_and_fails_calls() {
     let store = Scripted::default();
     let health = store.health();
     store.work(true);
@@ -126,7 +126,7 @@ async fn a_store_that_answers_probes_and_fails_calls_is_left_alone_for_longer_an
 }
 
 #[tokio::test(start_paused = true)]
-async fn probing_begins_when_the_store_was_ready_once_and_ends_with_it_and_when_it_is_closed() {
+async fn probing_begins_once_the_store_was_ready_and_ends_when_it_closes() {
     let store = Scripted::default();
     let health = store.health();
     health.failed(&unavailable());

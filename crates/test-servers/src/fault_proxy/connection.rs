@@ -162,7 +162,7 @@ async fn write(to: &mut OwnedWriteHalf, chunk: Chunk, way: &Way) -> Result<(), O
         way.passed.fetch_add(due.len(), Ordering::AcqRel);
         rest = later;
         if cut == Some(Cut::HalfClosed) {
-            // Who hears out goes on, and throws away what comes.
+            // A side that is heard out goes on, and what it sends is thrown away.
             let _ = to.shutdown().await;
             return Err(None);
         }

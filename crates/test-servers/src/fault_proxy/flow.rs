@@ -10,17 +10,17 @@ use super::{Cut, Direction};
 /// The fate of bytes that go one way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// They go on at once.
+    /// The bytes go on at once.
     Pass,
-    /// They go on this much later, in order.
+    /// The bytes go on this much later, in order.
     Delay(Duration),
-    /// They are kept until this changes; then they go on, even if who sent them is gone by then.
+    /// The bytes are kept until the flow changes; then they go on, even if their sender is gone by then.
     Hold,
-    /// This many more go on, over all connections together; the others are kept as by `Hold`.
+    /// This many more bytes go on, over all connections together; the others are kept as by `Hold`.
     HoldAfter(usize),
-    /// They are lost, but the connection stays: who waits for them waits for ever.
+    /// The bytes are lost, but the connection stays: a receiver that waits for them waits for ever.
     Swallow,
-    /// This many more go on, over all connections together; then the connection that has the next one is cut.
+    /// This many more bytes go on, over all connections together; then the connection that has the next one is cut.
     CutAfter(usize, Cut),
 }
 
@@ -95,7 +95,7 @@ impl Way {
                 allowed = bytes.min(*left);
                 *left -= allowed;
             }
-            // Nobody else has to look at it again for that.
+            // No other copy has to look at it again for that.
             false
         });
         allowed

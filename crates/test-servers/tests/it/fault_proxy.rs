@@ -116,7 +116,7 @@ fn without_faults_bytes_and_the_end_go_both_ways() {
 }
 
 #[test]
-fn held_requests_are_delivered_late_also_when_their_sender_is_gone() {
+fn held_requests_are_delivered_late_even_if_their_sender_is_gone() {
     for resets in [false, true] {
         let (echo, proxy) = start();
         let mut connection = used(&echo, &proxy);

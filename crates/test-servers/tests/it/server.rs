@@ -70,7 +70,7 @@ fn a_suspended_server_is_silent_until_it_goes_on() {
     for database in Database::ALL {
         let server = start(database);
         server.suspend().unwrap();
-        // The system takes the connection; nobody answers.
+        // The system takes the connection; no server answers.
         let connection = connect(database, &server).unwrap();
         let patience = Duration::from_millis(200);
         connection.set_read_timeout(Some(patience)).unwrap();

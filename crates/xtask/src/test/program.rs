@@ -51,7 +51,7 @@ impl TestProgram {
         })
     }
 
-    /// The call of this program, in the place and with the variables that `cargo test` sets.
+    /// Returns the call of this program, in the place and with the variables that `cargo test` sets.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.executable);
         workspace::forget_own_package(&mut command);

@@ -16,7 +16,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// A program that ended with `status` after it had written these counts, if any.
+    /// Makes a program that ended with `status` after it had written these counts, if any.
     pub(crate) fn new(
         name: String,
         kit_of: Option<&str>,
@@ -56,12 +56,12 @@ impl Run {
         run
     }
 
-    /// Whether nothing failed.
+    /// Returns whether nothing failed.
     pub(crate) fn passed(&self) -> bool {
         self.tally.failed == 0
     }
 
-    /// The outcome in a few words.
+    /// Returns the outcome in a few words.
     pub(crate) fn verdict(&self) -> String {
         match &self.fault {
             Some(fault) => format!("FAILED: {fault}"),
@@ -94,7 +94,7 @@ impl Report {
         self.runs.extend(runs);
     }
 
-    /// Whether something ran and nothing failed.
+    /// Returns whether something ran and nothing failed.
     pub(crate) fn is_green(&self) -> bool {
         let sum = self.sum();
         sum.failed == 0 && sum.passed > 0

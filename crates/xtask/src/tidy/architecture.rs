@@ -42,7 +42,7 @@ fn quoted(page: &str) -> BTreeSet<&str> {
         .collect()
 }
 
-/// Whether a path has the form of a crate's folder.
+/// Returns whether a path has the form of a crate's folder.
 fn is_folder_of_a_crate(path: &str) -> bool {
     matches!(path.split('/').collect::<Vec<_>>()[..], ["crates" | "examples", name] if !name.is_empty())
 }

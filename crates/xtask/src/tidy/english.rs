@@ -2,10 +2,13 @@
 
 use crate::tidy::{Tree, Violation};
 
-/// First words that put a question in the place of a statement. A comment may begin with `Whether`, as for a flag.
-const QUESTIONS: [&str; 10] = [
-    "What", "Which", "Whose", "Whom", "Where", "When", "How", "Who", "Why", "Whoever",
+/// First words that put a question in the place of a statement.
+const QUESTIONS: [&str; 11] = [
+    "Whether", "What", "Which", "Whose", "Whom", "Where", "When", "How", "Who", "Why", "Whoever",
 ];
+
+/// The folder whose comments may begin with `Whether` until they are reworded.
+const UNREVISED: &str = "crates/torture/";
 
 /// Words that may stand before the question word and do not mend it: `By what queries find it.`
 const PREPOSITIONS: [&str; 13] = [
@@ -36,7 +39,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
             message
         };
         violations.extend(doc_comments(&file.text).iter().filter_map(|comment| {
-            check(&comment.text).map(|text| Violation::at(&file.path, comment.line, text))
+            let is_left = file.path.starts_with(UNREVISED) && comment.text.starts_with("Whether ");
+            let mistake = check(&comment.text).filter(|_| !is_left);
+            mistake.map(|text| Violation::at(&file.path, comment.line, text))
         }));
     }
     for file in tree.files() {
@@ -93,7 +98,7 @@ fn one_word(comment: &str) -> Option<String> {
         .then(|| format!("`{first}` is no sentence, say what the item is or does"))
 }
 
-/// Whether a word in small letters is one of [`QUESTIONS`].
+/// Returns whether a word in small letters is one of [`QUESTIONS`].
 fn is_question(word: &str) -> bool {
     let mut questions = QUESTIONS.iter().map(|question| question.to_lowercase());
     questions.any(|question| question == word)
@@ -157,7 +162,7 @@ mod tests {
 
     #[test]
     fn doc_comments_that_state_something_are_good() {
-        let text = "//! A page.\n\n/// Whether it is there.\n///\n/// When it is not, nothing happens.\n#[x]\nfn a() {}\n";
+        let text = "//! A page.\n\n/// Returns whether it is there.\n///\n/// When it is not, nothing happens.\n#[x]\nfn a() {}\n";
         assert_eq!(lines("crates/a/src/b.rs", text), [""; 0]);
         assert_eq!(
             lines("crates/a/src/b.rs", "// Why: speed.\n//// How\n"),

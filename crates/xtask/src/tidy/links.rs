@@ -47,7 +47,7 @@ fn mistake(tree: &Tree, page: &str, target: &str) -> Option<String> {
         .then(|| format!("`{target}` is dead where this page is read, begin it with {REPOSITORY}"))
 }
 
-/// Whether there is a file at `path`, or a folder with files.
+/// Returns whether there is a file at `path`, or a folder with files.
 fn exists(tree: &Tree, path: &str) -> bool {
     let folder = path.trim_end_matches('/');
     tree.text(path).is_some() || tree.below(folder).next().is_some()

@@ -18,7 +18,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// An absolute path into a private folder.
+/// Returns an absolute path into a private folder.
 fn private_path(line: &str) -> Option<&str> {
     let mut slashes = line.match_indices('/').map(|(at, _)| at);
     let start = slashes.find(|start| {
@@ -32,7 +32,7 @@ fn private_path(line: &str) -> Option<&str> {
     Some(&rest[..end.unwrap_or(rest.len())])
 }
 
-/// Whether a slash after this character goes on with a relative path, of which this is the end of a part.
+/// Returns whether a slash after this character goes on with a relative path, of which this is the end of a part.
 fn ends_a_part(c: char) -> bool {
     c.is_alphanumeric() || "._-~})*".contains(c)
 }

@@ -6,7 +6,7 @@ use super::tree::{SourceFile, Tree, Violation};
 const LONGEST_FILE: usize = 800;
 /// Lines of a `lib.rs`, which holds no logic.
 const LONGEST_LIB: usize = 120;
-/// The same for a plugin.
+/// Lines of the `lib.rs` of a plugin.
 const LONGEST_PLUGIN_LIB: usize = 60;
 /// The crates that are plugins.
 const PLUGINS: [&str; 5] = ["memory", "sqlite", "postgres", "mysql", "custom-journal"];

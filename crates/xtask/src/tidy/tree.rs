@@ -33,7 +33,7 @@ impl Tree {
         Ok(Self { files })
     }
 
-    /// A tree for a test.
+    /// Makes a tree for a test.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(path, text)| SourceFile {
@@ -45,17 +45,17 @@ impl Tree {
         }
     }
 
-    /// Every file, by path.
+    /// Returns every file, by path.
     pub(crate) fn files(&self) -> &[SourceFile] {
         &self.files
     }
 
-    /// The Rust files.
+    /// Returns the Rust files.
     pub(crate) fn rust_files(&self) -> impl Iterator<Item = &SourceFile> {
         self.files.iter().filter(|file| file.path.ends_with(".rs"))
     }
 
-    /// The files below a folder.
+    /// Returns the files below a folder.
     pub(crate) fn below(&self, folder: &str) -> impl Iterator<Item = &SourceFile> {
         let prefix = format!("{folder}/");
         self.files
@@ -63,13 +63,13 @@ impl Tree {
             .filter(move |file| file.path.starts_with(&prefix))
     }
 
-    /// The text of the file at `path`.
+    /// Returns the text of the file at `path`.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         let file = self.files.iter().find(|file| file.path == path)?;
         Some(&file.text)
     }
 
-    /// The folders of the workspace's crates.
+    /// Returns the folders of the workspace's crates.
     pub(crate) fn crate_folders(&self) -> Vec<&str> {
         self.files
             .iter()

@@ -81,7 +81,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// The oldest versions that a line names.
+/// Returns the oldest versions that a line names.
 fn named<'l>(fact: &'l Fact, line: &'l str) -> impl Iterator<Item = &'l str> {
     line.split(fact.before).skip(1).filter_map(|rest| {
         let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != '.');

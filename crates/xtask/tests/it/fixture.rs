@@ -76,7 +76,7 @@ impl Fixture {
 
 /// The output and the status of a command.
 pub(crate) struct Outcome {
-    /// Whether it ended with success.
+    /// True if it ended with success.
     pub(crate) success: bool,
     /// Its standard output.
     pub(crate) stdout: String,

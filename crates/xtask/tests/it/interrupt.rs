@@ -26,7 +26,7 @@ fn main() {
 }
 "#;
 
-/// A test that says where its server is until nobody hears it any more.
+/// A test that says where its server is until it is not heard any more.
 const TALKATIVE: &str = r#"
 fn main() {
     let url = std::env::var("ACTIX_PERSISTENCE_TEST_POSTGRES_URL").unwrap();
@@ -137,7 +137,7 @@ fn answers(port: u16) -> bool {
     TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok()
 }
 
-/// A dead process that nobody has reaped yet does not run.
+/// A dead process that its parent has not reaped yet does not run.
 fn is_running(pid: &str) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat"))
         .is_ok_and(|stat| !stat.contains(") Z ") && !stat.contains(") X "))

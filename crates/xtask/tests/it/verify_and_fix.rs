@@ -60,7 +60,7 @@ fn verify_runs_every_check_and_changes_nothing() {
 }
 
 #[test]
-fn fix_formats_and_writes_the_page_of_the_contract_and_the_code_of_the_guide() {
+fn fix_formats_the_code_and_writes_the_contract_and_the_guide() {
     let fixture = fixture();
     fixture.write("docs/storage-contract.md", "old");
     let marker = "<!-- snippet: crates/alpha/src/lib.rs -->";

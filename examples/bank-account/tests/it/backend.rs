@@ -24,7 +24,7 @@ pub(crate) trait Backend {
     fn events(&self) -> Vec<StoredEvent>;
 }
 
-/// A database that can be made to answer nobody for a while.
+/// A database that can be made to answer no one for a while.
 pub(crate) trait Stalls: Backend {
     fn stall(&mut self);
     fn go_on(&mut self);

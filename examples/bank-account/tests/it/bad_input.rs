@@ -185,7 +185,7 @@ fn an_account_name_that_cannot_be_stored_is_refused() {
 }
 
 #[test]
-fn an_event_over_the_limit_is_reported_with_its_line_and_the_rest_is_booked() {
+fn an_event_over_the_limit_is_reported_and_the_rest_is_booked() {
     let bank = Bank::new();
     bank.write(
         "bank.toml",

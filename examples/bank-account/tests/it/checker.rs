@@ -83,7 +83,8 @@ pub(crate) fn balance(history: &[Entry]) -> u64 {
         })
 }
 
-/// Whether every stored history is the beginning of the expected one: no gap, nothing doubled, nothing out of order.
+/// Fails unless every stored history is the beginning of the expected one: no gap, nothing doubled, nothing out of
+/// order.
 pub(crate) fn check_prefix(stored: &Histories, expected: &Histories) -> Result<(), String> {
     for (account, history) in stored {
         let wanted = expected
@@ -102,7 +103,7 @@ pub(crate) fn check_prefix(stored: &Histories, expected: &Histories) -> Result<(
     Ok(())
 }
 
-/// Whether the stored histories are exactly the expected ones.
+/// Fails unless the stored histories are exactly the expected ones.
 pub(crate) fn check(stored: &Histories, expected: &Histories) -> Result<(), String> {
     check_prefix(stored, expected)?;
     for (account, wanted) in expected {

@@ -13,7 +13,7 @@ use crate::receipts::{Receipt, Receipts};
 /// Anything may take so long on a loaded machine; nothing is expected to.
 const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(1);
-/// A failed test shows so many lines of a log.
+/// A failed test shows this many lines of a log.
 const LAST_LINES: usize = 40;
 /// The text that a log has when a database is left alone for a while.
 pub(crate) const OUTAGE: &str = "the store does not answer";
@@ -35,7 +35,7 @@ impl Import {
         let mut child = bank
             .command(&arguments)
             .stdin(Stdio::piped())
-            // A file can be followed, and nobody waits for its reader.
+            // A file can be followed, and its reader is not waited for.
             .stderr(fs::File::create(&log).unwrap())
             .spawn()
             .unwrap();
@@ -65,24 +65,24 @@ impl Import {
         fs::read_to_string(&self.log).unwrap()
     }
 
-    /// Waits until so many of its lines are decided.
+    /// Waits until this many of its lines are decided.
     pub(crate) fn decides(&mut self, lines: usize) {
         self.until(|import| import.decided() >= lines);
     }
 
-    /// Waits until its log has this text behind the first `skipped` bytes.
+    /// Waits until its log has this text after the first `skipped` bytes.
     pub(crate) fn logs(&mut self, text: &str, skipped: usize) {
         self.until(|import| import.log()[skipped..].contains(text));
     }
 
-    /// Kills it where it is; gives the receipts that it has left.
+    /// Kills it where it is; returns the receipts that it has left.
     pub(crate) fn kill(mut self) -> Vec<Receipt> {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         self.receipts.so_far().to_vec()
     }
 
-    /// Ends its input and waits until it has decided everything; gives its receipts.
+    /// Ends its input and waits until it has decided everything; returns its receipts.
     pub(crate) fn end(mut self) -> Vec<Receipt> {
         self.input = None;
         let mut ended: Option<ExitStatus> = None;

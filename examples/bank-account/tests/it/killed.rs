@@ -7,7 +7,7 @@ use actix_persistence_test_servers::Database;
 use crate::backend::{OwnServer, Sqlite};
 use crate::workload::Workload;
 
-/// Something is killed so many times in one import.
+/// Something is killed this many times in one import.
 const KILLS: usize = 3;
 
 #[test]
@@ -30,7 +30,7 @@ fn an_import_killed_again_and_again_ends_with_every_balance_right() {
 }
 
 #[test]
-fn an_import_goes_on_by_itself_when_its_server_is_killed_and_started_again() {
+fn an_import_goes_on_by_itself_after_its_server_was_killed() {
     let mut backend = OwnServer::start(Database::Postgres);
     let mut work = Workload::new(&backend);
     let mut import = work.import();

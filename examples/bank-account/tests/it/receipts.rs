@@ -28,7 +28,7 @@ impl Receipt {
         }
     }
 
-    /// Whether it is the last answer to a line: not one after which the booking is tried again.
+    /// Returns whether it is the last answer to a line: not one after which the booking is tried again.
     pub(crate) fn is_final(&self) -> bool {
         self.applied().is_some() || self.outcome == "duplicate"
     }
@@ -74,7 +74,7 @@ impl Receipts {
     }
 }
 
-/// Whether every booking that was acknowledged is stored, once, as it was told.
+/// Fails unless every booking that was acknowledged is stored, once, as it was told.
 pub(crate) fn check_acknowledged(receipts: &[Receipt], stored: &Histories) -> Result<(), String> {
     let mut decisions = BTreeMap::<(&str, &str), Vec<&Entry>>::new();
     for (account, history) in stored {
@@ -136,7 +136,7 @@ fn a_lost_doubled_or_changed_acknowledgement_is_found() {
         damage(history, at);
         assert!(check_acknowledged(&receipts, &damaged).is_err());
     }
-    // What was not acknowledged may be missing.
+    // Bookings that were not acknowledged may be missing.
     let mut fewer = receipts;
     let lost = fewer.pop().unwrap();
     let mut shorter = stored;

@@ -6,7 +6,7 @@ use crate::backend::{OwnServer, Sqlite, Stalls};
 use crate::import::OUTAGE;
 use crate::workload::Workload;
 
-/// The database is silent so many times in one import.
+/// The database is silent this many times in one import.
 const STALLS: usize = 2;
 
 /// `is_late` is how the log calls a call that the database did not serve.

@@ -44,7 +44,7 @@ impl Writer {
         }
     }
 
-    /// Lets a program go on with what is left, and kills it after so many answers. Gives the answers.
+    /// Lets a program go on with what is left, and kills it after this many answers. Returns the answers.
     fn run(&self, place: &Place, answers: usize) -> Vec<String> {
         let mut apply = place.command(&["apply"]);
         apply.stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -61,7 +61,7 @@ impl Writer {
         program.kill().unwrap();
         program.wait().unwrap();
         writing.join().unwrap();
-        // What it had printed by then; a line is written whole.
+        // The lines that it had printed by then; a line is written whole.
         answered.extend(lines.map_while(Result::ok));
         answered
     }
@@ -90,7 +90,7 @@ impl Writer {
     }
 }
 
-/// Writes a post anew once nothing of the killed program is under way; gives the revision.
+/// Writes a post anew once nothing of the killed program is under way; returns the revision.
 fn touch(place: &Place, name: &str) -> u64 {
     for _ in 0..ATTEMPTS {
         let output = place.output(&["write", name, "Touched", "-"], "");
@@ -119,7 +119,7 @@ fn survives(place: &Place) {
         let share = UPDATES * rounds / (kills + 1);
         let answered: Vec<_> = std::thread::scope(|scope| {
             let running = writers.iter().map(|writer| {
-                // Not all at the same point; the last time nobody is killed before the end.
+                // Not all at the same point; the last time no process is killed before the end.
                 let answers = if kill == kills {
                     usize::MAX
                 } else {

@@ -33,7 +33,7 @@ impl Posts {
             ("publish", Some((title, _))) => Some((title, true)),
             _ => None,
         };
-        // What is published already is not stored again.
+        // A post that is published already is not stored again.
         if fields[0] != "publish" || post.now != now {
             post.revision += 1;
             post.now = now;

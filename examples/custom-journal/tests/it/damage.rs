@@ -60,7 +60,7 @@ async fn a_file_that_is_no_log_is_refused_and_not_touched() {
 }
 
 #[tokio::test]
-async fn damage_that_comes_while_the_journal_is_open_fails_the_replay_of_that_id_alone() {
+async fn damage_to_an_open_journal_fails_the_replay_of_that_id_alone() {
     let place = TempDir::new().unwrap();
     let journal = open(&place).await.unwrap();
     let mut good = Writer::recover(&journal, "good").await;

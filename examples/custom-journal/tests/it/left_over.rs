@@ -29,7 +29,7 @@ async fn save(store: &FileSnapshotStore, snapshot: &SnapshotRecord) {
 }
 
 #[tokio::test]
-async fn what_is_left_of_a_save_is_never_taken_for_a_snapshot_and_in_nobody_s_way() {
+async fn files_left_over_from_a_save_are_no_snapshots_and_do_no_harm() {
     let place = TempDir::new().unwrap();
     let store = open_snapshots(&place).await;
     let (third, fourth) = (snapshot(3), snapshot(4));

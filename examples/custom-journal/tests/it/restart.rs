@@ -40,7 +40,7 @@ async fn a_writer_of_before_the_restart_is_fenced_by_the_next_one() {
     old.store(&journal, 1).await;
     drop(journal);
     let journal = open(&place).await.unwrap();
-    // Nobody has taken over yet: it is still the last one.
+    // No other has taken over yet: it is still the last one.
     old.store(&journal, 1).await;
     journal.recover(&old.id, WriterId::random()).await.unwrap();
     let outcomes = journal.write_messages(vec![old.events(1, 5)]).await;

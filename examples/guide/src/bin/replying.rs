@@ -105,7 +105,7 @@ impl Handler<Buy> for Office {
                 let number = office.sold + 1;
                 ctx.persist(Ticket::Sold { number })
                     .then(move |_, _, ctx| {
-                        // The answer is given back if nobody waits for it.
+                        // The answer is returned if no asker waits for it.
                         let _ = ctx.reply_to::<Buy>().send(Ok(number));
                     })
                     .detach();

@@ -57,7 +57,7 @@ impl Handler<Put> for Shelf {
 }
 
 // ANCHOR: follow
-/// Shows so many changes, and returns where to go on.
+/// Shows this many changes, and returns where to go on.
 async fn follow(
     persistence: &Persistence,
     offset: StateOffset,

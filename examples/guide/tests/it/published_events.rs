@@ -8,7 +8,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_published_events");
 fn the_display_hears_of_each_event_and_the_failed_delete_is_a_dead_letter() {
     let folder = tempfile::tempdir().unwrap();
     let printed = stdout_of(PROGRAM, folder.path(), &[]);
-    // The display and the reader of dead letters go on side by side.
+    // The display and the reader of dead letters go on at the same time.
     let (letters, events): (Vec<_>, Vec<_>) =
         printed.lines().partition(|line| line.contains("deleted"));
     assert_eq!(

@@ -100,7 +100,7 @@ fn the_ledger_is_there_again_and_is_read_without_a_writer() {
 
 /// docs/guide/durable-state.md
 #[test]
-fn the_post_is_written_and_deleted_and_its_revisions_go_on_in_the_second_run() {
+fn the_post_is_deleted_and_its_revisions_go_on_in_the_second_run() {
     let folder = tempfile::tempdir().unwrap();
     let program = env!("CARGO_BIN_EXE_durable_state");
     for before in [0, 3] {

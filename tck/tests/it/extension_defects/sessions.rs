@@ -134,7 +134,7 @@ impl ExtensionDefect for CommitsWhatFailed {
     }
 }
 
-/// Whether a statement is one that cases let fail.
+/// Returns whether a statement is one that cases let fail.
 fn is_to_fail(sql: &Sql) -> bool {
     sql.as_str().contains("there_is_no_such_table")
 }

@@ -363,7 +363,7 @@ defect! {
 }
 
 defect! {
-    /// Takes an id that nobody has for one that nobody may delete of.
+    /// Takes an id without a writer for one whose events must not be deleted.
     DeletesOnlyWhereThereIsARow,
     delete(inner, id, deletion) {
         match deletion.epoch {

@@ -42,7 +42,7 @@ defect! {
 }
 
 defect! {
-    /// Names nobody in a conflict.
+    /// Names no writer in a conflict.
     NamesNobody,
     write(inner, writes) {
         let outcomes = inner.write_messages(writes).await?;

@@ -13,7 +13,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "replay_messages_using_a_lower_sequence_number_bound",
             "replay_messages_using_lower_and_upper_sequence_number_bound",
-            "replay_messages_using_lower_and_upper_sequence_number_bound_and_count_limit",
+            "replay_messages_using_both_sequence_number_bounds_and_a_count_limit",
             "replay_a_single_message_if_lower_bound_equals_upper_bound",
             "not_replay_messages_if_lower_bound_is_greater_than_upper_bound",
             "replay_with_bounds_at_the_ends_of_all_numbers",
@@ -39,7 +39,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "replay_messages_using_a_lower_sequence_number_bound",
             "replay_messages_using_lower_and_upper_sequence_number_bound",
-            "replay_messages_using_lower_and_upper_sequence_number_bound_and_count_limit",
+            "replay_messages_using_both_sequence_number_bounds_and_a_count_limit",
             "replay_a_single_message_if_lower_bound_equals_upper_bound",
             "replay_with_bounds_at_the_ends_of_all_numbers",
             "report_more_exactly_if_events_of_the_range_remain",
@@ -76,7 +76,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["J-REPLAY-2"],
         &[
             "replay_messages_using_a_count_limit",
-            "replay_messages_using_lower_and_upper_sequence_number_bound_and_count_limit",
+            "replay_messages_using_both_sequence_number_bounds_and_a_count_limit",
             "replay_a_single_message_if_count_limit_is_one",
             "not_replay_messages_if_count_limit_is_zero",
             "report_more_exactly_if_events_of_the_range_remain",
@@ -99,7 +99,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["J-REPLAY-4"],
         &[
             "replay_messages_using_a_count_limit",
-            "replay_messages_using_lower_and_upper_sequence_number_bound_and_count_limit",
+            "replay_messages_using_both_sequence_number_bounds_and_a_count_limit",
             "replay_a_single_message_if_count_limit_is_one",
             "not_replay_messages_if_count_limit_is_zero",
             "report_more_exactly_if_events_of_the_range_remain",
@@ -153,7 +153,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "replay_messages_using_a_lower_sequence_number_bound",
             "replay_messages_using_an_upper_sequence_number_bound",
             "replay_messages_using_lower_and_upper_sequence_number_bound",
-            "replay_messages_using_lower_and_upper_sequence_number_bound_and_count_limit",
+            "replay_messages_using_both_sequence_number_bounds_and_a_count_limit",
             "replay_with_bounds_at_the_ends_of_all_numbers",
             "report_more_exactly_if_events_of_the_range_remain",
             "show_stored_events_to_every_instance",

@@ -34,7 +34,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "take_over_many_ids_in_one_call",
             "take_over_twice_in_one_call",
             "take_over_with_a_dropped_write_or_not_at_all",
-            "tell_that_nobody_has_an_id_never_seen",
+            "report_no_writer_of_an_id_never_seen",
             "tell_where_an_id_stands_as_of_one_moment",
         ],
     ),

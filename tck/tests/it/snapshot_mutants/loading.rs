@@ -22,10 +22,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &["S-LOAD-1", "S-DELETE-3"],
         &[
             "load_the_most_recent_snapshot_matching_an_upper_sequence_number_bound",
-            "load_the_most_recent_snapshot_matching_upper_sequence_number_and_timestamp_bounds",
+            "load_the_most_recent_snapshot_up_to_a_number_and_a_timestamp",
             "load_by_every_bound_inclusively",
             "load_with_bounds_at_the_ends_of_all_numbers_and_times",
-            "delete_all_snapshots_matching_upper_sequence_number_and_timestamp_bounds",
+            "delete_all_snapshots_up_to_a_sequence_number_and_a_timestamp",
             "not_delete_snapshots_with_non_matching_upper_timestamp_bounds",
             "delete_what_all_four_bounds_select_and_nothing_else",
             "delete_snapshots_of_one_id_only",
@@ -78,7 +78,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "load_the_most_recent_snapshot",
             "load_the_most_recent_snapshot_matching_an_upper_sequence_number_bound",
-            "load_the_most_recent_snapshot_matching_upper_sequence_number_and_timestamp_bounds",
+            "load_the_most_recent_snapshot_up_to_a_number_and_a_timestamp",
             "load_by_every_bound_inclusively",
             "load_the_highest_number_whatever_its_timestamp",
             "load_with_bounds_at_the_ends_of_all_numbers_and_times",

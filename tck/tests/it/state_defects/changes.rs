@@ -317,7 +317,7 @@ impl StateDefect for GivesChangesDeletedForGood {
     }
 }
 
-/// Makes offsets that nobody but the instance knows.
+/// Makes offsets that only the instance knows.
 #[derive(Default)]
 pub(crate) struct ForgetsOffsets {
     known: Mutex<Vec<StateOffset>>,

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use super::defect;
 use crate::broken_state_store::StateDefect;
 
-/// Whether SQL's `LIKE` matches, without regard to case.
+/// Returns whether SQL's `LIKE` matches, without regard to case.
 pub(super) fn is_like(text: &str, pattern: &str) -> bool {
     fn matches(text: &[char], pattern: &[char]) -> bool {
         match pattern.split_first() {

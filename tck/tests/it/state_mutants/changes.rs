@@ -55,7 +55,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "StartsAgainBehindAnEmptyPage",
         kit::<StartsAgainBehindAnEmptyPage>,
         &["D-CHANGES-6"],
-        &["go_on_behind_each_change_of_a_page"],
+        &["go_on_after_each_change_of_a_page"],
     ),
     Mutant::new(
         "StaysWhereItIsWithoutChanges",
@@ -76,7 +76,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         &[
             "give_again_what_changed_again",
             "give_every_change_of_groups_to_queries",
-            "go_on_behind_each_change_of_a_page",
+            "go_on_after_each_change_of_a_page",
         ],
     ),
     Mutant::new(

@@ -42,13 +42,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "StartsAgainBehindATombstone",
         kit::<StartsAgainBehindATombstone>,
         &["D-UPSERT-1"],
-        &["create_again_behind_a_tombstone_and_never_at_revision_1"],
+        &["create_again_after_a_tombstone_and_never_at_revision_1"],
     ),
     Mutant::new(
         "StaysDeleted",
         kit::<StaysDeleted>,
         &["D-UPSERT-1"],
-        &["create_again_behind_a_tombstone_and_never_at_revision_1"],
+        &["create_again_after_a_tombstone_and_never_at_revision_1"],
     ),
     Mutant::new(
         "AlwaysFindsSomething",

@@ -11,7 +11,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<UpdatesAtAnyRevision>,
         &["D-UPSERT-1"],
         &[
-            "create_again_behind_a_tombstone_and_never_at_revision_1",
+            "create_again_after_a_tombstone_and_never_at_revision_1",
             "store_a_further_state_at_the_next_revision_only",
         ],
     ),
@@ -20,7 +20,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<StartsAgainAtRevision1>,
         &["D-UPSERT-1"],
         &[
-            "create_again_behind_a_tombstone_and_never_at_revision_1",
+            "create_again_after_a_tombstone_and_never_at_revision_1",
             "store_a_further_state_at_the_next_revision_only",
         ],
     ),
@@ -35,7 +35,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<KnowsNotWhatItFound>,
         &["D-UPSERT-2"],
         &[
-            "create_again_behind_a_tombstone_and_never_at_revision_1",
+            "create_again_after_a_tombstone_and_never_at_revision_1",
             "store_a_further_state_at_the_next_revision_only",
         ],
     ),
@@ -44,7 +44,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<DoubtsConflicts>,
         &["D-UPSERT-2"],
         &[
-            "create_again_behind_a_tombstone_and_never_at_revision_1",
+            "create_again_after_a_tombstone_and_never_at_revision_1",
             "refuse_revision_0",
             "store_a_first_state_at_revision_1_only",
             "store_a_further_state_at_the_next_revision_only",
@@ -61,7 +61,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         kit::<KnowsNoKinds>,
         &["D-UPSERT-2"],
         &[
-            "create_again_behind_a_tombstone_and_never_at_revision_1",
+            "create_again_after_a_tombstone_and_never_at_revision_1",
             "refuse_revision_0",
             "store_a_first_state_at_revision_1_only",
             "store_a_further_state_at_the_next_revision_only",

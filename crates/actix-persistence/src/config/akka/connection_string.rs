@@ -2,7 +2,7 @@
 
 use actix_persistence_sqlite::SqliteOptions;
 
-/// The `url` of the file that a connection string names; `None` if it names none or says more than that.
+/// Returns the `url` of the file that a connection string names; `None` if it names none or says more than that.
 ///
 /// See <https://learn.microsoft.com/dotnet/standard/data/sqlite/connection-strings>.
 pub(super) fn url(text: &str) -> Option<String> {

@@ -95,7 +95,7 @@ fn url(text: &str) -> Option<String> {
     super::connection_string::url(text)
 }
 
-/// It cannot be opened.
+/// Returns `None`: without its feature no SQLite database can be opened.
 #[cfg(not(feature = "sqlite"))]
 fn url(_: &str) -> Option<String> {
     None

@@ -20,7 +20,7 @@ fn with(variables: &[(&str, &str)]) -> Config {
     config.with_env(variables.iter().copied())
 }
 
-/// The values of the environment, each as `path = value`.
+/// Returns the values of the environment, each as `path = value`.
 fn set_by(variables: &[(&str, &str)]) -> Vec<String> {
     let config = with(variables);
     assert_eq!(config.mistakes, []);

@@ -21,7 +21,7 @@ fn error(text: &str) -> String {
     parse(text, &source(&[])).unwrap_err().to_string()
 }
 
-/// The value of a path below `persistence`.
+/// Returns the value of a path below `persistence`.
 fn text_at(document: &Document, path: &str) -> Option<String> {
     let mut section = &document.root;
     let (sections, key) = path.rsplit_once('.').unwrap();

@@ -32,7 +32,7 @@ fn config(text: &str) -> Config {
     Config::from_toml(text, "app.toml").unwrap()
 }
 
-/// The settings of a config without mistakes and warnings.
+/// Returns the settings of a config without mistakes and warnings.
 fn settings(config: &Config) -> Settings {
     let (resolution, warnings) = config.resolve_silently(&KINDS, &NamedCode::default());
     assert_eq!(resolution.mistakes.check(), Ok(()));
@@ -275,7 +275,7 @@ fn the_delays_of_actors_follow_each_other() {
 }
 
 #[test]
-fn the_number_of_recoveries_is_that_of_all_journals_unless_one_says_otherwise() {
+fn the_recovery_limit_holds_for_every_journal_without_one_of_its_own() {
     let text = r#"
         [persistence]
         max-concurrent-recoveries = 7
@@ -335,7 +335,7 @@ fn a_fallback_fills_in_what_a_section_lacks_key_by_key() {
 }
 
 #[test]
-fn every_mode_of_the_replay_filter_is_known_and_a_fallback_is_for_all_journals() {
+fn every_replay_filter_mode_can_be_set_in_the_fallback_of_all_journals() {
     let mode = |text: &str| {
         settings(&config(text)).journals.stores[0]
             .settings

@@ -21,8 +21,9 @@ fn long_log() -> (u64, u64) {
 }
 
 #[test]
-fn an_actor_with_a_long_log_recovers_in_the_memory_of_one_with_a_short_log() {
-    const NAME: &str = "recovery_at_scale::long_log::an_actor_with_a_long_log_recovers_in_the_memory_of_one_with_a_short_log";
+fn the_memory_of_a_recovery_does_not_grow_with_the_log() {
+    const NAME: &str =
+        "recovery_at_scale::long_log::the_memory_of_a_recovery_does_not_grow_with_the_log";
     if let Some((events, file)) = measured_process::scenario() {
         return System::new().block_on(recover(events, &file));
     }

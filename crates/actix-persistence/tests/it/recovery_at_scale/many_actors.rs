@@ -16,7 +16,7 @@ use super::watched_journal::Watch;
 use super::{Scale, measured_process, stored_ledgers};
 
 const PERMITS: u64 = 50;
-/// A process with so many actors is what the one with all of them is compared to.
+/// A process with this many actors is what the one with all of them is compared to.
 const FEW: u64 = 2 * PERMITS;
 /// The most that each actor may add to the peak: four times what was measured.
 const MAX_BYTES_EACH: u64 = 16 * 1024;
@@ -36,8 +36,8 @@ fn events_of(ledger: u64) -> u64 {
 }
 
 #[test]
-fn many_actors_that_recover_at_once_stay_within_the_permits_and_none_starves() {
-    const NAME: &str = "recovery_at_scale::many_actors::many_actors_that_recover_at_once_stay_within_the_permits_and_none_starves";
+fn many_recoveries_at_once_stay_within_the_permits_and_all_finish() {
+    const NAME: &str = "recovery_at_scale::many_actors::many_recoveries_at_once_stay_within_the_permits_and_all_finish";
     if let Some((actors, file)) = measured_process::scenario() {
         return System::new().block_on(recover(actors, &file));
     }

@@ -24,7 +24,7 @@ pub(super) async fn journal(file: &Path) -> SqliteJournal {
     journal
 }
 
-/// Stores so many events of one cent for each ledger; one without events leaves no trace.
+/// Stores this many events of one cent for each ledger; one without events leaves no trace.
 pub(super) async fn store(file: &Path, ledgers: impl Iterator<Item = (u64, u64)>) {
     let payload = encoded_event().await;
     let journal = journal(file).await;

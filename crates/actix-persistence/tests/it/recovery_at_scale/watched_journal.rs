@@ -23,7 +23,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Lets nobody replay before so many recoveries were under way at the same time.
+    /// Lets no actor replay before this many recoveries were under way at the same time.
     pub(super) fn new(permits: usize) -> Self {
         Self {
             seen: watch::Sender::new(Seen::default()),

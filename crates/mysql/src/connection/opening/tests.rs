@@ -89,7 +89,7 @@ fn limits_must_fit_into_a_packet() {
 }
 
 #[test]
-fn only_a_binary_log_that_is_written_first_keeps_commits_from_being_shown_early() {
+fn commits_show_early_unless_the_binary_log_is_synced_first() {
     let early = |has_binary_log, sync_binary_log| {
         let server = Server {
             has_binary_log,

@@ -84,7 +84,8 @@ async fn check_size(connection: &mut MySqlConnection, events: &[EventRow]) -> Re
     ))
 }
 
-/// The numbers of rows to be sent together, each one there is a statement for.
+/// Divides rows of these sizes into statements, in order: returns the number of rows of each, always one for which there
+/// is a statement.
 fn sendable_sizes(bytes: &[usize]) -> Vec<usize> {
     let mut sizes = Vec::new();
     let mut rest = bytes;

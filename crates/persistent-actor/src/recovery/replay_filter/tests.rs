@@ -176,7 +176,7 @@ fn sizes_of_nothing_count_as_one() {
 }
 
 #[test]
-fn an_event_without_a_writer_does_not_make_the_writer_before_it_an_old_one() {
+fn an_event_without_a_writer_leaves_the_writer_before_it_current() {
     passes_whole("A1 -2 A3 -4 -5 A6");
     passes_whole("-1 -2 A3 -4 B5 -6 B7");
 }

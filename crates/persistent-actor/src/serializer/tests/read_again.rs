@@ -150,7 +150,7 @@ where
     match serializer.encode(value, &manifest(), limit) {
         Ok(payload) => {
             let decoded: T = decode(&payload, &manifest()).unwrap();
-            assert!(decoded == *value, "{serializer:?} gives back another value");
+            assert!(decoded == *value, "{serializer:?} returns another value");
             true
         }
         Err(error) => {

@@ -28,7 +28,7 @@ fn a_message_whose_asker_has_gone_before_its_turn_is_skipped() {
     });
 }
 
-/// The reason why what was persisted is handled to its end also when nobody waits for the reply.
+/// The reason why what was persisted is handled to its end even if no asker waits for the reply.
 #[test]
 fn a_message_whose_asker_goes_after_it_has_begun_is_handled_to_its_end() {
     run(|| async {
@@ -60,7 +60,7 @@ fn a_mailbox_has_room_for_16() {
 
 /// The reason why the stash has a limit of its own: the capacity of the channel holds back hardly anybody.
 #[test]
-fn the_capacity_counts_for_try_send_on_one_address_and_for_nobody_else() {
+fn the_capacity_counts_only_for_try_send_on_one_address() {
     let recheck = "re-check what is documented about back-pressure before the stash";
     let (address, mut receiver) = probe_channel(2);
     let accepted = (0..50).filter(|_| address.try_send(Do::nothing()).is_ok());

@@ -74,7 +74,7 @@ impl ToEnvelope<Own, Ping> for OwnContext {
 
 /// The reason why every command, however it is sent, passes the envelope of `PersistentContext`.
 #[test]
-fn whatever_is_sent_is_packed_by_the_context_with_the_asker_if_there_is_one() {
+fn the_context_packs_every_message_with_its_asker_if_there_is_one() {
     run(|| async {
         let (address, mut receiver) = own_channel();
         let recipient: Recipient<Ping> = address.clone().recipient();
@@ -101,7 +101,7 @@ fn whatever_is_sent_is_packed_by_the_context_with_the_asker_if_there_is_one() {
 /// The reason why `Mailbox::is_abandoned` looks once more after the last address is gone, and never trusts the stream
 /// to end.
 #[test]
-fn a_receiver_keeps_what_was_sent_before_the_last_address_was_dropped_and_does_not_end() {
+fn a_receiver_without_addresses_keeps_its_messages_and_does_not_end() {
     let (address, mut receiver) = own_channel();
     address.do_send(Ping);
     address.do_send(Ping);
@@ -114,7 +114,7 @@ fn a_receiver_keeps_what_was_sent_before_the_last_address_was_dropped_and_does_n
     assert!(receiver.next().now_or_never().is_none(), "{recheck}");
 }
 
-/// The reason why an actor that only waits for messages notices that nobody can send any more.
+/// The reason why an actor that only waits for messages notices that its last address is gone.
 #[test]
 fn dropping_the_last_address_wakes_the_receiver() {
     run(|| async {

@@ -181,7 +181,7 @@ impl Handler<Atomic> for Probe {
     }
 }
 
-/// Lets the actor handle what it was sent before; gives whether it still lives.
+/// Lets the actor handle what it was sent before; returns whether it still lives.
 pub(crate) async fn caught_up(probe: &Addr<Probe>) -> Result<(), MailboxError> {
     probe.send(Do::nothing()).await
 }

@@ -10,7 +10,7 @@ use crate::world::run;
 
 /// The reason why `stop` of `PersistentContext` takes effect only when everything persisted was handled.
 #[test]
-fn a_stop_keeps_a_wait_given_before_from_ever_being_polled_and_loses_what_is_queued() {
+fn a_stop_drops_an_earlier_wait_unpolled_and_the_queued_messages() {
     run(|| async {
         let (probe, trace) = Probe::start_traced();
         let asked = probe.send(Do::new(|probe, ctx| {
@@ -131,10 +131,10 @@ fn nothing_that_an_actor_begins_when_its_arbiter_stops_is_woken_again() {
     });
 }
 
-/// The reason why an actor nobody can reach any more still handles what was sent and persisted, on `PersistentContext`
+/// The reason why an actor without addresses still handles what was sent and persisted, on `PersistentContext`
 /// too.
 #[test]
-fn an_actor_whose_last_address_is_gone_ends_its_wait_and_its_mailbox_first() {
+fn an_actor_without_addresses_first_ends_its_wait_and_its_mailbox() {
     run(|| async {
         let recheck = "re-check `Mailbox::is_abandoned` and `Incarnation::wants_to_stop`";
         let (probe, trace) = Probe::start_traced();

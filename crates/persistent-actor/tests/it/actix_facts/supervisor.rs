@@ -35,7 +35,7 @@ fn the_supervisor_does_not_restart_an_actor_that_panicked() {
 /// The reason why `Driver` builds every incarnation with the factory: events replayed on an old state would count
 /// twice.
 #[test]
-fn the_supervisor_restarts_a_stopped_actor_with_its_state_and_mailbox_and_without_its_futures() {
+fn the_supervisor_restarts_with_state_and_mailbox_but_without_futures() {
     run(|| async {
         let trace = Trace::new();
         let traced = trace.clone();
@@ -66,9 +66,9 @@ fn the_supervisor_restarts_a_stopped_actor_with_its_state_and_mailbox_and_withou
     });
 }
 
-/// The reason why `Driver` backs off by a timer between two incarnations, also when the very start fails.
+/// The reason why `Driver` backs off by a timer between two incarnations, even if the very start fails.
 #[test]
-fn the_supervisor_restarts_an_actor_that_stops_in_started_without_letting_others_run() {
+fn an_actor_that_stops_in_started_is_restarted_before_others_run() {
     const STARTS: u32 = 10_000;
 
     struct Restless(Rc<Cell<u32>>);
@@ -123,7 +123,7 @@ impl Handler<Fail> for Service {
 
 /// The reason why the stores are found through handles of ours, and not through actix's registries.
 #[test]
-fn the_registry_gives_the_address_of_a_service_that_panicked_and_takes_no_other() {
+fn the_registry_keeps_the_address_of_a_service_that_panicked() {
     run(|| async {
         let recheck = "re-check why stores are not system services";
         let failed = Service::from_registry().send(Fail).await;

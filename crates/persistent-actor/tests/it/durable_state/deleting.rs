@@ -9,7 +9,7 @@ use crate::tally::{Log, kind};
 use crate::world::run;
 
 #[test]
-fn after_a_delete_there_is_no_state_and_the_next_one_goes_on_with_the_revisions() {
+fn after_a_delete_there_is_no_state_and_the_revisions_go_on() {
     run(|| async {
         let (world, log) = (StateWorld::new(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();

@@ -15,7 +15,7 @@ use crate::tally::{Log, Tally, kind};
 use crate::world::{World, run};
 
 #[test]
-fn a_write_that_certainly_failed_is_answered_so_and_the_next_incarnation_goes_on() {
+fn a_certain_failure_is_answered_and_the_next_incarnation_goes_on() {
     run(|| async {
         let ((world, states), log) = (StateWorld::scripted(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();
@@ -66,8 +66,7 @@ fn a_plugin_that_panics_is_a_failure_of_unknown_outcome() {
 }
 
 #[test]
-fn a_second_writer_makes_the_first_one_lose_with_both_revisions_and_recover_onto_the_winners_state()
-{
+fn the_loser_of_a_conflict_gets_both_revisions_and_the_winners_state() {
     run(|| async {
         let (world, log) = (StateWorld::new(), Log::default());
         let first = world.start(Memo::factory("1", &log)).unwrap();
@@ -87,7 +86,7 @@ fn a_second_writer_makes_the_first_one_lose_with_both_revisions_and_recover_onto
 }
 
 #[test]
-fn nothing_is_sent_behind_a_failed_write_and_each_asker_learns_what_became_of_its_own() {
+fn nothing_is_sent_after_a_failed_write_and_each_asker_learns_why() {
     run(|| async {
         let ((world, states), log) = (StateWorld::scripted(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();
@@ -126,7 +125,7 @@ fn commands_that_waited_or_were_put_aside_survive_a_failed_write() {
 }
 
 #[test]
-fn an_answer_that_comes_after_the_actor_has_ended_is_found_by_its_next_start() {
+fn the_next_start_finds_a_state_stored_after_the_actor_ended() {
     run(|| async {
         let ((world, states), log) = (StateWorld::held(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();

@@ -47,7 +47,7 @@ fn each_state_has_a_revision_and_a_command_that_persists_nothing_has_none() {
 }
 
 #[test]
-fn several_states_of_one_turn_are_stored_one_after_the_other_each_with_its_handlers() {
+fn states_of_one_turn_are_stored_in_order_each_with_its_handlers() {
     run(|| async {
         let ((world, states), log) = (StateWorld::held(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();
@@ -87,7 +87,7 @@ fn several_states_of_one_turn_are_stored_one_after_the_other_each_with_its_handl
 }
 
 #[test]
-fn a_rejected_state_uses_no_revision_and_the_actor_goes_on_with_the_one_before() {
+fn a_rejected_state_uses_no_revision_and_the_actor_goes_on() {
     run(|| async {
         let ((world, states), log) = (StateWorld::scripted(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();
@@ -183,7 +183,7 @@ fn stored_states_are_published_with_their_revisions() {
 }
 
 #[test]
-fn a_look_at_the_state_writes_nothing_and_disturbs_nobody() {
+fn a_look_at_the_state_writes_nothing_and_disturbs_no_writer() {
     run(|| async {
         let ((world, states), log) = (StateWorld::scripted(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();

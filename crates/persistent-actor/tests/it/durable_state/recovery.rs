@@ -69,7 +69,7 @@ async fn failure(payload: Payload) -> String {
 }
 
 #[test]
-fn a_state_of_a_higher_version_another_name_or_no_sense_fails_the_recovery_and_is_named() {
+fn a_state_that_cannot_be_decoded_fails_the_recovery_and_is_named() {
     run(|| async {
         for manifest in [
             "test.number:v2",
@@ -113,7 +113,7 @@ fn a_panic_while_taking_note_of_the_state_fails_the_recovery() {
 }
 
 #[test]
-fn no_more_actors_recover_at_once_than_there_are_permits_and_all_get_their_turn() {
+fn recoveries_at_once_stay_within_the_permits_and_all_get_a_turn() {
     run(|| async {
         let storage = MemoryStorage::new();
         let store = Arc::new(Intercepted::state_store(storage.state_store()));

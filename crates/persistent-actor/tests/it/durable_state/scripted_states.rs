@@ -66,7 +66,7 @@ impl ScriptedStates {
         Intercepted::state_store_with(inner, hook)
     }
 
-    /// Lets so many held writes go on.
+    /// Lets this many held writes go on.
     pub(crate) fn release(&self, writes: usize) {
         self.gate.add_permits(writes);
     }

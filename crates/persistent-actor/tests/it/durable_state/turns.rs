@@ -97,7 +97,7 @@ fn what_was_put_aside_comes_back_in_order_before_what_has_arrived_since() {
 }
 
 #[test]
-fn an_actor_that_stops_itself_stores_what_it_persisted_first_and_is_found_so() {
+fn an_actor_that_stops_itself_first_stores_what_it_persisted() {
     run(|| async {
         let ((world, states), log) = (StateWorld::held(), Log::default());
         let memo = world.start(Memo::factory("1", &log)).unwrap();

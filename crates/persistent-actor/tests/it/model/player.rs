@@ -145,7 +145,7 @@ impl Handler<Play> for Player {
 }
 
 impl Command {
-    /// Whether it must not be put aside, because others wait for it.
+    /// Returns whether it must not be put aside, because others wait for it.
     pub(crate) fn opens(&self) -> bool {
         self.ops
             .iter()
@@ -255,7 +255,7 @@ impl Player {
     }
 }
 
-/// Lets everything happen that can: the clock goes on only when nobody has anything to do.
+/// Lets everything happen that can: the clock goes on only when no task has anything to do.
 async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }

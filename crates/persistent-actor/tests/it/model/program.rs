@@ -24,9 +24,9 @@ pub(crate) enum Verdict {
     Reject(usize),
     /// Stores nothing and says so.
     NotStored,
-    /// Stores everything, and nobody knows.
+    /// Stores everything, and answers that this is unknown.
     StoredUnknown,
-    /// Stores nothing, and nobody knows.
+    /// Stores nothing, and answers that this is unknown.
     LostUnknown,
 }
 
@@ -51,7 +51,7 @@ pub(crate) enum How {
 pub(crate) struct Call {
     pub(crate) stashing: bool,
     pub(crate) events: usize,
-    /// Whether its first event is too large to be encoded.
+    /// True if its first event is too large to be encoded.
     pub(crate) unencodable: bool,
     /// For each event.
     pub(crate) handler: Vec<Op>,

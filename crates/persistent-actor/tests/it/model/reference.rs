@@ -10,7 +10,7 @@ use crate::fates::Fates;
 pub(crate) const CALL_TIMEOUT: u64 = 10_000;
 const BACK_OFF: u64 = 3_000;
 const TIMER: u64 = 1_300;
-/// An actor lets others run after so many turns; what happens then depends on the scheduler, so that such programs are
+/// An actor lets others run after this many turns; what happens then depends on the scheduler, so that such programs are
 /// left out.
 const TURNS_AT_ONCE: usize = 60;
 
@@ -80,13 +80,13 @@ struct Held {
     since: u64,
     owner: usize,
     writes: Vec<Vec<i64>>,
-    /// Whether it has come as far as the journal, or would die on the way with its asker.
+    /// True if it has come as far as the journal, or would die on the way with its asker.
     arrived: bool,
 }
 
 #[derive(Default)]
 struct Ask {
-    /// Whether the channel was handed over, to be answered later.
+    /// True if the channel was handed over, to be answered later.
     handed_over: bool,
     answer: Option<String>,
     fates: Fates,
@@ -102,7 +102,7 @@ struct Incarnation {
     failed: bool,
     waits: VecDeque<Callback>,
     tasks: VecDeque<(u64, Callback)>,
-    /// Whether tasks had a turn and want another.
+    /// True if tasks had a turn and want another.
     message_is_next: bool,
     saving: Vec<usize>,
     saved: VecDeque<usize>,
@@ -122,7 +122,7 @@ struct Pending {
     complete: Callback,
     /// Of the command that caused it.
     cause: Option<usize>,
-    /// Whether it answers that command.
+    /// True if it answers that command.
     replies: bool,
     fate: Fate,
 }
@@ -553,7 +553,7 @@ impl Reference {
         Ok(())
     }
 
-    /// Answers a command, once; gives whether somebody waited.
+    /// Answers a command, once; returns whether an asker waited.
     fn answer_ask(&mut self, cause: Option<usize>, answer: String) -> bool {
         let Some(ask) = cause.map(|cause| &mut self.asks[cause]) else {
             return false;

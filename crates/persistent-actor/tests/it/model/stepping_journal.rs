@@ -35,7 +35,7 @@ impl SteppingJournal {
         }
     }
 
-    /// Whether a write waits.
+    /// Returns whether a write waits.
     pub(crate) fn is_waiting(&self) -> bool {
         let waiting = self.waiting.lock().unwrap();
         waiting.iter().any(|write| !write.is_closed())

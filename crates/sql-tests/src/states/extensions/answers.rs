@@ -217,7 +217,7 @@ pub async fn nothing_is_committed_after_a_statement_that_was_given_up(
         assert_eq!(error.kind(), StorageErrorKind::Extension, "{error:?}");
         assert!(error.is_certainly_not_stored(), "{error:?}");
     }
-    // The connection of it does nobody any harm.
+    // Its connection does no harm.
     let next = state("a", 1);
     states.upsert(next).await.expect("the state can be stored");
     assert_eq!(tables.number(LEFT).await, 0);

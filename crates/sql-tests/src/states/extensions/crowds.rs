@@ -52,7 +52,7 @@ async fn append(journal: &dyn Journal, number: usize) -> Result<(), StorageError
 ///
 /// # Panics
 /// If one fails.
-pub async fn slow_handlers_are_in_nobodys_way(
+pub async fn slow_handlers_delay_no_other_writers(
     journal: &dyn Journal,
     open: impl AsyncFn(StateExtensions) -> Arc<dyn StateStore>,
 ) {

@@ -34,7 +34,7 @@ impl ChangeHandler for Sleepy {
 }
 
 /// A handler may take as long as `handler-timeout` says, although a statement may not; the store that is opened must end
-/// statements well before so many seconds, and take the given one for a statement that lasts one.
+/// statements well before this many seconds, and take the given one for a statement that lasts one.
 ///
 /// # Panics
 /// If it is otherwise.

@@ -23,7 +23,7 @@ pub struct Refused {
 /// revision 3.
 ///
 /// # Panics
-/// If it is otherwise.
+/// If that is not so.
 pub async fn what_rules_refuse_is_told_as_that(
     tables: &dyn Tables,
     refused: Vec<Refused>,

@@ -21,7 +21,7 @@ struct TagRow {
 /// without the copy that SQLite makes of them.
 const MOST_IN_ONE_TEXT: usize = 8;
 
-/// Whether [`begin_and_insert`] takes a group: nothing but events of an id that its writer holds.
+/// Returns whether [`begin_and_insert`] takes a group: nothing but events of an id that its writer holds.
 pub(super) fn fits_one_text(group: &Group) -> bool {
     let is_plain = |row: &EventRow| row.event.tags.is_empty() && row.event.metadata.is_none();
     group.heads.len() == 1

@@ -44,7 +44,7 @@ impl<'a> Packed<'a> {
         Ok(packed)
     }
 
-    /// The next event; `before` is the one before it, with which it may share its texts.
+    /// Returns the next event; `before` is the one before it, with which it may share its texts.
     pub(super) fn next(&mut self, before: Option<&EventRecord>) -> Result<Option<Unpacked>, Fault> {
         if self.events == 0 {
             return if self.rest.is_empty() {
@@ -164,7 +164,7 @@ impl<'a> Packed<'a> {
 pub(super) struct PackedTags<'a>(pub(super) &'a [u8]);
 
 impl<'a> PackedTags<'a> {
-    /// The next tag and the number of its event.
+    /// Returns the next tag and the number of its event.
     pub(super) fn next(&mut self) -> Result<Option<(SequenceNr, &'a str)>, Fault> {
         if self.0.is_empty() {
             return Ok(None);

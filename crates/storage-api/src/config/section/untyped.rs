@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duration_without_a_unit_is_milliseconds_in_hocon_and_a_mistake_elsewhere() {
+    fn a_duration_without_a_unit_is_milliseconds_in_hocon_only() {
         let millis = |value: Untyped| value.duration().map(|duration| duration.as_millis());
         assert_eq!(millis(Untyped::hocon("10")), Some(10));
         assert_eq!(millis(Untyped::hocon("10 seconds")), Some(10_000));

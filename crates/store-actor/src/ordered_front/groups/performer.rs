@@ -25,14 +25,14 @@ pub(super) struct Performer<C> {
     finished: bool,
 }
 
-/// So many calls in which a change waited in vain, for a row that others hold, are made for a group: each takes as long as
-/// the store is patient, and the lane with it.
+/// The most calls made for a group in which a change waited in vain for a row that others hold: each blocks its lane for
+/// as long as the store waits.
 const WAITED_ENOUGH: u32 = 3;
 
 /// Changes that have to be made in one call.
 struct Part<C> {
     members: Vec<Member<C>>,
-    /// The error of an earlier call that named the only one of them.
+    /// The error of an earlier call that named the only member of this part; `None` for any other part.
     error: Option<StorageError>,
 }
 
@@ -47,7 +47,7 @@ struct Tally {
     guilty: u32,
     /// Calls that failed by a change that the error names.
     named: u32,
-    /// Those of them that may have waited for others.
+    /// Those of the `named` calls that may have failed because they waited for other calls.
     in_vain: u32,
 }
 
@@ -80,8 +80,8 @@ impl<C: Clone + Send + 'static> Performer<C> {
         self.perform_parts(group).await.report(entry);
     }
 
-    /// Makes the call; as long as it certainly changed nothing and this can help, makes it again without the change that the
-    /// error names, or with halves.
+    /// Makes the call. If it failed and certainly changed nothing, and if that can help, makes it again without the change
+    /// that the error names, or once with each half of the changes, and so on.
     async fn perform_parts(&self, group: Vec<Member<C>>) -> Tally {
         let mut tally = Tally::default();
         let mut parts = vec![Part::of(group)];

@@ -42,7 +42,7 @@ impl Copies {
         self.targets.push(added);
     }
 
-    /// Whether the text may become larger than what is read.
+    /// Returns whether the text may become larger than what is read.
     pub(super) fn are_too_large(&self) -> bool {
         let shared = self.targets.iter().filter(|target| target.is_shared);
         let doublings = u32::try_from(shared.count()).unwrap_or(u32::MAX);

@@ -9,7 +9,7 @@ fn warnings(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_key_without_meaning_gets_one_warning_that_names_what_there_is_instead() {
+fn a_key_without_meaning_gets_one_warning_that_names_its_replacement() {
     let found = warnings(
         r#"[persistence]
 internal-stash-overflow-strategy = "akka.persistence.ThrowExceptionConfigurator"

@@ -210,7 +210,7 @@ fn mistakes_in_code_are_reported_like_those_in_a_file() {
 }
 
 #[test]
-fn a_mistake_in_a_fallback_is_reported_once_under_the_name_that_stands_in_the_file() {
+fn a_mistake_in_a_fallback_is_reported_once_as_the_file_names_it() {
     let text = r#"[persistence.journal-plugin-fallback]
 kind = "sqlit"
 write-timeout = 1
@@ -230,7 +230,7 @@ circuit-breaker.max-failures = 2
          max-reset-timeout, random-factor, reset-timeout\n\
          app.toml:6: 'persistence.journal-plugin-fallback.circuit-breaker.random-factor' must be from 0 to 1, not 2";
     assert_eq!(mistakes(&config(text)), expected);
-    // Also if no section falls back to it.
+    // Even if no section falls back to it.
     let (alone, _) = text.split_once("[persistence.journal.a]").unwrap();
     assert_eq!(mistakes(&config(alone)), expected);
 }
@@ -246,7 +246,7 @@ fn what_may_be_a_secret_in_the_wrong_place_is_not_shown() {
 }
 
 #[test]
-fn the_plugin_of_a_feature_that_is_missing_names_it_and_the_kind_of_the_builder_is_not_offered() {
+fn an_unknown_kind_names_its_missing_feature_or_the_known_kinds() {
     let kinds = [MADE_IN_CODE, "memory"].map(|name| PluginKind {
         name,
         secret_keys: &[],

@@ -133,7 +133,7 @@ BlogPost = "counts"
 }
 
 #[test]
-fn what_nobody_registered_is_reported_where_it_stands() {
+fn unregistered_names_are_reported_where_they_stand() {
     let text = r#"[persistence.journal.memory]
 [persistence.state.sqlite]
 change-event-journal = "events"

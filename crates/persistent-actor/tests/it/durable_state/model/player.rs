@@ -121,7 +121,7 @@ impl Handler<Play> for Player {
 }
 
 impl Command {
-    /// Whether it must not be put aside, because others wait for it.
+    /// Returns whether it must not be put aside, because others wait for it.
     pub(crate) fn opens(&self) -> bool {
         self.ops.iter().any(|op| matches!(op, Op::Open))
     }
@@ -249,7 +249,7 @@ impl Stage {
     }
 }
 
-/// Lets everything happen that can: the clock goes on only when nobody has anything to do.
+/// Lets everything happen that can: the clock goes on only when no task has anything to do.
 async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
 }

@@ -24,9 +24,9 @@ pub(crate) enum Verdict {
     Reject,
     /// Stores nothing and says so.
     NotStored,
-    /// Stores it, and nobody knows.
+    /// Stores it, and answers that this is unknown.
     StoredUnknown,
-    /// Stores nothing, and nobody knows.
+    /// Stores nothing, and answers that this is unknown.
     LostUnknown,
     /// Another writer comes first.
     Usurped,

@@ -47,7 +47,7 @@ struct Machine {
     answers: Vec<Option<String>>,
     /// The fates of the calls that each command led to.
     fates: Vec<Fates>,
-    /// Whether the handler of each command has returned, so that its channel is answered later.
+    /// For each command, true if its handler has returned, so that its channel is answered later.
     handed_over: Vec<bool>,
     /// The command that caused what happens now.
     cause: Option<usize>,
@@ -55,9 +55,9 @@ struct Machine {
     aside: VecDeque<(usize, Command)>,
     life: Life,
     stored: (Revision, Option<i64>),
-    /// Whether a write waits in the store.
+    /// True if a write waits in the store.
     held: bool,
-    /// Whether the incarnation ends because another writer was there first.
+    /// True if the incarnation ends because another writer was there first.
     lost: bool,
     /// The number of conflicts since anything was stored.
     conflicts: u32,
@@ -68,7 +68,7 @@ enum Life {
     #[default]
     Down,
     BackingOff,
-    /// After a conflict: nobody needs it before a command waits.
+    /// After a conflict: it is not needed before a command waits.
     OutOfDate {
         delayed: bool,
     },
@@ -95,7 +95,7 @@ struct Pending {
     complete: Vec<Op>,
     /// The command that caused it.
     cause: Option<usize>,
-    /// Whether it answers that command.
+    /// True if it answers that command.
     replies: bool,
     fate: Fate,
 }
@@ -200,7 +200,7 @@ impl Machine {
         }
     }
 
-    /// The next thing the actor does; gives whether there was one.
+    /// Does the next thing that the actor does; returns whether there was one.
     fn next_turn(&mut self) -> Result<bool, Ended> {
         let actor = self.actor();
         match actor.queue.front().map(|head| head.fate) {

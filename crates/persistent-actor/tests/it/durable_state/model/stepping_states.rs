@@ -33,7 +33,7 @@ impl SteppingStates {
         }
     }
 
-    /// Whether a write waits.
+    /// Returns whether a write waits.
     pub(crate) fn is_waiting(&self) -> bool {
         !self.waiting.lock().unwrap().is_empty()
     }
