@@ -4,6 +4,10 @@ mod ledger;
 mod stores;
 mod world;
 
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
 use actix_persistence_history::check;
 
 use super::Kind;
@@ -13,17 +17,33 @@ pub use stores::SimStores;
 
 pub(super) const KIND: Kind = Kind {
     name: "sim",
-    sentence: "Simulated processes write to one simulated storage, whose calls fail, lag, hang, panic, and do what \
-               they said to be unknown: not at all, at once, or after a later recovery.",
+    sentence: "Simulated processes write to one simulated storage and follow what changes there; its calls fail, lag, \
+               hang, panic, and do what they said to be unknown: not at all, at once, or after a later recovery.",
     backends: &[Backend::Memory],
     run,
     worker: None,
 };
 
-/// The first history has the seed of the run, each further one the next: so a seed that failed is run again at once.
+/// Histories are played on as many threads as there are cores.
+///
+/// The first one has the seed of the run, each further one the next: so a seed that failed is run again at once.
 fn run(run: &Run) -> anyhow::Result<()> {
-    let mut seed = run.seed();
+    let next = AtomicU64::new(run.seed());
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let players: Vec<_> = (0..cores)
+            .map(|_| scope.spawn(|| play_on(run, &next)))
+            .collect();
+        let ends = players.into_iter().map(|player| player.join());
+        ends.map(|end| end.unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
+}
+
+/// Plays one history after the other until the run is over.
+fn play_on(run: &Run, next: &AtomicU64) -> anyhow::Result<()> {
     while !run.is_over() {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
         let played = world::play(seed)?;
         let violations = check(&played.history);
         if !violations.is_empty() || !played.faults.is_empty() {
@@ -42,8 +62,32 @@ fn run(run: &Run) -> anyhow::Result<()> {
         run.acknowledged(played.acknowledged);
         run.add("kills", played.kills);
         run.add("refused or unknown", played.not_acknowledged);
+        run.add("looks of readers", played.looks);
+        run.add("changes shown", played.shown);
         run.cycle();
-        seed = seed.wrapping_add(1);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_history_on_any_thread() {
+        for seed in 0..20 {
+            let first = world::play(seed).unwrap();
+            let second = thread::spawn(move || world::play(seed).unwrap());
+            let second = second.join().unwrap();
+            assert!(first.history.records.len() > 50, "seed {seed} does nothing");
+            let records = first.history.records.iter().zip(&second.history.records);
+            let differ = records.into_iter().find(|(first, second)| first != second);
+            assert_eq!(differ, None, "seed {seed}");
+            assert_eq!(
+                first.history.records.len(),
+                second.history.records.len(),
+                "seed {seed}"
+            );
+        }
+    }
 }

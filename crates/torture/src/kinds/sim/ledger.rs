@@ -42,6 +42,11 @@ impl Ledger {
         (Arc::new(scribe), silence)
     }
 
+    /// The time of whatever is said next.
+    pub(super) fn now(&self) -> u64 {
+        hold(&self.said).records.len() as u64
+    }
+
     pub(super) fn say(&self, process: u32, what: What) {
         let mut said = hold(&self.said);
         let at = said.records.len() as u64;

@@ -1,6 +1,7 @@
 //! The stores of one simulated process: those in memory, whose calls take their time and go wrong.
 
-use std::future::pending;
+mod queries;
+
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -82,7 +83,9 @@ impl SimStores {
         })
     }
 
-    /// The process is killed: its calls do nothing more, and are never answered. What is on its way may still be done.
+    /// The process is killed: its calls do nothing more. What is on its way may still be done.
+    ///
+    /// They fail, so that whatever is left of the process ends soon; what it makes of that is seen nowhere.
     pub(super) fn kill(&self) {
         self.inner.killed.store(true, Ordering::Relaxed);
     }
@@ -92,7 +95,7 @@ impl SimStores {
         operation: Operation,
         work: impl Future<Output = Result<T, StorageError>>,
     ) -> Result<T, StorageError> {
-        self.lag().await;
+        self.lag(operation).await?;
         let fates = [Fate::Fails, Fate::Corrupt, Fate::PanicsBefore, Fate::Hangs];
         match self.fate(&fates) {
             Fate::Fails => return Err(failure(StorageErrorKind::Unavailable, operation)),
@@ -102,7 +105,7 @@ impl SimStores {
             _ => {}
         }
         let result = work.await;
-        self.lag().await;
+        self.lag(operation).await?;
         result
     }
 
@@ -111,7 +114,7 @@ impl SimStores {
         operation: Operation,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Result<T, StorageError> {
-        self.lag().await;
+        self.lag(operation).await?;
         let fates = [
             Fate::Fails,
             Fate::UnknownDone,
@@ -147,7 +150,7 @@ impl SimStores {
             Fate::Works | Fate::Corrupt => {}
         }
         let result = work.await;
-        self.lag().await;
+        self.lag(operation).await?;
         result
     }
 
@@ -163,8 +166,8 @@ impl SimStores {
         longest.mul_f64(hold(&self.inner.random).f64())
     }
 
-    async fn lag(&self) {
-        self.alive().await;
+    async fn lag(&self, operation: Operation) -> Result<(), StorageError> {
+        self.alive(operation)?;
         let wait = {
             let mut random = hold(&self.inner.random);
             random.bool().then(|| LONGEST_LAG.mul_f64(random.f64()))
@@ -172,12 +175,14 @@ impl SimStores {
         if let Some(wait) = wait.filter(|_| self.inner.fault_in.is_some()) {
             tokio::time::sleep(wait).await;
         }
-        self.alive().await;
+        self.alive(operation)
     }
 
-    async fn alive(&self) {
-        if self.inner.killed.load(Ordering::Relaxed) {
-            pending::<()>().await;
+    fn alive(&self, operation: Operation) -> Result<(), StorageError> {
+        match self.inner.killed.load(Ordering::Relaxed) {
+            // Nothing tries again what is refused.
+            true => Err(failure(StorageErrorKind::AccessDenied, operation)),
+            false => Ok(()),
         }
     }
 
@@ -218,7 +223,7 @@ impl Journal for SimStores {
         writes: Vec<AtomicWrite>,
     ) -> Result<Vec<WriteOutcome>, StorageError> {
         if writes.len() == 1 && self.rejects() {
-            self.lag().await;
+            self.lag(Operation::WriteMessages).await?;
             let refused = failure(StorageErrorKind::Unsupported, Operation::WriteMessages);
             return Ok(vec![WriteOutcome::Rejected(refused.not_stored())]);
         }
@@ -356,6 +361,6 @@ impl StateStore for SimStores {
     }
 
     fn queries(&self) -> Option<&dyn StateQueries> {
-        self.inner.states.queries()
+        Some(self)
     }
 }

@@ -1,4 +1,8 @@
-//! One history: processes come, write, are killed and go; in the end everything works, and one more looks.
+//! One history: processes come, write, read, are killed and go; in the end everything works, and one more looks.
+
+mod readers;
+mod rows;
+mod states;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -7,15 +11,12 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence_history::{Answer, Done, History, Operation, Row, Table, Uid, What};
+use actix_persistence_history::{Answer, Done, History, Operation};
 use actix_persistence_journal_actor::{JournalHandle, JournalSettings};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{Environment, replay_actor, start};
 use actix_persistence_snapshot_actor::{SnapshotHandle, SnapshotSettings};
 use actix_persistence_state_actor::{StateHandle, StateSettings};
-use actix_persistence_storage_api::{
-    Journal, PageLimit, ReplayRange, SnapshotCriteria, SnapshotStore, StateStore,
-};
 use actix_persistence_store_actor::StoreThread;
 use fastrand::Rng;
 use futures_util::future::join_all;
@@ -23,15 +24,15 @@ use futures_util::future::join_all;
 use super::ledger::{Ledger, Silence};
 use super::stores::{SIMULATED, SimStores};
 use crate::workers::Scribe;
-use crate::workers::kept::{Change, Kept, KeptState, kept_id};
-use crate::workers::stream::{Digest, Retaining, Stream, Write, Written, stream_id};
+use crate::workers::stream::{Retaining, Stream, Write, stream_id};
+use readers::Slot;
 
 /// So many processes run at once at most.
 const MOST_PLACES: usize = 3;
 /// So many follow each other at most.
 const MOST_LIVES: usize = 3;
 const STREAMS: u32 = 2;
-const STATES: u32 = 1;
+const STATES: u32 = 2;
 /// A client sends so many groups of commands at most before its actor is let go.
 const LONGEST_BURST: u32 = 4;
 const LARGEST_GROUP: usize = 3;
@@ -51,6 +52,8 @@ pub(super) struct Played {
     pub(super) acknowledged: u64,
     pub(super) not_acknowledged: u64,
     pub(super) kills: u64,
+    pub(super) looks: u64,
+    pub(super) shown: u64,
 }
 
 thread_local! {
@@ -77,6 +80,13 @@ struct Scene {
     acknowledged: Cell<u64>,
     not_acknowledged: Cell<u64>,
     kills: Cell<u64>,
+    /// The number of readers so far.
+    readers: Cell<u64>,
+    /// How often readers looked, and the number of changes that they were shown.
+    looks: Cell<u64>,
+    shown: Cell<u64>,
+    /// The ids of new states that somebody tried to store.
+    inserted: RefCell<Vec<PersistenceId>>,
     faults: RefCell<Vec<String>>,
 }
 
@@ -88,6 +98,7 @@ struct Process {
     stores: Arc<SimStores>,
     events: Arc<Environment>,
     states: Arc<Environment>,
+    state_handle: StateHandle,
     ended: Cell<bool>,
 }
 
@@ -98,7 +109,7 @@ pub(super) fn play(seed: u64) -> anyhow::Result<Played> {
     TROUBLE.take();
     let system = System::with_tokio_rt(|| {
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        let runtime = builder.enable_all().start_paused(true).build();
+        let runtime = builder.enable_time().start_paused(true).build();
         runtime.expect("a runtime needs no more than the last one did")
     });
     let mut rng = Rng::with_seed(seed);
@@ -113,6 +124,10 @@ pub(super) fn play(seed: u64) -> anyhow::Result<Played> {
         acknowledged: Cell::new(0),
         not_acknowledged: Cell::new(0),
         kills: Cell::new(0),
+        readers: Cell::new(0),
+        looks: Cell::new(0),
+        shown: Cell::new(0),
+        inserted: RefCell::default(),
         faults: RefCell::default(),
     });
     system.block_on(all(Rc::clone(&scene), rng));
@@ -124,23 +139,29 @@ pub(super) fn play(seed: u64) -> anyhow::Result<Played> {
         acknowledged: scene.acknowledged.get(),
         not_acknowledged: scene.not_acknowledged.get(),
         kills: scene.kills.get(),
+        looks: scene.looks.get(),
+        shown: scene.shown.get(),
     })
 }
 
 async fn all(scene: Rc<Scene>, mut rng: Rng) {
+    let mut slots = Vec::new();
     let places = (0..rng.usize(1..=MOST_PLACES)).map(|_| {
         let (scene, mut rng) = (Rc::clone(&scene), rng.fork());
+        let readers = Slot::some(&mut rng);
+        slots.extend(readers.clone());
         async move {
             for _ in 0..rng.usize(1..=MOST_LIVES) {
                 let process = Process::begin(&scene, &mut rng, Some(scene.fault_in));
-                process.live(&mut rng).await;
+                process.live(&readers, &mut rng).await;
             }
         }
     });
     join_all(places).await;
     tokio::time::sleep(AFTERMATH).await;
     let survivor = Rc::new(Process::begin(&scene, &mut rng, None));
-    survivor.everything_works().await;
+    survivor.everything_works(&mut rng).await;
+    survivor.catch_up(slots).await;
     scene.rows().await;
 }
 
@@ -170,13 +191,14 @@ impl Process {
             silence,
             stores,
             events: Arc::new(Environment::new(journal, Some(snapshots))),
-            states: Arc::new(Environment::of_states(states)),
+            states: Arc::new(Environment::of_states(states.clone())),
+            state_handle: states,
             ended: Cell::new(false),
         }
     }
 
     /// Its clients work until it is killed or ends.
-    async fn live(self, rng: &mut Rng) {
+    async fn live(self, readers: &[Rc<Slot>], rng: &mut Rng) {
         let process = Rc::new(self);
         let mut clients = Vec::new();
         for number in 0..STREAMS {
@@ -186,6 +208,18 @@ impl Process {
         for number in 0..STATES {
             let client = Rc::clone(&process).change_states(number, rng.fork());
             clients.push(actix::spawn(client));
+        }
+        if rng.bool() {
+            let client = Rc::clone(&process).insert_states(rng.fork());
+            clients.push(actix::spawn(client));
+        }
+        for slot in readers {
+            let reader = Rc::clone(&process).follow(Rc::clone(slot), rng.fork());
+            clients.push(actix::spawn(reader));
+        }
+        if !readers.is_empty() {
+            let lister = Rc::clone(&process).list_ids(rng.fork());
+            clients.push(actix::spawn(lister));
         }
         tokio::time::sleep(LONGEST_LIFE.mul_f64(rng.f64() * rng.f64())).await;
         if rng.bool() {
@@ -206,12 +240,6 @@ impl Process {
         let (scribe, retaining) = (Arc::clone(&self.scribe), self.scene.retaining);
         let factory = move || Stream::alive(number, retaining, Arc::clone(&scribe), trouble);
         self.started(&self.events, factory).await
-    }
-
-    async fn start_kept(&self, number: u32) -> Option<Addr<Kept>> {
-        let scribe = Arc::clone(&self.scribe);
-        let factory = move || Kept::alive(number, Arc::clone(&scribe), trouble);
-        self.started(&self.states, factory).await
     }
 
     /// Waits until the actor of before is gone.
@@ -325,62 +353,13 @@ impl Process {
         }
     }
 
-    async fn change_states(self: Rc<Self>, number: u32, mut rng: Rng) {
-        while !self.ended.get() {
-            let Some(kept) = self.start_kept(number).await else {
-                return;
-            };
-            for _ in 0..rng.u32(1..=LONGEST_BURST) {
-                let size = rng.usize(1..=LARGEST_GROUP);
-                let changes: Vec<_> = (0..size)
-                    .map(|_| self.change(&kept, rng.u8(..6) == 0))
-                    .collect();
-                join_all(changes).await;
-                pause(&mut rng).await;
-            }
-            if rng.u8(..3) == 0 {
-                self.load(number).await;
-            }
-        }
-    }
-
-    fn change(&self, kept: &Addr<Kept>, deletes: bool) -> impl Future<Output = bool> + use<> {
-        let scene = Rc::clone(&self.scene);
-        let uid = self.scribe.uid();
-        let sent = tokio::time::timeout(PATIENCE, kept.send(Change { uid, deletes }));
-        async move {
-            let acknowledged = matches!(sent.await, Ok(Ok(Ok(_))));
-            scene.count(acknowledged);
-            acknowledged
-        }
-    }
-
-    async fn load(&self, number: u32) -> bool {
-        let call = self.scribe.invoke(Operation::Load {
-            id: kept_id(number).to_string(),
-            incarnation: None,
-        });
-        match replay_actor(Kept::shown(number), Arc::clone(&self.states)).await {
-            Ok((kept, revision)) => {
-                self.scribe.answer(call, Answer::Ok(kept.loaded(revision)));
-                true
-            }
-            Err(error) => {
-                self.scribe.answer(call, Answer::Failed);
-                trouble(&error);
-                false
-            }
-        }
-    }
-
     /// Checks that every id takes a write and shows what is stored once nothing goes wrong any more.
-    async fn everything_works(&self) {
-        let mut rng = Rng::with_seed(0);
+    async fn everything_works(&self, rng: &mut Rng) {
         for number in 0..STREAMS {
             let Some(stream) = self.start_stream(number).await else {
                 continue;
             };
-            let written = self.write(&stream, number, &mut rng).await;
+            let written = self.write(&stream, number, rng).await;
             if !written || !self.look(number).await {
                 self.fault(format!(
                     "stream {number} takes no write any more, though nothing is wrong"
@@ -397,6 +376,9 @@ impl Process {
                     "state {number} takes no change any more, though nothing is wrong"
                 ));
             }
+        }
+        if !self.list(rng).await {
+            self.fault("ids cannot be listed, though nothing is wrong".to_owned());
         }
         // What the last write has led to is done before the rows are read.
         tokio::time::sleep(AFTERMATH).await;
@@ -418,72 +400,4 @@ impl Scene {
         };
         figure.set(figure.get() + 1);
     }
-
-    /// Reads what is stored from the storage itself.
-    async fn rows(&self) {
-        let mut rows = Vec::new();
-        for number in 0..STREAMS {
-            self.stream_rows(&stream_id(number), &mut rows).await;
-        }
-        for number in 0..STATES {
-            let id = kept_id(number);
-            let current = self.storage.state_store().get(&id).await;
-            let current = current.expect("memory does not fail");
-            let uid = current
-                .state
-                .map(|state| Uid(decoded::<KeptState>(&state.payload.bytes).uid));
-            if current.revision > 0 {
-                let (id, revision) = (id.to_string(), current.revision);
-                rows.push(Row::State { id, revision, uid });
-            }
-        }
-        for row in rows {
-            self.ledger.say(0, What::Row(row));
-        }
-        for table in [Table::Events, Table::Heads, Table::Snapshots, Table::States] {
-            self.ledger.say(0, What::Dumped(table));
-        }
-    }
-
-    async fn stream_rows(&self, id: &PersistenceId, rows: &mut Vec<Row>) {
-        let journal = self.storage.journal();
-        let page = PageLimit {
-            max_events: usize::MAX,
-            ..PageLimit::DEFAULT
-        };
-        let range = ReplayRange::new(1, SequenceNr::MAX);
-        let events = journal.replay_messages(id, range, page).await;
-        for event in events.expect("memory does not fail").events {
-            rows.push(Row::Event {
-                id: id.to_string(),
-                number: event.sequence_nr,
-                uid: Uid(decoded::<Written>(&event.payload.bytes).uid),
-            });
-        }
-        let head = journal.read_head(id).await.expect("memory does not fail");
-        rows.push(Row::Head {
-            id: id.to_string(),
-            highest: head.highest_sequence_nr,
-            deleted_to: head.deleted_to,
-        });
-        let snapshots = self.storage.snapshot_store();
-        let mut criteria = SnapshotCriteria::LATEST;
-        while let Some(record) = snapshots
-            .load(id, criteria)
-            .await
-            .expect("memory does not fail")
-        {
-            let number = record.metadata.sequence_nr;
-            rows.push(Row::Snapshot {
-                id: id.to_string(),
-                number,
-                digest: decoded::<Digest>(&record.payload.bytes).digest,
-            });
-            criteria = SnapshotCriteria::up_to(number - 1);
-        }
-    }
-}
-
-fn decoded<T: serde::de::DeserializeOwned>(payload: &[u8]) -> T {
-    rmp_serde::from_slice(payload).expect("what the workers have encoded can be decoded")
 }
