@@ -40,6 +40,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
         // The last six of each belong to those who drop futures.
         let scene = Scene {
             streams: 8,
+            driven: 0,
             states: 7,
             retaining: None,
             longest_burst: 20,

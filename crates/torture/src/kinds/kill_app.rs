@@ -64,6 +64,7 @@ fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
         let name = format!("lane-{lane}-round-{round}");
         let scene = Scene {
             streams: 3,
+            driven: 1,
             states: 2,
             retaining: Some(Retaining {
                 every: rng.u64(2..=20),

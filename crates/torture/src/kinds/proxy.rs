@@ -105,6 +105,7 @@ fn disturb(run: &Run, lane: usize, sweep: &Sweep, mut rng: Rng) -> anyhow::Resul
         }
         let scene = Scene {
             streams: 4,
+            driven: 1,
             states: 2,
             retaining: Some(Retaining {
                 every: rng.u64(2..=20),

@@ -48,6 +48,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
         let mut rng = run.rng();
         let scene = Scene {
             streams: STREAMS,
+            driven: 0,
             states: 1,
             retaining: Some(retaining(&mut rng)),
             longest_burst: 10,

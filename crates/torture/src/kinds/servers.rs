@@ -84,6 +84,7 @@ fn disturb(run: &Run, fault: Fault) -> anyhow::Result<()> {
         let mut rng = run.rng();
         let scene = Scene {
             streams: 6,
+            driven: 2,
             states: 3,
             retaining: Some(Retaining {
                 every: rng.u64(5..=20),

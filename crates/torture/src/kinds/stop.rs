@@ -74,6 +74,7 @@ fn stop_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
         }
         let scene = Scene {
             streams: 3,
+            driven: 2,
             states: 2,
             retaining: Some(Retaining {
                 every: rng.u64(2..=20),

@@ -12,11 +12,11 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use actix::prelude::*;
 use actix_persistence::storage_api::ExtensionError;
-use actix_persistence::{Config, Persistence, PersistentActor, Replayed, error::ReplayError};
+use actix_persistence::{Config, Persistence};
 use actix_persistence_history::{Answer, Done, Operation};
 use anyhow::{Context as _, bail};
 use fastrand::Rng;
@@ -26,6 +26,7 @@ use super::kept::{Kept, kept_id};
 use super::stream::{Stream, Write, stream_id};
 use super::writers::{Assignment, Process, Writing, opened, tell_of_recovery};
 use super::{count, fault, told_to_end};
+use crate::last_look::{LONGEST_BUSY, last_look};
 use crate::writers::HANDLER;
 use futures::FUTURES;
 
@@ -155,11 +156,13 @@ async fn look_at_all(process: &Process, streams: u32, states: u32) {
         scribe,
         ..
     } = process;
+    let again = |_: &_| count("last looks begun again");
     for number in 0..streams {
         let id = stream_id(number).to_string();
         let call = scribe.invoke(Operation::Replay { id });
         let retaining = process.assignment.retaining;
-        match shown(persistence, || Stream::shown(number, retaining)).await {
+        let stream = || Stream::shown(number, retaining);
+        match last_look(persistence, LONGEST_BUSY, stream, again).await {
             Ok(mut replayed) => {
                 let seen = replayed.actor.recovered(replayed.sequence_nr);
                 scribe.answer(call, Answer::Ok(Done::Recovered(seen)));
@@ -170,30 +173,13 @@ async fn look_at_all(process: &Process, streams: u32, states: u32) {
     for number in 0..states {
         let (id, incarnation) = (kept_id(number).to_string(), None);
         let call = scribe.invoke(Operation::Load { id, incarnation });
-        match shown(persistence, || Kept::shown(number)).await {
+        let kept = || Kept::shown(number);
+        match last_look(persistence, LONGEST_BUSY, kept, again).await {
             Ok(replayed) => {
                 let loaded = replayed.actor.loaded(replayed.sequence_nr);
                 scribe.answer(call, Answer::Ok(loaded));
             }
             Err(error) => fault(format!("in the end: {error}")),
-        }
-    }
-}
-
-/// Brings an actor back without starting it; again if the database was too busy.
-async fn shown<A: PersistentActor>(
-    persistence: &Persistence,
-    actor: impl Fn() -> A,
-) -> Result<Replayed<A>, ReplayError> {
-    let since = Instant::now();
-    loop {
-        match persistence.replay(actor()).await {
-            Err(ReplayError::Recovery(error))
-                if error.is_curable_by_waiting() && since.elapsed() < PATIENCE =>
-            {
-                sleep(LONGEST_REST).await;
-            }
-            ended => return ended,
         }
     }
 }

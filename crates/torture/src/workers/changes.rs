@@ -19,10 +19,11 @@ use actix_persistence_history::{Entry, Page, Uid, What};
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 
-use super::kept::{Kept, KeptState, Noted};
+use super::kept::{Kept, KeptState, Noted, kept_id};
 use super::stream::Written;
 use super::{Scribe, Told, count, fault, run_until_told, writers};
 use crate::clock;
+use crate::last_look::{LONGEST_BUSY, last_look};
 
 /// The first argument of a process that reads.
 pub(crate) const READS: &str = "reads";
@@ -188,9 +189,10 @@ impl Reader {
     /// Whether the last change of every state was shown.
     async fn has_all(&self, persistence: &Persistence, states: u32) -> anyhow::Result<bool> {
         for number in 0..states {
-            let kept = Kept::shown(number);
-            let id = DurableState::persistence_id(&kept).to_string();
-            let stored = persistence.replay(kept).await?.sequence_nr;
+            let id = kept_id(number).to_string();
+            let again = |_: &_| count("last looks begun again");
+            let look = last_look(persistence, LONGEST_BUSY, || Kept::shown(number), again);
+            let stored = look.await?.sequence_nr;
             let seen = self.seen.get(&id).map_or(0, |seen| seen.0);
             if seen < stored {
                 return Ok(false);

@@ -25,6 +25,7 @@ use super::stream::{Stream, Write, stream_id};
 use super::writers::tell_of_recovery;
 use super::{Scribe, Told, count, fault, run_until_told, tell};
 use crate::Line;
+use crate::last_look::{LONGEST_BUSY, last_look};
 use droplet::{Burst, Droplet, Fail, Fate, REFUSAL, Stop};
 use leaks::Leaks;
 
@@ -288,10 +289,12 @@ impl Weather {
 
     /// Tells of all that is stored in the end, where there is no other way to see it.
     async fn look_at_all(&self) {
+        let again = |_: &_| count("last looks begun again");
         for number in 0..self.assignment.droplets {
             let id = stream_id(number).to_string();
             let call = self.scribe.invoke(Operation::Replay { id: id.clone() });
-            match self.persistence.replay(Stream::shown(number, None)).await {
+            let stream = || Stream::shown(number, None);
+            match last_look(&self.persistence, LONGEST_BUSY, stream, again).await {
                 Ok(mut replayed) => {
                     let seen = replayed.actor.recovered(replayed.sequence_nr);
                     let done = Done::Recovered(seen);
@@ -306,7 +309,8 @@ impl Weather {
                 id: id.clone(),
                 incarnation: None,
             });
-            match self.persistence.replay(Kept::shown(number)).await {
+            let kept = || Kept::shown(number);
+            match last_look(&self.persistence, LONGEST_BUSY, kept, again).await {
                 Ok(replayed) => {
                     let loaded = replayed.actor.loaded(replayed.sequence_nr);
                     self.scribe.answer(call, Answer::Ok(loaded));

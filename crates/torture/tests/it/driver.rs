@@ -98,6 +98,7 @@ fn judged_after(sql: &'static str) -> Summary {
         let (mut rng, sql) = (run.rng(), *SQL.lock().unwrap());
         let scene = Scene {
             streams: 1,
+            driven: 1,
             states: 1,
             retaining: None,
             longest_burst: 5,

@@ -11,6 +11,7 @@ use actix_persistence::{
 use crate::kinds::files::expected::Verdict;
 use crate::kinds::files::keeper::{Keeper, Shared};
 use crate::kinds::files::stores::Stores;
+use crate::last_look::{LONGEST_BUSY, last_look};
 
 /// It may take so long on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -45,8 +46,9 @@ pub(crate) async fn recovers(
     };
     let mut recovered = Ok(());
     for (id, (last, writes)) in &verdict.states {
-        let keeper = Keeper::new(id, &Shared::new(None));
-        let replayed = tokio::time::timeout(PATIENCE, persistence.replay(keeper)).await?;
+        let keeper = || Keeper::new(id, &Shared::new(None));
+        let look = last_look(&persistence, LONGEST_BUSY, keeper, |_| {});
+        let replayed = tokio::time::timeout(2 * LONGEST_BUSY, look).await?;
         let lacks_snapshot = verdict.lacks_snapshot.contains(id);
         recovered = match replayed {
             Ok(_) if lacks_snapshot => Err(format!("{id} recovers without its snapshot")),
