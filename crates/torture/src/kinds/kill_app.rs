@@ -100,7 +100,8 @@ fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
             while let Some(line) = worker.next_line()? {
                 writers.hear(line);
             }
-            worker.wait()?;
+            // It may have ended by itself before, when it was told to.
+            worker.ended_or_killed()?;
             run.cycle();
         }
         writers.judge()?;

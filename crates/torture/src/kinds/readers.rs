@@ -333,9 +333,25 @@ impl<'a> Round<'a> {
             if !killed {
                 // It was told that no more is written, and reads on until it has seen the mark.
                 self.end(process, worker, false, &mut slots)?;
+                self.check_marks(&slots);
                 return Ok(slots);
             }
             self.end(process, worker, true, &mut slots)?;
+        }
+    }
+
+    /// A process that ends well has seen the last change by each of its readers.
+    fn check_marks(&self, slots: &[Slot]) {
+        for Slot {
+            reading, marked, ..
+        } in slots
+        {
+            if *marked != self.phase && !self.run.has_failed() && !is_interrupted() {
+                self.run.violation(format!(
+                    "{}: a reader of the slices {:?} has ended without the last change, {:?}",
+                    self.name, reading.slices, reading.mark
+                ));
+            }
         }
     }
 

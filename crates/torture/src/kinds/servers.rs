@@ -176,7 +176,7 @@ impl<'a, 'r> Application<'a, 'r> {
         let chronicle = &self.writers.chronicle;
         chronicle.process_event(self.process, ProcessEvent::Killed);
         self.hear_out()?;
-        self.worker.wait()
+        self.worker.ended(false)
     }
 
     pub(super) fn end(mut self) -> anyhow::Result<()> {

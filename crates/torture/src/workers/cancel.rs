@@ -12,17 +12,17 @@ use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix::prelude::*;
-use actix_persistence::storage_api::ExtensionError;
+use actix_persistence::storage_api::{ExtensionError, SessionWork};
 use actix_persistence::{Config, Persistence};
 use actix_persistence_history::{Answer, Done, Operation};
 use anyhow::{Context as _, bail};
 use fastrand::Rng;
 use tokio::time::{sleep, timeout};
 
-use super::kept::{Kept, kept_id};
+use super::kept::{Change, Kept, kept_id};
 use super::stream::{Stream, Write, stream_id};
 use super::writers::{Assignment, Process, Writing, opened, tell_of_recovery};
 use super::{count, fault, told_to_end};
@@ -118,7 +118,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         told_to_end().await?;
         process.ended.set(true);
         for canceller in cancellers {
-            let ended = timeout(2 * PATIENCE, canceller).await;
+            let ended = timeout(8 * PATIENCE, canceller).await;
             ended
                 .context("a canceller hangs")?
                 .context("a canceller panicked")?;
@@ -241,6 +241,64 @@ impl Canceller {
                 self.write().await;
             }
         }
+        self.still_works().await;
+    }
+
+    /// Whatever was dropped, its actors store in the end, and so does a transaction.
+    async fn still_works(&self) {
+        let desk = &self.desk;
+        let process = &desk.process;
+        let events = async || {
+            let write = Write {
+                uids: vec![process.scribe.uid()],
+                asynchronously: false,
+            };
+            matches!(
+                process.answered(desk.stream.send(write), false).await,
+                Ok(Ok(_))
+            )
+        };
+        self.succeeds("a command with an event", events).await;
+        let state = async || {
+            let change = Change {
+                uid: process.scribe.uid(),
+                deletes: false,
+            };
+            matches!(
+                process.answered(desk.kept.send(change), false).await,
+                Ok(Ok(_))
+            )
+        };
+        self.succeeds("a change of a state", state).await;
+        if desk.is_memory {
+            return;
+        }
+        let transaction = async || {
+            let select = "SELECT times FROM cut_off";
+            let work = SessionWork::new(move |session| {
+                Box::pin(async move {
+                    session.select(select, []).await?;
+                    Ok(())
+                })
+            });
+            desk.persistence.transact(None, work).await.is_ok()
+        };
+        self.succeeds("a transaction", transaction).await;
+    }
+
+    /// It succeeds, at last when the database is no longer busy.
+    async fn succeeds(&self, what: &str, mut attempt: impl AsyncFnMut() -> bool) {
+        let since = Instant::now();
+        while !self.within("everything", what, attempt()).await {
+            if since.elapsed() > PATIENCE {
+                fault(format!(
+                    "after dropped futures {what} fails for {PATIENCE:?}"
+                ));
+                return;
+            }
+            sleep(LONGEST_REST).await;
+        }
+        count("what still works");
     }
 
     async fn cancel(&mut self, future: &'static futures::PublicFuture) {

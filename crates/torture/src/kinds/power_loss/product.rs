@@ -9,7 +9,7 @@ use actix_persistence::{
 };
 
 use crate::kinds::files::expected::Verdict;
-use crate::kinds::files::keeper::{Keeper, Shared};
+use crate::kinds::files::keeper::{Holder, Keeper, Shared};
 use crate::kinds::files::stores::Stores;
 use crate::last_look::{LONGEST_BUSY, last_look};
 
@@ -71,6 +71,29 @@ pub(crate) async fn recovers(
         if recovered.is_err() {
             break;
         }
+    }
+    for (id, held) in &verdict.held {
+        if recovered.is_err() {
+            break;
+        }
+        let holder = || Holder::new(id, &Shared::new(None));
+        let look = last_look(&persistence, LONGEST_BUSY, holder, |_| {});
+        recovered = match tokio::time::timeout(2 * LONGEST_BUSY, look).await? {
+            Ok(replayed) => {
+                let card = replayed.actor.card.map(|card| card.text);
+                let found = (replayed.sequence_nr, card);
+                match found == *held {
+                    true => Ok(()),
+                    false => Err(format!(
+                        "the state {id} is {held:?} and is given as {found:?}"
+                    )),
+                }
+            }
+            Err(error) => Err(format!(
+                "the state {id} is not given: {}",
+                ErrorChain(&error)
+            )),
+        };
     }
     persistence.stop(PATIENCE).await;
     Ok(recovered)
