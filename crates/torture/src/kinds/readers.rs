@@ -8,11 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use actix_persistence::PersistenceId;
+use actix_persistence::storage_api::{StorageError, StorageErrorKind};
 use actix_persistence_history::{Answer, Done, Incarnation, Operation, ProcessEvent, Uid, What};
 use actix_persistence_test_servers::Server;
 use fastrand::Rng;
 
 use super::Kind;
+use crate::last_look::{LONGEST_BUSY, until_cured};
 use crate::workers::kept::kept_id;
 use crate::workers::readers::writing::{is_of_partition, is_of_range, new_id, update};
 use crate::workers::readers::{Assignment, How, KEPT, NEW, RANGES, Reading, Task, Told};
@@ -493,7 +495,14 @@ impl<'a> Round<'a> {
                             uid,
                         },
                     });
-                    store.upsert(update(id, uid.0)?).await?;
+                    let state = update(id, uid.0)?;
+                    let attempt = async || match store.upsert(state.clone()).await {
+                        // Nobody else writes it: an attempt of unknown outcome has stored it.
+                        Err(error) if error.kind() == StorageErrorKind::RevisionConflict => Ok(()),
+                        ended => ended,
+                    };
+                    let is_curable = |error: &StorageError| error.kind().is_curable_by_waiting();
+                    until_cured(LONGEST_BUSY, attempt, is_curable).await?;
                     let answer = Answer::Ok(Done::Changed { revision: 1 });
                     self.chronicle.say(What::Answer { call, answer });
                 }

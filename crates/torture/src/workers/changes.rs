@@ -33,7 +33,7 @@ pub(crate) const READS: &str = "reads";
 const TICK: Duration = Duration::from_millis(50);
 /// It ticks again within this time, on a loaded machine.
 const LONGEST_SILENCE: Duration = Duration::from_secs(45);
-/// What a process believes the time to be is right by so much, in nanoseconds.
+/// The time that a process believes in is right by so much, in nanoseconds.
 const PRECISION: i128 = 1_000_000_000;
 /// The time between two looks for changes.
 const PAUSE: Duration = Duration::from_millis(5);

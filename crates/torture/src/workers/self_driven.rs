@@ -19,7 +19,7 @@ use super::{count, fault};
 
 /// The time between two ticks at most.
 const LONGEST_TICK: Duration = Duration::from_millis(12);
-/// Whoever watches an actor lets it live for so long at most.
+/// An actor is let live for so long at most.
 const LONGEST_LIFE: Duration = Duration::from_millis(1_500);
 /// An actor tells itself so many things, one after the other, at most.
 const MOST_STEPS: u32 = 4;
