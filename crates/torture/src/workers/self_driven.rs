@@ -21,6 +21,8 @@ use super::{count, fault};
 const LONGEST_TICK: Duration = Duration::from_millis(12);
 /// An actor is let live for so long at most.
 const LONGEST_LIFE: Duration = Duration::from_millis(1_500);
+/// An actor has its next tick within this time, also after a database was away.
+const UNTIL_ENDED: Duration = Duration::from_secs(60);
 /// An actor tells itself so many things, one after the other, at most.
 const MOST_STEPS: u32 = 4;
 /// A stream has so many items at most.
@@ -237,7 +239,7 @@ pub(super) async fn watch(process: Rc<Process>, number: u32, mut rng: Rng) -> an
             ));
         }
         drive.ends.store(true, Ordering::Relaxed);
-        let patience = process.patience.get();
+        let patience = process.patience.get().min(UNTIL_ENDED);
         if timeout(patience, process.persistence.stopped(&id))
             .await
             .is_err()
