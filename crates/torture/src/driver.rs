@@ -61,6 +61,9 @@ pub fn run(job: Job, settings: &Settings) -> anyhow::Result<Summary> {
         let outcome = scope.spawn(|| (kind.run)(&run)).join();
         has_ended.store(true, Ordering::Relaxed);
         match outcome {
+            Ok(Ok(())) if run.shows_nothing() && settings.least_cycles > 0 => {
+                run.violation("the run has done nothing, and shows nothing");
+            }
             Ok(Ok(())) => {}
             // Whatever was under way was torn off.
             Ok(Err(_)) | Err(_) if is_interrupted() => {}

@@ -103,6 +103,13 @@ impl Run {
         self.ends.saturating_duration_since(Instant::now())
     }
 
+    /// Whether nothing was done, or nothing acknowledged, although it had its time.
+    pub(crate) fn shows_nothing(&self) -> bool {
+        let done = [&self.cycles, &self.acknowledged];
+        let is_nothing = done.iter().any(|sum| sum.load(Ordering::Relaxed) == 0);
+        is_nothing && !self.has_failed() && !is_interrupted()
+    }
+
     /// Whether anything was violated.
     pub fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -151,22 +151,46 @@ impl Worker {
         self.input = None;
     }
 
-    /// Waits for its end, whatever it is.
+    /// Waits for its end, after everything that it says was heard: by itself and well, or by a kill.
     ///
-    /// # Errors
-    /// If the operating system refuses.
-    pub fn wait(&mut self) -> anyhow::Result<()> {
-        self.child.wait()?;
-        Ok(())
-    }
-
-    /// Waits for its end, after everything that it says was heard; fails if it was to end by itself and did not.
+    /// A process that has failed, and was killed afterwards, has ended otherwise.
     ///
     /// # Errors
     /// If it ended otherwise, with the end of its log.
     pub fn ended(&mut self, by_itself: bool) -> anyhow::Result<()> {
+        self.ended_as(match by_itself {
+            true => ExitStatus::success,
+            false => |status| is_by(status, Signal::KILL),
+        })
+    }
+
+    /// The same for one that was killed when it may have ended by itself and well already.
+    ///
+    /// # Errors
+    /// If it ended otherwise, with the end of its log.
+    pub fn ended_or_killed(&mut self) -> anyhow::Result<()> {
+        self.ended_as(|status| status.success() || is_by(status, Signal::KILL))
+    }
+
+    /// The same for one that Ctrl-C has ended before it listened to that.
+    ///
+    /// # Errors
+    /// If it ended otherwise, with the end of its log.
+    pub fn ended_by_ctrl_c(&mut self) -> anyhow::Result<()> {
+        self.ended_as(|status| is_by(status, Signal::INT))
+    }
+
+    /// The same for one that has to end with an error.
+    ///
+    /// # Errors
+    /// If it ended otherwise, with the end of its log.
+    pub fn failed(&mut self) -> anyhow::Result<()> {
+        self.ended_as(|status| status.code().is_some_and(|code| code != 0))
+    }
+
+    fn ended_as(&mut self, is_right: fn(&ExitStatus) -> bool) -> anyhow::Result<()> {
         let status = self.child.wait()?;
-        if status.success() != by_itself && !is_interrupted() {
+        if !is_right(&status) && !is_interrupted() {
             anyhow::bail!("a worker ended with {status}:\n{}", self.end_of_log());
         }
         Ok(())
@@ -191,6 +215,10 @@ impl Drop for Worker {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn is_by(status: &ExitStatus, signal: Signal) -> bool {
+    status.signal() == Some(signal.as_raw())
 }
 
 /// Passes on the lines of a process until it ends; a line that it was killed in is left out.

@@ -13,6 +13,7 @@ pub(crate) mod lives;
 pub(crate) mod power_loss;
 pub(crate) mod readers;
 pub(crate) mod releases;
+pub(crate) mod self_driven;
 pub(crate) mod stop;
 pub(crate) mod storm;
 pub(crate) mod stream;
@@ -28,6 +29,9 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::{Line, clock, kinds};
 
+/// The kind in which code of the application panics on purpose.
+const HANDLERS: &str = "handlers";
+
 /// Runs a process under test: `torture worker KIND ARGS..`.
 ///
 /// # Errors
@@ -38,10 +42,22 @@ pub fn work(kind: &str, arguments: &[String]) -> anyhow::Result<()> {
     let log = tracing_subscriber::fmt().with_writer(io::stderr);
     log.with_ansi(false).init();
     let kind = kinds::named(kind)?;
+    if kind.name != HANDLERS {
+        tell_of_panics();
+    }
     let work = kind
         .worker
         .with_context(|| format!("{} has no worker", kind.name))?;
     work(arguments)
+}
+
+/// Tells the driver of every panic: code that panics is the product's, which goes on, or the torture's.
+fn tell_of_panics() {
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        fault(format!("a panic: {panic}"));
+        before(panic);
+    }));
 }
 
 /// Tells the driver something, in one call of the system: whoever is killed in it leaves a line without its end.
@@ -101,6 +117,7 @@ pub(crate) struct Scribe {
     uids: AtomicU32,
     incarnations: AtomicU32,
     tell: Box<dyn Fn(What) + Send + Sync>,
+    tell_of_fault: fn(&str),
 }
 
 impl Scribe {
@@ -113,13 +130,17 @@ impl Scribe {
                 what,
             }));
         };
-        Self::telling(process, tell)
+        Self {
+            tell_of_fault: |sentence| fault(sentence),
+            ..Self::telling(process, tell)
+        }
     }
 
-    /// One that tells whom you like.
+    /// One that tells whom you like, and nobody of what an actor itself finds wrong.
     pub(crate) fn telling(process: u32, tell: impl Fn(What) + Send + Sync + 'static) -> Self {
         Self {
             tell: Box::new(tell),
+            tell_of_fault: |_| {},
             process,
             calls: AtomicU64::new(0),
             uids: AtomicU32::new(0),
@@ -154,6 +175,11 @@ impl Scribe {
     /// Says what a call was answered, after it was.
     pub(crate) fn answer(&self, call: u64, answer: Answer) {
         self.say(What::Answer { call, answer });
+    }
+
+    /// Tells the driver that something is wrong, if there is one.
+    pub(crate) fn fault(&self, sentence: &str) {
+        (self.tell_of_fault)(sentence);
     }
 
     /// Says that something has happened.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use actix_persistence::cleanup::Numbers;
+use actix_persistence::cleanup::{CleanupError, Numbers};
 use actix_persistence_history::{
     Answer, Done, Invariant, Operation, Record, Row, Table, Uid, What, check,
 };
@@ -13,6 +13,7 @@ use anyhow::Context;
 use fastrand::Rng;
 use serde::de::DeserializeOwned;
 
+use crate::last_look::{LONGEST_BUSY, last_look, until_cured};
 use crate::workers::kept::{Kept, KeptState, TABLES, kept_id};
 use crate::workers::stream::{Digest, Retaining, Stream, Written, stream_id};
 use crate::workers::writers::Assignment;
@@ -42,6 +43,9 @@ pub(crate) const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
 pub struct Scene {
     /// The number of actors with events.
     pub streams: u32,
+    /// The number of actors with events that nobody asks anything: they live by timers, streams and what they tell
+    /// themselves. Their numbers come after those of the others.
+    pub driven: u32,
     /// The number of actors with a state.
     pub states: u32,
     /// The deletes of the former; none if it is `None`.
@@ -146,6 +150,7 @@ impl<'a> Writers<'a> {
             process,
             seed: rng.u64(..),
             streams: self.scene.streams,
+            driven: self.scene.driven,
             states: self.scene.states,
             retaining: self.scene.retaining,
             longest_burst: self.scene.longest_burst,
@@ -183,22 +188,22 @@ impl<'a> Writers<'a> {
     /// If the stores cannot be opened, or refuse.
     pub fn reset(&self, rng: &mut Rng) -> anyhow::Result<()> {
         let config = self.config_without_handler()?;
-        let (stream, kept) = (rng.u32(..self.scene.streams), rng.u32(..self.scene.states));
+        let (stream, kept) = (
+            rng.u32(..self.scene.streams + self.scene.driven),
+            rng.u32(..self.scene.states),
+        );
         actix::System::new().block_on(async {
             let persistence = open(&config).await?;
             let id = stream_id(stream);
             let call = self.invoke(Operation::ResetEvents { id: id.to_string() });
-            persistence
-                .cleanup()
-                .delete_all(&id, Numbers::Reset)
-                .await?;
+            let cleanup = persistence.cleanup();
+            let reset = async || cleanup.delete_all(&id, Numbers::Reset).await;
+            until_cured(LONGEST_BUSY, reset, is_curable).await?;
             self.answer(call, Done::Done);
             let id = kept_id(kept);
             let call = self.invoke(Operation::ResetState { id: id.to_string() });
-            persistence
-                .cleanup()
-                .delete_state(&id, Numbers::Reset)
-                .await?;
+            let reset = async || cleanup.delete_state(&id, Numbers::Reset).await;
+            until_cured(LONGEST_BUSY, reset, is_curable).await?;
             self.answer(call, Done::Done);
             anyhow::Ok(())
         })?;
@@ -247,13 +252,14 @@ impl<'a> Writers<'a> {
         }
         // A busy machine may take longer.
         let config = self.config_without_handler()?.replace(HURRY, "");
+        let again = |_: &_| self.run.add("last looks begun again", 1);
         actix::System::new().block_on(async {
             let persistence = open(&config).await?;
-            for number in 0..self.scene.streams {
+            for number in 0..self.scene.streams + self.scene.driven {
                 let id = stream_id(number).to_string();
                 let call = self.invoke(Operation::Replay { id: id.clone() });
-                let stream = Stream::shown(number, self.scene.retaining);
-                match persistence.replay(stream).await {
+                let stream = || Stream::shown(number, self.scene.retaining);
+                match last_look(&persistence, LONGEST_BUSY, stream, again).await {
                     Ok(mut replayed) => {
                         let seen = replayed.actor.recovered(replayed.sequence_nr);
                         self.answer(call, Done::Recovered(seen));
@@ -270,7 +276,8 @@ impl<'a> Writers<'a> {
                     id: id.clone(),
                     incarnation,
                 });
-                match persistence.replay(Kept::shown(number)).await {
+                let kept = || Kept::shown(number);
+                match last_look(&persistence, LONGEST_BUSY, kept, again).await {
                     Ok(replayed) => self.answer(call, replayed.actor.loaded(replayed.sequence_nr)),
                     Err(error) => {
                         let error = anyhow::Error::from(error);
@@ -320,6 +327,10 @@ impl<'a> Writers<'a> {
         self.chronicle.rows(table, notes);
         Ok(())
     }
+}
+
+fn is_curable(error: &CleanupError) -> bool {
+    matches!(error, CleanupError::Storage(error) if error.kind().is_curable_by_waiting())
 }
 
 /// Has the checker judge a history; its violations are those of the run.

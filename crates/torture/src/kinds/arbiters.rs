@@ -35,6 +35,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
         let mut rng = run.rng();
         let scene = Scene {
             streams: 6,
+            driven: 3,
             states: 3,
             retaining: Some(Retaining {
                 every: rng.u64(3..=20),

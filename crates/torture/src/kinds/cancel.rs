@@ -1,6 +1,7 @@
 //! Every public future is begun and dropped after so many polls, beside clients that write: what was acknowledged is stored,
 //! nothing is half, and nothing stays held.
 
+use std::fs;
 use std::time::{Duration, Instant};
 
 use actix_persistence_history::ProcessEvent;
@@ -40,12 +41,14 @@ fn run(run: &Run) -> anyhow::Result<()> {
         // The last six of each belong to those who drop futures.
         let scene = Scene {
             streams: 8,
+            driven: 0,
             states: 7,
             retaining: None,
             longest_burst: 20,
             longest_pause: Duration::from_millis(4),
         };
         let writers = Writers::at(run.place()?, run, &format!("round-{round}"), scene)?;
+        spare_connections(&writers)?;
         let has_sql = run.backend() != Backend::Memory;
         if has_sql {
             block_on(writers.place().execute(TABLE))?;
@@ -82,4 +85,21 @@ fn run(run: &Run) -> anyhow::Result<()> {
         writers.judge()?;
     }
     Ok(())
+}
+
+/// Lets the stores have so few connections that each one that is not given back is missed.
+fn spare_connections(writers: &Writers<'_>) -> anyhow::Result<()> {
+    let config = fs::read_to_string(writers.config_file())?;
+    let mut spared = String::new();
+    for line in config.lines() {
+        spared += line;
+        spared.push('\n');
+        if line.starts_with("busy-timeout") || line.starts_with("lock-timeout") {
+            spared += "read-connections = 1\n";
+        }
+        if line.starts_with("lock-timeout") {
+            spared += "writers = 1\n";
+        }
+    }
+    Ok(fs::write(writers.config_file(), spared)?)
 }

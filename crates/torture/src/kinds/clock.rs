@@ -50,6 +50,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
         let mut rng = run.rng();
         let scene = Scene {
             streams: 3,
+            driven: 1,
             states: 4,
             retaining: Some(Retaining {
                 every: rng.u64(1..=6),

@@ -10,7 +10,7 @@ use fastrand::Rng;
 use super::Kind;
 use super::copies::{self, Copied};
 use crate::workers::lives::{Life, Said};
-use crate::{Backend, Line, Place, Run, workers};
+use crate::{Backend, Line, Place, Run, is_interrupted, workers};
 use model::{Expected, Heads, Model};
 
 pub(super) const KIND: Kind = Kind {
@@ -194,6 +194,7 @@ impl<'a> Round<'a> {
             last_uid: *lives * UIDS,
             writes: rng.u32(..=MOST_WRITES),
         };
+        let life_writes = life.writes;
         let worker = self.run.worker(&name);
         let mut worker = worker.arg(serde_json::to_string(&life)?).start()?;
         // On a server, what a dead process has sent may be done later.
@@ -215,11 +216,14 @@ impl<'a> Round<'a> {
         }
         match is_killed {
             // It may have been faster.
-            true => worker.wait()?,
+            true => worker.ended_or_killed()?,
             false => worker.ended(true)?,
         }
         self.run.cycle();
         self.judge_start(change, must_refuse, is_killed, &name, &said);
+        if !is_killed && !is_interrupted() {
+            self.judge_completeness(&name, life_writes, &said);
+        }
         let after = Heads::of(places.0, has_snapshots.then_some(places.1))?;
         for id in IDS {
             let expected = match must_refuse {
@@ -243,6 +247,30 @@ impl<'a> Round<'a> {
         }
         worker.forget_log();
         Ok(())
+    }
+
+    /// A life that was not killed tells of everything that is judged: else nothing would be wrong with silence.
+    fn judge_completeness(&self, name: &str, writes: u32, said: &[Said]) {
+        let count = |is_it: &dyn Fn(&Said) -> bool| said.iter().filter(|said| is_it(said)).count();
+        let opened = count(&|said| matches!(said, Said::Opened));
+        let refused = count(&|said| matches!(said, Said::NotOpened { .. }));
+        if opened + refused != 1 {
+            let sentence = format!("{name}: it tells {opened} and {refused} times of its stores");
+            self.run.violation(sentence);
+        }
+        for id in IDS.iter().filter(|_| opened == 1) {
+            let looks = count(
+                &|said| matches!(said, Said::Recovered { id: of, .. } | Said::NotRecovered { id: of, .. } if of == id),
+            );
+            let begun = count(
+                &|said| matches!(said, Said::NotStarted { id: of } | Said::Asked { id: of, .. } if of == id),
+            );
+            if looks != 1 || (begun == 0 && writes > 0) {
+                self.run.violation(format!(
+                    "{name}: of {id} it tells of {looks} looks and {begun} writes"
+                ));
+            }
+        }
     }
 
     /// The stores are opened or refused, and weaker ones are warned of.

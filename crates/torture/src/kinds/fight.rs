@@ -56,6 +56,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
         let mut rng = run.rng();
         let scene = Scene {
             streams: STREAMS,
+            driven: 2,
             states: STATES,
             retaining: Some(Retaining {
                 every: rng.u64(1..=6),

@@ -64,6 +64,7 @@ fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
         let name = format!("lane-{lane}-round-{round}");
         let scene = Scene {
             streams: 3,
+            driven: 1,
             states: 2,
             retaining: Some(Retaining {
                 every: rng.u64(2..=20),
@@ -99,7 +100,8 @@ fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
             while let Some(line) = worker.next_line()? {
                 writers.hear(line);
             }
-            worker.wait()?;
+            // It may have ended by itself before, when it was told to.
+            worker.ended_or_killed()?;
             run.cycle();
         }
         writers.judge()?;

@@ -110,6 +110,8 @@ struct Explored<'a> {
     rng: Rng,
     reader: Reader,
     expected: Expected,
+    /// The transactions and revisions at the last look at all that was written.
+    seen: Option<(u64, BTreeMap<String, u64>)>,
     /// The states that programs begin with later.
     bases: Vec<Base>,
 }
@@ -134,6 +136,7 @@ impl<'a> Explored<'a> {
             rng,
             reader: Reader::new(base.stores).await?,
             expected: base.expected.clone(),
+            seen: None,
             bases: Vec::new(),
             recording,
         })
@@ -214,6 +217,9 @@ impl<'a> Explored<'a> {
             Ok(found) => found,
             Err(damage) => return self.tell(files, survives, std::slice::from_ref(damage)),
         };
+        if survives == Survives::Everything {
+            self.count_groups(found);
+        }
         let stores = self.stores();
         let keeps_snapshots = stores.keeps_snapshots() || self.plant != Plant::Nothing;
         let verdict = self.expected.judge(found, keeps_snapshots);
@@ -258,6 +264,25 @@ impl<'a> Explored<'a> {
             self.bases.push(self.recording.base_of(files, found));
         }
         Ok(())
+    }
+
+    /// Counts the transactions that have stored the states of several ids.
+    fn count_groups(&mut self, found: &Found) {
+        let states = found.states.iter();
+        let states: BTreeMap<_, _> = states
+            .map(|(id, state)| (id.clone(), state.revision))
+            .collect();
+        if let Some((commits, before)) = &self.seen
+            && found.commits == commits + 1
+        {
+            let changed = states
+                .iter()
+                .filter(|(id, now)| before.get(*id) != Some(now));
+            if changed.count() > 1 {
+                self.run.add("groups of states", 1);
+            }
+        }
+        self.seen = Some((found.commits, states));
     }
 
     /// By the product.

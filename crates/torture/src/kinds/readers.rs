@@ -8,11 +8,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use actix_persistence::PersistenceId;
+use actix_persistence::storage_api::{StateStore, StorageErrorKind};
 use actix_persistence_history::{Answer, Done, Incarnation, Operation, ProcessEvent, Uid, What};
 use actix_persistence_test_servers::Server;
 use fastrand::Rng;
 
 use super::Kind;
+use crate::last_look::LONGEST_BUSY;
 use crate::workers::kept::kept_id;
 use crate::workers::readers::writing::{is_of_partition, is_of_range, new_id, update};
 use crate::workers::readers::{Assignment, How, KEPT, NEW, RANGES, Reading, Task, Told};
@@ -333,9 +335,25 @@ impl<'a> Round<'a> {
             if !killed {
                 // It was told that no more is written, and reads on until it has seen the mark.
                 self.end(process, worker, false, &mut slots)?;
+                self.check_marks(&slots);
                 return Ok(slots);
             }
             self.end(process, worker, true, &mut slots)?;
+        }
+    }
+
+    /// A process that ends well has seen the last change by each of its readers.
+    fn check_marks(&self, slots: &[Slot]) {
+        for Slot {
+            reading, marked, ..
+        } in slots
+        {
+            if *marked != self.phase && !self.run.has_failed() && !is_interrupted() {
+                self.run.violation(format!(
+                    "{}: a reader of the slices {:?} has ended without the last change, {:?}",
+                    self.name, reading.slices, reading.mark
+                ));
+            }
         }
     }
 
@@ -477,7 +495,7 @@ impl<'a> Round<'a> {
                             uid,
                         },
                     });
-                    store.upsert(update(id, uid.0)?).await?;
+                    store_once(&*store, id, uid).await?;
                     let answer = Answer::Ok(Done::Changed { revision: 1 });
                     self.chronicle.say(What::Answer { call, answer });
                 }
@@ -498,6 +516,28 @@ impl<'a> Round<'a> {
         let fits =
             |id: &PersistenceId| is_of_range(id, range) && is_of_partition(id, self.partition);
         ids.find(fits).expect("there is always another one")
+    }
+}
+
+/// Stores a new state, however busy the database is.
+async fn store_once(store: &dyn StateStore, id: PersistenceId, uid: Uid) -> anyhow::Result<()> {
+    let (since, mut is_first) = (Instant::now(), true);
+    let state = update(id, uid.0)?;
+    loop {
+        match store.upsert(state.clone()).await {
+            Ok(()) => return Ok(()),
+            // Nobody else writes it: an attempt of unknown outcome has stored it.
+            Err(error) if !is_first && error.kind() == StorageErrorKind::RevisionConflict => {
+                return Ok(());
+            }
+            Err(error)
+                if error.kind().is_curable_by_waiting() && since.elapsed() < LONGEST_BUSY =>
+            {
+                is_first = false;
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
 }
 

@@ -48,6 +48,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
         let mut rng = run.rng();
         let scene = Scene {
             streams: STREAMS,
+            driven: 0,
             states: 1,
             retaining: Some(retaining(&mut rng)),
             longest_burst: 10,
@@ -105,7 +106,7 @@ impl Round<'_> {
         while let Some(line) = worker.next_line()? {
             self.writers.hear(line);
         }
-        let is_refused = worker.ended(false).is_ok();
+        let is_refused = worker.failed().is_ok();
         let file = self.run.folder().join(format!("{}-{log}.log", self.name));
         let says = fs::read_to_string(file).unwrap_or_default();
         let is_named = says.contains(&format!("the tables of the {component} have version"));

@@ -84,6 +84,7 @@ fn disturb(run: &Run, fault: Fault) -> anyhow::Result<()> {
         let mut rng = run.rng();
         let scene = Scene {
             streams: 6,
+            driven: 2,
             states: 3,
             retaining: Some(Retaining {
                 every: rng.u64(5..=20),
@@ -175,7 +176,7 @@ impl<'a, 'r> Application<'a, 'r> {
         let chronicle = &self.writers.chronicle;
         chronicle.process_event(self.process, ProcessEvent::Killed);
         self.hear_out()?;
-        self.worker.wait()
+        self.worker.ended(false)
     }
 
     pub(super) fn end(mut self) -> anyhow::Result<()> {

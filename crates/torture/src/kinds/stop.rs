@@ -74,6 +74,7 @@ fn stop_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
         }
         let scene = Scene {
             streams: 3,
+            driven: 2,
             states: 2,
             retaining: Some(Retaining {
                 every: rng.u64(2..=20),
@@ -164,12 +165,17 @@ fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
     }
     match life.stopped {
         Some(_) => life.worker.ended(true)?,
-        // A signal before it listens ends it as any other process.
-        None if by_signal => {
-            life.worker.wait()?;
+        // A signal before it listens ends it as any other process; whoever listens tells how it has stopped.
+        None if by_signal && !life.is_listening => {
+            life.worker.ended_by_ctrl_c()?;
             run.add("killed before they listened", 1);
         }
-        None => life.worker.ended(true)?,
+        None => {
+            life.worker.ended(true)?;
+            if !is_interrupted() {
+                run.violation("a process listened, and has ended without having stopped anything");
+            }
+        }
     }
     life.worker.forget_log();
     fs::remove_file(planned)?;
@@ -189,6 +195,7 @@ struct Life<'a, 'r> {
     run: &'a Run,
     writers: &'a Writers<'r>,
     worker: Worker,
+    /// Whether a signal is a wish from now on.
     is_listening: bool,
     /// Since when it is to stop.
     asked: Option<Instant>,

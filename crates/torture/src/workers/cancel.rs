@@ -15,17 +15,18 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use actix::prelude::*;
-use actix_persistence::storage_api::ExtensionError;
-use actix_persistence::{Config, Persistence, PersistentActor, Replayed, error::ReplayError};
+use actix_persistence::storage_api::{ExtensionError, SessionWork};
+use actix_persistence::{Config, Persistence};
 use actix_persistence_history::{Answer, Done, Operation};
 use anyhow::{Context as _, bail};
 use fastrand::Rng;
 use tokio::time::{sleep, timeout};
 
-use super::kept::{Kept, kept_id};
+use super::kept::{Change, Kept, kept_id};
 use super::stream::{Stream, Write, stream_id};
 use super::writers::{Assignment, Process, Writing, opened, tell_of_recovery};
 use super::{count, fault, told_to_end};
+use crate::last_look::{LONGEST_BUSY, last_look};
 use crate::writers::HANDLER;
 use futures::FUTURES;
 
@@ -117,7 +118,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         told_to_end().await?;
         process.ended.set(true);
         for canceller in cancellers {
-            let ended = timeout(2 * PATIENCE, canceller).await;
+            let ended = timeout(8 * PATIENCE, canceller).await;
             ended
                 .context("a canceller hangs")?
                 .context("a canceller panicked")?;
@@ -155,11 +156,13 @@ async fn look_at_all(process: &Process, streams: u32, states: u32) {
         scribe,
         ..
     } = process;
+    let again = |_: &_| count("last looks begun again");
     for number in 0..streams {
         let id = stream_id(number).to_string();
         let call = scribe.invoke(Operation::Replay { id });
         let retaining = process.assignment.retaining;
-        match shown(persistence, || Stream::shown(number, retaining)).await {
+        let stream = || Stream::shown(number, retaining);
+        match last_look(persistence, LONGEST_BUSY, stream, again).await {
             Ok(mut replayed) => {
                 let seen = replayed.actor.recovered(replayed.sequence_nr);
                 scribe.answer(call, Answer::Ok(Done::Recovered(seen)));
@@ -170,30 +173,13 @@ async fn look_at_all(process: &Process, streams: u32, states: u32) {
     for number in 0..states {
         let (id, incarnation) = (kept_id(number).to_string(), None);
         let call = scribe.invoke(Operation::Load { id, incarnation });
-        match shown(persistence, || Kept::shown(number)).await {
+        let kept = || Kept::shown(number);
+        match last_look(persistence, LONGEST_BUSY, kept, again).await {
             Ok(replayed) => {
                 let loaded = replayed.actor.loaded(replayed.sequence_nr);
                 scribe.answer(call, Answer::Ok(loaded));
             }
             Err(error) => fault(format!("in the end: {error}")),
-        }
-    }
-}
-
-/// Brings an actor back without starting it; again if the database was too busy.
-async fn shown<A: PersistentActor>(
-    persistence: &Persistence,
-    actor: impl Fn() -> A,
-) -> Result<Replayed<A>, ReplayError> {
-    let since = Instant::now();
-    loop {
-        match persistence.replay(actor()).await {
-            Err(ReplayError::Recovery(error))
-                if error.is_curable_by_waiting() && since.elapsed() < PATIENCE =>
-            {
-                sleep(LONGEST_REST).await;
-            }
-            ended => return ended,
         }
     }
 }
@@ -255,6 +241,64 @@ impl Canceller {
                 self.write().await;
             }
         }
+        self.still_works().await;
+    }
+
+    /// Whatever was dropped, its actors store in the end, and so does a transaction.
+    async fn still_works(&self) {
+        let desk = &self.desk;
+        let process = &desk.process;
+        let events = async || {
+            let write = Write {
+                uids: vec![process.scribe.uid()],
+                asynchronously: false,
+            };
+            matches!(
+                process.answered(desk.stream.send(write), false).await,
+                Ok(Ok(_))
+            )
+        };
+        self.succeeds("a command with an event", events).await;
+        let state = async || {
+            let change = Change {
+                uid: process.scribe.uid(),
+                deletes: false,
+            };
+            matches!(
+                process.answered(desk.kept.send(change), false).await,
+                Ok(Ok(_))
+            )
+        };
+        self.succeeds("a change of a state", state).await;
+        if desk.is_memory {
+            return;
+        }
+        let transaction = async || {
+            let select = "SELECT times FROM cut_off";
+            let work = SessionWork::new(move |session| {
+                Box::pin(async move {
+                    session.select(select, []).await?;
+                    Ok(())
+                })
+            });
+            desk.persistence.transact(None, work).await.is_ok()
+        };
+        self.succeeds("a transaction", transaction).await;
+    }
+
+    /// It succeeds, at last when the database is no longer busy.
+    async fn succeeds(&self, what: &str, mut attempt: impl AsyncFnMut() -> bool) {
+        let since = Instant::now();
+        while !self.within("everything", what, attempt()).await {
+            if since.elapsed() > PATIENCE {
+                fault(format!(
+                    "after dropped futures {what} fails for {PATIENCE:?}"
+                ));
+                return;
+            }
+            sleep(LONGEST_REST).await;
+        }
+        count("what still works");
     }
 
     async fn cancel(&mut self, future: &'static futures::PublicFuture) {

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
@@ -16,20 +16,25 @@ use actix_persistence::{
     query::{Changed, StateQuery},
 };
 use actix_persistence_history::{Entry, Page, Uid, What};
+use anyhow::Context as _;
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 
-use super::kept::{Kept, KeptState, Noted};
+use super::kept::{Kept, KeptState, Noted, kept_id};
 use super::stream::Written;
 use super::{Scribe, Told, count, fault, run_until_told, writers};
 use crate::clock;
+use crate::kinds::files::shim::CLOCK;
+use crate::last_look::{LONGEST_BUSY, last_look};
 
 /// The first argument of a process that reads.
 pub(crate) const READS: &str = "reads";
 /// The time between two ticks of a timer.
 const TICK: Duration = Duration::from_millis(50);
-/// The longest time between two, on a loaded machine.
-const LONGEST_SILENCE: Duration = Duration::from_secs(60);
+/// It ticks again within this time, on a loaded machine.
+const LONGEST_SILENCE: Duration = Duration::from_secs(45);
+/// The time that a process believes in is right by so much, in nanoseconds.
+const PRECISION: i128 = 1_000_000_000;
 /// The time between two looks for changes.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The last changes are shown within this time after they were stored: transactions of others may hold them back.
@@ -47,6 +52,7 @@ pub(crate) struct Reading {
 }
 
 pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
+    check_that_the_clock_is_moved()?;
     match arguments {
         [word, reading] if word == READS => {
             let reading: Reading = serde_json::from_str(reading)?;
@@ -54,6 +60,31 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         }
         _ => writers::work(arguments),
     }
+}
+
+/// A clock that does not jump would let everything pass.
+fn check_that_the_clock_is_moved() -> anyhow::Result<()> {
+    let file = std::env::var_os(CLOCK).context("there is no clock")?;
+    let moved_by = || {
+        let bytes = std::fs::read(&file)?;
+        let nanos = i64::from_ne_bytes(bytes.try_into().ok().context("a clock has 8 bytes")?);
+        anyhow::Ok(i128::from(nanos))
+    };
+    let (moved, before) = (moved_by()?, clock::of_the_machine());
+    let believed = match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(after) => after.as_nanos() as i128,
+        Err(error) => -(error.duration().as_nanos() as i128),
+    };
+    let after = clock::of_the_machine();
+    let right = before + moved - PRECISION..=after + moved + PRECISION;
+    // Whoever moves it may have done so meanwhile.
+    if !right.contains(&believed) && moved_by()? == moved {
+        fault(format!(
+            "the clock of the process is to be {moved} ns from that of the machine, and is {} ns from it",
+            believed - after
+        ));
+    }
+    Ok(())
 }
 
 async fn read_until(told: Told, reading: Reading) -> anyhow::Result<()> {
@@ -90,6 +121,17 @@ async fn read_until(told: Told, reading: Reading) -> anyhow::Result<()> {
         tokio::time::sleep(PAUSE).await;
     }
     // Nobody writes any more.
+    let since = Instant::now();
+    let ticks_before = ticks.borrow().count;
+    while ticks.borrow().count == ticks_before {
+        if since.elapsed() > LONGEST_SILENCE {
+            fault(format!(
+                "a timer of {TICK:?} is silent for {LONGEST_SILENCE:?} after {ticks_before} ticks"
+            ));
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
     let since = Instant::now();
     loop {
         let asked_at = clock::now();
@@ -188,9 +230,10 @@ impl Reader {
     /// Whether the last change of every state was shown.
     async fn has_all(&self, persistence: &Persistence, states: u32) -> anyhow::Result<bool> {
         for number in 0..states {
-            let kept = Kept::shown(number);
-            let id = DurableState::persistence_id(&kept).to_string();
-            let stored = persistence.replay(kept).await?.sequence_nr;
+            let id = kept_id(number).to_string();
+            let again = |_: &_| count("last looks begun again");
+            let look = last_look(persistence, LONGEST_BUSY, || Kept::shown(number), again);
+            let stored = look.await?.sequence_nr;
             let seen = self.seen.get(&id).map_or(0, |seen| seen.0);
             if seen < stored {
                 return Ok(false);
@@ -206,7 +249,6 @@ struct Ticks {
     count: u64,
     /// The time at which the first timer was set.
     since: Option<Instant>,
-    last: Option<Instant>,
     /// The number of timers there were.
     timers: u64,
 }
@@ -219,7 +261,6 @@ impl Ticks {
 
     fn tick(&mut self) {
         self.count += 1;
-        self.last = Some(Instant::now());
         count("ticks");
     }
 
@@ -227,11 +268,6 @@ impl Ticks {
         let Some(since) = self.since else {
             return;
         };
-        if self.last.unwrap_or(since).elapsed() > LONGEST_SILENCE {
-            fault(format!(
-                "a timer of {TICK:?} is silent for {LONGEST_SILENCE:?}"
-            ));
-        }
         let elapsed = since.elapsed();
         // Ticks that were missed are made up for.
         let most = elapsed.as_millis() / TICK.as_millis() + u128::from(self.timers);

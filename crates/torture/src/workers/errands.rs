@@ -74,10 +74,12 @@ impl Handler<Errand> for Stream {
     type Result = ();
 
     fn handle(&mut self, errand: Errand, ctx: &mut Self::Context) {
+        self.turn("a command");
         let Errand { write, way, delay } = errand;
         match way {
             Way::Timer => {
-                ctx.run_later(delay, |_, ctx| {
+                ctx.run_later(delay, |stream, ctx| {
+                    stream.turn("a timer");
                     reached("timer");
                     ctx.notify(write);
                 });
@@ -87,7 +89,8 @@ impl Handler<Errand> for Stream {
                 ctx.add_stream(items.boxed_local());
             }
             Way::Future => {
-                ctx.spawn(sleep(delay).into_actor(self).map(|(), _, ctx| {
+                ctx.spawn(sleep(delay).into_actor(self).map(|(), stream, ctx| {
+                    stream.turn("a future");
                     reached("future");
                     ctx.notify(write);
                 }));
@@ -98,6 +101,7 @@ impl Handler<Errand> for Stream {
 
 impl StreamHandler<Write> for Stream {
     fn handle(&mut self, write: Write, ctx: &mut Self::Context) {
+        self.turn("an item of a stream");
         reached("stream");
         ctx.notify(write);
     }
@@ -111,6 +115,7 @@ impl Handler<Aside> for Stream {
     type Result = Reply<Aside>;
 
     fn handle(&mut self, aside: Aside, ctx: &mut Self::Context) -> Reply<Aside> {
+        self.turn("a command");
         if aside.was_aside.swap(true, Ordering::Relaxed) {
             return self.write(aside.write, ctx);
         }

@@ -19,6 +19,7 @@ use super::tell;
 use crate::Line;
 use crate::kinds::files::keeper::{DELETING, DeleteAllBut, Keeper, Put, Shared};
 use crate::kinds::files::program::persistence_id;
+use crate::last_look::{LONGEST_BUSY, last_look};
 
 /// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
@@ -124,7 +125,9 @@ async fn open(life: &Life) -> anyhow::Result<Persistence> {
 /// Sees what there is, without an actor that writes.
 async fn look(persistence: &Persistence, shared: &Shared, id: &str) -> anyhow::Result<()> {
     let id = id.to_owned();
-    match persistence.replay(Keeper::new(&id, shared)).await {
+    let keeper = || Keeper::new(&id, shared);
+    let again = |error: &RecoveryError| eprintln!("{id} is looked at again: {}", ErrorChain(error));
+    match last_look(persistence, LONGEST_BUSY, keeper, again).await {
         Ok(replayed) => {
             anyhow::ensure!(
                 replayed.actor.strange.is_empty(),

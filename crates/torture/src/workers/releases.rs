@@ -217,7 +217,7 @@ impl Shared {
                 sequence_nr,
                 manifest,
                 ..
-            } if may_meet_events => {
+            } if may_meet_events && version.may_refuse_event(manifest) => {
                 count("events refused");
                 names(persistence_id, *sequence_nr, manifest)
             }
@@ -226,7 +226,7 @@ impl Shared {
                 sequence_nr,
                 manifest,
                 ..
-            } if may_meet_snapshots => {
+            } if may_meet_snapshots && version.may_refuse_snapshot(manifest) => {
                 count("snapshots refused");
                 names(persistence_id, *sequence_nr, manifest)
             }

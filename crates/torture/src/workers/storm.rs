@@ -5,8 +5,10 @@
 mod droplet;
 mod leaks;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,6 +27,7 @@ use super::stream::{Stream, Write, stream_id};
 use super::writers::tell_of_recovery;
 use super::{Scribe, Told, count, fault, run_until_told, tell};
 use crate::Line;
+use crate::last_look::{LONGEST_BUSY, last_look};
 use droplet::{Burst, Droplet, Fail, Fate, REFUSAL, Stop};
 use leaks::Leaks;
 
@@ -79,6 +82,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         let persistence = builder.open().await?;
         persistence.ready().await?;
         let mut weather = Weather {
+            calm: Rc::default(),
             scribe: Arc::new(Scribe::of(assignment.process)),
             rng: Rng::with_seed(assignment.seed),
             persistence,
@@ -124,11 +128,26 @@ fn be_silent_about_storms() {
     }));
 }
 
+/// The commands of actors to which nothing happens.
+#[derive(Default)]
+struct Calm {
+    asked: Cell<u64>,
+    stored: Cell<u64>,
+}
+
 struct Weather {
     assignment: Assignment,
+    calm: Rc<Calm>,
     persistence: Persistence,
     scribe: Arc<Scribe>,
     rng: Rng,
+}
+
+fn stored(calm: Option<&Calm>) {
+    count("stored");
+    if let Some(calm) = calm {
+        calm.stored.set(calm.stored.get() + 1);
+    }
 }
 
 /// Something that was asked of an actor, whatever its answer.
@@ -158,6 +177,7 @@ impl Weather {
             let other = serde_json::to_value(over)?;
             tell(&Line::Other { other });
         }
+        self.check_the_calm();
         if self.assignment.config.is_none() {
             self.look_at_all().await;
         }
@@ -166,6 +186,20 @@ impl Weather {
             bail!("{report}");
         }
         Ok(())
+    }
+
+    /// An actor that does not fail does what it is asked, whatever happens to its neighbours; a database may be too busy.
+    fn check_the_calm(&self) {
+        let (asked, stored) = (self.calm.asked.get(), self.calm.stored.get());
+        let least = match self.assignment.config {
+            None => asked,
+            Some(_) => asked / 10,
+        };
+        if stored < least {
+            fault(format!(
+                "of {asked} commands to actors that did not fail {stored} were stored"
+            ));
+        }
     }
 
     /// Starts all of them and asks them; no address is kept.
@@ -199,7 +233,7 @@ impl Weather {
         if fate == Fate::Idle {
             return;
         }
-        asked.push(self.burst(&actor));
+        asked.push(self.burst(&actor, fate));
         match fate {
             Fate::Fails => {
                 let failed = actor.send(Fail);
@@ -215,7 +249,7 @@ impl Weather {
             Fate::Stops => actor.do_send(Stop),
             _ => {}
         }
-        let last = self.burst(&actor);
+        let last = self.burst(&actor, fate);
         if fate == Fate::Abandoned {
             // Whoever asked goes away at once.
             drop(last);
@@ -224,7 +258,8 @@ impl Weather {
         }
     }
 
-    fn burst(&mut self, actor: &Addr<Droplet>) -> Asked {
+    fn burst(&mut self, actor: &Addr<Droplet>, fate: Fate) -> Asked {
+        let calm = self.calm_of(fate == Fate::Calm);
         let uids = (0..self.rng.usize(1..=3)).map(|_| self.scribe.uid());
         let burst = actor.send(Burst(Write {
             uids: uids.collect(),
@@ -232,10 +267,18 @@ impl Weather {
         }));
         Box::pin(async move {
             match burst.await {
-                Ok(Ok(_)) => count("stored"),
+                Ok(Ok(_)) => stored(calm.as_deref()),
                 Ok(Err(_)) => count("failed"),
                 Err(_) => count("closed"),
             }
+        })
+    }
+
+    /// A command to an actor to which nothing happens is to be stored.
+    fn calm_of(&self, is_calm: bool) -> Option<Rc<Calm>> {
+        is_calm.then(|| {
+            self.calm.asked.set(self.calm.asked.get() + 1);
+            Rc::clone(&self.calm)
         })
     }
 
@@ -254,9 +297,10 @@ impl Weather {
                 uid: self.scribe.uid(),
                 deletes: self.rng.u8(..4) == 0,
             });
+            let calm = self.calm_of(!stops);
             asked.push(Box::pin(async move {
                 match change.await {
-                    Ok(Ok(_)) => count("stored"),
+                    Ok(Ok(_)) => stored(calm.as_deref()),
                     Ok(Err(_)) => count("failed"),
                     Err(_) => count("closed"),
                 }
@@ -288,10 +332,12 @@ impl Weather {
 
     /// Tells of all that is stored in the end, where there is no other way to see it.
     async fn look_at_all(&self) {
+        let again = |_: &_| count("last looks begun again");
         for number in 0..self.assignment.droplets {
             let id = stream_id(number).to_string();
             let call = self.scribe.invoke(Operation::Replay { id: id.clone() });
-            match self.persistence.replay(Stream::shown(number, None)).await {
+            let stream = || Stream::shown(number, None);
+            match last_look(&self.persistence, LONGEST_BUSY, stream, again).await {
                 Ok(mut replayed) => {
                     let seen = replayed.actor.recovered(replayed.sequence_nr);
                     let done = Done::Recovered(seen);
@@ -306,7 +352,8 @@ impl Weather {
                 id: id.clone(),
                 incarnation: None,
             });
-            match self.persistence.replay(Kept::shown(number)).await {
+            let kept = || Kept::shown(number);
+            match last_look(&self.persistence, LONGEST_BUSY, kept, again).await {
                 Ok(replayed) => {
                     let loaded = replayed.actor.loaded(replayed.sequence_nr);
                     self.scribe.answer(call, Answer::Ok(loaded));

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::{EventMeta, PersistFuture, StoreResponse, error::RejectionCause};
+use actix_persistence::{EventMeta, Persist, PersistFuture, StoreResponse, error::RejectionCause};
 use actix_persistence_history::{Answer, Done, Incarnation, Operation, Recovered, Uid, What, fold};
 use serde::{Deserialize, Serialize};
 
 use super::Scribe;
 use super::hooks::reached;
+use super::self_driven::Drive;
 use super::versions::{AnyEvent, AnySnapshot};
 
 /// An event: nothing but what tells it apart. Programs of [older versions](super::versions) store it in other forms.
@@ -61,7 +62,8 @@ pub(crate) fn stream_id(number: u32) -> PersistenceId {
 pub(crate) struct Stream {
     number: u32,
     retaining: Option<Retaining>,
-    life: Option<Life>,
+    take_over: TakeOver,
+    pub(super) life: Option<Life>,
     /// The number of the last event.
     pub(crate) last: SequenceNr,
     /// All events so far.
@@ -70,24 +72,68 @@ pub(crate) struct Stream {
     seen: Vec<(SequenceNr, Uid)>,
     /// Events up to this number are deleted as soon as the snapshot of this event is stored.
     deletes_to: Option<SequenceNr>,
+    /// The number of writes under way for which everything else waits.
+    holding: u32,
+    /// Makes it live by itself.
+    pub(super) drive: Option<Arc<Drive>>,
+}
+
+/// A write under way.
+pub(super) struct UnderWay {
+    call: u64,
+    /// Whether everything else waits for it.
+    holds: bool,
+}
+
+/// The hooks that an incarnation has had.
+#[derive(Default)]
+pub(super) struct Hooks {
+    started: bool,
+    stopped: bool,
+    /// It has failed, after which it hears nothing more.
+    failed: bool,
+    /// It has asked to end without being asked whether it wants to.
+    pub(super) terminated: bool,
+    /// It was persisted when the actor had stopped, and is still to be rejected.
+    pub(super) too_late: Option<u64>,
 }
 
 /// The records of an incarnation that runs, its end included.
-struct Life {
+pub(super) struct Life {
     id: String,
-    scribe: Arc<Scribe>,
+    pub(super) scribe: Arc<Scribe>,
+    pub(super) hooks: Hooks,
     incarnation: Incarnation,
     trouble: Trouble,
     /// The call of its recovery, until that has ended.
     recovery: Option<u64>,
     /// The calls whose events are under way, by their first event.
-    writes: HashMap<u64, u64>,
+    pub(super) writes: HashMap<u64, UnderWay>,
     /// The calls whose snapshots are under way, by their number: several of one number are the same.
     saves: RefCell<HashMap<SequenceNr, Vec<u64>>>,
 }
 
 impl Drop for Life {
     fn drop(&mut self) {
+        let Hooks {
+            started,
+            stopped,
+            failed,
+            too_late,
+            ..
+        } = self.hooks;
+        if started && !stopped && !failed {
+            self.scribe.fault(&format!(
+                "an actor of {} ended without `stopped`, and nothing had failed",
+                self.id
+            ));
+        }
+        if let Some(uid) = too_late {
+            self.scribe.fault(&format!(
+                "what was persisted in `stopped` is neither stored nor rejected: {uid} of {}",
+                self.id
+            ));
+        }
         self.scribe.say(What::Ended {
             id: self.id.clone(),
             incarnation: self.incarnation,
@@ -101,12 +147,15 @@ impl Stream {
         Self {
             number,
             retaining,
+            take_over: TakeOver::WithFirstWrite,
             life: None,
             last: 0,
             digest: 0,
             snapshot: None,
             seen: Vec::new(),
             deletes_to: None,
+            holding: 0,
+            drive: None,
         }
     }
 
@@ -117,24 +166,45 @@ impl Stream {
         scribe: Arc<Scribe>,
         trouble: Trouble,
     ) -> Self {
+        Self::taking_over(TakeOver::WithFirstWrite, number, retaining, scribe, trouble)
+    }
+
+    /// The same, which takes its id over before or after its recovery.
+    pub(crate) fn taking_over(
+        take_over: TakeOver,
+        number: u32,
+        retaining: Option<Retaining>,
+        scribe: Arc<Scribe>,
+        trouble: Trouble,
+    ) -> Self {
         let incarnation = scribe.incarnation();
         let id = stream_id(number).to_string();
         let recovery = scribe.invoke(Operation::Recover {
             id: id.clone(),
             incarnation,
-            fences: false,
+            fences: take_over == TakeOver::BeforeRecovery,
         });
         Self {
+            take_over,
             life: Some(Life {
                 id,
                 scribe,
                 incarnation,
                 trouble,
+                hooks: Hooks::default(),
                 recovery: Some(recovery),
                 writes: HashMap::new(),
                 saves: RefCell::default(),
             }),
             ..Self::shown(number, retaining)
+        }
+    }
+
+    /// The same, which lives by itself.
+    pub(super) fn driven(self, drive: Arc<Drive>) -> Self {
+        Self {
+            drive: Some(drive),
+            ..self
         }
     }
 
@@ -183,6 +253,33 @@ impl Stream {
 
 impl Actor for Stream {
     type Context = PersistentContext<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        if let Some(life) = &mut self.life {
+            life.hooks.started = true;
+        }
+        self.drive_started(ctx);
+    }
+
+    fn stopping(&mut self, ctx: &mut Self::Context) -> Running {
+        if let Some(life) = &self.life
+            && life.hooks.terminated
+        {
+            life.scribe.fault(&format!(
+                "{} was terminated, and `stopping` is called",
+                life.id
+            ));
+        }
+        self.drive_stopping(ctx);
+        Running::Stop
+    }
+
+    fn stopped(&mut self, ctx: &mut Self::Context) {
+        if let Some(life) = &mut self.life {
+            life.hooks.stopped = true;
+        }
+        self.drive_stopped(ctx);
+    }
 }
 
 impl PersistentActor for Stream {
@@ -197,6 +294,10 @@ impl PersistentActor for Stream {
         let Retaining { every, keep } = self.retaining?;
         let retention = Retention::snapshot_every(every, Self::snapshot);
         Some(retention.keep(keep).delete_events())
+    }
+
+    fn take_over(&self) -> TakeOver {
+        self.take_over
     }
 
     fn on_event(&mut self, event: &Written) {
@@ -233,10 +334,12 @@ impl PersistentActor for Stream {
             let done = Done::Recovered(recovered);
             life.scribe.answer(call, Answer::Ok(done));
         }
+        self.drive_recovered(ctx);
     }
 
     fn on_recovery_failure(&mut self, error: &RecoveryError) {
         if let Some(life) = &mut self.life {
+            life.hooks.failed = true;
             (life.trouble)(error);
             if let Some(call) = life.recovery.take() {
                 life.scribe.answer(call, Answer::Failed);
@@ -245,8 +348,11 @@ impl PersistentActor for Stream {
     }
 
     fn on_persist_failure(&mut self, error: &PersistError, event: &Written, _: SequenceNr) {
+        if let Some(life) = &mut self.life {
+            life.hooks.failed = true;
+        }
         if let Some(life) = &mut self.life
-            && let Some(call) = life.writes.remove(&event.uid)
+            && let Some(UnderWay { call, .. }) = life.writes.remove(&event.uid)
         {
             let answer = match error.is_certainly_not_stored() {
                 true => Answer::Failed,
@@ -262,14 +368,12 @@ impl PersistentActor for Stream {
         event: &Written,
         _: &mut PersistentContext<Self>,
     ) {
-        if let Some(life) = &mut self.life
-            && let Some(call) = life.writes.remove(&event.uid)
-        {
-            life.scribe.answer(call, Answer::Rejected);
-        }
+        self.has_ended(event.uid, Answer::Rejected);
     }
 
     fn on_store_response(&mut self, response: StoreResponse, ctx: &mut PersistentContext<Self>) {
+        self.turn("the answer of a store");
+        self.drive_talks(ctx);
         let Some(life) = &self.life else { return };
         let save = |number| life.saves.borrow_mut().get_mut(number)?.pop();
         match response {
@@ -317,11 +421,79 @@ impl Handler<Write> for Stream {
     type Result = Reply<Write>;
 
     fn handle(&mut self, write: Write, ctx: &mut Self::Context) -> Reply<Write> {
+        self.turn("a command");
         self.write(write, ctx)
     }
 }
 
+/// Persists the second event when the first one is stored; the answer is the number of the first.
+#[derive(Clone, Copy, Debug, Message)]
+#[rtype(result = "Result<SequenceNr, PersistError>")]
+pub(crate) struct Pair {
+    pub(crate) first: Uid,
+    pub(crate) second: Uid,
+}
+
+impl Handler<Pair> for Stream {
+    type Result = Reply<Pair>;
+
+    fn handle(&mut self, Pair { first, second }: Pair, ctx: &mut Self::Context) -> Reply<Pair> {
+        self.turn("a command");
+        reached("command");
+        self.persist_one(first.0, true, ctx)
+            .then(move |stream, _, ctx| {
+                let number = ctx.last_sequence_nr();
+                stream
+                    .persist_one(second.0, true, ctx)
+                    .then(move |_, _, ctx| {
+                        // Whoever asked may be gone.
+                        let _ = ctx.reply_to::<Pair>().send(Ok(number));
+                    })
+                    .detach();
+            })
+            .detach();
+        Reply::by_handler()
+    }
+}
+
 impl Stream {
+    /// Something begins that must not come between a command and the handlers of its events.
+    pub(super) fn turn(&self, what: &str) {
+        if self.holding > 0
+            && let Some(life) = &self.life
+        {
+            life.scribe.fault(&format!(
+                "{what} came to {} before the handlers of what was persisted",
+                stream_id(self.number)
+            ));
+        }
+    }
+
+    /// A write begins; its first event names it.
+    fn begins(&mut self, uids: Vec<Uid>, holds: bool) {
+        if let Some(life) = &mut self.life {
+            let key = uids[0].0;
+            let call = life.scribe.invoke(Operation::Persist {
+                id: life.id.clone(),
+                incarnation: life.incarnation,
+                uids,
+            });
+            life.writes.insert(key, UnderWay { call, holds });
+            self.holding += u32::from(holds);
+        }
+    }
+
+    /// A write has ended, and the actor goes on.
+    fn has_ended(&mut self, key: u64, answer: Answer) {
+        if let Some(life) = &mut self.life
+            && let Some(UnderWay { call, holds }) = life.writes.remove(&key)
+        {
+            self.holding -= u32::from(holds);
+            life.hooks.too_late.take_if(|uid| *uid == key);
+            life.scribe.answer(call, answer);
+        }
+    }
+
     /// Persists these; the answer is the number of the first.
     pub(super) fn write<M>(&mut self, write: Write, ctx: &mut PersistentContext<Self>) -> Reply<M>
     where
@@ -333,22 +505,10 @@ impl Stream {
             asynchronously,
         } = write;
         let (count, key) = (uids.len() as u64, uids[0].0);
-        if let Some(life) = &mut self.life {
-            let call = life.scribe.invoke(Operation::Persist {
-                id: life.id.clone(),
-                incarnation: life.incarnation,
-                uids: uids.clone(),
-            });
-            life.writes.insert(key, call);
-        }
+        self.begins(uids.clone(), !asynchronously);
         let answer = move |stream: &mut Self, ctx: &mut PersistentContext<Self>| {
             let first = ctx.last_sequence_nr() + 1 - count;
-            if let Some(life) = &mut stream.life
-                && let Some(call) = life.writes.remove(&key)
-            {
-                life.scribe
-                    .answer(call, Answer::Ok(Done::Persisted { first }));
-            }
+            stream.has_ended(key, Answer::Ok(Done::Persisted { first }));
             Ok(first)
         };
         let events = uids.into_iter().map(|uid| Written { uid: uid.0 });
@@ -357,33 +517,33 @@ impl Stream {
             false => ctx.persist_all(events).reply_with(answer),
         }
     }
-}
 
-impl Stream {
+    /// Persists one event.
+    pub(super) fn persist_one(
+        &mut self,
+        uid: u64,
+        holds: bool,
+        ctx: &mut PersistentContext<Self>,
+    ) -> Persist<Self> {
+        self.begins(vec![Uid(uid)], holds);
+        let event = Written { uid };
+        let persisted = match holds {
+            true => ctx.persist(event),
+            false => ctx.persist_async(event),
+        };
+        persisted.then(move |stream, _, ctx| {
+            let first = ctx.last_sequence_nr();
+            stream.has_ended(uid, Answer::Ok(Done::Persisted { first }));
+        })
+    }
+
     /// Persists this; the future is that of the call.
     pub(super) fn persisting(
         &mut self,
         uid: u64,
         ctx: &mut PersistentContext<Self>,
     ) -> PersistFuture {
-        if let Some(life) = &mut self.life {
-            let call = life.scribe.invoke(Operation::Persist {
-                id: life.id.clone(),
-                incarnation: life.incarnation,
-                uids: vec![Uid(uid)],
-            });
-            life.writes.insert(uid, call);
-        }
-        let stored = ctx.persist(Written { uid }).then(move |stream, _, ctx| {
-            if let Some(life) = &mut stream.life
-                && let Some(call) = life.writes.remove(&uid)
-            {
-                let first = ctx.last_sequence_nr();
-                let done = Done::Persisted { first };
-                life.scribe.answer(call, Answer::Ok(done));
-            }
-        });
-        stored.into_future()
+        self.persist_one(uid, true, ctx).into_future()
     }
 }
 
@@ -399,6 +559,7 @@ impl Handler<Save> for Stream {
     type Result = ();
 
     fn handle(&mut self, save: Save, ctx: &mut Self::Context) {
+        self.turn("a command");
         if self.last > 0 {
             if save.then_delete {
                 self.deletes_to = Some(self.last);

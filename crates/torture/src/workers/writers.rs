@@ -22,8 +22,8 @@ use tokio::time::timeout;
 
 use super::errands::Errand;
 use super::kept::{Change, Kept, Noted, kept_id};
-use super::stream::{Retaining, Save, Stream, Write, stream_id};
-use super::{Scribe, count, fault, told_to_end};
+use super::stream::{Pair, Retaining, Save, Stream, Write, stream_id};
+use super::{Scribe, count, fault, self_driven, told_to_end};
 
 /// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
@@ -33,6 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(100);
 const LARGEST_GROUP: usize = 4;
 /// So many events are one batch at most.
 const LARGEST_BATCH: usize = 5;
+/// One actor with events in so many takes its id over before it recovers.
+const TAKES_OVER_FIRST: u8 = 4;
 /// One change of a state in so many deletes it.
 const DELETES: u32 = 8;
 
@@ -46,6 +48,8 @@ pub(crate) struct Assignment {
     pub(crate) seed: u64,
     /// The number of streams it writes to; their numbers are 0 and so on.
     pub(crate) streams: u32,
+    /// The number of streams that live by themselves; their numbers come after those.
+    pub(crate) driven: u32,
     /// The number of states it writes to.
     pub(crate) states: u32,
     pub(crate) retaining: Option<Retaining>,
@@ -117,17 +121,22 @@ impl Writing {
             assignment,
         });
         let mut rng = Rng::with_seed(process.assignment.seed);
-        let mut client = |number| Client {
+        let client = |number, rng: &mut Rng| Client {
             process: Rc::clone(&process),
             number,
             rng: rng.fork(),
         };
         let mut clients = Vec::new();
         for number in 0..process.assignment.streams {
-            clients.push(actix::spawn(client(number).write_events()));
+            clients.push(actix::spawn(client(number, &mut rng).write_events()));
+        }
+        for number in 0..process.assignment.driven {
+            let number = process.assignment.streams + number;
+            let (process, rng) = (Rc::clone(&process), rng.fork());
+            clients.push(actix::spawn(self_driven::watch(process, number, rng)));
         }
         for number in 0..process.assignment.states {
-            clients.push(actix::spawn(client(number).change_states()));
+            clients.push(actix::spawn(client(number, &mut rng).change_states()));
         }
         Self { process, clients }
     }
@@ -166,7 +175,7 @@ impl Process {
     }
 
     /// Waits until the actor of before is gone; `None` if everything stops.
-    async fn start<A: PersistentActor>(
+    pub(super) async fn start<A: PersistentActor>(
         &self,
         rng: &mut Rng,
         factory: impl FnMut() -> A + Clone + Send + Unpin + 'static,
@@ -239,9 +248,13 @@ impl Client {
         } = self.process.assignment;
         while !self.has_ended() {
             let (number, scribe) = (self.number, Arc::clone(&self.process.scribe));
+            let take_over = match self.rng.u8(..TAKES_OVER_FIRST) {
+                0 => TakeOver::BeforeRecovery,
+                _ => TakeOver::WithFirstWrite,
+            };
             let factory = move || {
                 let scribe = Arc::clone(&scribe);
-                Stream::alive(number, retaining, scribe, tell_of_recovery)
+                Stream::taking_over(take_over, number, retaining, scribe, tell_of_recovery)
             };
             let Some(stream) = Rc::clone(&self.process)
                 .start(&mut self.rng, factory)
@@ -283,9 +296,10 @@ impl Client {
         let size = self.rng.usize(1..=LARGEST_GROUP);
         let mut asks = Vec::new();
         for _ in 0..size {
-            asks.push(match self.rng.u8(..4) {
+            asks.push(match self.rng.u8(..6) {
                 0 => self.ask_batch(stream),
-                choice => self.ask(stream, choice == 1),
+                1 => self.ask_pair(stream),
+                choice => self.ask(stream, choice == 2),
             });
         }
         join_all(asks).await;
@@ -310,7 +324,36 @@ impl Client {
             uids,
             asynchronously,
         });
+        Self::answer_of(process, call, sent)
+    }
+
+    /// Sends a command of two events, one after the other, and tells what it was answered: that the first one is certainly
+    /// not stored is told of the whole.
+    fn ask_pair(&self, stream: &Addr<Stream>) -> std::pin::Pin<Box<dyn Future<Output = ()>>> {
+        let process = Rc::clone(&self.process);
+        let scribe = Arc::clone(&process.scribe);
+        let (first, second) = (scribe.uid(), scribe.uid());
+        let call = scribe.invoke(Operation::Ask {
+            id: stream_id(self.number).to_string(),
+            sender: u64::from(scribe.process()) << 32 | u64::from(self.number),
+            uid: first,
+        });
+        let sent = stream.send(Pair { first, second });
+        Self::answer_of(process, call, sent)
+    }
+
+    /// Waits for the answer of an ask, and tells of it.
+    fn answer_of<M>(
+        process: Rc<Process>,
+        call: u64,
+        sent: Request<Stream, M>,
+    ) -> std::pin::Pin<Box<dyn Future<Output = ()>>>
+    where
+        M: Message<Result = Result<SequenceNr, PersistError>> + Send + 'static,
+        Stream: Handler<M>,
+    {
         let accepted = !process.persistence.is_stopping();
+        let scribe = Arc::clone(&process.scribe);
         Box::pin(async move {
             let outcome = process.answered(sent, accepted).await;
             let answer = match &outcome {

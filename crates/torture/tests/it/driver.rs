@@ -23,9 +23,13 @@ const fn kind(run: fn(&Run) -> anyhow::Result<()>) -> Kind {
 }
 
 fn run_in(folder: &Path, kind: &'static Kind, seed: u64) -> Summary {
+    run_with(folder, kind, seed, 0)
+}
+
+fn run_with(folder: &Path, kind: &'static Kind, seed: u64, least_cycles: u64) -> Summary {
     let settings = Settings {
         length: Duration::from_secs(60),
-        least_cycles: 0,
+        least_cycles,
         seed,
         folder: folder.to_owned(),
         program: PathBuf::from(env!("CARGO_BIN_EXE_torture")),
@@ -78,6 +82,37 @@ fn a_kind_that_cannot_go_on_or_panics_has_violated_something() {
 }
 
 #[test]
+fn a_run_that_acknowledges_nothing_has_shown_nothing() {
+    static IDLE: Kind = kind(|run| {
+        run.cycle();
+        Ok(())
+    });
+    static BUSY: Kind = kind(|run| {
+        run.cycle();
+        run.acknowledged(1);
+        Ok(())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let idle = run_with(folder.path(), &IDLE, 1, 1);
+    assert_eq!(idle.found, ["the run has done nothing, and shows nothing"]);
+    assert_eq!(run_with(folder.path(), &BUSY, 1, 1).violations, 0);
+}
+
+#[test]
+fn a_process_that_failed_before_it_was_killed_is_told_of() {
+    static KIND: Kind = kind(|run| {
+        let mut worker = run.worker("app").arg("no assignment").start()?;
+        while worker.next_line()?.is_some() {}
+        worker.kill()?;
+        worker.ended(false)
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let summary = run_in(folder.path(), &KIND, 1);
+    let told = "the run could not go on: a worker ended with exit status: 1";
+    assert!(summary.found[0].starts_with(told), "{:?}", summary.found);
+}
+
+#[test]
 fn a_seed_gives_the_same_decisions_again() {
     static KIND: Kind = kind(|run| {
         for part in ["first", "second"] {
@@ -98,6 +133,7 @@ fn judged_after(sql: &'static str) -> Summary {
         let (mut rng, sql) = (run.rng(), *SQL.lock().unwrap());
         let scene = Scene {
             streams: 1,
+            driven: 1,
             states: 1,
             retaining: None,
             longest_burst: 5,

@@ -79,7 +79,8 @@ fn sim(backend: Backend) {
 fn power_loss(backend: Backend) {
     let done = unviolated("power-loss", backend, 200);
     assert!(
-        done.figures.contains_key("opened by the product"),
+        done.figures.contains_key("opened by the product")
+            && done.figures.contains_key("groups of states"),
         "too little: {done:?}"
     );
 }

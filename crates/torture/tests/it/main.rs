@@ -9,6 +9,7 @@ mod database;
 mod driver;
 mod dropped_futures;
 mod kinds;
+mod last_look;
 mod ledger;
 mod lost_snapshots;
 mod round_robin;

@@ -11,6 +11,7 @@ use fastrand::Rng;
 use crate::kinds::copies::{JOURNAL, SNAPSHOTS, STATES, StoreCopy};
 use crate::kinds::files::keeper::{DeleteAllBut, Hold, Holder, Keeper, Put, Shared};
 use crate::kinds::files::program::persistence_id;
+use crate::last_look::{LONGEST_BUSY, last_look};
 use crate::writers::id_of;
 use crate::{Backend, Place, Run, open};
 
@@ -178,10 +179,12 @@ fn damage_of(rows: &[Row], place: &Place, rng: &mut Rng) -> (Vec<String>, String
 
 /// By the product.
 async fn read(persistence: &Persistence) -> Read {
+    let again = |error: &RecoveryError| eprintln!("it is read again: {}", ErrorChain(error));
     let mut read = Read::new();
     let shared = Shared::new(None);
     for id in KEEPERS {
-        let replayed = persistence.replay(Keeper::new(id, &shared)).await;
+        let keeper = || Keeper::new(id, &shared);
+        let replayed = last_look(persistence, LONGEST_BUSY, keeper, again).await;
         let state = replayed.map(|replayed| {
             let (at, actor) = (replayed.sequence_nr, replayed.actor);
             format!("{at} {:?} {:?}", actor.writes, actor.strange)
@@ -190,7 +193,8 @@ async fn read(persistence: &Persistence) -> Read {
         read.insert(persistence_id(id).to_string(), state);
     }
     for id in HOLDERS {
-        let replayed = persistence.replay(Holder::new(id, &shared)).await;
+        let holder = || Holder::new(id, &shared);
+        let replayed = last_look(persistence, LONGEST_BUSY, holder, again).await;
         let state =
             replayed.map(|replayed| format!("{} {:?}", replayed.sequence_nr, replayed.actor.card));
         let state = state.map_err(|error| ErrorChain(&error).to_string());

@@ -63,6 +63,8 @@ pub(crate) struct Verdict {
     pub(crate) lacks_snapshot: Vec<String>,
     /// The state of each id as a recovery must make it, and the number of the last event in it.
     pub(crate) states: BTreeMap<String, (u64, Writes)>,
+    /// The durable state of each id, as it was found: its revision, and its text unless it is a tombstone.
+    pub(crate) held: BTreeMap<String, (u64, Option<String>)>,
 }
 
 impl Expected {
@@ -425,6 +427,8 @@ impl Held {
         let Some(found) = found else {
             return;
         };
+        let held = (found.revision, found.text.clone());
+        verdict.held.insert(id.to_owned(), held);
         let uid = found.text.as_deref().map(|text| uid_of_state(text, id));
         let is_known = match uid {
             None if revision == at => !live,

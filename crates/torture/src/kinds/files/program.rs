@@ -9,6 +9,7 @@ use actix::prelude::*;
 use actix_persistence::prelude::*;
 use actix_persistence::{OpenError, StopReport, cleanup::Numbers};
 use fastrand::Rng;
+use futures_util::future::{BoxFuture, join_all};
 
 use super::keeper::{
     DELETING, DeleteAllBut, ENTITY_TYPE, Hold, Holder, Keeper, Put, RETAINING, Shared,
@@ -16,6 +17,8 @@ use super::keeper::{
 use super::mark::{Mark, Marks};
 use super::stores::Stores;
 
+/// So many states are stored in groups.
+const GROUPED_STATES: u8 = 6;
 /// It waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -28,6 +31,11 @@ pub(crate) enum Step {
     DeleteAllBut { id: String, spared: u64 },
     /// A state, or none.
     Hold { id: String, live: bool },
+    /// Events and states of several ids, all asked for before any is answered: one transaction stores several of each.
+    Group {
+        puts: Vec<(String, u32)>,
+        holds: Vec<(String, bool)>,
+    },
     /// Everything of an id is forgotten.
     Reset { id: String },
     /// The actor of an id ends; the next command starts and recovers it again.
@@ -44,7 +52,8 @@ impl Step {
             name.to_owned()
         };
         match rng.u32(..100) {
-            0..62 => Self::Put {
+            0..12 => Self::group(rng),
+            12..62 => Self::Put {
                 id: keeper(rng),
                 events: if rng.bool() { 1 } else { rng.u32(2..6) },
             },
@@ -65,6 +74,23 @@ impl Step {
             },
             94..98 => Self::Restart { id: keeper(rng) },
             _ => Self::Reopen,
+        }
+    }
+}
+
+impl Step {
+    fn group(rng: &mut Rng) -> Self {
+        let mut keepers = ["a", "b", "r1", "r2"];
+        rng.shuffle(&mut keepers);
+        let puts = keepers.iter().take(rng.usize(..=2));
+        let puts = puts.map(|id| ((*id).to_owned(), rng.u32(1..4))).collect();
+        let mut holders: Vec<_> = (0..GROUPED_STATES).map(|nr| format!("g{nr}")).collect();
+        rng.shuffle(&mut holders);
+        holders.truncate(rng.usize(2..=holders.len()));
+        let holds = holders.into_iter().map(|id| (id, rng.u8(..5) > 0));
+        Self::Group {
+            puts,
+            holds: holds.collect(),
         }
     }
 }
@@ -151,6 +177,7 @@ impl Program {
             Step::Hold { id, live } => {
                 self.hold(id, *live).await?;
             }
+            Step::Group { puts, holds } => self.group(puts, holds).await?,
             Step::Reset { id } => self.reset(id).await,
             Step::Restart { id } => {
                 self.keepers.retain(|(name, _)| name != id);
@@ -177,29 +204,10 @@ impl Program {
             }
             answer => answer,
         };
-        let id = id.to_owned();
-        let (mark, is_stored) = match answer {
-            Ok(Ok(last)) => {
-                self.last.insert(id.clone(), last);
-                (Mark::Stored { id, uid, last }, true)
-            }
-            Ok(Err(error)) => {
-                self.shared.error(&error);
-                let is_certain = error.is_certainly_not_stored();
-                let mark = if is_certain {
-                    Mark::NotStored { id, uid }
-                } else {
-                    Mark::Unsure { id, uid }
-                };
-                (mark, false)
-            }
-            Err(error) => {
-                self.shared.error(&error);
-                (Mark::Unsure { id, uid }, false)
-            }
-        };
-        self.shared.say(mark);
-        Ok(is_stored)
+        if let Ok(Ok(last)) = &answer {
+            self.last.insert(id.to_owned(), *last);
+        }
+        Ok(told_of_events(&self.shared, id.to_owned(), uid, answer))
     }
 
     /// Stores a state, or none; true if it is stored.
@@ -207,26 +215,39 @@ impl Program {
         let uid = self.next_uid();
         let holder = self.holder(id).await?;
         let answer = holder.send(Hold { uid, live }).await;
-        let id = id.to_owned();
-        let (mark, is_stored) = match answer {
-            Ok(Ok(revision)) => (Mark::StateStored { id, uid, revision }, true),
-            Ok(Err(error)) => {
-                self.shared.error(&error);
-                let is_certain = error.is_certainly_not_stored();
-                let mark = if is_certain {
-                    Mark::StateNotStored { id, uid }
-                } else {
-                    Mark::StateUnsure { id, uid }
-                };
-                (mark, false)
-            }
-            Err(error) => {
-                self.shared.error(&error);
-                (Mark::StateUnsure { id, uid }, false)
-            }
-        };
-        self.shared.say(mark);
-        Ok(is_stored)
+        Ok(told_of_a_state(&self.shared, id.to_owned(), uid, answer))
+    }
+
+    /// Stores all of it at once, as far as the stores do.
+    async fn group(
+        &mut self,
+        puts: &[(String, u32)],
+        holds: &[(String, bool)],
+    ) -> anyhow::Result<()> {
+        let (mut keepers, mut holders) = (Vec::new(), Vec::new());
+        for (id, events) in puts {
+            keepers.push((id.clone(), *events, self.keeper(id).await?));
+        }
+        for (id, live) in holds {
+            holders.push((id.clone(), *live, self.holder(id).await?));
+        }
+        let mut answers: Vec<BoxFuture<'static, ()>> = Vec::new();
+        for (id, events, keeper) in keepers {
+            let (uid, shared) = (self.next_uid(), self.shared.clone());
+            let sent = keeper.send(Put { uid, events });
+            answers.push(Box::pin(async move {
+                told_of_events(&shared, id, uid, sent.await);
+            }));
+        }
+        for (id, live, holder) in holders {
+            let (uid, shared) = (self.next_uid(), self.shared.clone());
+            let sent = holder.send(Hold { uid, live });
+            answers.push(Box::pin(async move {
+                told_of_a_state(&shared, id, uid, sent.await);
+            }));
+        }
+        join_all(answers).await;
+        Ok(())
     }
 
     async fn reset(&mut self, id: &str) {
@@ -299,6 +320,47 @@ impl Program {
         self.holders.push((id.to_owned(), started.clone()));
         Ok(started)
     }
+}
+
+/// The answer to a write, as an asker gets it.
+type Answer = Result<Result<u64, PersistError>, MailboxError>;
+
+/// Says what became of events; true if they are stored.
+fn told_of_events(shared: &Shared, id: String, uid: u32, answer: Answer) -> bool {
+    let mark = match &answer {
+        Ok(Ok(last)) => Mark::Stored {
+            id,
+            uid,
+            last: *last,
+        },
+        Ok(Err(error)) if error.is_certainly_not_stored() => Mark::NotStored { id, uid },
+        _ => Mark::Unsure { id, uid },
+    };
+    told(shared, mark, answer)
+}
+
+/// Says what became of a state; true if it is stored.
+fn told_of_a_state(shared: &Shared, id: String, uid: u32, answer: Answer) -> bool {
+    let mark = match &answer {
+        Ok(Ok(revision)) => Mark::StateStored {
+            id,
+            uid,
+            revision: *revision,
+        },
+        Ok(Err(error)) if error.is_certainly_not_stored() => Mark::StateNotStored { id, uid },
+        _ => Mark::StateUnsure { id, uid },
+    };
+    told(shared, mark, answer)
+}
+
+fn told(shared: &Shared, mark: Mark, answer: Answer) -> bool {
+    match &answer {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => shared.error(error),
+        Err(error) => shared.error(error),
+    }
+    shared.say(mark);
+    matches!(answer, Ok(Ok(_)))
 }
 
 /// The persistence id of an actor.

@@ -7,7 +7,7 @@ use anyhow::Context;
 /// The variables that it reads.
 const FOLDER: &str = "ACTIX_PERSISTENCE_SHIM_FOLDER";
 const LOG: &str = "ACTIX_PERSISTENCE_SHIM_LOG";
-const CLOCK: &str = "ACTIX_PERSISTENCE_SHIM_CLOCK";
+pub(crate) const CLOCK: &str = "ACTIX_PERSISTENCE_SHIM_CLOCK";
 /// The name of its file; Cargo may put a hash before the end.
 const LIBRARY: &str = "libactix_persistence_torture_shim";
 /// The kind, the descriptor, a number and the length of the bytes.

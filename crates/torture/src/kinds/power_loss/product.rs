@@ -9,8 +9,9 @@ use actix_persistence::{
 };
 
 use crate::kinds::files::expected::Verdict;
-use crate::kinds::files::keeper::{Keeper, Shared};
+use crate::kinds::files::keeper::{Holder, Keeper, Shared};
 use crate::kinds::files::stores::Stores;
+use crate::last_look::{LONGEST_BUSY, last_look};
 
 /// It may take so long on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -45,8 +46,9 @@ pub(crate) async fn recovers(
     };
     let mut recovered = Ok(());
     for (id, (last, writes)) in &verdict.states {
-        let keeper = Keeper::new(id, &Shared::new(None));
-        let replayed = tokio::time::timeout(PATIENCE, persistence.replay(keeper)).await?;
+        let keeper = || Keeper::new(id, &Shared::new(None));
+        let look = last_look(&persistence, LONGEST_BUSY, keeper, |_| {});
+        let replayed = tokio::time::timeout(2 * LONGEST_BUSY, look).await?;
         let lacks_snapshot = verdict.lacks_snapshot.contains(id);
         recovered = match replayed {
             Ok(_) if lacks_snapshot => Err(format!("{id} recovers without its snapshot")),
@@ -69,6 +71,29 @@ pub(crate) async fn recovers(
         if recovered.is_err() {
             break;
         }
+    }
+    for (id, held) in &verdict.held {
+        if recovered.is_err() {
+            break;
+        }
+        let holder = || Holder::new(id, &Shared::new(None));
+        let look = last_look(&persistence, LONGEST_BUSY, holder, |_| {});
+        recovered = match tokio::time::timeout(2 * LONGEST_BUSY, look).await? {
+            Ok(replayed) => {
+                let card = replayed.actor.card.map(|card| card.text);
+                let found = (replayed.sequence_nr, card);
+                match found == *held {
+                    true => Ok(()),
+                    false => Err(format!(
+                        "the state {id} is {held:?} and is given as {found:?}"
+                    )),
+                }
+            }
+            Err(error) => Err(format!(
+                "the state {id} is not given: {}",
+                ErrorChain(&error)
+            )),
+        };
     }
     persistence.stop(PATIENCE).await;
     Ok(recovered)
