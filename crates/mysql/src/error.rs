@@ -53,7 +53,7 @@ impl ErrorDialect for Mysql {
         meaning_of_number(number(error)).unknown()
     }
 
-    /// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that signals.
+    /// Returns whether a value breaks a rule: of its column, of a constraint, or of a trigger that signals.
     fn breaks_rule(error: &dyn DatabaseError) -> bool {
         breaks_rule_by(number(error), &error.code().unwrap_or_default())
     }
@@ -76,7 +76,7 @@ impl ErrorDialect for Mysql {
         })
     }
 
-    /// Whether initialising may work when it is tried again after a moment.
+    /// Returns whether initialising may work when it is tried again after a moment.
     fn is_disturbed(fault: &Fault) -> bool {
         let waits_for_others = |number| number == 1205 || meaning_of_number(number).again;
         fault

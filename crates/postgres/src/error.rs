@@ -52,7 +52,7 @@ impl ErrorDialect for Postgres {
         meaning
     }
 
-    /// Whether a value breaks a rule: of its type, of a constraint, of a cast to the type of a column, or of a trigger, which may
+    /// Returns whether a value breaks a rule: of its type, of a constraint, of a cast to the type of a column, or of a trigger, which may
     /// use a class of its own.
     fn breaks_rule(error: &dyn DatabaseError) -> bool {
         breaks_rule_by_code(&error.code().unwrap_or_default())
@@ -84,7 +84,7 @@ impl ErrorDialect for Postgres {
         })
     }
 
-    /// Whether others make the tables at this moment, perhaps by hand and without the lock.
+    /// Returns whether others make the tables at this moment, perhaps by hand and without the lock.
     fn is_disturbed(fault: &Fault) -> bool {
         let code = fault.reported().and_then(DatabaseError::code);
         matches!(

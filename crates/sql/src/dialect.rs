@@ -85,7 +85,7 @@ pub trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
     /// The driver.
     type Database: Portable;
 
-    /// Whether keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
+    /// True if keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.
     const KEYS_ARE_BYTES: bool;
 
     /// Returns the number of rows that a statement changed, or found to change.

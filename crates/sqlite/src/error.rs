@@ -69,12 +69,12 @@ impl ErrorDialect for Sqlite {
         }
     }
 
-    /// Whether a value breaks a rule: of its column, of a constraint, or of a trigger that raises an error.
+    /// Returns whether a value breaks a rule: of its column, of a constraint, or of a trigger that raises an error.
     fn breaks_rule(error: &dyn DatabaseError) -> bool {
         matches!(primary_code(error), Some(code::CONSTRAINT | code::MISMATCH))
     }
 
-    /// Whether somebody else holds a lock, so that trying again soon is likely to work.
+    /// Returns whether somebody else holds a lock, so that trying again soon is likely to work.
     fn is_disturbed(fault: &Fault) -> bool {
         matches!(
             fault.reported().and_then(primary_code),

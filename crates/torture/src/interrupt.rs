@@ -28,7 +28,7 @@ pub fn end_on_interrupt() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether whoever started this wants it to end.
+/// Returns whether its starter wants it to end.
 pub fn is_interrupted() -> bool {
     IS_INTERRUPTED.load(Ordering::Relaxed)
 }

@@ -85,7 +85,7 @@ impl Run {
         hold(&self.rng).fork()
     }
 
-    /// Whether to end: the time is over, something was violated, or someone pressed Ctrl-C.
+    /// Returns whether to end: the time is over, something was violated, or someone pressed Ctrl-C.
     ///
     /// A run whose time is over goes on until it has had the least number of [cycles](Self::cycle).
     pub fn is_over(&self) -> bool {
@@ -103,14 +103,14 @@ impl Run {
         self.ends.saturating_duration_since(Instant::now())
     }
 
-    /// Whether nothing was done, or nothing acknowledged, although it had its time.
+    /// Returns whether nothing was done, or nothing acknowledged, although it had its time.
     pub(crate) fn shows_nothing(&self) -> bool {
         let done = [&self.cycles, &self.acknowledged];
         let is_nothing = done.iter().any(|sum| sum.load(Ordering::Relaxed) == 0);
         is_nothing && !self.has_failed() && !is_interrupted()
     }
 
-    /// Whether anything was violated.
+    /// Returns whether anything was violated.
     pub fn has_failed(&self) -> bool {
         self.has_failed.load(Ordering::Relaxed)
     }

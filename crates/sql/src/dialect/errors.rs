@@ -12,7 +12,7 @@ pub trait ErrorDialect: Driver {
     /// Returns the meaning of an error.
     fn meaning(error: &dyn DatabaseError) -> Meaning;
 
-    /// Whether a rule of a table does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
+    /// Returns whether a rule of a table does not take a value: the type or the length of a column, NOT NULL, UNIQUE, CHECK, a foreign
     /// key, or a trigger that raises an error.
     ///
     /// Asked only of statements in which such a rule can be that of the application.
@@ -23,6 +23,6 @@ pub trait ErrorDialect: Driver {
         error.into_error()
     }
 
-    /// Whether others are in the way for a moment: of initialising, or of a transaction that its work begins.
+    /// Returns whether others are in the way for a moment: of initialising, or of a transaction that its work begins.
     fn is_disturbed(fault: &Fault) -> bool;
 }

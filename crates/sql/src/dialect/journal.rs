@@ -14,12 +14,12 @@ pub trait JournalDialect: Driver {
     /// The statements of the journal that only this database has.
     type JournalQueries: fmt::Debug + Send + Sync + 'static;
 
-    /// Whether [`append`](Self::append) and [`recover`](Self::recover) are one statement each, which commits by itself.
+    /// True if [`append`](Self::append) and [`recover`](Self::recover) are one statement each, which commits by itself.
     ///
     /// Otherwise they run between [`BEGIN`](crate::TransactionDialect::BEGIN) and [`COMMIT`](crate::TransactionDialect::COMMIT).
     const ONE_STATEMENT: bool;
 
-    /// Whether they begin that transaction, because each statement by itself costs a wait for another thread.
+    /// True if they begin that transaction, because each statement by itself costs a wait for another thread.
     const WORK_BEGINS: bool = false;
 
     /// The statements of the journal that only this database has.
@@ -62,7 +62,7 @@ pub trait JournalDialect: Driver {
         limit: PageLimit,
     ) -> impl Future<Output = Result<ReplayPage, Fault>> + Send;
 
-    /// Whether [`check_journal`](Self::check_journal) looks at anything.
+    /// True if [`check_journal`](Self::check_journal) looks at anything.
     const CHECKS_JOURNAL: bool = false;
 
     /// Fails if events are missing that were stored, as far as the tables of a journal tell when they are opened.

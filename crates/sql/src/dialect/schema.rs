@@ -51,7 +51,7 @@ pub struct VersionTexts {
     pub select: &'static str,
     /// Notes or changes a version. Values: table, other tables, component, version.
     pub set: &'static str,
-    /// Whether there is such a table. Values: name. Gives: 1 or 0.
+    /// Selects 1 if there is such a table, and 0 if not. Values: name.
     pub table_exists: &'static str,
     /// The columns of a table. Values: name. Gives: name, type.
     pub columns: &'static str,

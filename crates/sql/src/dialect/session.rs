@@ -28,7 +28,7 @@ pub trait SessionDialect: Driver {
         placeholder.to_owned()
     }
 
-    /// Whether a column of this type would take a value of the application, and keep another one without a word.
+    /// Returns whether a column of this type would take a value of the application, and keep another one without a word.
     fn changes(_value: &SqlValue, _type_name: &str) -> bool {
         false
     }

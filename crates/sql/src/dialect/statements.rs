@@ -14,7 +14,7 @@ pub trait StatementDialect: Driver {
     /// The same of a table of states.
     fn state_statements(names: &Names) -> StateStatements;
 
-    /// Whether the id comes first in the values of the statements that replace a row of a state.
+    /// True if the id comes first in the values of the statements that replace a row of a state.
     ///
     /// A second statement in such a text that names the id would bind all values before it once more.
     const ID_FIRST: bool = false;

@@ -20,7 +20,7 @@ pub trait TransactionDialect: Driver {
     /// Ends any of them.
     const COMMIT: &'static str;
 
-    /// Whether [`COMMIT`](Self::COMMIT) is prepared once for a connection, where its text takes longer to compile than to
+    /// True if [`COMMIT`](Self::COMMIT) is prepared once for a connection, where its text takes longer to compile than to
     /// run.
     const PREPARES_COMMIT: bool = false;
 
@@ -30,13 +30,13 @@ pub trait TransactionDialect: Driver {
     /// Ends any of them as if nothing had been done.
     const ROLLBACK: &'static str;
 
-    /// Whether a transaction can go on after a statement of it that failed.
+    /// True if a transaction can go on after a statement of it that failed.
     const TRANSACTIONS_SURVIVE_ERRORS: bool = true;
 
-    /// Whether statements that define tables commit what came before them.
+    /// True if statements that define tables commit what came before them.
     const DEFINITIONS_COMMIT: bool = false;
 
-    /// Whether a statement that reads or changes rows may end the transaction and report no error, as far as is known: code in
+    /// True if a statement that reads or changes rows may end the transaction and report no error, as far as is known: code in
     /// the server may catch the error.
     const ROWS_MAY_END_TRANSACTIONS: bool = true;
 

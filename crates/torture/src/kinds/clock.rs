@@ -118,7 +118,7 @@ struct Round<'a> {
     states: u32,
     writers: Writers<'a>,
     ends: Instant,
-    /// Whether all who write have ended.
+    /// True if all who write have ended.
     written: AtomicBool,
 }
 

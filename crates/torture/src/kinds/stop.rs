@@ -195,7 +195,7 @@ struct Life<'a, 'r> {
     run: &'a Run,
     writers: &'a Writers<'r>,
     worker: Worker,
-    /// Whether a signal is a wish from now on.
+    /// True if a signal is a wish from now on.
     is_listening: bool,
     /// Since when it is to stop.
     asked: Option<Instant>,
@@ -244,7 +244,7 @@ impl Life<'_, '_> {
     }
 }
 
-/// Whether a record tells of a handler that ran after something was stored.
+/// Returns whether a record tells of a handler that ran after something was stored.
 fn is_of_actor(record: &Record) -> bool {
     matches!(
         record.what,

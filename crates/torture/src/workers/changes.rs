@@ -227,7 +227,7 @@ impl Reader {
         }
     }
 
-    /// Whether the last change of every state was shown.
+    /// Returns whether the last change of every state was shown.
     async fn has_all(&self, persistence: &Persistence, states: u32) -> anyhow::Result<bool> {
         for number in 0..states {
             let id = kept_id(number).to_string();

@@ -116,7 +116,7 @@ struct Corrupter {
     files: Files,
     /// The result of reading them while they are whole.
     whole: Read,
-    /// Whether rows lose their checksums before they are damaged.
+    /// True if rows lose their checksums before they are damaged.
     unchecked: bool,
     trials: u32,
 }
@@ -262,7 +262,7 @@ impl Corrupter {
         Ok(())
     }
 
-    /// Whether a flipped bit has changed what is stored of the ids themselves, by plain SQL.
+    /// Returns whether a flipped bit has changed what is stored of the ids themselves, by plain SQL.
     async fn is_in_metadata(&self, files: &Files, damage: &Damage) -> anyhow::Result<bool> {
         let Damage::Flip { .. } = damage else {
             return Ok(false);

@@ -47,13 +47,13 @@ pub(crate) struct Program {
     /// The number of streams it writes to.
     pub(crate) streams: u32,
     pub(crate) retaining: Retaining,
-    /// Whether it takes an id over before it recovers.
+    /// True if it takes an id over before it recovers.
     pub(crate) takes_over_first: bool,
-    /// Whether a snapshot that it cannot read is passed over.
+    /// True if a snapshot that it cannot read is passed over.
     pub(crate) snapshot_is_optional: bool,
-    /// Whether there may be events that it cannot read.
+    /// True if there may be events that it cannot read.
     pub(crate) may_meet_events: bool,
-    /// Whether there may be such snapshots.
+    /// True if there may be such snapshots.
     pub(crate) may_meet_snapshots: bool,
 }
 

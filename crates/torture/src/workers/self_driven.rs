@@ -32,7 +32,7 @@ const MOST_ITEMS: u32 = 4;
 pub(crate) struct Drive {
     tick: Duration,
     seed: AtomicU64,
-    /// Whether it is to end by itself.
+    /// True if it is to end by itself.
     ends: AtomicBool,
     /// The number of ticks in all its incarnations.
     ticks: AtomicU32,

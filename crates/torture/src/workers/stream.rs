@@ -81,7 +81,7 @@ pub(crate) struct Stream {
 /// A write under way.
 pub(super) struct UnderWay {
     call: u64,
-    /// Whether everything else waits for it.
+    /// True if everything else waits for it.
     holds: bool,
 }
 
@@ -413,7 +413,7 @@ impl PersistentActor for Stream {
 pub(crate) struct Write {
     /// At least one.
     pub(crate) uids: Vec<Uid>,
-    /// Whether commands after it do not wait for it.
+    /// True if commands after it do not wait for it.
     pub(crate) asynchronously: bool,
 }
 
@@ -551,7 +551,7 @@ impl Stream {
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct Save {
-    /// Whether the events up to it are deleted when it is stored.
+    /// True if the events up to it are deleted when it is stored.
     pub(crate) then_delete: bool,
 }
 

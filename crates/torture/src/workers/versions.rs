@@ -227,7 +227,7 @@ impl Version {
         Self::Newest,
     ];
 
-    /// Whether a program of this version reads what one of another has written as events.
+    /// Returns whether a program of this version reads what one of another has written as events.
     pub(crate) fn reads_events_of(self, other: Self) -> bool {
         match other {
             Self::Plain | Self::Noted | Self::Ready => true,
@@ -236,7 +236,7 @@ impl Version {
         }
     }
 
-    /// Whether it may refuse an event that is stored under this manifest: some program has written one so that it cannot
+    /// Returns whether it may refuse an event that is stored under this manifest: some program has written one so that it cannot
     /// read.
     pub(crate) fn may_refuse_event(self, manifest: &str) -> bool {
         self < if is_second(manifest) {
@@ -246,18 +246,18 @@ impl Version {
         }
     }
 
-    /// Whether it may refuse a snapshot that is stored under this manifest.
+    /// Returns whether it may refuse a snapshot that is stored under this manifest.
     pub(crate) fn may_refuse_snapshot(self, manifest: &str) -> bool {
         is_second(manifest) && self < Self::Renamed
     }
 
-    /// Whether it reads the snapshots of another one.
+    /// Returns whether it reads the snapshots of another one.
     pub(crate) fn reads_snapshots_of(self, other: Self) -> bool {
         other < Self::Renamed || self >= Self::Renamed
     }
 }
 
-/// Whether it is of the second version of a form.
+/// Returns whether it is of the second version of a form.
 fn is_second(manifest: &str) -> bool {
     manifest.ends_with(":v2")
 }

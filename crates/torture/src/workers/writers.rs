@@ -69,7 +69,7 @@ pub(super) struct Process {
     pub(super) arbiters: RefCell<Vec<ArbiterHandle>>,
     /// The number of commands that an actor had accepted before everything stopped, and that nobody answered.
     pub(super) cut_off: Cell<u32>,
-    /// Whether clients also send actors on errands.
+    /// True if clients also send actors on errands.
     pub(super) errands: Cell<bool>,
     /// An answer comes, and an id is free, within this time.
     pub(super) patience: Cell<Duration>,

@@ -231,7 +231,7 @@ fn ctrl_c_ends_the_run_and_its_processes_and_prints_what_was_done() {
 }
 
 #[test]
-fn a_long_run_is_entered_in_the_ledger_and_a_short_or_interrupted_one_is_not() {
+fn only_long_uninterrupted_runs_are_entered_in_the_ledger() {
     let folder = tempfile::tempdir().unwrap();
     let ledger = LongRuns {
         file: folder.path().join("ledger.jsonl"),

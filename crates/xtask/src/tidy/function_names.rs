@@ -5,13 +5,8 @@ use super::tree::{SourceFile, Tree, Violation};
 /// The most characters of a name.
 const LONGEST: usize = 70;
 
-/// The folder whose names are not shortened yet.
-const UNREVISED: &str = "crates/torture/";
-
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
-    let files = tree.rust_files();
-    let revised = files.filter(|file| !file.path.starts_with(UNREVISED));
-    revised.flat_map(check_file).collect()
+    tree.rust_files().flat_map(check_file).collect()
 }
 
 fn check_file(file: &SourceFile) -> Vec<Violation> {

@@ -32,14 +32,14 @@ struct Stream {
     saved: u64,
     deleting: u64,
     deleted: u64,
-    /// Whether events may be gone without a snapshot that covers them.
+    /// True if events may be gone without a snapshot that covers them.
     has_holes: bool,
 }
 
 /// Of the state of an id.
 #[derive(Clone, Debug, Default)]
 struct Held {
-    /// Whether it is no tombstone, and what became of it.
+    /// True if it is no tombstone, and what became of it.
     asked: BTreeMap<u32, (bool, Fate)>,
 }
 

@@ -368,7 +368,7 @@ pub(crate) fn persistence_id(id: &str) -> PersistenceId {
     PersistenceId::of(ENTITY_TYPE, id)
 }
 
-/// Whether an actor of this id needs a snapshot once events are deleted.
+/// Returns whether an actor of this id needs a snapshot once events are deleted.
 pub(crate) fn is_retaining(id: &str) -> bool {
     id.starts_with(RETAINING)
 }

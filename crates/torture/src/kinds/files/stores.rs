@@ -15,13 +15,13 @@ pub(crate) const SNAPSHOTS: &str = "snapshots.db";
 /// The settings of the stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stores {
-    /// Whether snapshots are in a file of their own.
+    /// True if snapshots are in a file of their own.
     pub(crate) split: bool,
-    /// Whether commits of journal and states wait for the disk.
+    /// True if commits of journal and states wait for the disk.
     pub(crate) full: bool,
-    /// Whether commits of snapshots do, in a file of their own.
+    /// True if commits of snapshots do, in a file of their own.
     pub(crate) snapshots_full: bool,
-    /// Whether the log is begun anew as often as possible.
+    /// True if the log is begun anew as often as possible.
     pub(crate) short_log: bool,
 }
 
@@ -40,7 +40,7 @@ impl Stores {
         if self.split { SNAPSHOTS } else { MAIN }
     }
 
-    /// Whether a snapshot that was confirmed must be there after a loss of power.
+    /// Returns whether a snapshot that was confirmed must be there after a loss of power.
     pub(crate) fn keeps_snapshots(self) -> bool {
         if self.split {
             self.snapshots_full

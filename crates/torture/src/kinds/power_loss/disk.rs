@@ -35,7 +35,7 @@ pub(crate) struct Disk {
     pending_names: Vec<NameChange>,
     open: HashMap<i32, Open>,
     rng: Rng,
-    /// Whether a sync does nothing, as on a disk that lies.
+    /// True if a sync does nothing, as on a disk that lies.
     lies: bool,
 }
 

@@ -5,7 +5,7 @@
 pub(crate) struct Note {
     /// The least number of transactions there were.
     pub(crate) commits: u64,
-    /// Whether they were on the disk.
+    /// True if they were on the disk.
     pub(crate) is_durable: bool,
 }
 

@@ -186,7 +186,7 @@ impl SimStores {
         }
     }
 
-    /// Whether the events of this write are refused for what they are.
+    /// Returns whether the events of this write are refused for what they are.
     fn rejects(&self) -> bool {
         let times = self.inner.fault_in.map(|times| times * 2);
         times.is_some_and(|times| hold(&self.inner.random).u32(..times) == 0)

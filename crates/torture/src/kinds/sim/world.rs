@@ -82,7 +82,7 @@ struct Scene {
     kills: Cell<u64>,
     /// The number of readers so far.
     readers: Cell<u64>,
-    /// How often readers looked, and the number of changes that they were shown.
+    /// The number of looks of readers, and that of the changes that they were shown.
     looks: Cell<u64>,
     shown: Cell<u64>,
     /// The ids of new states that somebody tried to store.

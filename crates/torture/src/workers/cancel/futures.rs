@@ -26,11 +26,11 @@ pub(crate) struct PublicFuture {
     pub(crate) name: &'static str,
     /// It is chosen so often, in comparison with others.
     pub(super) weight: u32,
-    /// Whether it ends by itself.
+    /// True if it ends by itself.
     pub(super) ends: bool,
-    /// Whether only databases have it.
+    /// True if only databases have it.
     pub(super) needs_sql: bool,
-    /// Whether it is dropped inside of what is begun, which goes on to its end.
+    /// True if it is dropped inside of what is begun, which goes on to its end.
     pub(super) drops_inside: bool,
     /// Is done before, to its end.
     pub(super) prepare: Option<fn(Rc<Desk>) -> LocalBoxFuture<'static, ()>>,

@@ -267,7 +267,7 @@ impl Client {
         }
     }
 
-    /// Whether its code runs in the stores.
+    /// Returns whether its code runs in the stores.
     fn misbehaves(&self) -> bool {
         match &self.to {
             To::Shelf { id, .. } => id.entity_type() != PLAIN,

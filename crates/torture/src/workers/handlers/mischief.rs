@@ -14,7 +14,7 @@ pub(crate) enum Mischief {
     Runs {
         /// In the way of the database.
         statements: Vec<String>,
-        /// Whether it takes no notice of errors.
+        /// True if it takes no notice of errors.
         swallows: bool,
     },
     /// Fails after all its work.
@@ -31,14 +31,14 @@ pub(crate) enum Mischief {
     GivesUp {
         /// In the way of the database.
         statement: String,
-        /// Whether it waits for it a little.
+        /// True if it waits for it a little.
         waits: bool,
-        /// Whether it runs another one afterwards.
+        /// True if it runs another one afterwards.
         goes_on: bool,
     },
     /// Counts in two rows, which others count in the other order.
     Crosses {
-        /// Whether it begins with the second one.
+        /// True if it begins with the second one.
         backwards: bool,
     },
     /// Begins another transaction of the same stores, and waits for it.
@@ -76,7 +76,7 @@ pub(crate) enum Expectation {
 pub(crate) struct Plan {
     /// The mischief to be done.
     pub(crate) mischief: Mischief,
-    /// Whether the rows come first.
+    /// True if the rows come first.
     pub(crate) rows_first: bool,
     /// The outcomes that are allowed.
     pub(crate) expected: Expectation,
@@ -87,7 +87,7 @@ pub(crate) struct Plan {
 pub(super) enum Place {
     /// In the transaction that stores a state.
     Change {
-        /// Whether an event is stored with it.
+        /// True if an event is stored with it.
         with_event: bool,
     },
     /// In one of its own.

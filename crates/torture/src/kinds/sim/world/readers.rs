@@ -29,7 +29,7 @@ const MOST_READERS: usize = 3;
 const LARGEST_PAGE: usize = 5;
 /// The longest time that a reader waits for a page of the store, or for the next change of a live query.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// Whoever is shown nothing for so long, while nothing is wrong, has seen all.
+/// A reader that is shown nothing for so long, while nothing is wrong, has seen all.
 const SILENCE: Duration = Duration::from_secs(60);
 /// So many pages are read in the end at most: there are fewer changes.
 const MOST_PAGES: usize = 10_000;
@@ -297,7 +297,7 @@ impl Reader {
         })
     }
 
-    /// What the query gives until it ends, or fails.
+    /// Returns what the query gives until it ends, or fails.
     async fn current(&self) -> Option<Shown> {
         let mut changes = self.queries.current_changes_by_slices::<KeptState>(
             self.slot.entity_type,
