@@ -35,9 +35,8 @@ fn run(run: &Run) -> anyhow::Result<()> {
         let players: Vec<_> = (0..cores)
             .map(|_| scope.spawn(|| play_on(run, &next)))
             .collect();
-        let ends = players.into_iter().map(|player| player.join());
-        ends.map(|end| end.unwrap_or_else(|panic| resume_unwind(panic)))
-            .collect()
+        let mut ends = players.into_iter().map(|player| player.join());
+        ends.try_for_each(|end| end.unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
 
