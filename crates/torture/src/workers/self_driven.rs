@@ -148,16 +148,18 @@ impl Stream {
             return;
         }
         match drive.any(6) {
-            0 => ctx.add_stream(stream::iter((0..drive.any(MOST_ITEMS)).map(|_| Item))),
-            1 => ctx.run_later(drive.tick, |stream, ctx| {
-                stream.turn("a timer");
-                stream.drive_talks(ctx);
-            }),
-            _ => {
-                self.persist_by_itself(&drive, ctx);
-                return;
+            0 => {
+                let items = (0..drive.any(MOST_ITEMS)).map(|_| Item);
+                ctx.add_stream(stream::iter(items));
             }
-        };
+            1 => {
+                ctx.run_later(drive.tick, |stream, ctx| {
+                    stream.turn("a timer");
+                    stream.drive_talks(ctx);
+                });
+            }
+            _ => self.persist_by_itself(&drive, ctx),
+        }
     }
 
     /// Tells itself something by its own address.
