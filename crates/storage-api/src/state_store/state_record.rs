@@ -85,7 +85,7 @@ impl CurrentState {
 pub struct StateRecord {
     /// The encoded state.
     pub payload: Payload,
-    /// Its tags; no order, no duplicates.
+    /// Its tags, in no order; none is there twice if its update had none twice.
     pub tags: Vec<Arc<str>>,
     /// The time at which it was stored, by the clock of the store; later than that of the revision before.
     pub timestamp: Timestamp,
