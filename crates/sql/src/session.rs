@@ -26,12 +26,6 @@ use statement::{Kind, kind_of};
 /// The arguments that the driver takes for a statement.
 type ArgumentsOf<D> = <<D as Driver>::Database as Database>::Arguments;
 
-/// Work of the store that is done before a statement that may commit: what is committed then is complete for readers.
-#[async_trait]
-pub(crate) trait BeforeAnEnd<D: Dialect>: Sync {
-    async fn run(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault>;
-}
-
 /// A transaction that is under way, lent to code of the application.
 ///
 /// A savepoint whose name cannot be guessed proves in the end that the transaction is still the one that was lent: it
@@ -42,7 +36,6 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
     visit: Visit,
     may_define: bool,
     guard: Option<Guard>,
-    before_an_end: Option<&'c dyn BeforeAnEnd<D>>,
     /// The first statement that failed: nothing may be committed after it, whatever the code makes of it. Some databases
     /// would commit what came before it, others forget everything and say that they committed.
     failed: Option<Fault>,
@@ -92,7 +85,6 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         connection: &'c mut ConnectionOf<D>,
         visit: &Visit,
         may_define: bool,
-        before_an_end: Option<&'c dyn BeforeAnEnd<D>>,
     ) -> Result<Self, Fault> {
         let guard = match D::ROWS_MAY_END_TRANSACTIONS {
             true => Some(Guard::set::<D>(connection, D::BEFORE_APPLICATION).await?),
@@ -105,7 +97,6 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
             visit: visit.clone(),
             may_define,
             guard,
-            before_an_end,
             failed: None,
             has_committed: false,
         })
@@ -212,9 +203,6 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         &mut self,
         statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        if let Some(work) = self.before_an_end.take() {
-            work.run(self.connection).await?;
-        }
         let guard = Guard::set::<D>(self.connection, "").await?;
         let value = statement(self.connection).await?;
         self.check(guard, "", "a statement").await?;
@@ -315,8 +303,7 @@ pub async fn transact<C: Connector>(
     connections
         .transaction_once(Operation::Transact, visit.clone(), move |connection| {
             Box::pin(async move {
-                let mut session =
-                    SqlSession::<C::Dialect>::begin(connection, &visit, true, None).await?;
+                let mut session = SqlSession::<C::Dialect>::begin(connection, &visit, true).await?;
                 let result = guarded(WHAT, limit, work.run(&mut session)).await;
                 session.end(WHAT, result).await
             })

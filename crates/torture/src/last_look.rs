@@ -43,6 +43,8 @@ pub async fn last_look<A: PersistentActor>(
 ) -> Result<Replayed<A>, ReplayError> {
     let attempt = async || persistence.replay(actor()).await;
     let is_curable = |error: &ReplayError| match error {
+        // There is nobody left who could have overtaken it.
+        ReplayError::Recovery(RecoveryError::Overtaken { .. }) => false,
         ReplayError::Recovery(error) if error.is_curable_by_waiting() => {
             again(error);
             true

@@ -38,6 +38,8 @@ fn of_words(sql: &str, definitions_commit: bool) -> Kind {
     let words = words(sql);
     let [first, second, third] = words.each_ref().map(String::as_str);
     match first {
+        // SQLite runs some of them when it compiles them.
+        "EXPLAIN" if has_word(sql, "PRAGMA") => Kind::OfSessions,
         "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" | "WITH" | "VALUES"
         | "TABLE" | "EXPLAIN" | "SHOW" | "DESCRIBE" | "DESC" => Kind::Rows,
         "SAVEPOINT" | "RELEASE" => Kind::Rows,
@@ -66,8 +68,12 @@ fn of_words(sql: &str, definitions_commit: bool) -> Kind {
 
 /// Returns whether a statement that copies does it between the server and its client.
 fn streams(sql: &str) -> bool {
+    has_word(sql, "STDIN") || has_word(sql, "STDOUT")
+}
+
+fn has_word(sql: &str, wanted: &str) -> bool {
     sql.split(|c: char| !c.is_ascii_alphanumeric())
-        .any(|word| word.eq_ignore_ascii_case("STDIN") || word.eq_ignore_ascii_case("STDOUT"))
+        .any(|word| word.eq_ignore_ascii_case(wanted))
 }
 
 /// Returns the first three words, in capitals; empty from where something else stands that is no comment.
@@ -154,6 +160,8 @@ mod tests {
             "SET autocommit = 0",
             "set local a = b",
             "PRAGMA x = 1",
+            "EXPLAIN PRAGMA x = 1",
+            "explain query plan pragma x = 1",
             "DISCARD ALL",
         ] {
             assert_eq!(kind_of(sql, false), Kind::OfSessions, "{sql}");

@@ -6,18 +6,18 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
+    ChangeEvent, ChangeKind, Effect, Operation, PersistenceId, Revision, StateChange,
+    StorageErrorKind,
 };
-use async_trait::async_trait;
-use sqlx::SqlStr;
+use sqlx::{SqlSafeStr, SqlStr};
 
 use crate::connection::{Opening, Visit};
 use crate::row::get_number;
-use crate::session::{BeforeAnEnd, SqlSession, guarded};
+use crate::session::{SqlSession, guarded};
 use crate::values::Values;
 use crate::{
     BeginningStatements, ConnectionOf, Dialect, Fault, NumberingStatements, Portable,
-    StateStatements,
+    StateStatements, classify,
 };
 
 use super::change_events::{ChangeEvents, Told};
@@ -99,8 +99,7 @@ pub(super) async fn write_all<D: Dialect>(
 
 /// Stores a row, lets a handler take note of that, tells the journal, and gives the row its place in the order of commits.
 ///
-/// The handler comes first, because what follows may hold locks that many wait for; only where it runs a statement that may
-/// commit, the row has its place before.
+/// The handler comes first, because what follows may hold locks that many wait for.
 pub(super) async fn write_with_handler<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     change: &Change,
@@ -115,11 +114,12 @@ pub(super) async fn write_with_handler<D: Dialect>(
     if written == Written::Stored {
         let revision = u64::try_from(row.revision).expect("no revision is negative");
         let of_handler = StateChange::new(&row.id, revision, row.content.kind());
-        // A procedure that commits in the handler would leave a row that no reader finds.
-        let numbering = Numbering(change);
-        with.handling
-            .run::<D>(connection, &of_handler, Some(&numbering))
-            .await?;
+        let handling = with.handling;
+        let handled = handling.run::<D>(connection, &of_handler).await;
+        if handled.is_err() && handling.visit.may_have_committed() {
+            number_what_is_committed::<D>(connection, change, handling).await;
+        }
+        handled?;
         if let Some((journal, told)) = with.journal.zip(change.told()) {
             let guilty = Guilty::default();
             journal.store(connection, vec![told], &guilty).await?;
@@ -135,13 +135,40 @@ pub(super) async fn write_with_handler<D: Dialect>(
     Ok(written)
 }
 
-/// Gives the row of a change its place in the order of commits.
-struct Numbering<'a>(&'a Change);
-
-#[async_trait]
-impl<D: Dialect> BeforeAnEnd<D> for Numbering<'_> {
-    async fn run(&self, connection: &mut ConnectionOf<D>) -> Result<(), Fault> {
-        number::<D>(connection, &[self.0]).await
+/// Gives a row its place in the order of commits if code of the application has committed it without one: no reader with an
+/// offset would be shown it until its next change.
+///
+/// Whatever goes wrong here, the caller is told that the outcome is unknown.
+async fn number_what_is_committed<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    change: &Change,
+    handling: &Handling,
+) {
+    let numbering = change.statements.numbering.as_ref();
+    let is_numbered_late = numbering.is_some_and(|numbering| numbering.raise.is_some());
+    // The answer to a statement that was given up would be taken for that of another.
+    if !is_numbered_late || handling.visit.has_given_up_a_statement() {
+        return;
+    }
+    let work = async {
+        D::Database::run(connection, D::ROLLBACK.into_sql_str()).await?;
+        D::Database::run(connection, D::BEGIN.into_sql_str()).await?;
+        number::<D>(connection, &[change]).await?;
+        let found = find_revision::<D>(connection, &change.statements, &change.row.id).await?;
+        // Another change has a place of its own.
+        let is_there = found.is_some() && found == u64::try_from(change.row.revision).ok();
+        let end = if is_there { D::COMMIT } else { D::ROLLBACK };
+        D::Database::run(connection, end.into_sql_str()).await?;
+        Ok::<_, Fault>(())
+    };
+    if let Err(fault) = work.await {
+        let error = classify::<D>(Operation::UpsertState, Effect::NotStored, fault);
+        tracing::warn!(
+            persistence_id = change.row.id.as_str(),
+            error = &error as &dyn std::error::Error,
+            "a change handler has committed a state whose place in the order of changes could not be stored; readers are \
+             shown its next change"
+        );
     }
 }
 
@@ -184,7 +211,7 @@ pub(super) async fn remove<D: Dialect>(
     let removed = execute::<D>(connection, statements.remove.clone(), values).await? > 0;
     if let Some(handler) = handler.filter(|_| removed) {
         let change = StateChange::new(id, revision.unwrap_or_default(), ChangeKind::Removed);
-        handler.run::<D>(connection, &change, None).await?;
+        handler.run::<D>(connection, &change).await?;
     }
     Ok(removed)
 }
@@ -201,12 +228,10 @@ impl Handling {
         &self,
         connection: &mut ConnectionOf<D>,
         change: &StateChange<'_>,
-        before_an_end: Option<&dyn BeforeAnEnd<D>>,
     ) -> Result<(), Fault> {
         let Handler { code, name } = &self.handler;
         // Where such a statement commits, it would commit the state without its place in the order of commits.
-        let mut session =
-            SqlSession::<D>::begin(connection, &self.visit, false, before_an_end).await?;
+        let mut session = SqlSession::<D>::begin(connection, &self.visit, false).await?;
         let result = guarded(name, self.visit.limit(), async {
             code.process(&mut session, change).await
         });

@@ -521,19 +521,21 @@ impl<'a> Round<'a> {
 
 /// Stores a new state, however busy the database is.
 async fn store_once(store: &dyn StateStore, id: PersistenceId, uid: Uid) -> anyhow::Result<()> {
-    let (since, mut is_first) = (Instant::now(), true);
+    let (since, mut is_perhaps_stored) = (Instant::now(), false);
     let state = update(id, uid.0)?;
     loop {
         match store.upsert(state.clone()).await {
             Ok(()) => return Ok(()),
             // Nobody else writes it: an attempt of unknown outcome has stored it.
-            Err(error) if !is_first && error.kind() == StorageErrorKind::RevisionConflict => {
+            Err(error)
+                if is_perhaps_stored && error.kind() == StorageErrorKind::RevisionConflict =>
+            {
                 return Ok(());
             }
             Err(error)
                 if error.kind().is_curable_by_waiting() && since.elapsed() < LONGEST_BUSY =>
             {
-                is_first = false;
+                is_perhaps_stored |= !error.is_certainly_not_stored();
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
             Err(error) => return Err(error.into()),
