@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeHandler, Effect, ExtensionError, Session, SessionWork, Sql, SqlStates, StateChange,
-    StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError, StorageErrorKind,
+    ChangeHandler, Effect, ExtensionError, PersistenceId, Session, SessionWork, Sql, SqlStates,
+    StateChange, StateChangesQuery, StateExtensions, StateOffset, StateStore, StorageError,
+    StorageErrorKind,
 };
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -71,25 +72,41 @@ fn assert_true(script: &Script, answer: &Result<(), StorageError>, all: bool, no
     }
 }
 
-/// Returns the names of the states that changed after an offset, and where a reader goes on.
-async fn changes_after(
-    store: &dyn StateStore,
-    mut after: StateOffset,
-) -> (Vec<String>, StateOffset) {
-    let queries = store.queries().expect("the store has queries");
-    let mut names = Vec::new();
-    loop {
-        let mut query = StateChangesQuery::new(ENTITY_TYPE, 100);
-        query.after = after;
-        let page = queries.changes(query).await.unwrap();
-        names.extend(page.changes.iter().map(|change| {
-            let id = &change.persistence_id;
-            id.entity_id().to_owned()
-        }));
-        after = page.offset;
-        if !page.more {
-            return (names, after);
+/// A reader that has read all changes up to the last marker.
+struct Reader {
+    store: Arc<dyn StateStore>,
+    after: StateOffset,
+    markers: u64,
+}
+
+impl Reader {
+    fn of(store: &Arc<dyn StateStore>) -> Self {
+        Self {
+            store: Arc::clone(store),
+            after: StateOffset::start(),
+            markers: 0,
         }
+    }
+
+    /// Returns the ids of the states that changed since the call before.
+    ///
+    /// Transactions that others have not ended yet may hold changes back, but not longer than the marker after them.
+    async fn read(&mut self) -> Vec<PersistenceId> {
+        self.markers += 1;
+        let marker = state("marker", self.markers);
+        let id = marker.persistence_id.clone();
+        self.store.upsert(marker).await.unwrap();
+        let queries = self.store.queries().expect("the store has queries");
+        let mut ids = Vec::new();
+        while !ids.contains(&id) {
+            let mut query = StateChangesQuery::new(ENTITY_TYPE, 100);
+            query.after = self.after.clone();
+            let page = queries.changes(query).await.unwrap();
+            ids.extend(page.changes.into_iter().map(|change| change.persistence_id));
+            self.after = page.offset;
+            tokio::task::yield_now().await;
+        }
+        ids
     }
 }
 
@@ -125,8 +142,8 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
         &["SAVEPOINT a", "RELEASE SAVEPOINT a"],
         &["SAVEPOINT a", "ROLLBACK TO SAVEPOINT a", "SAVEPOINT a"],
     ];
-    plain.upsert(state("before all", 1)).await.unwrap();
-    let (_, mut seen) = changes_after(&*plain, StateOffset::start()).await;
+    let mut reader = Reader::of(&plain);
+    reader.read().await;
     for (number, statements) in everywhere.iter().chain(more).enumerate() {
         for fails in [false, true] {
             let script = Script {
@@ -141,13 +158,11 @@ pub async fn whatever_code_of_the_application_runs_the_answer_is_true(
             let is_stored = revision_of(&*plain, &name).await == 1;
             let stored = [is_stored, tables.number(LEFT).await == before + 1];
             assert_true(&script, &answer, stored == [true; 2], stored == [false; 2]);
-            let (shown, offset) = changes_after(&*plain, seen).await;
-            assert_eq!(
-                shown.contains(&name),
-                is_stored,
-                "{script:?} is shown to readers"
-            );
-            seen = offset;
+            let shown = reader
+                .read()
+                .await
+                .contains(&state(&name, 1).persistence_id);
+            assert_eq!(shown, is_stored, "{script:?} is shown to readers");
 
             let before = tables.number(LEFT).await;
             let answer = transact(&*plain, &script).await;
