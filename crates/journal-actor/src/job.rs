@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::standing::Standing;
 use crate::write_request::WriteQuestion;
 
-/// A question, what it takes to ask it, and until when anybody cares.
+/// A question, what it takes to ask it, and the time until which its asker waits.
 pub(crate) struct Job<Q: Question, P> {
     pub(crate) slot: Slot<Q>,
     pub(crate) deadline: Instant,

@@ -160,6 +160,31 @@ async fn a_change_that_its_handler_refuses_is_rejected_and_the_actor_goes_on() {
 }
 
 #[actix::test]
+async fn a_change_that_a_rule_of_the_table_refuses_is_rejected() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.db");
+    make_tables(&file).await;
+    let persistence = open(&file).await.unwrap();
+    let rule = |sql| persistence.transact(Some("notes"), statements(sql));
+    rule(&[
+        "CREATE TRIGGER one_revision BEFORE UPDATE ON durable_state WHEN NEW.revision = 2 \
+            BEGIN SELECT RAISE(ABORT, 'only one'); END",
+    ])
+    .await
+    .unwrap();
+    let note = persistence.start(|| Note::named("1")).unwrap();
+    assert_eq!(note.send(Write('a')).await.unwrap().unwrap(), "a");
+    let refused = note.send(Write('b')).await.unwrap();
+    let Err(PersistError::Rejected(RejectionCause::Storage(error))) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(error.kind(), StorageErrorKind::Constraint);
+    rule(&["DROP TRIGGER one_revision"]).await.unwrap();
+    // The same incarnation goes on with what is stored.
+    assert_eq!(note.send(Write('c')).await.unwrap().unwrap(), "ac");
+}
+
+#[actix::test]
 async fn a_column_that_the_table_lacks_makes_opening_fail() {
     let directory = tempfile::tempdir().unwrap();
     let error = open(&directory.path().join("notes.db"))

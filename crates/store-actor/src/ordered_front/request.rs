@@ -13,7 +13,7 @@ use crate::ask::Ask;
 use crate::refusal::{Refusal, Refuse};
 use crate::slot::{Question, Slot};
 
-/// A question about one id, and until when anybody cares.
+/// A question about one id, and the time until which its asker waits.
 pub(super) struct Request {
     pub(super) deadline: Instant,
     pub(super) job: Box<dyn Job>,

@@ -167,7 +167,7 @@ fn cut_lives(
     application.end()
 }
 
-/// Does something to the network, and leaves it as it was; returns what.
+/// Disturbs the network for a while, then lets it be as before; returns the name of the disturbance.
 fn disturb_once(proxy: &FaultProxy, rng: &mut Rng) -> &'static str {
     let length = LONGEST_FAULT.mul_f64(rng.f64());
     let last = || std::thread::sleep(length);

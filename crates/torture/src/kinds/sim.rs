@@ -1,11 +1,11 @@
-//! Several processes, all simulated in one thread, on one simulated storage: one seed is one history.
+//! Several processes, all simulated in one thread, on one simulated storage; one seed decides all that is simulated.
 
 mod ledger;
 mod stores;
 mod world;
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use actix_persistence_history::check;
@@ -30,19 +30,26 @@ pub(super) const KIND: Kind = Kind {
 /// every decision of the simulation, but not the order in which tokio wakes those who wait for the same.
 fn run(run: &Run) -> anyhow::Result<()> {
     let next = AtomicU64::new(run.seed());
+    let has_failed = AtomicBool::new(false);
     let cores = thread::available_parallelism().map_or(1, usize::from);
     thread::scope(|scope| {
         let players: Vec<_> = (0..cores)
-            .map(|_| scope.spawn(|| play_on(run, &next)))
+            .map(|_| {
+                scope.spawn(|| {
+                    let end = play_on(run, &next, &has_failed);
+                    has_failed.fetch_or(end.is_err(), Ordering::Relaxed);
+                    end
+                })
+            })
             .collect();
         let mut ends = players.into_iter().map(|player| player.join());
         ends.try_for_each(|end| end.unwrap_or_else(|panic| resume_unwind(panic)))
     })
 }
 
-/// Plays one history after the other until the run is over.
-fn play_on(run: &Run, next: &AtomicU64) -> anyhow::Result<()> {
-    while !run.is_over() {
+/// Plays one history after the other until the run is over, or the torture itself has failed.
+fn play_on(run: &Run, next: &AtomicU64, has_failed: &AtomicBool) -> anyhow::Result<()> {
+    while !run.is_over() && !has_failed.load(Ordering::Relaxed) {
         let seed = next.fetch_add(1, Ordering::Relaxed);
         let played = world::play(seed)?;
         let violations = check(&played.history);

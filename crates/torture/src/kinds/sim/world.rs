@@ -57,7 +57,7 @@ pub(super) struct Played {
 }
 
 thread_local! {
-    /// Sentences of actors about recoveries that failed for no simulated reason.
+    /// The messages of recoveries that failed although no simulated fault explains it.
     static TROUBLE: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
 }
 
