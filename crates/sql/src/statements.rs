@@ -56,7 +56,7 @@ pub struct StateStatements {
     pub insert: SqlStr,
     /// Replaces the row of an id that has a revision, at a timestamp after that of the row.
     /// Values: as for `insert` from the revision on; id, the revision before. The id comes first where the dialect
-    /// [says so](crate::Dialect::ID_FIRST).
+    /// [says so](crate::StatementDialect::ID_FIRST).
     pub update: SqlStr,
     /// Replaces the row of an id at any revision. Values: as for `update` without the revision before.
     pub overwrite: SqlStr,
