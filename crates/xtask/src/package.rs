@@ -3,9 +3,10 @@
 //! The application is the first program of the README with the README's lines for `Cargo.toml`: it finds out whether
 //! what a user downloads is complete, and whether the README is right.
 
-use std::fs;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::{env, fs};
 
 use anyhow::{Context, ensure};
 use cargo_metadata::Package;
@@ -32,7 +33,10 @@ pub(crate) fn check() -> anyhow::Result<bool> {
         return Ok(true);
     }
     let step = Step::start(format!("packages of {} crates", published.len()));
+    let folder = folder(&workspace);
+    forget_earlier_packages(&published, &folder)?;
     let mut command = cargo("package");
+    command.arg("--target-dir").arg(&folder);
     // A checkout with changes is packaged as it is: `verify` runs before the commit.
     command.arg("--allow-dirty");
     for package in &published {
@@ -49,6 +53,48 @@ pub(crate) fn check() -> anyhow::Result<bool> {
     Ok(runs)
 }
 
+/// Removes what an earlier run has unpacked and built: cargo knows it by name and version, which are the same until a release.
+fn forget_earlier_packages(published: &[&Package], folder: &Path) -> anyhow::Result<()> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| env::home_dir().map(|home| home.join(".cargo")));
+    let sources = home.context("cargo has no home")?.join("registry/src");
+    for registry in entries(&sources) {
+        // The name of a registry in a folder begins without a host.
+        let is_folder = |name: &OsStr| name.to_string_lossy().starts_with('-');
+        if registry.file_name().is_some_and(is_folder) {
+            remove_of(published, &registry);
+        }
+    }
+    remove_of(published, &folder.join("debug/.fingerprint"));
+    Ok(())
+}
+
+/// Removes the folders of these packages, whatever follows on their names.
+fn remove_of(published: &[&Package], folder: &Path) {
+    for entry in entries(folder) {
+        let name = entry.file_name().unwrap_or_default().to_string_lossy();
+        let is_of = |package: &&Package| {
+            name.strip_prefix(package.name.as_str())
+                .is_some_and(|rest| rest.starts_with('-'))
+        };
+        if published.iter().any(is_of) {
+            let _ = fs::remove_dir_all(&entry);
+        }
+    }
+}
+
+/// Returns what is in a folder; nothing if there is none.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.flatten().map(|entry| entry.path()).collect()
+}
+
+/// Returns the folder in which packages are built, apart from the workspace, whose crates have the same names.
+fn folder(workspace: &Workspace) -> PathBuf {
+    let target = workspace.metadata.target_directory.as_std_path();
+    target.join("packaging")
+}
+
 /// Returns the members that go to a registry.
 pub(crate) fn published(workspace: &Workspace) -> Vec<&Package> {
     let mut members = workspace.members();
@@ -59,7 +105,7 @@ pub(crate) fn published(workspace: &Workspace) -> Vec<&Package> {
 
 /// Writes an application that takes our crates from their packages, and returns the command that runs it.
 fn application(workspace: &Workspace, published: &[&Package]) -> anyhow::Result<Command> {
-    let target = workspace.metadata.target_directory.as_std_path();
+    let target = folder(workspace);
     let readme = fs::read_to_string(workspace::root().join("README.md"))?;
     let folder = target.join("package").join("application");
     let _ = fs::remove_dir_all(&folder);
