@@ -121,10 +121,19 @@ async fn the_printed_statements_make_the_tables_of_entity_types_too() {
 #[tokio::test]
 async fn whatever_code_of_the_application_runs_the_answer_is_true() {
     let place = Place::new().await;
-    for procedure in ["commit_it() COMMIT", "roll_it_back() ROLLBACK"] {
+    for procedure in [
+        "commit_it() COMMIT",
+        "roll_it_back() ROLLBACK",
+        "commit_it_and_sleep() BEGIN COMMIT; DO SLEEP(60); END",
+    ] {
         place.run(format!("CREATE PROCEDURE {procedure}")).await;
     }
-    let open = async |extensions| open(&place, extensions).await;
+    let open = async |extensions| {
+        let options = place.options();
+        let options =
+            options.with_store(|store| store.with_handler_timeout(Duration::from_millis(500)));
+        open_with(options, extensions).await
+    };
     let more: &[&[&str]] = &[
         &["SET autocommit = 0"],
         &["SET autocommit = 1"],
@@ -133,6 +142,8 @@ async fn whatever_code_of_the_application_runs_the_answer_is_true() {
         &["CALL commit_it()"],
         &["CALL roll_it_back()"],
         &["CALL commit_it()", "START TRANSACTION"],
+        // Given up after half a second, when it has committed.
+        &["CALL commit_it_and_sleep()"],
         &["RENAME TABLE left_behind TO away, away TO left_behind"],
         &["LOCK TABLES left_behind WRITE"],
         &["CREATE TEMPORARY TABLE for_now (a INT)"],

@@ -41,7 +41,8 @@ impl<D: Dialect> SqlStateStore<D> {
         let id = change.row.id.clone();
         let turn = self.turns.take([&id].into_iter()).await;
         let (rule, journal) = (self.rule(), self.change_events.clone());
-        let company = Company::Application(handling.visit.clone());
+        let visit = handling.visit.clone();
+        let company = Company::Application(visit.clone());
         let work = work_on::<D, _, _, _>(move |connection, change: Arc<Change>, opening| {
             // Until the work is dropped, which is when it has ended.
             let _ = &turn;
@@ -54,9 +55,41 @@ impl<D: Dialect> SqlStateStore<D> {
                 write::write_with_handler::<D>(connection, &change, rule, with, opening).await
             })
         });
-        let written = self.run(operation, company, Arc::new(change), work).await;
+        let change = Arc::new(change);
+        let written = self
+            .run(operation, company, Arc::clone(&change), work)
+            .await;
+        if written.is_err() && visit.may_have_committed() {
+            self.number_what_is_committed(operation, change).await;
+        }
         let written = written.map_err(|error| error.with_persistence_id(id.clone()))?;
         outcome(written, operation, id, expected)
+    }
+
+    /// Completes a change that a handler may have committed itself, where rows are numbered after their handlers.
+    ///
+    /// Whatever goes wrong here, the caller is told that the outcome is unknown.
+    async fn number_what_is_committed(&self, operation: Operation, change: Arc<Change>) {
+        if !change.is_numbered_late() {
+            return;
+        }
+        let id = change.row.id.clone();
+        let numbered = self
+            .connections
+            .transaction(operation, change, |connection, change: Arc<Change>| {
+                Box::pin(
+                    async move { write::number_what_is_committed::<D>(connection, &change).await },
+                )
+            })
+            .await;
+        if let Err(error) = numbered {
+            tracing::warn!(
+                persistence_id = id.as_str(),
+                error = &error as &dyn std::error::Error,
+                "a change handler may have committed a state without its place in the order of changes: readers are shown its \
+                 next change"
+            );
+        }
     }
 
     /// Makes changes without handlers in one transaction, or in one statement if it is one.

@@ -6,10 +6,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    ChangeEvent, ChangeKind, Effect, Operation, PersistenceId, Revision, StateChange,
-    StorageErrorKind,
+    ChangeEvent, ChangeKind, PersistenceId, Revision, StateChange, StorageErrorKind,
 };
-use sqlx::{SqlSafeStr, SqlStr};
+use sqlx::SqlStr;
 
 use crate::connection::{Opening, Visit};
 use crate::row::get_number;
@@ -17,7 +16,7 @@ use crate::session::{SqlSession, guarded};
 use crate::values::Values;
 use crate::{
     BeginningStatements, ConnectionOf, Dialect, Fault, NumberingStatements, Portable,
-    StateStatements, classify,
+    StateStatements,
 };
 
 use super::change_events::{ChangeEvents, Told};
@@ -114,12 +113,7 @@ pub(super) async fn write_with_handler<D: Dialect>(
     if written == Written::Stored {
         let revision = u64::try_from(row.revision).expect("no revision is negative");
         let of_handler = StateChange::new(&row.id, revision, row.content.kind());
-        let handling = with.handling;
-        let handled = handling.run::<D>(connection, &of_handler).await;
-        if handled.is_err() && handling.visit.may_have_committed() {
-            number_what_is_committed::<D>(connection, change, handling).await;
-        }
-        handled?;
+        with.handling.run::<D>(connection, &of_handler).await?;
         if let Some((journal, told)) = with.journal.zip(change.told()) {
             let guilty = Guilty::default();
             journal.store(connection, vec![told], &guilty).await?;
@@ -135,41 +129,25 @@ pub(super) async fn write_with_handler<D: Dialect>(
     Ok(written)
 }
 
-/// Gives a row its place in the order of commits if code of the application has committed it without one: no reader with an
-/// offset would be shown it until its next change.
-///
-/// Whatever goes wrong here, the caller is told that the outcome is unknown.
-async fn number_what_is_committed<D: Dialect>(
+/// Gives the row of a change its place in the order of commits, if code of the application has committed it without one: no
+/// reader with an offset would be shown it until its next change.
+pub(super) async fn number_what_is_committed<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     change: &Change,
-    handling: &Handling,
-) {
+) -> Result<(), Fault> {
     let numbering = change.statements.numbering.as_ref();
-    let is_numbered_late = numbering.is_some_and(|numbering| numbering.raise.is_some());
-    // The answer to a statement that was given up would be taken for that of another.
-    if !is_numbered_late || handling.visit.has_given_up_a_statement() {
-        return;
-    }
-    let work = async {
-        D::Database::run(connection, D::ROLLBACK.into_sql_str()).await?;
-        D::Database::run(connection, D::BEGIN.into_sql_str()).await?;
-        number::<D>(connection, &[change]).await?;
-        let found = find_revision::<D>(connection, &change.statements, &change.row.id).await?;
-        // Another change has a place of its own.
-        let is_there = found.is_some() && found == u64::try_from(change.row.revision).ok();
-        let end = if is_there { D::COMMIT } else { D::ROLLBACK };
-        D::Database::run(connection, end.into_sql_str()).await?;
-        Ok::<_, Fault>(())
+    let Some((numbering, raise)) =
+        numbering.and_then(|numbering| Some((numbering, numbering.raise.as_ref()?)))
+    else {
+        return Ok(());
     };
-    if let Err(fault) = work.await {
-        let error = classify::<D>(Operation::UpsertState, Effect::NotStored, fault);
-        tracing::warn!(
-            persistence_id = change.row.id.as_str(),
-            error = &error as &dyn std::error::Error,
-            "a change handler has committed a state whose place in the order of changes could not be stored; readers are \
-             shown its next change"
-        );
+    raise_counter::<D>(connection, raise, change, 1).await?;
+    // After the counter is locked: what others have numbered by now has a place of its own.
+    let found = find_revision::<D>(connection, &change.statements, &change.row.id).await?;
+    if found.is_some() && found == u64::try_from(change.row.revision).ok() {
+        set_number::<D>(connection, numbering, &change.row.id, 0).await?;
     }
+    Ok(())
 }
 
 impl Change {
@@ -180,6 +158,12 @@ impl Change {
             revision: self.row.revision,
             event: self.event.as_ref()?,
         })
+    }
+
+    /// Returns whether its row gets its place in the order of commits after its handler has run.
+    pub(super) fn is_numbered_late(&self) -> bool {
+        let numbering = self.statements.numbering.as_ref();
+        numbering.is_some_and(|numbering| numbering.raise.is_some())
     }
 
     /// Returns the counter that numbers the row: that of a table, and of a partition of it.
@@ -301,13 +285,7 @@ async fn number<D: Dialect>(
     let Some(raise) = &numbering.raise else {
         return Ok(());
     };
-    let (_, partition) = first.place();
-    let mut values = Values::<D>::with_capacity(2);
-    values.integer(of_counter.len() as i64);
-    values.integer(i64::from(partition));
-    if execute::<D>(connection, raise.clone(), values).await? != 1 {
-        return Err(no_counter());
-    }
+    raise_counter::<D>(connection, raise, first, of_counter.len()).await?;
     match &numbering.set_several {
         Some(sql) if of_counter.len() > 1 => set_numbers::<D>(connection, sql, of_counter).await,
         _ => {
@@ -316,6 +294,23 @@ async fn number<D: Dialect>(
             }
             Ok(())
         }
+    }
+}
+
+/// Takes as many numbers from the counter of a change, and its lock until the end of the transaction.
+async fn raise_counter<D: Dialect>(
+    connection: &mut ConnectionOf<D>,
+    raise: &SqlStr,
+    change: &Change,
+    by: usize,
+) -> Result<(), Fault> {
+    let (_, partition) = change.place();
+    let mut values = Values::<D>::with_capacity(2);
+    values.integer(by as i64);
+    values.integer(i64::from(partition));
+    match execute::<D>(connection, raise.clone(), values).await? {
+        1 => Ok(()),
+        _ => Err(no_counter()),
     }
 }
 

@@ -111,8 +111,9 @@ impl Reader {
 }
 
 /// Whatever code of the application runs, COMMIT and ROLLBACK among it, the answer is true, of the state, of what the code
-/// itself stored, and of transactions without a state; and a reader that has read all is shown what is stored. The statements are those that end transactions in the way of
-/// the database, each script with and without an error in its end; `table` names `left_behind` in its way.
+/// itself stored, and of transactions without a state; and a reader that has read all is shown what is stored. The
+/// statements are those that end transactions in the way of the database, each script with and without an error in its end;
+/// `table` names `left_behind` in its way.
 ///
 /// # Panics
 /// If an answer is not true.
