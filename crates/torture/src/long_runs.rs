@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{MAIN_SEPARATOR, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
@@ -19,6 +19,8 @@ pub struct LongRuns {
     pub file: PathBuf,
     /// The commit that was run.
     pub commit: String,
+    /// The folder of the files of runs: a line names what is in it without it, because it is that of one machine.
+    pub kept: PathBuf,
 }
 
 /// A line of it.
@@ -43,12 +45,21 @@ impl LongRuns {
         let entry = Entry {
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
             commit: &self.commit,
-            summary,
+            summary: &self.without_folder(summary),
         };
         let mut line = serde_json::to_string(&entry)?;
         line.push('\n');
         let mut file = File::options().create(true).append(true).open(&self.file)?;
         file.write_all(line.as_bytes())?;
         Ok(())
+    }
+
+    fn without_folder(&self, summary: &Summary) -> Summary {
+        let folder = format!("{}{MAIN_SEPARATOR}", self.kept.display());
+        let mut summary = summary.clone();
+        for sentence in &mut summary.found {
+            *sentence = sentence.replace(&folder, "");
+        }
+        summary
     }
 }

@@ -135,6 +135,7 @@ fn run_all(jobs: &[Job], options: &Options) -> anyhow::Result<ExitCode> {
     let ledger = options.ledger.as_ref().map(|file| LongRuns {
         file: file.clone(),
         commit: options.commit.clone().unwrap_or_default(),
+        kept: options.keep.clone(),
     });
     let mut summaries: Vec<Summary> = Vec::new();
     for job in jobs {

@@ -236,6 +236,7 @@ fn only_long_uninterrupted_runs_are_entered_in_the_ledger() {
     let ledger = LongRuns {
         file: folder.path().join("ledger.jsonl"),
         commit: "abc".to_owned(),
+        kept: folder.path().to_path_buf(),
     };
     let run = |seconds, interrupted| Summary {
         kind: "fight".to_owned(),
@@ -263,6 +264,27 @@ fn only_long_uninterrupted_runs_are_entered_in_the_ledger() {
             .iter()
             .all(|line| line["commit"] == "abc" && line["date"].is_string())
     );
+}
+
+#[test]
+fn the_ledger_names_no_folder_of_one_machine() {
+    let folder = tempfile::tempdir().unwrap();
+    let ledger = LongRuns {
+        file: folder.path().join("ledger.jsonl"),
+        commit: "abc".to_owned(),
+        kept: folder.path().join("torture"),
+    };
+    let sentence = |disk: &Path| format!("the disk is in {}: it is opened", disk.display());
+    let summary = Summary {
+        seconds: 180,
+        found: vec![sentence(&ledger.kept.join("disk-1/violation-0"))],
+        ..Summary::default()
+    };
+    ledger.append(&summary).unwrap();
+    let text = fs::read_to_string(&ledger.file).unwrap();
+    let line: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let found = sentence(Path::new("disk-1/violation-0"));
+    assert_eq!(line["found"], serde_json::json!([found]));
 }
 
 #[test]
