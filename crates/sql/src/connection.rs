@@ -642,7 +642,7 @@ async fn run_commit<C: Connector>(
 }
 
 /// Lets a call run to its end in a task of its own, whether or not its caller still waits.
-async fn detached<T: Send + 'static>(
+pub(crate) async fn detached<T: Send + 'static>(
     operation: Operation,
     call: impl Future<Output = Result<T, StorageError>> + Send + 'static,
 ) -> Result<T, StorageError> {

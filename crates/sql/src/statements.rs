@@ -123,6 +123,8 @@ pub struct NumberingStatements {
     pub raise: Option<SqlStr>,
     /// Gives the row of an id a number that was just reached. Values: how far that is below the highest, id.
     pub set: SqlStr,
+    /// Selects the revision of an id whose row has no number yet, and locks the row. Values: id.
+    pub unnumbered: Option<SqlStr>,
     /// As `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how
     /// far the first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
     pub set_several: Option<SqlStr>,

@@ -26,6 +26,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
             partitions: PARTITIONS as u16,
             raise: Some(names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT))),
             set: names.fill(SET),
+            unnumbered: Some(names.fill(UNNUMBERED)),
             set_several: Some(names.fill(&SET_SEVERAL.replace("{ids}", &ids))),
         }),
     }
@@ -55,7 +56,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0{more_values})";
 
 const REPLACE: &str = "\
 UPDATE {state_table} SET revision = ?, deleted = ?, timestamp = GREATEST(?, timestamp + 1), tags = ?, serializer_id = ?,
-    manifest = ?, payload = ?, checksum = ?{more_set}
+    manifest = ?, payload = ?, checksum = ?, ordering = 0{more_set}
 WHERE persistence_id = {id_at}";
 
 const AT_REVISION: &str = " AND revision = {before_at}";
@@ -121,6 +122,10 @@ UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHE
 
 const SET: &str = "\
 UPDATE {state_table} SET ordering = LAST_INSERT_ID() - ? WHERE persistence_id = ?";
+
+/// A row has no number from its change on until [`SET`], and no reader is shown it.
+const UNNUMBERED: &str = "\
+SELECT revision FROM {state_table} WHERE persistence_id = ? AND ordering = 0 FOR UPDATE";
 
 /// The rows are locked already; without the index, others that are read on the way would be waited for.
 const SET_SEVERAL: &str = "\

@@ -12,6 +12,7 @@ mod database;
 mod deletes;
 mod encryption;
 mod extensions;
+mod late_numbers;
 mod late_writes;
 mod opening;
 mod pages;

@@ -13,9 +13,9 @@ use super::guilty::Guilty;
 use super::state_row::{Content, StateRow};
 use super::write::{self, Accompaniment, Change, Rule, Written};
 use super::{Company, SqlStateStore, refused};
-use crate::connection::work_on;
+use crate::connection::{detached, work_on};
 use crate::values::to_integer;
-use crate::{Dialect, Settings, classify};
+use crate::{Connections, Dialect, Settings, classify};
 
 /// A change that the database may be asked to make.
 struct Prepared {
@@ -42,7 +42,6 @@ impl<D: Dialect> SqlStateStore<D> {
         let turn = self.turns.take([&id].into_iter()).await;
         let (rule, journal) = (self.rule(), self.change_events.clone());
         let visit = handling.visit.clone();
-        let company = Company::Application(visit.clone());
         let work = work_on::<D, _, _, _>(move |connection, change: Arc<Change>, opening| {
             // Until the work is dropped, which is when it has ended.
             let _ = &turn;
@@ -56,40 +55,21 @@ impl<D: Dialect> SqlStateStore<D> {
             })
         });
         let change = Arc::new(change);
-        let written = self
-            .run(operation, company, Arc::clone(&change), work)
-            .await;
-        if written.is_err() && visit.may_have_committed() {
-            self.number_what_is_committed(operation, change).await;
-        }
+        let connections = Arc::clone(&self.connections);
+        // What a handler has committed is completed even if the caller waits no longer.
+        let written = detached(operation, async move {
+            let input = Arc::clone(&change);
+            let written = connections
+                .transaction_with(operation, visit.clone(), input, work)
+                .await;
+            if written.is_err() && visit.may_have_committed() {
+                number_what_is_committed::<D>(&connections, operation, change).await;
+            }
+            written
+        });
+        let written = written.await;
         let written = written.map_err(|error| error.with_persistence_id(id.clone()))?;
         outcome(written, operation, id, expected)
-    }
-
-    /// Completes a change that a handler may have committed itself, where rows are numbered after their handlers.
-    ///
-    /// Whatever goes wrong here, the caller is told that the outcome is unknown.
-    async fn number_what_is_committed(&self, operation: Operation, change: Arc<Change>) {
-        if !change.is_numbered_late() {
-            return;
-        }
-        let id = change.row.id.clone();
-        let numbered = self
-            .connections
-            .transaction(operation, change, |connection, change: Arc<Change>| {
-                Box::pin(
-                    async move { write::number_what_is_committed::<D>(connection, &change).await },
-                )
-            })
-            .await;
-        if let Err(error) = numbered {
-            tracing::warn!(
-                persistence_id = id.as_str(),
-                error = &error as &dyn std::error::Error,
-                "a change handler may have committed a state without its place in the order of changes: readers are shown its \
-                 next change"
-            );
-        }
     }
 
     /// Makes changes without handlers in one transaction, or in one statement if it is one.
@@ -266,6 +246,33 @@ impl<D: Dialect> SqlStateStore<D> {
             (None, Some(message)) => refuse(StorageErrorKind::Unsupported, message),
             (None, None) => Ok(()),
         }
+    }
+}
+
+/// Completes a change that a handler may have committed itself, where rows are numbered after their handlers.
+///
+/// Whatever goes wrong here, the caller is told that the outcome is unknown.
+async fn number_what_is_committed<D: Dialect>(
+    connections: &Connections<D::Connector>,
+    operation: Operation,
+    change: Arc<Change>,
+) {
+    if !change.is_numbered_late() {
+        return;
+    }
+    let id = change.row.id.clone();
+    let numbered = connections
+        .transaction(operation, change, |connection, change: Arc<Change>| {
+            Box::pin(async move { write::number_what_is_committed::<D>(connection, &change).await })
+        })
+        .await;
+    if let Err(error) = numbered {
+        tracing::warn!(
+            persistence_id = id.as_str(),
+            error = &error as &dyn std::error::Error,
+            "a change handler may have committed a state without its place in the order of changes: readers are shown its \
+                 next change"
+        );
     }
 }
 

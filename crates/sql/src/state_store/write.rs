@@ -141,10 +141,21 @@ pub(super) async fn number_what_is_committed<D: Dialect>(
     else {
         return Ok(());
     };
-    raise_counter::<D>(connection, raise, change, 1).await?;
-    // After the counter is locked: what others have numbered by now has a place of its own.
-    let found = find_revision::<D>(connection, &change.statements, &change.row.id).await?;
+    let Some(unnumbered) = &numbering.unnumbered else {
+        return Ok(());
+    };
+    // The row comes before its counter, as everywhere: its owner may be a handler that takes long. What others have numbered
+    // by now has a place of its own.
+    let mut values = Values::<D>::with_capacity(1);
+    values.id(&change.row.id);
+    let rows =
+        D::Database::fetch_all(connection, unnumbered.clone(), values.into_arguments()).await?;
+    let found: Option<Revision> = rows
+        .first()
+        .map(|row| get_number::<D>(row, 0))
+        .transpose()?;
     if found.is_some() && found == u64::try_from(change.row.revision).ok() {
+        raise_counter::<D>(connection, raise, change, 1).await?;
         set_number::<D>(connection, numbering, &change.row.id, 0).await?;
     }
     Ok(())

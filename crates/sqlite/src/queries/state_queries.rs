@@ -30,6 +30,7 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
             partitions: 1,
             raise: None,
             set: names.fill(SET),
+            unnumbered: None,
             set_several: None,
         }),
     }

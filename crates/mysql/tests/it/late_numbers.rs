@@ -1,0 +1,164 @@
+//! The numbers of states that a procedure of their change handler has committed before they had one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_persistence_mysql::MysqlStateStore;
+use actix_persistence_storage_api::{
+    ChangeHandler, ExtensionError, Payload, Revision, Session, StateChange, StateChangesQuery,
+    StateExtensions, StateOffset, StateStore, StateUpdate,
+};
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+
+use crate::place::{Place, id};
+
+/// Calls the procedure, and ends when the test lets it.
+#[derive(Clone)]
+struct Caller {
+    has_called: Arc<Semaphore>,
+    may_end: Arc<Semaphore>,
+}
+
+impl Caller {
+    fn new() -> Self {
+        Self {
+            has_called: Arc::new(Semaphore::new(0)),
+            may_end: Arc::new(Semaphore::new(0)),
+        }
+    }
+
+    async fn has_called(&self) {
+        self.has_called.acquire().await.unwrap().forget();
+    }
+}
+
+#[async_trait]
+impl ChangeHandler for Caller {
+    async fn process(
+        &self,
+        session: &mut dyn Session,
+        _change: &StateChange<'_>,
+    ) -> Result<(), ExtensionError> {
+        let called = session.execute("CALL a_procedure()", []).await;
+        self.has_called.add_permits(1);
+        self.may_end.acquire().await?.forget();
+        called?;
+        Ok(())
+    }
+}
+
+async fn open(place: &Place, handler: Option<&Caller>, limit: Duration) -> Arc<MysqlStateStore> {
+    let mut extensions = StateExtensions::default();
+    if let Some(handler) = handler {
+        extensions.entity_type("Test").change_handler = Some(Arc::new(handler.clone()));
+    }
+    let options = place
+        .options()
+        .with_store(|store| store.with_handler_timeout(limit))
+        .with_server(|mut server| {
+            server.acquire_timeout = Duration::from_secs(61);
+            server
+        });
+    let store = MysqlStateStore::with_extensions(options, &extensions).unwrap();
+    store.initialize().await.unwrap();
+    Arc::new(store)
+}
+
+fn state(name: &str, revision: Revision) -> StateUpdate {
+    StateUpdate::new(id(name), revision, Payload::new(1, "m", "1"))
+}
+
+/// Reads on after an offset, and returns the revisions of `a` that it was shown up to a marker of its own.
+async fn read(store: &MysqlStateStore, after: &mut StateOffset, marker: u64) -> Vec<Revision> {
+    store.upsert(state("marker", marker)).await.unwrap();
+    let mut shown = Vec::new();
+    loop {
+        let mut query = StateChangesQuery::new("Test", 100);
+        query.after = after.clone();
+        let page = store.queries().unwrap().changes(query).await.unwrap();
+        *after = page.offset;
+        let mut is_there = false;
+        for change in page.changes {
+            is_there |= change.persistence_id == id("marker");
+            if change.persistence_id == id("a") {
+                shown.push(change.current.revision);
+            }
+        }
+        if is_there {
+            return shown;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+const NOTHING: [Revision; 0] = [];
+const LONG: Duration = Duration::from_secs(60);
+
+#[tokio::test]
+async fn a_committed_state_is_shown_though_its_caller_is_gone() {
+    let place = Place::new().await;
+    place
+        .run("CREATE PROCEDURE a_procedure() BEGIN COMMIT; DO SLEEP(60); END")
+        .await;
+    let plain = open(&place, None, LONG).await;
+    let states = open(&place, Some(&Caller::new()), Duration::from_millis(500)).await;
+    let upsert = tokio::spawn(async move { states.upsert(state("a", 1)).await });
+    while place.number("SELECT COUNT(*) FROM durable_state").await == 0 {}
+    upsert.abort();
+    assert!(upsert.await.unwrap_err().is_cancelled());
+    let mut after = StateOffset::start();
+    let shown = tokio::time::timeout(LONG, async {
+        for marker in 1.. {
+            let shown = read(&plain, &mut after, marker).await;
+            if !shown.is_empty() {
+                return shown;
+            }
+        }
+        Vec::new()
+    });
+    assert_eq!(shown.await.expect("it is shown in the end"), [1]);
+}
+
+#[tokio::test]
+async fn no_revision_that_another_has_numbered_is_shown_again() {
+    for (procedure, is_removed) in [("COMMIT", true), ("ROLLBACK", false)] {
+        let place = Place::new().await;
+        place
+            .run(format!("CREATE PROCEDURE a_procedure() {procedure}"))
+            .await;
+        let plain = open(&place, None, LONG).await;
+        let caller = Caller::new();
+        let states = open(&place, Some(&caller), LONG).await;
+        let upsert = tokio::spawn(async move { states.upsert(state("a", 1)).await });
+        caller.has_called().await;
+        assert_eq!(plain.hard_delete(&id("a")).await.unwrap(), is_removed);
+        plain.upsert(state("a", 1)).await.unwrap();
+        let mut after = StateOffset::start();
+        assert_eq!(read(&plain, &mut after, 1).await, [1], "{procedure}");
+        caller.may_end.add_permits(1);
+        upsert.await.unwrap().unwrap_err();
+        assert_eq!(read(&plain, &mut after, 2).await, NOTHING, "{procedure}");
+    }
+}
+
+#[tokio::test]
+async fn no_revision_is_shown_before_it_has_its_number() {
+    for revision in [1, 2] {
+        let place = Place::new().await;
+        place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
+        let plain = open(&place, None, LONG).await;
+        if revision == 2 {
+            plain.upsert(state("a", 1)).await.unwrap();
+        }
+        let caller = Caller::new();
+        let states = open(&place, Some(&caller), LONG).await;
+        let upsert = tokio::spawn(async move { states.upsert(state("a", revision)).await });
+        caller.has_called().await;
+        let mut after = StateOffset::start();
+        assert_eq!(read(&plain, &mut after, 1).await, NOTHING, "{revision}");
+        caller.may_end.add_permits(1);
+        upsert.await.unwrap().unwrap_err();
+        assert_eq!(read(&plain, &mut after, 2).await, [revision]);
+    }
+}
