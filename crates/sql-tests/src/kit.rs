@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use actix_persistence_journal_actor::{JournalProxy, JournalSettings};
 use actix_persistence_snapshot_actor::{SnapshotSettings, SnapshotStoreProxy};
@@ -57,12 +58,33 @@ pub fn run_kit(server: impl KitServer) -> ExitCode {
         .run()
 }
 
-/// Returns the actors that applications use.
+/// Longer than a case may take: on a busy machine the case fails, and no call of it is given up before.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// Returns the actors that applications use, which wait for the store as long as a case does.
 pub fn actors() -> Fronts {
     Fronts::new()
-        .journal(|journal| JournalProxy::spawn(journal, JournalSettings::new("tck")))
-        .snapshot_store(|store| SnapshotStoreProxy::spawn(store, SnapshotSettings::new("tck")))
-        .state_store(|store| StateStoreProxy::spawn(store, StateSettings::new("tck")))
+        .journal(|journal| {
+            let mut settings = JournalSettings::new("tck");
+            settings.circuit_breaker.call_timeout = PATIENCE;
+            settings.write_timeout = PATIENCE;
+            settings.recovery_event_timeout = PATIENCE;
+            JournalProxy::spawn(journal, settings)
+        })
+        .snapshot_store(|store| {
+            let mut settings = SnapshotSettings::new("tck");
+            settings.circuit_breaker.call_timeout = PATIENCE;
+            settings.load_timeout = PATIENCE;
+            settings.save_timeout = PATIENCE;
+            SnapshotStoreProxy::spawn(store, settings)
+        })
+        .state_store(|store| {
+            let mut settings = StateSettings::new("tck");
+            settings.circuit_breaker.call_timeout = PATIENCE;
+            settings.recovery_timeout = PATIENCE;
+            settings.write_timeout = PATIENCE;
+            StateStoreProxy::spawn(store, settings)
+        })
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -112,8 +112,8 @@ fn start(database: Database, locks: &Path) -> anyhow::Result<Server> {
     })
 }
 
-/// `[package.metadata.actix-persistence] test-servers = ["postgres"]`.
-fn needed_by(packages: &[&Package]) -> Vec<Database> {
+/// Returns the servers that these packages name: `[package.metadata.actix-persistence] test-servers = ["postgres"]`.
+pub(crate) fn needed_by(packages: &[&Package]) -> Vec<Database> {
     let mut needed = Database::ALL.to_vec();
     needed.retain(|database| {
         packages.iter().any(|package| {

@@ -1,20 +1,24 @@
-//! `cargo xtask test`: builds every test, runs them one program after the other, and counts.
+//! `cargo xtask test`: builds every test, runs the programs, two at the same time, and counts.
 
+mod job;
+mod lanes;
 mod program;
 pub(crate) mod report;
+mod screen;
 pub(crate) mod tally;
 
+use std::panic::resume_unwind;
 use std::process::ExitCode;
+use std::thread;
 
 use cargo_metadata::Package;
 
-use crate::child::{self, Report as Heard};
 use crate::progress::Step;
 use crate::servers::Servers;
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
+use job::Job;
 use program::TestProgram;
 use report::{Report, Run};
-use tally::Tally;
 
 /// The packages and the tests to run.
 #[derive(clap::Args)]
@@ -51,27 +55,44 @@ fn run_tests(options: &Options) -> anyhow::Result<Report> {
     let members = selected(&workspace, &options.packages)?;
     let mut report = Report::default();
 
-    let step = Step::start("building the tests");
-    match program::build(&members, options)? {
+    let (programs, servers) = thread::scope(|scope| {
+        // Installing and starting them waits for networks and disks, building for processors.
+        let servers = scope.spawn(|| Servers::start_for(&workspace, &members));
+        let programs = built(&members, options);
+        let servers = servers.join();
+        (
+            programs,
+            servers.unwrap_or_else(|panic| resume_unwind(panic)),
+        )
+    });
+    match programs? {
         Some(programs) => {
-            step.end("built");
-            let servers = Servers::start_for(&workspace, &members);
             report.add_all(servers.faults());
-            for program in &programs {
-                report.add(run_program(program, &servers)?);
-            }
+            let mut jobs: Vec<_> = programs
+                .iter()
+                .map(|program| Job::program(program, &servers))
+                .collect();
             if !options.quick {
-                report.add_all(run_doctests(&members, options, &servers)?);
+                jobs.extend(Job::doctests(&members, options, &servers));
             }
+            report.add_all(lanes::run_all(jobs)?);
             servers.warn();
         }
-        None => {
-            step.end("FAILED");
-            report.add(Run::broken("the build", "the tests do not compile"));
-        }
+        None => report.add(Run::broken("the build", "the tests do not compile")),
     }
     print!("\n{report}");
     Ok(report)
+}
+
+fn built(members: &[&Package], options: &Options) -> anyhow::Result<Option<Vec<TestProgram>>> {
+    let step = Step::start("building the tests");
+    let programs = program::build(members, options)?;
+    step.end(if programs.is_some() {
+        "built"
+    } else {
+        "FAILED"
+    });
+    Ok(programs)
 }
 
 fn selected<'a>(workspace: &'a Workspace, packages: &[String]) -> anyhow::Result<Vec<&'a Package>> {
@@ -86,56 +107,4 @@ fn selected<'a>(workspace: &'a Workspace, packages: &[String]) -> anyhow::Result
         members.retain(|member| packages.contains(&member.name.to_string()));
     }
     Ok(members)
-}
-
-fn run_program(program: &TestProgram, servers: &Servers) -> anyhow::Result<Run> {
-    let step = Step::start(program.to_string());
-    // A kit that tests kits writes closing lines of its own; the last one is the runner's.
-    let mut tally = None;
-    let mut command = program.command();
-    servers.tell(&mut command);
-    let status = child::lines(command, |heard| match heard {
-        Heard::Line(line) => {
-            println!("{line}");
-            tally = Tally::of_line(line).or(tally);
-        }
-        Heard::Silent => step.still_running(),
-    })?;
-    let run = Run::new(program.to_string(), program.kit_of(), tally, status);
-    step.end(run.verdict());
-    Ok(run)
-}
-
-fn run_doctests(
-    members: &[&Package],
-    options: &Options,
-    servers: &Servers,
-) -> anyhow::Result<Vec<Run>> {
-    let mut libraries = members.to_vec();
-    libraries.retain(|member| workspace::has_library(member));
-    if libraries.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut command = workspace::cargo("test");
-    // Colours would hide the headings from us.
-    command.args(["--doc", "--no-fail-fast", "--color=never"]);
-    program::select_packages(&mut command, &libraries, options);
-    servers.tell(&mut command);
-
-    let step = Step::start("doctests");
-    let mut count = tally::Doctests::default();
-    let status = child::lines(command, |heard| match heard {
-        Heard::Line(line) => {
-            println!("{line}");
-            count.hear(line);
-        }
-        Heard::Silent => step.still_running(),
-    })?;
-    let runs = count.end(status);
-    let failed = runs.iter().filter(|run| !run.passed()).count();
-    step.end(format_args!(
-        "{} crates, {failed} of them failed",
-        runs.len()
-    ));
-    Ok(runs)
 }

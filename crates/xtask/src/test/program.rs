@@ -11,6 +11,7 @@ use cargo_metadata::{Artifact, Message, Package, TargetKind};
 
 use super::Options;
 use crate::child;
+use crate::servers;
 use crate::workspace;
 
 /// The kind of a test program, in the order they run within a crate.
@@ -28,6 +29,7 @@ pub(crate) struct TestProgram {
     package_name: String,
     directory: PathBuf,
     executable: PathBuf,
+    servers: usize,
 }
 
 impl TestProgram {
@@ -48,6 +50,7 @@ impl TestProgram {
             package_name: package.name.to_string(),
             directory: workspace::directory(package).to_path_buf(),
             executable: executable.into_std_path_buf(),
+            servers: servers::needed_by(&[package]).len(),
         })
     }
 
@@ -63,6 +66,11 @@ impl TestProgram {
             command.env(THREADS, tests_at_once().to_string());
         }
         command
+    }
+
+    /// Returns the number of servers that its package needs.
+    pub(crate) fn servers(&self) -> usize {
+        self.servers
     }
 
     /// The crate whose conformance kit this is, if it is one.
