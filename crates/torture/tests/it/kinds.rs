@@ -77,12 +77,15 @@ fn sim(backend: Backend) {
 
 /// Whatever a disk holds after a loss of power, nothing acknowledged is lost, and the product opens it or says why not.
 fn power_loss(backend: Backend) {
-    let done = unviolated("power-loss", backend, 200);
-    assert!(
-        done.figures.contains_key("opened by the product")
-            && done.figures.contains_key("groups of states"),
-        "too little: {done:?}"
-    );
+    // States are stored in one transaction by chance, on a slow machine not in every run.
+    for _ in 0..20 {
+        let done = unviolated("power-loss", backend, 200);
+        let figures = ["opened by the product", "groups of states"];
+        if figures.iter().all(|name| done.figures.contains_key(*name)) {
+            return;
+        }
+    }
+    panic!("too little");
 }
 
 /// Whatever operation of the disk fails, the program goes on, and what it was told holds.
