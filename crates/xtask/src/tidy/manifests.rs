@@ -29,6 +29,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
                 ];
                 let messages = messages.into_iter().flatten();
                 violations.extend(messages.map(|message| Violation::of(&path, message)));
+                violations.extend(tests_that_never_run(tree, folder, &manifest));
             }
             Err(error) => violations.push(Violation::of(&path, format!("{error:#}"))),
         }
@@ -80,6 +81,36 @@ fn anyhow_in_library(folder: &str, manifest: &Table) -> Option<String> {
             .any(|dependencies| dependencies.contains_key("anyhow"))
     });
     depends.then(|| "a library must not depend on anyhow, use thiserror".to_owned())
+}
+
+/// A target without tests says `test = false`, because an empty test program takes as long to link as a full one.
+fn tests_that_never_run(tree: &Tree, folder: &str, manifest: &Table) -> Vec<Violation> {
+    let is_left_out = |target: &Value| target.get("test") == Some(&Value::Boolean(false));
+    let programs = manifest.get("bin").and_then(Value::as_array);
+    let programs: Vec<_> = programs
+        .into_iter()
+        .flatten()
+        .filter_map(|target| {
+            let path = format!("{folder}/{}", target.get("path")?.as_str()?);
+            Some((path, is_left_out(target)))
+        })
+        .collect();
+    let library = manifest.get("lib").is_some_and(is_left_out);
+    let sources = format!("{folder}/src");
+    let sources = tree.below(&sources);
+    sources
+        .filter(|file| {
+            let program = programs.iter().find(|(path, _)| *path == file.path);
+            program.map_or(library, |(_, is_left_out)| *is_left_out)
+        })
+        .filter(|file| file.text.contains("#[cfg(test)]"))
+        .map(|file| {
+            Violation::of(
+                &file.path,
+                "its tests never run, its manifest says `test = false`",
+            )
+        })
+        .collect()
 }
 
 fn readme(tree: &Tree, folder: &str) -> Option<Violation> {
@@ -189,6 +220,25 @@ mod tests {
         assert!(violations(&[manifest, lib])[0].contains("has a README.md"));
         let other = ("examples/a/src/lib.rs", "//! A.");
         assert!(violations(&[manifest, other, readme])[0].starts_with("examples/a/src/lib.rs:1:"));
+    }
+
+    #[test]
+    fn a_target_whose_tests_never_run_has_none() {
+        let tests = "#[cfg(test)]\nmod tests {}\n";
+        let bin = |rest| format!("[[bin]]\nname = \"b\"\npath = \"src/bin/b.rs\"\n{rest}");
+        let found = |targets: &str, path: &str| {
+            let text = format!("[package]\nname = \"a\"\n{targets}{REST}");
+            violations(&[("examples/a/Cargo.toml", &text), (path, tests)]).len()
+        };
+        let no_tests = "test = false\n";
+        assert_eq!(
+            found(&format!("[lib]\n{no_tests}"), "examples/a/src/c.rs"),
+            1
+        );
+        assert_eq!(found("[lib]\n", "examples/a/src/c.rs"), 0);
+        assert_eq!(found(&bin(no_tests), "examples/a/src/bin/b.rs"), 1);
+        assert_eq!(found(&bin(""), "examples/a/src/bin/b.rs"), 0);
+        assert_eq!(found(&bin(no_tests), "examples/a/src/c.rs"), 0);
     }
 
     #[test]
