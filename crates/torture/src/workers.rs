@@ -117,7 +117,7 @@ pub(crate) struct Scribe {
     uids: AtomicU32,
     incarnations: AtomicU32,
     tell: Box<dyn Fn(What) + Send + Sync>,
-    tell_of_fault: fn(&str),
+    tell_of_fault: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Scribe {
@@ -130,17 +130,18 @@ impl Scribe {
                 what,
             }));
         };
-        Self {
-            tell_of_fault: |sentence| fault(sentence),
-            ..Self::telling(process, tell)
-        }
+        Self::telling(process, tell, |sentence| fault(sentence))
     }
 
-    /// One that tells whom you like, and nobody of what an actor itself finds wrong.
-    pub(crate) fn telling(process: u32, tell: impl Fn(What) + Send + Sync + 'static) -> Self {
+    /// One that tells whom you like, also of what an actor itself finds wrong.
+    pub(crate) fn telling(
+        process: u32,
+        tell: impl Fn(What) + Send + Sync + 'static,
+        tell_of_fault: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
         Self {
             tell: Box::new(tell),
-            tell_of_fault: |_| {},
+            tell_of_fault: Box::new(tell_of_fault),
             process,
             calls: AtomicU64::new(0),
             uids: AtomicU32::new(0),
