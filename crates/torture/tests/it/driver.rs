@@ -198,6 +198,21 @@ fn the_judge_finds_nothing_where_nothing_was_done() {
 }
 
 #[test]
+fn the_judge_finds_an_id_that_takes_no_write_any_more() {
+    for refuses in [
+        "CREATE TRIGGER no_events BEFORE INSERT ON event_journal BEGIN SELECT RAISE(ABORT, 'no'); END",
+        "CREATE TRIGGER no_changes BEFORE UPDATE ON durable_state BEGIN SELECT RAISE(ABORT, 'no'); END",
+    ] {
+        let summary = judged_after(refuses);
+        let refused = summary
+            .found
+            .iter()
+            .any(|says| says.contains("takes no write in the end"));
+        assert!(refused, "{:?}", summary.found);
+    }
+}
+
+#[test]
 fn the_judge_finds_what_was_taken_away_or_changed() {
     for sql in [
         "DELETE FROM event_journal WHERE sequence_nr = (SELECT MAX(sequence_nr) FROM event_journal)",
