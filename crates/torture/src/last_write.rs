@@ -20,7 +20,7 @@ use crate::writers::Scene;
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 /// So many attempts may lose against another writer: a write of a process that was killed may end only now.
-const MOST_CONFLICTS: u32 = 10;
+const MOST_CONFLICTS: u32 = 5;
 /// The stores have little to do in the end.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -57,7 +57,7 @@ impl LastWrites {
         }))
     }
 
-    /// Has every stream and every state of the scene take one write, and stops the stores.
+    /// Has every stream and every state of the scene take one write, until one does not, and stops the stores.
     ///
     /// A database that is busy is asked again, for a while.
     pub(crate) async fn write(&self, persistence: &Persistence, process: u32, scene: &Scene) {
@@ -101,6 +101,10 @@ impl LastWrites {
         id: PersistenceId,
         mut attempt: impl AsyncFnMut() -> Result<T, Refused>,
     ) {
+        if !hold(&self.faults).is_empty() {
+            // The others are likely to take as long to say the same.
+            return;
+        }
         let since = Instant::now();
         let mut conflicts_left = MOST_CONFLICTS;
         loop {
