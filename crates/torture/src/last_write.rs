@@ -24,7 +24,7 @@ const MOST_CONFLICTS: u32 = 5;
 /// The stores have little to do in the end.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
-/// What whoever writes last has to tell.
+/// The records and the faults of whoever writes last.
 #[derive(Clone, Default)]
 pub(crate) struct LastWrites {
     records: Arc<Mutex<Vec<Record>>>,
@@ -141,7 +141,7 @@ struct Refused {
     cure: Cure,
 }
 
-/// What may help against a refusal.
+/// Something that may help against a refusal.
 enum Cure {
     None,
     Waiting,

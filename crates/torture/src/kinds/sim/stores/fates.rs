@@ -15,7 +15,7 @@ const LONGEST_LAG: Duration = Duration::from_millis(20);
 /// The longest time after which something is done that is said to be unknown.
 const LATEST: Duration = Duration::from_secs(20);
 
-/// What happens to the calls of a process.
+/// The fates of the calls of a process.
 ///
 /// It depends on the seed, and on the operation, on what that is about and on how often that was called before; not on
 /// what other calls there are, nor on their order. So what a call of one id has drawn stays when others come or go.
@@ -27,7 +27,7 @@ pub(super) struct Fates {
     calls: Mutex<HashMap<u64, u64>>,
 }
 
-/// What happens to one call.
+/// The fate of one call, and how long it takes.
 pub(super) struct Draw {
     random: Rng,
     fault_in: Option<u32>,
@@ -95,7 +95,7 @@ impl Draw {
         }
     }
 
-    /// Returns whether it meets what happens to one call in so many times more than those that go wrong.
+    /// Returns whether it is one of those that are so many times rarer than the calls that go wrong.
     pub(super) fn once_in(&mut self, times: u32) -> bool {
         let random = &mut self.random;
         self.fault_in
