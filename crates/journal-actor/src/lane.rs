@@ -132,6 +132,8 @@ impl Lane {
     /// Waits for something to change.
     async fn listen(&mut self) {
         tokio::select! {
+            // Every run of a simulation decides alike. What is not taken now is collected before the next step.
+            biased;
             request = self.ordered.recv(), if !self.closed => match request {
                 Some(request) => self.waiting.push(request),
                 None => self.closed = true,

@@ -2,7 +2,9 @@
 
 use std::pin::pin;
 use std::task::Context;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 /// The length of a slice: longer than what one event usually takes, and too short for a timer to be noticeably late.
 const LENGTH: Duration = Duration::from_millis(1);

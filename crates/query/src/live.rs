@@ -1,10 +1,10 @@
 //! The delay until a live query looks again.
 
-use std::future::pending;
+use std::sync::Arc;
 use std::time::Duration;
 
+use actix_persistence_state_actor::Observed;
 use actix_persistence_storage_api::{BackOff, StorageError};
-use tokio::sync::watch;
 
 use crate::pages::Pages;
 
@@ -13,7 +13,9 @@ const SOON: Duration = Duration::from_millis(10);
 
 /// The delays of a live query.
 pub(crate) struct Live {
-    stored: watch::Receiver<()>,
+    stored: Arc<Observed<u64>>,
+    /// The number of calls that had stored something before it last read.
+    seen: u64,
     delay: Duration,
     back_off: BackOff,
 }
@@ -22,7 +24,8 @@ impl Live {
     pub(crate) fn new(pages: &Pages) -> Self {
         let settings = &pages.settings;
         Self {
-            stored: pages.stored(),
+            stored: Arc::clone(pages.stored()),
+            seen: pages.stored().get(),
             delay: settings.refresh_interval,
             back_off: BackOff::new(Duration::from_millis(100), settings.max_back_off, 0.2),
         }
@@ -30,7 +33,7 @@ impl Live {
 
     /// Makes the next [`wait`](Self::wait) end for everything that is stored from now on.
     pub(crate) fn about_to_read(&mut self) {
-        self.stored.borrow_and_update();
+        self.seen = self.stored.get();
     }
 
     /// Notes whether there was something to read, because there may be more in a moment.
@@ -48,14 +51,11 @@ impl Live {
     pub(crate) async fn wait(&mut self, pages: &Pages) {
         let limit = pages.settings.refresh_interval;
         let delay = self.delay.min(limit);
-        let stored = &mut self.stored;
-        let stored = async {
-            if stored.changed().await.is_err() {
-                pending::<()>().await;
-            }
-        };
+        let seen = self.seen;
         tokio::select! {
-            () = stored => self.delay = SOON,
+            // Every run of a simulation decides alike.
+            biased;
+            _ = self.stored.wait_for(|stored| *stored != seen) => self.delay = SOON,
             () = pages.sleep(delay) => self.delay = delay.saturating_mul(2).min(limit),
         }
     }

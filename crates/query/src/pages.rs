@@ -5,13 +5,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_state_actor::StateHandle;
+use actix_persistence_state_actor::{Observed, StateHandle};
 use actix_persistence_storage_api::{
     Operation, PersistenceId, PersistenceIdsQuery, StateChangesPage, StateChangesQuery,
     StateQueries, StateStore, StorageError, StorageErrorKind,
 };
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 use tokio::time::{Sleep, sleep, timeout};
 
 use crate::QuerySettings;
@@ -63,8 +62,8 @@ impl Pages {
         .await
     }
 
-    /// Returns a receiver that is notified when something was stored through the same handle.
-    pub(crate) fn stored(&self) -> watch::Receiver<()> {
+    /// Returns the number of calls that have stored something through the same handle.
+    pub(crate) fn stored(&self) -> &Arc<Observed<u64>> {
         self.handle.stored()
     }
 

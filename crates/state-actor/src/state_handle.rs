@@ -9,11 +9,10 @@ use actix_persistence_storage_api::{
     StateUpdate, StateWrite, StorageError,
 };
 use actix_persistence_store_actor::{
-    GroupLimits, Groups, OrderedFront, OrderedFrontSettings, RecoveryPermit, RecoveryPermits,
-    Reply, StoreHealth, StoreThread,
+    GroupLimits, Groups, Observed, OrderedFront, OrderedFrontSettings, RecoveryPermit,
+    RecoveryPermits, Reply, StoreHealth, StoreThread,
 };
 use tokio::runtime::Handle;
-use tokio::sync::watch;
 
 use crate::state_settings::StateSettings;
 
@@ -33,7 +32,8 @@ struct Inner {
     settings: StateSettings,
     capabilities: StateCapabilities,
     permits: RecoveryPermits,
-    stored: watch::Sender<()>,
+    /// The number of calls so far that have stored something.
+    stored: Arc<Observed<u64>>,
     /// The changes that share calls, where the store commits them together.
     groups: Option<Groups<StateWrite>>,
 }
@@ -71,7 +71,7 @@ impl StateHandle {
             settings.recovery_permit_timeout,
             runtime.clone(),
         );
-        let stored = watch::Sender::new(());
+        let stored = Arc::new(Observed::new(0));
         Self {
             inner: Arc::new(Inner {
                 groups: groups(&store, &stored),
@@ -211,12 +211,13 @@ impl StateHandle {
         &self.inner.store
     }
 
-    /// Is notified after each write or delete of this process that was stored: then it is worth while to look for changes.
+    /// Returns the number of calls of this process so far that stored a write or a delete: after each it is worth while to
+    /// look for changes.
     ///
     /// Others write, too, and a call that was answered as a time-out may be stored: so this is no replacement for looking
     /// now and then.
-    pub fn stored(&self) -> watch::Receiver<()> {
-        self.inner.stored.subscribe()
+    pub fn stored(&self) -> &Arc<Observed<u64>> {
+        &self.inner.stored
     }
 
     /// Waits for a moment in which no request is queued and no call is in flight.
@@ -253,7 +254,7 @@ impl StateHandle {
         front.ask(operation, persistence_id, limit, async move {
             let result = call.await;
             if result.is_ok() {
-                stored.send_replace(());
+                stored.update(|calls| *calls += 1);
             }
             result
         })
@@ -261,7 +262,7 @@ impl StateHandle {
 }
 
 /// Returns what changes share their calls by, if the store commits them together.
-fn groups(store: &Arc<dyn StateStore>, stored: &watch::Sender<()>) -> Option<Groups<StateWrite>> {
+fn groups(store: &Arc<dyn StateStore>, stored: &Arc<Observed<u64>>) -> Option<Groups<StateWrite>> {
     let capabilities = store.capabilities();
     if capabilities.max_group_changes == 0 {
         return None;
@@ -277,7 +278,7 @@ fn groups(store: &Arc<dyn StateStore>, stored: &watch::Sender<()>) -> Option<Gro
         Box::pin(async move {
             let outcomes = store.write_group(changes).await?;
             if outcomes.iter().any(Result::is_ok) {
-                stored.send_replace(());
+                stored.update(|calls| *calls += 1);
             }
             Ok(outcomes)
         })

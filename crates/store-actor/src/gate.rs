@@ -6,8 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
-use tokio::sync::watch;
 
+use crate::observed::Observed;
 use crate::refusal::{Refusal, Refuse};
 
 /// Stands in front of a store: first it holds requests, up to a bound, then it lets all through.
@@ -21,7 +21,7 @@ pub struct Gate<R> {
     /// Set under the lock, after everything held has gone through: who sees it comes later than all of that.
     open: AtomicBool,
     hall: Mutex<Hall<R>>,
-    readiness: watch::Sender<Readiness>,
+    readiness: Observed<Readiness>,
 }
 
 /// The requests that wait in front of a gate that is not open.
@@ -56,7 +56,7 @@ impl<R: Refuse> Gate<R> {
                 refusing: false,
                 cause: None,
             }),
-            readiness: watch::Sender::new(Readiness::Trying),
+            readiness: Observed::new(Readiness::Trying),
         }
     }
 
@@ -95,7 +95,7 @@ impl<R: Refuse> Gate<R> {
         hall.held.drain(..).for_each(route);
         self.open.store(true, Ordering::Release);
         drop(hall);
-        self.readiness.send_replace(Readiness::Ready);
+        self.set_readiness(Readiness::Ready);
     }
 
     /// Notes that an attempt failed; what waiting cannot cure is answered at once.
@@ -104,7 +104,7 @@ impl<R: Refuse> Gate<R> {
             return self.abandon(error);
         }
         self.lock().cause = Some(error);
-        self.readiness.send_replace(Readiness::Failed);
+        self.set_readiness(Readiness::Failed);
     }
 
     /// Answers what is held and what comes next with this cause; does nothing once open.
@@ -115,7 +115,7 @@ impl<R: Refuse> Gate<R> {
         }
         hall.cause = Some(cause.clone());
         self.refuse_held(hall);
-        self.readiness.send_replace(Readiness::Incurable(cause));
+        self.set_readiness(Readiness::Incurable(cause));
     }
 
     /// Answers what is held, because initialising has taken `waited`, and refuses from now on.
@@ -129,12 +129,10 @@ impl<R: Refuse> Gate<R> {
                 .with_message(format!("no attempt has ended within {waited:?}"))
         });
         self.refuse_held(hall);
-        self.readiness.send_if_modified(|readiness| {
-            let first = matches!(readiness, Readiness::Trying);
-            if first {
+        self.readiness.update(|readiness| {
+            if matches!(readiness, Readiness::Trying) {
                 *readiness = Readiness::Failed;
             }
-            first
         });
     }
 
@@ -148,7 +146,7 @@ impl<R: Refuse> Gate<R> {
     pub async fn ready(&self) -> Result<(), StorageError> {
         let ended =
             |readiness: &Readiness| matches!(readiness, Readiness::Ready | Readiness::Incurable(_));
-        match self.wait_for(ended).await {
+        match self.readiness.wait_for(ended).await {
             Readiness::Incurable(error) => Err(error),
             _ => Ok(()),
         }
@@ -165,16 +163,14 @@ impl<R: Refuse> Gate<R> {
     /// Has no effect that could be lost.
     pub async fn first_attempt(&self) -> Result<bool, StorageError> {
         let ended = |readiness: &Readiness| !matches!(readiness, Readiness::Trying);
-        match self.wait_for(ended).await {
+        match self.readiness.wait_for(ended).await {
             Readiness::Incurable(error) => Err(error),
             readiness => Ok(matches!(readiness, Readiness::Ready)),
         }
     }
 
-    async fn wait_for(&self, ended: impl FnMut(&Readiness) -> bool) -> Readiness {
-        let mut readiness = self.readiness.subscribe();
-        let seen = readiness.wait_for(ended).await;
-        seen.expect("the sender lives as long as the gate").clone()
+    fn set_readiness(&self, to: Readiness) {
+        self.readiness.update(|readiness| *readiness = to);
     }
 
     fn refuse_held(&self, mut hall: MutexGuard<'_, Hall<R>>) {

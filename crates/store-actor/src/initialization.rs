@@ -36,6 +36,8 @@ async fn run<S: StoreService>(service: &Weak<S>, timeout: Duration) {
         std::future::pending().await
     };
     tokio::select! {
+        // Every run of a simulation decides alike.
+        biased;
         () = attempts(service, timeout) => {}
         () = impatience => {}
     }

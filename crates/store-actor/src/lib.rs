@@ -17,6 +17,7 @@ mod slot;
 mod call;
 mod circuit_breaker;
 mod log_limiter;
+mod observed;
 mod outstanding;
 mod pulse;
 mod recovery_permits;
@@ -41,6 +42,7 @@ pub use slot::{Question, Slot};
 pub use call::{Call, CallEnd, Caller, LateCall};
 pub use circuit_breaker::{BreakerOpen, BreakerSettings, CircuitBreaker, Entry};
 pub use log_limiter::LogLimiter;
+pub use observed::Observed;
 pub use outstanding::{Outstanding, Ticket};
 pub use splitting::{GUILTY_ENOUGH, may_be_one_request, neighbour_failed};
 

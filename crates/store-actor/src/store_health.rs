@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use actix_persistence_storage_api::{BackOff, Operation, StorageError, StorageErrorKind};
 use tokio::runtime::Handle;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
 use crate::call::{CallEnd, Caller};
 use crate::circuit_breaker::CircuitBreaker;
 use crate::log_limiter::LogLimiter;
+use crate::observed::Observed;
 use crate::outstanding::Outstanding;
 
 /// The time from the first failure to the first probe.
@@ -56,7 +57,7 @@ pub struct StoreHealth {
     ping: Ping,
     breakers: Mutex<Vec<Weak<CircuitBreaker>>>,
     course: Mutex<Course>,
-    condition: watch::Sender<Condition>,
+    condition: Arc<Observed<Condition>>,
     waiting: Arc<AtomicUsize>,
     log: LogLimiter,
 }
@@ -100,7 +101,7 @@ impl StoreHealth {
             ping,
             breakers: Mutex::default(),
             course: Mutex::default(),
-            condition: watch::Sender::new(Condition::Works { since: None }),
+            condition: Arc::new(Observed::new(Condition::Works { since: None })),
             waiting: Arc::default(),
             log: LogLimiter::new(LOG_PERIOD),
         })
@@ -176,7 +177,7 @@ impl StoreHealth {
     }
 
     fn begin(&self, course: &mut Course) {
-        let condition = *self.condition.borrow();
+        let condition = self.condition.get();
         let relapsed = matches!(condition, Condition::Works { since: Some(since) }
             if since.elapsed() < RELAPSE + rest(course.relapses));
         course.relapses = if relapsed { course.relapses + 1 } else { 0 };
@@ -185,7 +186,7 @@ impl StoreHealth {
             failures: 0,
             told: false,
         });
-        self.condition.send_replace(Condition::Fails);
+        self.set_condition(Condition::Fails);
     }
 
     /// The store was made ready: the end of an outage that it began with.
@@ -210,9 +211,8 @@ impl StoreHealth {
             .for_each(|breaker| breaker.readmit());
         drop(breakers);
         let (store, waiting) = (&*self.store, self.waiting.load(Ordering::Relaxed));
-        self.condition.send_replace(Condition::Works {
-            since: Some(Instant::now()),
-        });
+        let since = Some(Instant::now());
+        self.set_condition(Condition::Works { since });
         let (failures, lasted_ms) = (outage.failures, outage.since.elapsed().as_millis() as u64);
         if outage.told {
             tracing::info!(store, lasted_ms, failures, waiting, "the store works again");
@@ -224,7 +224,7 @@ impl StoreHealth {
     /// Returns whether an outage is why a call failed like this, so that nothing more need be said of it.
     pub fn accounts_for(&self, error: &StorageError) -> bool {
         Self::is_of_an_outage(error)
-            && match *self.condition.borrow() {
+            && match self.condition.get() {
                 Condition::Fails => true,
                 Condition::Works { since } => since.is_some_and(|at| at.elapsed() < AFTERMATH),
             }
@@ -238,14 +238,11 @@ impl StoreHealth {
     /// # Cancel safety
     /// Has no effect that could be lost.
     pub fn returned(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut condition = self.condition.subscribe();
+        let condition = Arc::clone(&self.condition);
         let waiting = Waiting::new(&self.waiting);
         let recent = |condition: &Condition| matches!(condition, Condition::Works { since: Some(since) } if since.elapsed() < AFTERMATH);
         async move {
-            if condition.wait_for(recent).await.is_err() {
-                // The store is gone, and so is all hope.
-                std::future::pending::<()>().await;
-            }
+            condition.wait_for(recent).await;
             drop(waiting);
             tokio::time::sleep(SPREAD.mul_f64(fastrand::f64())).await;
         }
@@ -261,6 +258,10 @@ impl StoreHealth {
     fn is_current(&self, number: u64) -> bool {
         let course = self.lock();
         course.probing && course.probes == number
+    }
+
+    fn set_condition(&self, to: Condition) {
+        self.condition.update(|condition| *condition = to);
     }
 
     fn lock(&self) -> MutexGuard<'_, Course> {
@@ -345,7 +346,7 @@ impl StoreHealth {
 
 impl fmt::Debug for StoreHealth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let fails = matches!(*self.condition.borrow(), Condition::Fails);
+        let fails = matches!(self.condition.get(), Condition::Fails);
         f.debug_struct("StoreHealth")
             .field("store", &self.store)
             .field("fails", &fails)

@@ -7,6 +7,7 @@ mod driver;
 mod interrupt;
 pub mod kinds;
 mod last_look;
+mod last_write;
 mod line;
 mod long_runs;
 mod place;

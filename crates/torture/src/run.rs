@@ -167,7 +167,8 @@ impl Run {
     /// A process of this program that does what [`Kind::worker`] says; its log has this name.
     pub fn worker(&self, log: &str) -> WorkerBuilder {
         let log = self.folder.join(format!("{log}.log"));
-        WorkerBuilder::new(&self.program, self.kind.name, log)
+        let has_failed = Arc::clone(&self.has_failed);
+        WorkerBuilder::new(&self.program, self.kind.name, log, has_failed)
     }
 
     /// Something that the kind repeats was done.

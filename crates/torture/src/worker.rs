@@ -6,6 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +20,8 @@ use crate::{Line, is_interrupted};
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The time between two looks whether someone pressed Ctrl-C.
 const INTERVAL: Duration = Duration::from_millis(200);
+/// Once something is violated a process may go on for so long: it may end as it should, and say what is wrong besides.
+const GRACE: Duration = Duration::from_secs(5);
 /// An error shows so many lines of its log.
 const LAST_LINES: usize = 40;
 
@@ -27,11 +31,19 @@ pub struct WorkerBuilder {
     log: PathBuf,
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
+    run_has_failed: Arc<AtomicBool>,
 }
 
 impl WorkerBuilder {
-    pub(crate) fn new(program: &Path, kind: &str, log: PathBuf) -> Self {
+    /// A process of a run that is over once it has failed.
+    pub(crate) fn new(
+        program: &Path,
+        kind: &str,
+        log: PathBuf,
+        run_has_failed: Arc<AtomicBool>,
+    ) -> Self {
         Self {
+            run_has_failed,
             program: program.to_owned(),
             log,
             arguments: vec!["worker".into(), kind.into()],
@@ -76,6 +88,9 @@ impl WorkerBuilder {
             child,
             lines: whole_lines(output),
             log: self.log,
+            run_has_failed: self.run_has_failed,
+            failed_at: None,
+            is_cut_short: false,
         })
     }
 }
@@ -87,16 +102,23 @@ pub struct Worker {
     input: Option<ChildStdin>,
     lines: Receiver<String>,
     log: PathBuf,
+    run_has_failed: Arc<AtomicBool>,
+    /// The moment at which this process was seen to go on although the run had failed.
+    failed_at: Option<Instant>,
+    /// True if it was killed because of that.
+    is_cut_short: bool,
 }
 
 impl Worker {
-    /// Returns the next line; `None` when it has ended. After Ctrl-C it is killed.
+    /// Returns the next line; `None` when it has ended. After Ctrl-C it is killed, and soon after something was violated:
+    /// what goes wrong may keep it from its end for long.
     ///
     /// # Errors
     /// If it is silent for two minutes, or says what is no [`Line`].
     pub fn next_line(&mut self) -> anyhow::Result<Option<Line>> {
         let since = Instant::now();
         loop {
+            self.cut_short()?;
             match self.lines.recv_timeout(INTERVAL) {
                 Ok(line) => {
                     let read = serde_json::from_str(&line);
@@ -112,6 +134,19 @@ impl Worker {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// Kills it if it goes on for too long in a run that has failed.
+    fn cut_short(&mut self) -> anyhow::Result<()> {
+        if !self.run_has_failed.load(Ordering::Relaxed) || self.is_cut_short {
+            return Ok(());
+        }
+        let failed_at = *self.failed_at.get_or_insert_with(Instant::now);
+        if failed_at.elapsed() > GRACE {
+            self.is_cut_short = true;
+            self.kill()?;
+        }
+        Ok(())
     }
 
     /// Stops it where it is (SIGSTOP).
@@ -190,7 +225,8 @@ impl Worker {
 
     fn ended_as(&mut self, is_right: fn(&ExitStatus) -> bool) -> anyhow::Result<()> {
         let status = self.child.wait()?;
-        if !is_right(&status) && !is_interrupted() {
+        let is_killed = self.is_cut_short && is_by(&status, Signal::KILL);
+        if !is_right(&status) && !is_killed && !is_interrupted() {
             anyhow::bail!("a worker ended with {status}:\n{}", self.end_of_log());
         }
         Ok(())

@@ -21,6 +21,7 @@ pub(crate) mod versions;
 pub(crate) mod writers;
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use actix_persistence_history::{Answer, Incarnation, Operation, Record, Uid, What};
@@ -29,8 +30,8 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::{Line, clock, kinds};
 
-/// The kind in which code of the application panics on purpose.
-const HANDLERS: &str = "handlers";
+/// The code of the application that panics on purpose, by the text of its place in the sources.
+const PANICS: &str = "workers/handlers";
 
 /// Runs a process under test: `torture worker KIND ARGS..`.
 ///
@@ -42,22 +43,30 @@ pub fn work(kind: &str, arguments: &[String]) -> anyhow::Result<()> {
     let log = tracing_subscriber::fmt().with_writer(io::stderr);
     log.with_ansi(false).init();
     let kind = kinds::named(kind)?;
-    if kind.name != HANDLERS {
-        tell_of_panics();
-    }
+    tell_of_panics();
     let work = kind
         .worker
         .with_context(|| format!("{} has no worker", kind.name))?;
     work(arguments)
 }
 
-/// Tells the driver of every panic: code that panics is the product's, which goes on, or the torture's.
+/// Tells the driver of every panic but those on purpose: code that panics is the product's, which goes on, or the torture's.
 fn tell_of_panics() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        fault(format!("a panic: {panic}"));
+        let place = panic.location().map(std::panic::Location::file);
+        if !place.is_some_and(is_on_purpose) {
+            fault(format!("a panic: {panic}"));
+        }
         before(panic);
     }));
+}
+
+/// Returns whether the code of this file panics on purpose.
+fn is_on_purpose(file: &str) -> bool {
+    Path::new(file)
+        .parent()
+        .is_some_and(|folder| folder.ends_with(PANICS))
 }
 
 /// Tells the driver something, in one call of the system: whoever is killed in it leaves a line without its end.
@@ -117,7 +126,7 @@ pub(crate) struct Scribe {
     uids: AtomicU32,
     incarnations: AtomicU32,
     tell: Box<dyn Fn(What) + Send + Sync>,
-    tell_of_fault: fn(&str),
+    tell_of_fault: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 impl Scribe {
@@ -130,17 +139,18 @@ impl Scribe {
                 what,
             }));
         };
-        Self {
-            tell_of_fault: |sentence| fault(sentence),
-            ..Self::telling(process, tell)
-        }
+        Self::telling(process, tell, |sentence| fault(sentence))
     }
 
-    /// One that tells whom you like, and nobody of what an actor itself finds wrong.
-    pub(crate) fn telling(process: u32, tell: impl Fn(What) + Send + Sync + 'static) -> Self {
+    /// One that tells whom you like, also of what an actor itself finds wrong.
+    pub(crate) fn telling(
+        process: u32,
+        tell: impl Fn(What) + Send + Sync + 'static,
+        tell_of_fault: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
         Self {
             tell: Box::new(tell),
-            tell_of_fault: |_| {},
+            tell_of_fault: Box::new(tell_of_fault),
             process,
             calls: AtomicU64::new(0),
             uids: AtomicU32::new(0),
@@ -185,5 +195,25 @@ impl Scribe {
     /// Says that something has happened.
     pub(crate) fn say(&self, what: What) {
         (self.tell)(what);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_panics_of_handlers_of_the_application_are_on_purpose() {
+        let root = "/somewhere/crates";
+        for (file, is_meant) in [
+            ("torture/src/workers/handlers/act.rs", true),
+            ("torture/src/workers/handlers.rs", false),
+            ("sqlite/src/workers/handlers.rs", false),
+            ("state-actor/src/state_handle.rs", false),
+        ] {
+            assert_eq!(is_on_purpose(file), is_meant, "{file}");
+            let absolute = format!("{root}/{file}");
+            assert_eq!(is_on_purpose(&absolute), is_meant, "{absolute}");
+        }
     }
 }

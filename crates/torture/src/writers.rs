@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use actix_persistence::cleanup::{CleanupError, Numbers};
+use actix_persistence::{Config, Persistence};
 use actix_persistence_history::{
-    Answer, Done, Invariant, Operation, Record, Row, Table, Uid, What, check,
+    Answer, Done, Invariant, Operation, ProcessEvent, Record, Row, Table, Uid, What, check,
 };
 use anyhow::Context;
 use fastrand::Rng;
 use serde::de::DeserializeOwned;
 
 use crate::last_look::{LONGEST_BUSY, last_look, until_cured};
-use crate::workers::kept::{Kept, KeptState, TABLES, kept_id};
+use crate::last_write::LastWrites;
+use crate::workers::kept::{Kept, KeptState, Noted, TABLES, kept_id};
 use crate::workers::stream::{Digest, Retaining, Stream, Written, stream_id};
 use crate::workers::writers::Assignment;
 use crate::{Backend, Chronicle, Line, Place, Run, Worker, block_on, open};
@@ -217,7 +219,8 @@ impl<'a> Writers<'a> {
         Ok(())
     }
 
-    /// Once all processes have ended: what is stored, as the product shows it and by plain SQL, against the history.
+    /// Once all processes have ended: what is stored, as the product shows it and by plain SQL, against the history; and
+    /// that every id takes one more write.
     ///
     /// Violations are those of the run. After Ctrl-C nothing is judged.
     ///
@@ -228,6 +231,10 @@ impl<'a> Writers<'a> {
             return Ok(());
         }
         self.look_at_all()?;
+        // What has gone wrong is known, and may keep writes waiting for long.
+        if !self.run.has_failed() {
+            self.write_to_all()?;
+        }
         self.dump()?;
         judge(self.run, &self.name, self.chronicle);
         Ok(())
@@ -287,6 +294,33 @@ impl<'a> Writers<'a> {
             }
             anyhow::Ok(())
         })
+    }
+
+    /// An id that refuses every write for good has lost nothing, and is of no use.
+    fn write_to_all(&self) -> anyhow::Result<()> {
+        if self.place.backend() == Backend::Memory {
+            return Ok(());
+        }
+        let config = fs::read_to_string(&self.config)?.replace(HURRY, "");
+        let process = self.chronicle.process();
+        let last = LastWrites::default();
+        actix::System::new().block_on(async {
+            let config = Config::from_toml(&config, "torture")?;
+            let builder = Persistence::builder().config(config);
+            let persistence = builder.change_handler("noted", Noted).open().await?;
+            persistence.ready().await?;
+            last.write(&persistence, process, &self.scene).await;
+            anyhow::Ok(())
+        })?;
+        last.records()
+            .into_iter()
+            .for_each(|record| self.chronicle.hear(record));
+        for fault in last.faults() {
+            self.run.violation(format!("{}: {fault}", self.name));
+        }
+        let event = ProcessEvent::Ended;
+        self.chronicle.process_event(process, event);
+        Ok(())
     }
 
     /// By plain SQL: a second way to the data that shares nothing with the first.

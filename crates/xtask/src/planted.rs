@@ -6,8 +6,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::num::NonZeroUsize;
+use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use actix_persistence_test_servers::Database;
@@ -46,6 +51,9 @@ pub(crate) struct Options {
     /// The seed of every random decision of the torture.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// The number of bugs that are hunted at once: each hunt waits for disks, servers and clocks much of the time.
+    #[arg(long, default_value = "2")]
+    at_once: NonZeroUsize,
 }
 
 /// A bug, and who is expected to find it.
@@ -124,27 +132,53 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
         seed: options.seed,
     };
     let kinds: BTreeSet<_> = wanted.iter().map(|bug| (&bug.kind, &bug.backend)).collect();
-    for (kind, backend) in kinds {
-        let step = Step::start(format!("no bug: {kind} on {backend}"));
-        let says = torture.says(&step, None, kind, backend, SOUND)?;
-        step.end(if says.is_none() {
-            "nothing found"
-        } else {
-            "FOUND"
-        });
-        if let Some(says) = says {
-            bail!("{kind} on {backend} finds something without any bug: {says}");
-        }
-    }
-    let mut outcomes = Vec::new();
-    for bug in wanted {
-        outcomes.push(torture.outcome(bug)?);
+    let kinds: Vec<_> = kinds.into_iter().collect();
+    in_lanes(options.at_once, &kinds, |lane, (kind, backend)| {
+        torture.finds_nothing(lane, kind, backend)
+    })?;
+    let so_far = Mutex::new(Vec::new());
+    in_lanes(options.at_once, &wanted, |lane, bug| {
+        let outcome = torture.outcome(lane, bug)?;
+        let mut so_far = so_far.lock().unwrap_or_else(PoisonError::into_inner);
+        so_far.push(outcome);
         if let Some(file) = &options.json {
-            fs::write(file, serde_json::to_vec_pretty(&outcomes)?)?;
+            fs::write(file, serde_json::to_vec_pretty(&*so_far)?)?;
         }
-    }
+        Ok(())
+    })?;
     torture.servers.warn();
+    let mut outcomes = so_far.into_inner().unwrap_or_else(PoisonError::into_inner);
+    outcomes.sort_by_key(|outcome| bugs.iter().position(|bug| bug.name == outcome.bug));
     Ok(report(&outcomes))
+}
+
+/// Works on items in their order, so many at once, each in a lane that is its own for as long; begins nothing more after an
+/// error, and returns the first one.
+fn in_lanes<T: Sync>(
+    lanes: NonZeroUsize,
+    items: &[T],
+    work: impl Fn(usize, &T) -> anyhow::Result<()> + Sync,
+) -> anyhow::Result<()> {
+    let next = AtomicUsize::new(0);
+    let work_on = |lane| {
+        while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(error) = work(lane, item) {
+                next.store(items.len(), Ordering::Relaxed);
+                return Err(error);
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let lanes: Vec<_> = (1..=lanes.get())
+            .map(|lane| scope.spawn(move || work_on(lane)))
+            .collect();
+        let ends = lanes.into_iter().map(|lane| match lane.join() {
+            Ok(end) => end,
+            Err(panic) => resume_unwind(panic),
+        });
+        ends.fold(Ok(()), |all, end| all.and(end))
+    })
 }
 
 /// Reads the list.
@@ -237,7 +271,21 @@ struct Torture {
 }
 
 impl Torture {
-    fn outcome<'a>(&self, bug: &'a Bug) -> anyhow::Result<Outcome<'a>> {
+    /// Runs a kind without a bug.
+    fn finds_nothing(&self, lane: usize, kind: &str, backend: &str) -> anyhow::Result<()> {
+        let step = Step::start(format!("no bug: {kind} on {backend}"));
+        let says = self.says(lane, &step, None, kind, backend, SOUND)?;
+        step.end(match says {
+            None => "nothing found",
+            Some(_) => "FOUND",
+        });
+        match says {
+            None => Ok(()),
+            Some(says) => bail!("{kind} on {backend} finds something without any bug: {says}"),
+        }
+    }
+
+    fn outcome<'a>(&self, lane: usize, bug: &'a Bug) -> anyhow::Result<Outcome<'a>> {
         let Bug {
             name,
             breaks,
@@ -247,7 +295,7 @@ impl Torture {
         } = bug;
         let step = Step::start(format!("{name}: {kind} on {backend}"));
         let began = Instant::now();
-        let says = self.says(&step, Some(name), kind, backend, LONGEST)?;
+        let says = self.says(lane, &step, Some(name), kind, backend, LONGEST)?;
         let took = began.elapsed();
         step.end(if says.is_some() { "found" } else { "NOT FOUND" });
         Ok(Outcome {
@@ -264,6 +312,7 @@ impl Torture {
     /// Runs a kind with a bug awake, or with none; returns the first sentence about what was violated.
     fn says(
         &self,
+        lane: usize,
         step: &Step,
         bug: Option<&str>,
         kind: &str,
@@ -276,14 +325,15 @@ impl Torture {
         if let Some(bug) = bug {
             command.env(VARIABLE, bug);
         }
-        fs::create_dir_all(&self.keep)?;
-        let summaries = self.keep.join("summaries.json");
+        let keep = self.keep.join(format!("lane-{lane}"));
+        fs::create_dir_all(&keep)?;
+        let summaries = keep.join("summaries.json");
         command
             .args(["run", kind, "--backend", backend])
             .arg(format!("--for={}s", length.as_secs()))
             .arg(format!("--seed={}", self.seed))
             .arg("--keep")
-            .arg(&self.keep)
+            .arg(&keep)
             .arg("--json")
             .arg(&summaries);
         self.servers.tell(&mut command);
@@ -334,6 +384,31 @@ mod tests {
 
     const BUG: &str =
         "[[bug]]\nname = \"a\"\nbreaks = \"b\"\nkind = \"fight\"\nbackend = \"sqlite\"\n";
+
+    /// Returns the items that so many lanes begin, of which one fails, and how that ended.
+    fn begun(lanes: usize, fails: Option<i32>) -> (Vec<i32>, anyhow::Result<()>) {
+        let items: Vec<_> = (0..100).collect();
+        let begun = Mutex::new(Vec::new());
+        let ended = in_lanes(NonZeroUsize::new(lanes).unwrap(), &items, |_, item| {
+            begun.lock().unwrap().push(*item);
+            ensure!(Some(*item) != fails, "item {item}");
+            Ok(())
+        });
+        let mut begun = begun.into_inner().unwrap();
+        begun.sort_unstable();
+        (begun, ended)
+    }
+
+    #[test]
+    fn lanes_work_on_each_item_once_and_begin_none_after_an_error() {
+        let (all, ended) = begun(3, None);
+        assert_eq!(all, (0..100).collect::<Vec<_>>());
+        assert!(ended.is_ok());
+        let (some, ended) = begun(1, Some(50));
+        assert_eq!(some, (0..=50).collect::<Vec<_>>());
+        assert_eq!(ended.unwrap_err().to_string(), "item 50");
+        assert_eq!(begun(3, Some(50)).1.unwrap_err().to_string(), "item 50");
+    }
 
     #[test]
     fn a_bug_that_would_always_be_awake_is_refused() {

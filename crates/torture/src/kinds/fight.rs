@@ -60,7 +60,8 @@ fn run(run: &Run) -> anyhow::Result<()> {
             states: STATES,
             retaining: Some(Retaining {
                 every: rng.u64(1..=6),
-                keep: rng.usize(1..=2),
+                // In turns: where one snapshot is kept nothing makes up for it.
+                keep: if round % 2 == 1 { 1 } else { 2 },
             }),
             longest_burst: 40,
             longest_pause: LONGEST_PAUSE,

@@ -1,6 +1,6 @@
 //! The application is killed again and again, at any moment of its life: nothing acknowledged is lost, nothing is half.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_persistence_history::ProcessEvent;
 
@@ -34,6 +34,8 @@ const LONGEST_START: Duration = Duration::from_millis(60);
 const MOST_WRITES: u32 = 40;
 /// It is killed so long after the last of them at most: in the middle of the next ones.
 const LONGEST_WAIT: Duration = Duration::from_millis(3);
+/// Something is acknowledged within this time, or what went before keeps the application from its work.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// One life in so many is told to end, and is killed while it does.
 const ENDINGS: u8 = 8;
 
@@ -83,10 +85,17 @@ fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
                 std::thread::sleep(LONGEST_START.mul_f64(rng.f64()));
             } else {
                 let mut writes_left = rng.u32(1..=MOST_WRITES);
+                let mut acknowledged = Instant::now();
                 while writes_left > 0
                     && let Some(line) = worker.next_line()?
                 {
-                    writes_left -= u32::from(writers.hear(line));
+                    if writers.hear(line) {
+                        writes_left -= 1;
+                        acknowledged = Instant::now();
+                    } else if acknowledged.elapsed() > PATIENCE {
+                        run.violation(format!("{name}: nothing is acknowledged for {PATIENCE:?}"));
+                        break;
+                    }
                 }
                 if rng.u8(..ENDINGS) == 0 {
                     worker.end();

@@ -27,7 +27,7 @@ pub(super) const KIND: Kind = Kind {
 /// Histories are played on as many threads as there are cores.
 ///
 /// The first one has the seed of the run, each further one the next: so a seed that failed is run again at once. It repeats
-/// every decision of the simulation, but not the order in which tokio wakes those who wait for the same.
+/// the very same history.
 fn run(run: &Run) -> anyhow::Result<()> {
     let next = AtomicU64::new(run.seed());
     let has_failed = AtomicBool::new(false);
@@ -74,4 +74,24 @@ fn play_on(run: &Run, next: &AtomicU64, has_failed: &AtomicBool) -> anyhow::Resu
         run.cycle();
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_gives_the_same_history_on_any_thread() {
+        for seed in 0..20 {
+            let first = world::play(seed).unwrap();
+            let second = thread::spawn(move || world::play(seed).unwrap());
+            let second = second.join().unwrap();
+            let (first, second) = (first.history.records, second.history.records);
+            assert!(first.len() > 50, "the seed {seed} does nothing");
+            let mut both = first.iter().zip(&second);
+            let differ = both.find(|(first, second)| first != second);
+            assert_eq!(differ, None, "the seed {seed}");
+            assert_eq!(first.len(), second.len(), "the seed {seed}");
+        }
+    }
 }

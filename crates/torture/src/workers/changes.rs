@@ -13,7 +13,7 @@ use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{NUMBER_OF_SLICES, StateOffset, Timestamp};
 use actix_persistence::{
     Config, EventMeta, Revision,
-    query::{Changed, StateQuery},
+    query::{Changed, QueryError, StateQuery},
 };
 use actix_persistence_history::{Entry, Page, Uid, What};
 use anyhow::Context as _;
@@ -185,8 +185,14 @@ impl Reader {
                         uid: changed.state().map(|state| Uid(state.uid)),
                     });
                 }
-                // The database is busy with others.
                 Err(error) => {
+                    let is_busy = match &error {
+                        QueryError::Store(error) => error.kind().is_curable_by_waiting(),
+                        _ => false,
+                    };
+                    if !is_busy {
+                        fault(format!("changes cannot be read: {error}"));
+                    }
                     eprintln!("changes: {error}");
                     count("looks for changes that failed");
                     ended = false;

@@ -208,6 +208,9 @@ CREATE TABLE note_count (place BIGINT NOT NULL PRIMARY KEY, notes BIGINT NOT NUL
 INSERT INTO note_count (place, notes) VALUES (0, 0), (1, 0);
 ";
 
+/// The beginning of the error of [`Noted`] where one is missing, or one too much.
+pub(crate) const NO_NOTE: &str = "there is no note of the change before";
+
 /// A change handler that notes each change in a table of the application, and counts the notes in another.
 ///
 /// It reads the note of the change before, so that it fails where one is missing.
@@ -228,7 +231,7 @@ impl ChangeHandler for Noted {
             .select_one(select, [id.into(), (revision - 1).into()])
             .await?;
         if before.is_some() != (revision > 1) {
-            return Err(format!("there is no note of the change before {revision} of {id}").into());
+            return Err(format!("{NO_NOTE} {revision} of {id}").into());
         }
         let state = change.payload().map(decode_state::<KeptState>);
         let uid = state.transpose()?.map(|state| state.uid as i64);

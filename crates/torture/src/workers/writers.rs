@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use actix::ArbiterHandle;
 use actix::prelude::*;
+use actix_persistence::error::{ErrorChain, RejectionCause, ReplayError, StorageErrorKind};
 use actix_persistence::prelude::*;
-use actix_persistence::{Config, cleanup::CleanupError, error::ReplayError};
+use actix_persistence::{Config, cleanup::CleanupError};
 use actix_persistence_history::{Answer, Done, Operation};
 use anyhow::{Context, bail};
 use fastrand::Rng;
@@ -21,7 +22,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::errands::Errand;
-use super::kept::{Change, Kept, Noted, kept_id};
+use super::kept::{Change, Kept, NO_NOTE, Noted, kept_id};
 use super::stream::{Pair, Retaining, Save, Stream, Write, stream_id};
 use super::{Scribe, count, fault, self_driven, told_to_end};
 
@@ -431,8 +432,13 @@ impl Client {
         let cleanup = self.process.persistence.cleanup();
         match cleanup.cleanup_before_snapshot(&id).await {
             Ok(()) => count("clean-ups"),
-            // The database is busy with others.
-            Err(CleanupError::Storage(error)) => eprintln!("cleanup of {id}: {error}"),
+            // The database is busy with others, or another writer has come between.
+            Err(CleanupError::Storage(error))
+                if error.kind().is_curable_by_waiting()
+                    || error.kind() == StorageErrorKind::SequenceConflict =>
+            {
+                eprintln!("cleanup of {id}: {error}");
+            }
             Err(error) => fault(format!("cleanup of {id}: {error}")),
         }
     }
@@ -500,13 +506,39 @@ impl Client {
     }
 }
 
-/// Counts what did not go well; the history has all else.
+/// Counts what did not go well, and tells of what only damage explains; the history has all else.
 pub(super) fn count_outcome<T>(outcome: &Result<Result<T, PersistError>, MailboxError>) {
+    if let Ok(Err(error)) = outcome
+        && is_damage(error)
+    {
+        fault(format!("a write failed: {}", ErrorChain(error)));
+    }
     match outcome {
         Ok(Ok(_)) => {}
         Ok(Err(PersistError::Conflict(_))) => count("conflicts"),
         Ok(Err(error)) if error.is_certainly_not_stored() => count("not stored"),
         Ok(Err(_)) | Err(_) => count("unknown"),
+    }
+}
+
+/// Returns whether a write failed for a reason that no fault of a process, a server or a network has.
+fn is_damage(error: &PersistError) -> bool {
+    let cause = match error {
+        PersistError::NotStored(cause)
+        | PersistError::Unknown(cause)
+        | PersistError::Rejected(RejectionCause::Storage(cause)) => cause,
+        PersistError::PartlyStored(rest) => return is_damage(rest),
+        _ => return false,
+    };
+    match cause.kind() {
+        StorageErrorKind::Corrupt
+        | StorageErrorKind::SchemaMismatch
+        | StorageErrorKind::AccessDenied
+        | StorageErrorKind::TooLarge
+        | StorageErrorKind::Unsupported
+        | StorageErrorKind::Constraint => true,
+        StorageErrorKind::Extension => ErrorChain(cause).to_string().contains(NO_NOTE),
+        _ => false,
     }
 }
 
@@ -516,5 +548,32 @@ pub(super) fn tell_of_recovery(error: &RecoveryError) {
         count("recoveries begun again");
     } else {
         fault(error.to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_persistence::storage_api::{Operation, StorageError};
+
+    use super::*;
+
+    #[test]
+    fn a_write_that_only_damage_explains_is_told_of() {
+        let error = |kind| StorageError::new(kind, Operation::WriteMessages);
+        for (kind, is_told) in [
+            (StorageErrorKind::Corrupt, true),
+            (StorageErrorKind::Constraint, true),
+            (StorageErrorKind::Unavailable, false),
+            (StorageErrorKind::SequenceConflict, false),
+            (StorageErrorKind::Extension, false),
+        ] {
+            let failed = PersistError::NotStored(error(kind));
+            assert_eq!(is_damage(&failed), is_told, "{kind:?}");
+            let partly = PersistError::PartlyStored(Arc::new(failed));
+            assert_eq!(is_damage(&partly), is_told, "{kind:?} in part");
+        }
+        let missing = std::io::Error::other(format!("{NO_NOTE} 3 of Kept|0"));
+        let missing = error(StorageErrorKind::Extension).with_source(missing);
+        assert!(is_damage(&PersistError::NotStored(missing)));
     }
 }

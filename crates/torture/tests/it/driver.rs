@@ -126,20 +126,47 @@ fn a_seed_gives_the_same_decisions_again() {
     assert!(one != other && one["first"] != one["second"], "{one:?}");
 }
 
+/// A place with one process that writes.
+fn writers<'a>(run: &'a Run, name: &str) -> anyhow::Result<Writers<'a>> {
+    let scene = Scene {
+        streams: 1,
+        driven: 1,
+        states: 1,
+        retaining: None,
+        longest_burst: 5,
+        longest_pause: Duration::ZERO,
+    };
+    Writers::at(run.place()?, run, name, scene)
+}
+
+#[test]
+fn a_process_that_goes_on_after_a_violation_is_killed_soon() {
+    static KIND: Kind = kind(|run| {
+        let writers = writers(run, "endless")?;
+        let (_, mut worker) = writers.start("app", &mut run.rng())?;
+        while let Some(line) = worker.next_line()?
+            && !writers.hear(line)
+        {}
+        run.violation("something is wrong");
+        // Nobody tells it to end.
+        let since = Instant::now();
+        while worker.next_line()?.is_some() {
+            let goes_on = since.elapsed() > Duration::from_secs(60);
+            anyhow::ensure!(!goes_on, "it goes on and on");
+        }
+        worker.ended(true)
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let summary = run_in(folder.path(), &KIND, 1);
+    assert_eq!(summary.found, ["something is wrong"]);
+}
+
 /// Lets a process write, then does something to what is stored, and has it judged.
 fn judged_after(sql: &'static str) -> Summary {
     static SQL: std::sync::Mutex<&str> = std::sync::Mutex::new("");
     static KIND: Kind = kind(|run| {
         let (mut rng, sql) = (run.rng(), *SQL.lock().unwrap());
-        let scene = Scene {
-            streams: 1,
-            driven: 1,
-            states: 1,
-            retaining: None,
-            longest_burst: 5,
-            longest_pause: Duration::ZERO,
-        };
-        let writers = Writers::at(run.place()?, run, "tampered", scene)?;
+        let writers = writers(run, "tampered")?;
         let (_, mut worker) = writers.start("app", &mut rng)?;
         let mut writes_left = 60;
         while writes_left > 0
@@ -168,6 +195,21 @@ fn judged_after(sql: &'static str) -> Summary {
 fn the_judge_finds_nothing_where_nothing_was_done() {
     let summary = judged_after("SELECT 1");
     assert_eq!(summary.violations, 0, "{:#?}", summary.found);
+}
+
+#[test]
+fn the_judge_finds_an_id_that_takes_no_write_any_more() {
+    for refuses in [
+        "CREATE TRIGGER no_events BEFORE INSERT ON event_journal BEGIN SELECT RAISE(ABORT, 'no'); END",
+        "CREATE TRIGGER no_changes BEFORE UPDATE ON durable_state BEGIN SELECT RAISE(ABORT, 'no'); END",
+    ] {
+        let summary = judged_after(refuses);
+        let refused = summary
+            .found
+            .iter()
+            .any(|says| says.contains("takes no write in the end"));
+        assert!(refused, "{:?}", summary.found);
+    }
 }
 
 #[test]

@@ -131,7 +131,7 @@ impl<'a> Judge<'a> {
             if !id.starts_with(TOLD_SHELF) {
                 continue;
             }
-            let events = self.events.remove(id).unwrap_or_default();
+            let events = self.events.get(id).map_or(&[][..], Vec::as_slice);
             let numbers: Vec<_> = events.iter().map(|(number, _)| *number).collect();
             let expected: Vec<_> = (1..=*revision).collect();
             if numbers != expected {
@@ -151,6 +151,27 @@ impl<'a> Judge<'a> {
                 }
             }
         }
+        for id in self.events.keys() {
+            if !self.states.contains_key(id) {
+                self.faults.push(format!("{id} has events and no state"));
+            }
+        }
+    }
+
+    /// Checks what is stored at the revision at which an operation was acknowledged.
+    fn check_revision(&self, record: &Record, id: &str, revision: u64) -> Option<&'static str> {
+        let (last, _, slip) = self.states.get(id)?;
+        let op = match record.what {
+            What::Put { .. } => Some(record.op),
+            What::Delete { .. } | What::Transaction { .. } => None,
+        };
+        if revision == *last && slip.as_ref().map(|slip| slip.op) != op {
+            return Some("there is another state in the place of an acknowledged one");
+        }
+        let mut events = self.events.get(id)?.iter();
+        let (_, event) = events.find(|(number, _)| *number == revision)?;
+        (event["op"] != record.op)
+            .then_some("there is another event in the place of an acknowledged one")
     }
 
     fn check_states(&mut self) {
@@ -173,6 +194,10 @@ impl<'a> Judge<'a> {
                 _ => None,
             };
             let last = self.states.get(id).map_or(0, |(revision, ..)| *revision);
+            let displaced = match record.outcome {
+                Outcome::Stored(Some(revision)) => self.check_revision(record, id, revision),
+                _ => None,
+            };
             let mut fault = |what: &str| {
                 self.faults.push(format!(
                     "{what}: {:?} ({}): {:?}",
@@ -183,6 +208,9 @@ impl<'a> Judge<'a> {
                 && revision > last
             {
                 fault("an acknowledged state is not there");
+            }
+            if let Some(what) = displaced {
+                fault(what);
             }
             if id.starts_with(PLAIN) {
                 continue;
@@ -307,4 +335,79 @@ fn differences(found: &[u64], expected: &[u64]) -> String {
         there.difference(&wanted).take(10).collect::<Vec<_>>(),
         found.len() - doubled.len()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::json;
+
+    use super::*;
+
+    const OP: i64 = 7;
+
+    /// Judges an operation that was acknowledged at revision 1, and what is stored of its id.
+    fn faults(id: &str, stored: i64, event: Option<i64>) -> Vec<String> {
+        let plan = Plan::plain();
+        let id = id.to_owned();
+        let record = Record {
+            op: OP,
+            what: What::Put {
+                id: id.clone(),
+                plan: plan.clone(),
+            },
+            outcome: Outcome::Stored(Some(1)),
+            took: Duration::ZERO,
+        };
+        let chain = Slip::chained(0, stored);
+        let slip = Slip {
+            op: stored,
+            chain,
+            plan,
+        };
+        let has_handler = !id.starts_with(PLAIN);
+        let handled = has_handler.then(|| (id.clone(), vec![(1, stored)]));
+        let event = event.map(|op| (id.clone(), vec![(1, json!({ "op": op }))]));
+        let judge = Judge {
+            records: &[record],
+            handled: handled.into_iter().collect(),
+            states: BTreeMap::from([(id, (1, has_handler.then_some(stored), Some(slip)))]),
+            events: event.into_iter().collect(),
+            worked: HashMap::new(),
+            counters: vec![(0,); 2],
+            faults: Vec::new(),
+        };
+        judge.faults()
+    }
+
+    #[test]
+    fn what_was_acknowledged_is_what_is_stored_at_its_revision() {
+        let none: [String; 0] = [];
+        assert_eq!(faults("Plain|1", OP, None), none);
+        assert_eq!(faults("ToldShelf|1", OP, Some(OP)), none);
+        let other = faults("Plain|1", OP + 1, None);
+        assert!(other[0].starts_with("there is another state"), "{other:?}");
+        let other = faults("ToldShelf|1", OP, Some(OP + 1));
+        assert!(
+            other
+                .iter()
+                .any(|says| says.starts_with("there is another event")),
+            "{other:?}"
+        );
+    }
+
+    #[test]
+    fn an_event_without_its_state_is_found() {
+        let judge = Judge {
+            records: &[],
+            handled: BTreeMap::new(),
+            states: BTreeMap::new(),
+            events: BTreeMap::from([("ToldShelf|1".to_owned(), vec![(1, json!({ "op": OP }))])]),
+            worked: HashMap::new(),
+            counters: vec![(0,); 2],
+            faults: Vec::new(),
+        };
+        assert_eq!(judge.faults(), ["ToldShelf|1 has events and no state"]);
+    }
 }

@@ -18,11 +18,19 @@ pub(super) struct Ledger {
 struct Said {
     processes: u32,
     records: Vec<Record>,
+    /// Sentences of actors about what is wrong.
+    faults: Vec<String>,
 }
 
 /// Ends what a process says.
 #[derive(Clone, Default)]
 pub(super) struct Silence(Arc<AtomicBool>);
+
+impl Silence {
+    fn is_kept(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
 
 impl Ledger {
     /// A new process, which says something until it is killed.
@@ -33,12 +41,23 @@ impl Ledger {
             said.processes
         };
         let silence = Silence::default();
-        let (ledger, killed) = (self.clone(), silence.clone());
-        let scribe = Scribe::telling(number, move |what| {
-            if !killed.0.load(Ordering::Relaxed) {
-                ledger.say(number, what);
+        let tell = {
+            let (ledger, silence) = (self.clone(), silence.clone());
+            move |what| {
+                if !silence.is_kept() {
+                    ledger.say(number, what);
+                }
             }
-        });
+        };
+        let tell_of_fault = {
+            let (ledger, silence) = (self.clone(), silence.clone());
+            move |sentence: &str| {
+                if !silence.is_kept() {
+                    hold(&ledger.said).faults.push(sentence.to_owned());
+                }
+            }
+        };
+        let scribe = Scribe::telling(number, tell, tell_of_fault);
         (Arc::new(scribe), silence)
     }
 
@@ -57,6 +76,11 @@ impl Ledger {
         silence.0.store(true, Ordering::Relaxed);
         let event = ProcessEvent::Killed;
         self.say(0, What::Process { number, event });
+    }
+
+    /// Returns what actors have found wrong.
+    pub(super) fn faults(&self) -> Vec<String> {
+        std::mem::take(&mut hold(&self.said).faults)
     }
 
     /// All that was said.

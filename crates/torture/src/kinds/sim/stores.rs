@@ -1,7 +1,9 @@
 //! The stores of one simulated process: those in memory, whose calls take their time and go wrong.
 
+mod fates;
 mod queries;
 
+use std::hash::Hash;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -18,17 +20,14 @@ use actix_persistence_storage_api::{
     StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId,
 };
 use async_trait::async_trait;
-use fastrand::Rng;
+use tokio::time::Instant;
 
 use crate::run::hold;
+use fates::{Draw, Fate, Fates};
 
 /// The text by which an error of the simulation is known.
 pub(super) const SIMULATED: &str = "simulated";
 
-/// The longest time that a call takes which nothing is wrong with.
-const LONGEST_LAG: Duration = Duration::from_millis(20);
-/// The longest time after which something is done that is said to be unknown.
-const LATEST: Duration = Duration::from_secs(20);
 /// Longer than anybody waits for an answer.
 const HANGS: Duration = Duration::from_secs(200);
 
@@ -44,27 +43,16 @@ struct Inner {
     journal: MemoryJournal,
     snapshots: MemorySnapshotStore,
     states: MemoryStateStore,
-    random: Mutex<Rng>,
-    /// One call in so many goes wrong.
-    fault_in: Option<u32>,
+    fates: Fates,
     killed: AtomicBool,
+    /// The calls that hang, or have hung, and are blamed for no time-out yet.
+    hung: Mutex<Vec<Hung>>,
 }
 
-/// The fate of a call.
-#[derive(Clone, Copy)]
-enum Fate {
-    Works,
-    Fails,
-    /// Of a read: what is there cannot be read.
-    Corrupt,
-    UnknownDone,
-    UnknownNotDone,
-    /// It is done after the answer, such as after a later recovery.
-    UnknownLater,
-    PanicsBefore,
-    PanicsAfter,
-    /// It is done, long after the caller has given up.
-    Hangs,
+/// A call that hangs.
+struct Hung {
+    operation: Operation,
+    until: Instant,
 }
 
 impl SimStores {
@@ -74,9 +62,9 @@ impl SimStores {
             journal: storage.journal(),
             snapshots: storage.snapshot_store(),
             states: storage.state_store(),
-            random: Mutex::new(Rng::with_seed(seed)),
-            fault_in,
+            fates: Fates::new(seed, fault_in),
             killed: AtomicBool::new(false),
+            hung: Mutex::default(),
         };
         Arc::new(Self {
             inner: Arc::new(inner),
@@ -93,28 +81,32 @@ impl SimStores {
     async fn read<T>(
         &self,
         operation: Operation,
+        about: impl Hash,
         work: impl Future<Output = Result<T, StorageError>>,
     ) -> Result<T, StorageError> {
-        self.lag(operation).await?;
+        let mut draw = self.inner.fates.draw(operation, about);
+        self.lag(&mut draw, operation).await?;
         let fates = [Fate::Fails, Fate::Corrupt, Fate::PanicsBefore, Fate::Hangs];
-        match self.fate(&fates) {
+        match draw.fate(&fates) {
             Fate::Fails => return Err(failure(StorageErrorKind::Unavailable, operation)),
             Fate::Corrupt => return Err(failure(StorageErrorKind::Corrupt, operation)),
             Fate::PanicsBefore => resume_unwind(Box::new(SIMULATED)),
-            Fate::Hangs => tokio::time::sleep(HANGS).await,
+            Fate::Hangs => self.hang(operation).await,
             _ => {}
         }
         let result = work.await;
-        self.lag(operation).await?;
+        self.lag(&mut draw, operation).await?;
         result
     }
 
     async fn write<T: Send>(
         &self,
         operation: Operation,
+        about: impl Hash,
         work: impl Future<Output = Result<T, StorageError>> + Send + 'static,
     ) -> Result<T, StorageError> {
-        self.lag(operation).await?;
+        let mut draw = self.inner.fates.draw(operation, about);
+        self.lag(&mut draw, operation).await?;
         let fates = [
             Fate::Fails,
             Fate::UnknownDone,
@@ -125,7 +117,7 @@ impl SimStores {
             Fate::Hangs,
         ];
         let unknown = failure(StorageErrorKind::Unavailable, operation);
-        match self.fate(&fates) {
+        match draw.fate(&fates) {
             Fate::Fails => return Err(unknown.not_stored()),
             Fate::UnknownNotDone => return Err(unknown),
             Fate::UnknownDone => {
@@ -133,7 +125,7 @@ impl SimStores {
                 return Err(unknown);
             }
             Fate::UnknownLater => {
-                let wait = self.up_to(LATEST);
+                let wait = draw.lateness();
                 tokio::spawn(async move {
                     tokio::time::sleep(wait).await;
                     // Nobody hears of it any more.
@@ -146,33 +138,33 @@ impl SimStores {
                 work.await?;
                 resume_unwind(Box::new(SIMULATED))
             }
-            Fate::Hangs => tokio::time::sleep(HANGS).await,
+            Fate::Hangs => self.hang(operation).await,
             Fate::Works | Fate::Corrupt => {}
         }
         let result = work.await;
-        self.lag(operation).await?;
+        self.lag(&mut draw, operation).await?;
         result
     }
 
-    fn fate(&self, faults: &[Fate]) -> Fate {
-        let mut random = hold(&self.inner.random);
-        match self.inner.fault_in {
-            Some(times) if random.u32(..times) == 0 => faults[random.usize(..faults.len())],
-            _ => Fate::Works,
-        }
+    /// Returns whether a call of this operation has been without an answer for so long that whoever waited for it may have
+    /// given up just now; it is blamed once.
+    pub(super) fn explains_a_time_out(&self, operation: Operation) -> bool {
+        let now = Instant::now();
+        let mut hung = hold(&self.inner.hung);
+        hung.retain(|hung| hung.until > now);
+        let blamed = hung.iter().position(|hung| hung.operation == operation);
+        blamed.map(|blamed| hung.remove(blamed)).is_some()
     }
 
-    fn up_to(&self, longest: Duration) -> Duration {
-        longest.mul_f64(hold(&self.inner.random).f64())
+    async fn hang(&self, operation: Operation) {
+        let until = Instant::now() + HANGS;
+        hold(&self.inner.hung).push(Hung { operation, until });
+        tokio::time::sleep_until(until).await;
     }
 
-    async fn lag(&self, operation: Operation) -> Result<(), StorageError> {
+    async fn lag(&self, draw: &mut Draw, operation: Operation) -> Result<(), StorageError> {
         self.alive(operation)?;
-        let wait = {
-            let mut random = hold(&self.inner.random);
-            random.bool().then(|| LONGEST_LAG.mul_f64(random.f64()))
-        };
-        if let Some(wait) = wait.filter(|_| self.inner.fault_in.is_some()) {
+        if let Some(wait) = draw.lag() {
             tokio::time::sleep(wait).await;
         }
         self.alive(operation)
@@ -184,12 +176,6 @@ impl SimStores {
             true => Err(failure(StorageErrorKind::AccessDenied, operation)),
             false => Ok(()),
         }
-    }
-
-    /// Returns whether the events of this write are refused for what they are.
-    fn rejects(&self) -> bool {
-        let times = self.inner.fault_in.map(|times| times * 2);
-        times.is_some_and(|times| hold(&self.inner.random).u32(..times) == 0)
     }
 }
 
@@ -204,8 +190,8 @@ impl Journal for SimStores {
     }
 
     async fn read_head(&self, id: &PersistenceId) -> Result<StreamHead, StorageError> {
-        self.read(Operation::ReadHead, self.inner.journal.read_head(id))
-            .await
+        let work = self.inner.journal.read_head(id);
+        self.read(Operation::ReadHead, id, work).await
     }
 
     async fn recover(
@@ -213,23 +199,27 @@ impl Journal for SimStores {
         id: &PersistenceId,
         writer: WriterId,
     ) -> Result<Recovered, StorageError> {
-        let (inner, id) = (Arc::clone(&self.inner), id.clone());
-        let work = async move { inner.journal.recover(&id, writer).await };
-        self.write(Operation::Recover, work).await
+        let (inner, of) = (Arc::clone(&self.inner), id.clone());
+        let work = async move { inner.journal.recover(&of, writer).await };
+        self.write(Operation::Recover, id, work).await
     }
 
     async fn write_messages(
         &self,
         writes: Vec<AtomicWrite>,
     ) -> Result<Vec<WriteOutcome>, StorageError> {
-        if writes.len() == 1 && self.rejects() {
-            self.lag(Operation::WriteMessages).await?;
-            let refused = failure(StorageErrorKind::Unsupported, Operation::WriteMessages);
+        let operation = Operation::WriteMessages;
+        let id = writes.first().map(|write| write.persistence_id().clone());
+        // Whether they are refused for what they are.
+        let mut draw = self.inner.fates.draw(operation, ("refused", &id));
+        if writes.len() == 1 && draw.once_in(2) {
+            self.lag(&mut draw, operation).await?;
+            let refused = failure(StorageErrorKind::Unsupported, operation);
             return Ok(vec![WriteOutcome::Rejected(refused.not_stored())]);
         }
         let inner = Arc::clone(&self.inner);
         let work = async move { inner.journal.write_messages(writes).await };
-        self.write(Operation::WriteMessages, work).await
+        self.write(operation, id, work).await
     }
 
     async fn replay_messages(
@@ -238,12 +228,12 @@ impl Journal for SimStores {
         range: ReplayRange,
         mut page: PageLimit,
     ) -> Result<ReplayPage, StorageError> {
-        if self.inner.fault_in.is_some() {
+        if self.inner.fates.is_cruel() {
             // Many steps, between which something may happen.
             page.max_events = page.max_events.min(5);
         }
         let work = self.inner.journal.replay_messages(id, range, page);
-        self.read(Operation::ReplayMessages, work).await
+        self.read(Operation::ReplayMessages, id, work).await
     }
 
     async fn read_highest_sequence_nr(
@@ -252,7 +242,7 @@ impl Journal for SimStores {
         from: SequenceNr,
     ) -> Result<SequenceNr, StorageError> {
         let work = self.inner.journal.read_highest_sequence_nr(id, from);
-        self.read(Operation::ReadHighestSequenceNr, work).await
+        self.read(Operation::ReadHighestSequenceNr, id, work).await
     }
 
     async fn delete_messages_to(
@@ -260,15 +250,15 @@ impl Journal for SimStores {
         id: &PersistenceId,
         deletion: EventDeletion,
     ) -> Result<(), StorageError> {
-        let (inner, id) = (Arc::clone(&self.inner), id.clone());
-        let work = async move { inner.journal.delete_messages_to(&id, deletion).await };
-        self.write(Operation::DeleteMessagesTo, work).await
+        let (inner, of) = (Arc::clone(&self.inner), id.clone());
+        let work = async move { inner.journal.delete_messages_to(&of, deletion).await };
+        self.write(Operation::DeleteMessagesTo, id, work).await
     }
 
     async fn reset(&self, id: &PersistenceId) -> Result<ResetProgress, StorageError> {
-        let (inner, id) = (Arc::clone(&self.inner), id.clone());
-        let work = async move { inner.journal.reset(&id).await };
-        self.write(Operation::Reset, work).await
+        let (inner, of) = (Arc::clone(&self.inner), id.clone());
+        let work = async move { inner.journal.reset(&of).await };
+        self.write(Operation::Reset, id, work).await
     }
 
     fn capabilities(&self) -> JournalCapabilities {
@@ -288,19 +278,20 @@ impl SnapshotStore for SimStores {
         criteria: SnapshotCriteria,
     ) -> Result<Option<SnapshotRecord>, StorageError> {
         let work = self.inner.snapshots.load(id, criteria);
-        self.read(Operation::LoadSnapshot, work).await
+        self.read(Operation::LoadSnapshot, id, work).await
     }
 
     async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError> {
-        let inner = Arc::clone(&self.inner);
+        let (inner, id) = (Arc::clone(&self.inner), metadata.persistence_id.clone());
         let work = async move { inner.snapshots.save(metadata, payload).await };
-        self.write(Operation::SaveSnapshot, work).await
+        self.write(Operation::SaveSnapshot, id, work).await
     }
 
     async fn delete(&self, metadata: &SnapshotMetadata) -> Result<(), StorageError> {
-        let (inner, metadata) = (Arc::clone(&self.inner), metadata.clone());
-        let work = async move { inner.snapshots.delete(&metadata).await };
-        self.write(Operation::DeleteSnapshot, work).await
+        let (inner, of) = (Arc::clone(&self.inner), metadata.clone());
+        let work = async move { inner.snapshots.delete(&of).await };
+        self.write(Operation::DeleteSnapshot, &metadata.persistence_id, work)
+            .await
     }
 
     async fn delete_matching(
@@ -308,9 +299,10 @@ impl SnapshotStore for SimStores {
         id: &PersistenceId,
         criteria: SnapshotCriteria,
     ) -> Result<(), StorageError> {
-        let (inner, id) = (Arc::clone(&self.inner), id.clone());
-        let work = async move { inner.snapshots.delete_matching(&id, criteria).await };
-        self.write(Operation::DeleteMatchingSnapshots, work).await
+        let (inner, of) = (Arc::clone(&self.inner), id.clone());
+        let work = async move { inner.snapshots.delete_matching(&of, criteria).await };
+        self.write(Operation::DeleteMatchingSnapshots, id, work)
+            .await
     }
 
     fn capabilities(&self) -> SnapshotCapabilities {
@@ -325,35 +317,36 @@ impl StateStore for SimStores {
     }
 
     async fn get(&self, id: &PersistenceId) -> Result<CurrentState, StorageError> {
-        self.read(Operation::GetState, self.inner.states.get(id))
-            .await
+        let work = self.inner.states.get(id);
+        self.read(Operation::GetState, id, work).await
     }
 
     async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
-        let inner = Arc::clone(&self.inner);
+        let (inner, id) = (Arc::clone(&self.inner), update.persistence_id.clone());
         let work = async move { inner.states.upsert(update).await };
-        self.write(Operation::UpsertState, work).await
+        self.write(Operation::UpsertState, id, work).await
     }
 
     async fn delete(&self, id: &PersistenceId, revision: Revision) -> Result<(), StorageError> {
-        let (inner, id) = (Arc::clone(&self.inner), id.clone());
-        let work = async move { inner.states.delete(&id, revision).await };
-        self.write(Operation::DeleteState, work).await
+        let (inner, of) = (Arc::clone(&self.inner), id.clone());
+        let work = async move { inner.states.delete(&of, revision).await };
+        self.write(Operation::DeleteState, id, work).await
     }
 
     async fn write_group(
         &self,
         changes: Vec<StateWrite>,
     ) -> Result<Vec<Result<(), StorageError>>, StorageError> {
+        let first = changes.first().map(|first| first.persistence_id().clone());
         let inner = Arc::clone(&self.inner);
         let work = async move { inner.states.write_group(changes).await };
-        self.write(Operation::UpsertState, work).await
+        self.write(Operation::UpsertState, first, work).await
     }
 
     async fn hard_delete(&self, id: &PersistenceId) -> Result<bool, StorageError> {
-        let (inner, id) = (Arc::clone(&self.inner), id.clone());
-        let work = async move { inner.states.hard_delete(&id).await };
-        self.write(Operation::HardDeleteState, work).await
+        let (inner, of) = (Arc::clone(&self.inner), id.clone());
+        let work = async move { inner.states.hard_delete(&of).await };
+        self.write(Operation::HardDeleteState, id, work).await
     }
 
     fn capabilities(&self) -> StateCapabilities {

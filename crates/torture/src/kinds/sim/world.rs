@@ -133,6 +133,7 @@ pub(super) fn play(seed: u64) -> anyhow::Result<Played> {
     system.block_on(all(Rc::clone(&scene), rng));
     let mut faults = scene.faults.take();
     faults.extend(TROUBLE.take());
+    faults.extend(scene.ledger.faults());
     Ok(Played {
         history: scene.ledger.end(),
         faults,

@@ -230,11 +230,11 @@ impl Process {
     /// A query must have failed for a simulated reason.
     fn query_failed(&self, error: &QueryError) {
         let expected = match error {
-            QueryError::Store(error) => {
-                // The product itself tells of what took too long, and of a panic.
-                let kinds = [StorageErrorKind::Timeout, StorageErrorKind::Backend];
-                kinds.contains(&error.kind()) || format!("{error:?}").contains(SIMULATED)
+            // The product itself tells of what took too long; of a panic it tells with its text.
+            QueryError::Store(error) if error.kind() == StorageErrorKind::Timeout => {
+                self.stores.explains_a_time_out(error.operation())
             }
+            QueryError::Store(error) => format!("{error:?}").contains(SIMULATED),
             _ => false,
         };
         if !expected {
