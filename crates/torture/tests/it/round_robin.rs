@@ -13,10 +13,11 @@ use crate::tables::tables;
 
 const IDS: usize = 100;
 const CLIENTS: u32 = 32;
-/// A debug build does so much on a machine that is busy with much else; what it really does is printed.
-const ACKNOWLEDGED_PER_SECOND: f64 = 100.0;
-/// As long as one back-off, of which a conflict needs none.
-const P99: Duration = Duration::from_secs(3);
+/// The rate of a debug build on a machine that is busy with much else, and that of a release build on a quiet one with two
+/// cores, the database beside it.
+const ACKNOWLEDGED_PER_SECOND: [f64; 2] = [100.0, 1_500.0];
+/// At first as long as one back-off, of which a conflict needs none.
+const P99: [Duration; 2] = [Duration::from_secs(3), Duration::from_millis(200)];
 /// An entry that loses so often never gets through.
 const TRIES: u32 = 100;
 
@@ -144,11 +145,10 @@ async fn thirty_two_clients(place: Place, balancer: Balancer) {
             );
         }
     }
-    assert!(
-        rate > ACKNOWLEDGED_PER_SECOND,
-        "{rate} acknowledged a second"
-    );
-    assert!(at(99) < P99, "p99 is {:?}", at(99));
+    let [normal, full] = ACKNOWLEDGED_PER_SECOND;
+    assert!(rate > scaled(normal, full), "{rate} acknowledged a second");
+    let [normal, full] = P99;
+    assert!(at(99) < scaled(normal, full), "p99 is {:?}", at(99));
 }
 
 fn ledger_of(id: usize) -> Ledger {
