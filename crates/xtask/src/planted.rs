@@ -173,11 +173,11 @@ fn in_lanes<T: Sync>(
         let lanes: Vec<_> = (1..=lanes.get())
             .map(|lane| scope.spawn(move || work_on(lane)))
             .collect();
-        let ends = lanes.into_iter().map(|lane| match lane.join() {
+        let mut ends = lanes.into_iter().map(|lane| match lane.join() {
             Ok(end) => end,
             Err(panic) => resume_unwind(panic),
         });
-        ends.fold(Ok(()), |all, end| all.and(end))
+        ends.try_for_each(|end| end)
     })
 }
 
