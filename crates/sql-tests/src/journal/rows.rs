@@ -37,9 +37,7 @@ pub async fn an_epoch_out_of_range_is_told_as_that(place: &dyn Tables) {
         let says = "which no writer ever had";
         assert_error(&recovered.unwrap_err(), StorageErrorKind::Corrupt, says);
     }
-    place
-        .run("UPDATE journal_metadata SET epoch = 1")
-        .await;
+    place.run("UPDATE journal_metadata SET epoch = 1").await;
     store(&*journal, &id("a"), 1).await;
 }
 
