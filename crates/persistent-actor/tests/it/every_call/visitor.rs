@@ -175,7 +175,10 @@ pub(super) trait Visitor:
                 .detach(),
             Place::Completion => ctx.persist(Self::on_the_way()).on_complete(there).detach(),
             Place::Answer => {
-                let answer = move |actor: &mut Self, ctx: &mut Ctx<Self>| Ok(there(actor, ctx));
+                let answer = move |actor: &mut Self, ctx: &mut Ctx<Self>| {
+                    there(actor, ctx);
+                    Ok(())
+                };
                 reply = ctx.persist(Self::on_the_way()).reply_with(answer);
             }
             Place::Deferred => ctx.defer(there).detach(),
