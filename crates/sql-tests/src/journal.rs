@@ -78,7 +78,8 @@ macro_rules! test_rows {
     ($tables:expr) => {
         $crate::test_journals! { $tables; rows;
             rows_say_which_slice_and_type_they_belong_to
-            a_damaged_snapshot_is_an_error_and_the_one_before_can_be_asked_for;
+            a_damaged_snapshot_is_an_error_and_the_one_before_can_be_asked_for
+            an_epoch_out_of_range_is_told_as_that;
         }
     };
 }

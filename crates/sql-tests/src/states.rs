@@ -6,6 +6,7 @@ mod commit_order;
 mod contention;
 mod ended_connections;
 pub mod extensions;
+mod full_pool;
 mod groups;
 mod live_query;
 mod new_states;
@@ -29,6 +30,7 @@ pub use change_events::{
 pub use commit_order::a_reader_gets_every_last_state_while_transactions_end_in_any_order;
 pub use contention::many_writers_store_each_revision_once;
 pub use ended_connections::errors_say_what_is_certain_when_connections_end;
+pub use full_pool::a_full_pool_is_no_trouble_of_the_store;
 pub use groups::{
     a_change_that_breaks_a_rule_fails_its_group_as_a_whole,
     a_row_that_a_trigger_skips_fails_no_other, changes_of_a_group_leave_their_events,

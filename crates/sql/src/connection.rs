@@ -174,6 +174,25 @@ impl<C: Connector> Connections<C> {
         operation: Operation,
         work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>) -> Work<'c, T> + Send + 'static,
     ) -> Result<T, StorageError> {
+        self.read_then(operation, work, Lease::give_back).await
+    }
+
+    /// As [`read`](Self::read), for statements with a part that the application wrote: functions that it calls may leave
+    /// something in the session.
+    pub(crate) async fn read_for_application<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>) -> Work<'c, T> + Send + 'static,
+    ) -> Result<T, StorageError> {
+        self.read_then(operation, work, Lease::restore).await
+    }
+
+    async fn read_then<T: Send + 'static>(
+        &self,
+        operation: Operation,
+        work: impl for<'c> FnOnce(&'c mut ConnectionOf<C::Dialect>) -> Work<'c, T> + Send + 'static,
+        afterwards: fn(Lease<C>),
+    ) -> Result<T, StorageError> {
         let call = self.call(&self.readers);
         detached(operation, async move {
             let no_effect = not_stored::<C>(operation);
@@ -182,7 +201,7 @@ impl<C: Connector> Connections<C> {
                 .within_limit(work(lease.connection()))
                 .await
                 .map_err(no_effect)?;
-            lease.give_back();
+            afterwards(lease);
             Ok(value)
         })
         .await

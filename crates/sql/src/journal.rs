@@ -8,16 +8,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use actix_persistence_storage_api::{
-    AtomicWrite, EventDeletion, EventRecord, Journal, JournalCapabilities, Operation, PageLimit,
-    PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress, Roles,
-    SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId, WriterPosition,
+    AtomicWrite, Effect, EventDeletion, EventRecord, Journal, JournalCapabilities, Operation,
+    PageLimit, PersistenceId, Recovered, RecoveryRequest, ReplayPage, ReplayRange, ResetProgress,
+    Roles, SequenceNr, StorageError, StorageErrorKind, StreamHead, WriteOutcome, WriterId,
+    WriterPosition,
 };
 use async_trait::async_trait;
 
 use crate::connection::{Connections, Opening, with_opening, work_on};
 use crate::group::plan;
 use crate::refusal;
-use crate::row::{get_integer, get_number, get_writer};
+use crate::row::{get_epoch_or_changes, get_integer, get_number, get_writer};
 use crate::schema::Component;
 use crate::turns::Turns;
 use crate::values::Values;
@@ -151,6 +152,26 @@ impl<D: Dialect> SqlJournal<D> {
             .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
+    /// Returns why an id cannot be taken over if its row tells: a database says of a number that cannot be raised only that
+    /// it breaks a rule.
+    async fn reason_of(&self, error: StorageError, requests: &[RecoveryRequest]) -> StorageError {
+        use StorageErrorKind::{Busy, Timeout, Unavailable};
+        if matches!(error.kind(), Busy | Timeout | Unavailable) {
+            return error;
+        }
+        for request in requests {
+            if let Err(reason) = self.read_head(&request.persistence_id).await
+                && reason.kind() == StorageErrorKind::Corrupt
+            {
+                let effect = error.effect().unwrap_or(Effect::Unknown);
+                return reason
+                    .with_operation(Operation::Recover)
+                    .with_effect(effect);
+            }
+        }
+        error
+    }
+
     /// Returns the heads of the ids that lost.
     ///
     /// Read afterwards, because the others are stored by then, whether or not this can be told: then nothing is known
@@ -263,11 +284,11 @@ impl<D: Dialect> Journal for SqlJournal<D> {
         let ids = requests.iter().map(|request| &request.persistence_id);
         let turn = self.turns.take(ids).await;
         let queries = Arc::clone(&self.queries);
-        let requests = requests.to_vec();
-        self.connections
+        let recovered = self
+            .connections
             .begin_and_write(
                 Operation::Recover,
-                requests,
+                requests.to_vec(),
                 move |connection, requests, opening| {
                     // Until the work is dropped, which is when it has ended.
                     let _ = &turn;
@@ -277,7 +298,11 @@ impl<D: Dialect> Journal for SqlJournal<D> {
                     )
                 },
             )
-            .await
+            .await;
+        match recovered {
+            Err(error) => Err(self.reason_of(error, requests).await),
+            recovered => recovered,
+        }
     }
 
     async fn write_messages(
@@ -415,12 +440,12 @@ impl<D: Dialect> fmt::Debug for SqlJournal<D> {
 }
 
 fn head_of<D: Dialect>(row: &RowOf<D>) -> Result<StreamHead, Fault> {
-    let epoch = get_integer::<D>(row, 2)?;
+    let epoch = get_epoch_or_changes::<D>(row, 2)?;
     Ok(StreamHead {
         highest_sequence_nr: get_number::<D>(row, 0)?,
         deleted_to: get_number::<D>(row, 1)?,
-        epoch: u64::try_from(epoch).unwrap_or(0),
-        holds_changes: epoch < 0,
+        epoch: epoch.unwrap_or(0),
+        holds_changes: epoch.is_none(),
     })
 }
 

@@ -3,7 +3,7 @@
 /// The quotes and comments of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quoting {
-    /// As SQLite: a quote within quotes is doubled.
+    /// As SQLite: a quote within quotes is doubled, and `[..]` quotes a name.
     Sqlite,
     /// As MySQL and MariaDB: a backslash makes the next character mean nothing, `#` begins a comment, and `--` only before
     /// a space.
@@ -64,6 +64,7 @@ fn quoted(before: &str, text: &str, quoting: Quoting) -> Option<usize> {
             Some(string(text, *quote, has_backslashes))
         }
         [b'`', ..] if quoting != Quoting::Postgres => Some(until(text, 1, "`")),
+        [b'[', ..] if quoting == Quoting::Sqlite => Some(until(text, 1, "]")),
         [b'#', ..] if is_mysql => Some(until(text, 1, "\n")),
         [b'-', b'-', b' ' | b'\t' | b'\n', ..] => Some(until(text, 1, "\n")),
         [b'-', b'-', ..] if !is_mysql => Some(until(text, 1, "\n")),
@@ -145,6 +146,7 @@ mod tests {
             ("'it''s $1' 'ü$1", &[]),
             ("a = $1 -- $1\n", &ALL),
             ("`$1`", &[Postgres]),
+            ("[$1]", &[Mysql, Postgres]),
             ("# $1", &[Sqlite, Postgres]),
             ("a --$1", &[Mysql]),
             ("'\\' = '$1'", &[Mysql]),

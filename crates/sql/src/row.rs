@@ -25,13 +25,39 @@ pub fn get_number<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<SequenceN
     u64::try_from(number).map_err(|_| Fault::corrupt(format!("a number is stored as {number}")))
 }
 
-/// Reads the epoch of an id that was taken over; negative ones are not for actors that store events.
+/// The epochs below this one are of ids whose events tell of changes.
+const OF_CHANGES_BELOW: i64 = i64::MIN / 4;
+
+/// Reads the epoch of an id that was taken over; those of ids whose events tell of changes are not for actors that store
+/// events.
 pub fn get_epoch<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<Epoch, Fault> {
-    let epoch = get_integer::<D>(row, column)?;
-    u64::try_from(epoch).map_err(|_| {
-        let message = "its events tell of the changes of a durable state; give the event-sourced actor another id";
-        Fault::refused(StorageErrorKind::Unsupported, message)
-    })
+    match get_epoch_or_changes::<D>(row, column)? {
+        Some(0) => Err(no_epoch(0)),
+        Some(epoch) => Ok(epoch),
+        None => {
+            let message = "its events tell of the changes of a durable state; give the event-sourced actor another id";
+            Err(Fault::refused(StorageErrorKind::Unsupported, message))
+        }
+    }
+}
+
+/// Reads the epoch of an id, 0 if it was never taken over; none if its events tell of changes.
+pub(crate) fn get_epoch_or_changes<D: Dialect>(
+    row: &RowOf<D>,
+    column: usize,
+) -> Result<Option<Epoch>, Fault> {
+    match get_integer::<D>(row, column)? {
+        ..OF_CHANGES_BELOW => Ok(None),
+        epoch @ (OF_CHANGES_BELOW..0 | i64::MAX) => Err(no_epoch(epoch)),
+        epoch => Ok(Some(epoch.unsigned_abs())),
+    }
+}
+
+fn no_epoch(epoch: i64) -> Fault {
+    Fault::corrupt(format!(
+        "its epoch is {epoch}, which no writer ever had; see what else writes to the tables, and set 'epoch' in the row of the \
+         id to 1 while no process has an actor of it"
+    ))
 }
 
 /// Reads a text; NULL is corrupt.

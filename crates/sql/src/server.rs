@@ -82,7 +82,8 @@ pub struct ServerOptions {
     pub connect_timeout: Duration,
     /// `statement-timeout`: the longest time that a statement may take; a second later the connection is given up.
     ///
-    /// A call waits for all three at most, so keep their sum below the circuit breaker's call time-out. Default 4 s.
+    /// Keep the sum of these three below the circuit breaker's call time-out: a call may wait for each of them, and then
+    /// for the end of its transaction. One that is cut off is of unknown outcome. Default 4 s.
     pub statement_timeout: Duration,
     /// `lock-timeout`: the time for which a statement waits for the lock of another; less than `statement-timeout`.
     /// Default 2 s.

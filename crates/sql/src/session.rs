@@ -147,7 +147,7 @@ impl<'c, D: Dialect> SqlSession<'c, D> {
         statement: impl AsyncFnOnce(&mut ConnectionOf<D>) -> Result<T, Fault>,
     ) -> Result<T, StorageError> {
         self.check_usable()?;
-        let kind = kind_of(sql.as_str(), D::DEFINITIONS_COMMIT);
+        let kind = kind_of(sql.as_str(), D::QUOTING, D::DEFINITIONS_COMMIT);
         if let Some(message) = self.refusal(kind) {
             return self.noted(Err(Fault::refused(StorageErrorKind::Extension, message)));
         }

@@ -318,7 +318,7 @@ impl<D: Dialect> SqlStates for SqlStateStore<D> {
         let table = Arc::clone(&entity.table);
         let max_bytes = self.options.store().max_page_bytes;
         self.connections
-            .read(Operation::FindStates, move |connection| {
+            .read_for_application(Operation::FindStates, move |connection| {
                 Box::pin(async move { find::find::<D>(connection, &table, query, max_bytes).await })
             })
             .await

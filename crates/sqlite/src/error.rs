@@ -243,6 +243,9 @@ mod tests {
     fn an_error_of_the_disk_is_told_as_one() {
         assert!(meaning_of_code(10).1.contains("the disk reports an error"));
         assert!(meaning_of_code(13).1.contains("the disk is full"));
+        let damaged = meaning_of_code(11).1;
+        assert!(damaged.contains("or the disk gave wrong data once"));
+        assert!(damaged.contains("if it is damaged restore a backup"));
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod architecture;
 mod conformance;
 mod database_crates;
 mod english;
+mod every_call;
 mod function_names;
 mod guide;
 mod links;
@@ -30,7 +31,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
@@ -40,6 +41,7 @@ const RULES: [Rule; 16] = [
     conformance::check,
     database_crates::check,
     english::check,
+    every_call::check,
     function_names::check,
     guide::check,
     links::check,

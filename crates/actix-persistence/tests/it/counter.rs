@@ -55,6 +55,19 @@ impl PersistentActor for Counter {
     }
 }
 
+/// Asks for the count; persists nothing.
+#[derive(Message)]
+#[rtype(result = "u64")]
+pub(crate) struct Total;
+
+impl Handler<Total> for Counter {
+    type Result = u64;
+
+    fn handle(&mut self, _: Total, _: &mut Self::Context) -> u64 {
+        self.count
+    }
+}
+
 #[derive(Message)]
 #[rtype(result = "Result<u64, PersistError>")]
 pub(crate) struct Count(pub(crate) u64);

@@ -307,3 +307,16 @@ async fn nothing_that_is_set_stays() {
     };
     extensions::nothing_that_is_set_stays(&*states, &settings, &refused, variables).await;
 }
+
+#[tokio::test]
+async fn nothing_that_a_condition_sets_stays() {
+    let place = Place::new().await;
+    let options = place.options().with_server(|mut server| {
+        server.read_connections = 1;
+        server
+    });
+    let states = open_with(options, StateExtensions::default()).await;
+    let sets = "GET_LOCK(DATABASE(), 0) = 1";
+    let is_set = "IS_FREE_LOCK(DATABASE()) = 0";
+    extensions::nothing_that_a_condition_sets_stays(&*states, sets, is_set).await;
+}

@@ -259,3 +259,17 @@ async fn each_change_of_a_group_has_a_number_of_its_own() {
         assert_eq!(place.number(wrong).await, 0);
     }
 }
+
+#[tokio::test]
+async fn a_full_pool_is_no_trouble_of_the_store() {
+    let place = Place::new().await;
+    let options = place.options().with_server(|mut server| {
+        server.writers = 1;
+        server.acquire_timeout = Duration::from_secs(3);
+        server
+    });
+    // A fifth of a second for each of twenty.
+    let slow = ["CREATE TRIGGER slow BEFORE INSERT ON durable_state FOR EACH ROW DO SLEEP(0.2)"];
+    let store = place.state_store_with(options).await;
+    states::a_full_pool_is_no_trouble_of_the_store(&place, &store, &slow).await;
+}

@@ -1,8 +1,9 @@
 //! The guarantees of an actor whose current state is stored, on the memory plugin behind the real store actor.
 
+mod blocked_threads;
 mod deleting;
 mod failures;
-mod memo;
+pub(crate) mod memo;
 mod model;
 mod persisting;
 mod recovery;

@@ -2,10 +2,12 @@
 
 use std::cell::RefCell;
 use std::io;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use actix_persistence_memory::MemoryStorage;
-use actix_persistence_persistent_actor::{DEFAULT_EVENT_LIMIT, Overflow, StashPolicy};
+use actix_persistence_persistent_actor::{
+    DEFAULT_EVENT_LIMIT, Overflow, PersistError, StashPolicy,
+};
 
 use crate::scripted_journal::{Next, ScriptedJournal};
 use crate::tally::{Add, AddLarge, Get, Log, Run, Tally};
@@ -91,6 +93,29 @@ fn failures_and_rejections_are_logged_with_their_event_but_no_payload() {
             !everything.contains("424242"),
             "a payload was logged:\n{everything}"
         );
+    });
+}
+
+#[test]
+fn a_conflict_is_one_warning_with_the_id_and_both_epochs() {
+    run(|| async {
+        collect();
+        let storage = MemoryStorage::new();
+        let process = || World::on(storage.clone(), Arc::new(storage.journal()), |_| {});
+        let start = |world: World| world.start(Tally::factory("1", &Log::default())).unwrap();
+        let first = start(process());
+        first.send(Add(1)).await.unwrap().unwrap();
+        start(process()).send(Add(1)).await.unwrap().unwrap();
+        let lost = first.send(Add(1)).await.unwrap().unwrap_err();
+        assert!(matches!(lost, PersistError::Conflict(_)), "{lost}");
+        first.send(Get).await.unwrap();
+        has_line(&["WARN", "Tally|1", "another writer", "epoch 1", "epoch 2"]);
+        let text = logged();
+        let told = |level: &str| {
+            let of_level = text.lines().filter(|line| line.contains(level));
+            of_level.filter(|line| line.contains("Tally|1")).count()
+        };
+        assert_eq!((told("WARN"), told("ERROR")), (1, 0), "{text}");
     });
 }
 

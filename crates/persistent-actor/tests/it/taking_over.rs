@@ -169,6 +169,50 @@ fn a_take_over_before_the_recovery_makes_the_former_writer_lose() {
     });
 }
 
+/// Lets an actor that cannot read the events fail for an hour beside one that writes each minute; returns how often that
+/// one was refused, and the epoch in the end.
+async fn beside_one_that_cannot_recover(take_over: TakeOver) -> (usize, u64) {
+    let storage = MemoryStorage::new();
+    let (healthy, _) = process(&storage);
+    healthy.send(Add(13)).await.unwrap().unwrap();
+    let (failing, log) = process_with(&storage, move |tally| {
+        tally.poison = Some(13);
+        tally.take_over = take_over;
+    });
+    let (mut refused, mut attempts) = (0, 0);
+    for minute in 1..=60 {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let mut stored = healthy.send(Add(1)).await.unwrap();
+        while let Err(PersistError::Conflict(_)) = stored {
+            refused += 1;
+            stored = healthy.send(Add(1)).await.unwrap();
+        }
+        assert_eq!(stored.unwrap(), 13 + minute, "minute {minute}");
+        attempts += log.take().len();
+    }
+    assert!(attempts > 60, "{attempts} attempts");
+    drop(failing);
+    (refused, head(&storage).await.epoch)
+}
+
+#[test]
+fn an_actor_that_cannot_recover_takes_its_id_from_no_other() {
+    run(|| async {
+        let found = beside_one_that_cannot_recover(TakeOver::WithFirstWrite).await;
+        assert_eq!(found, (0, 1));
+    });
+}
+
+/// As the page "Several processes" says.
+#[test]
+fn an_actor_that_takes_over_before_its_recovery_does_so_at_each_attempt() {
+    run(|| async {
+        let (refused, epoch) = beside_one_that_cannot_recover(TakeOver::BeforeRecovery).await;
+        assert!(refused > 50, "{refused} of 60 were refused");
+        assert!(epoch > 100, "epoch {epoch}");
+    });
+}
+
 #[test]
 fn a_recovery_that_took_over_finds_the_snapshot_of_whoever_did_so_since() {
     run(|| async {

@@ -502,3 +502,17 @@ async fn statements_of_the_application_are_planned_as_the_server_has_it() {
     states.sql().unwrap().transact(work).await.unwrap();
     assert_eq!(seen.lock().unwrap().split_off(0), OF_SERVER);
 }
+
+#[tokio::test]
+async fn nothing_that_a_condition_sets_stays() {
+    let place = Place::new().await;
+    let options = place.options().with_server(|mut server| {
+        server.read_connections = 1;
+        server
+    });
+    let states = open_with(options, StateExtensions::default()).await;
+    let sets =
+        "length(set_config('TimeZone', 'Asia/Tokyo', false)) > 0 AND pg_try_advisory_lock(7)";
+    let is_set = "current_setting('TimeZone') = 'Asia/Tokyo' OR EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid())";
+    extensions::nothing_that_a_condition_sets_stays(&*states, sets, is_set).await;
+}

@@ -1,5 +1,7 @@
 //! Durable states: what the plugin promises beyond the conformance kit.
 
+use std::time::Duration;
+
 use actix_persistence_postgres::{PayloadColumn, PostgresStateStore};
 use actix_persistence_sql_tests::states;
 use actix_persistence_storage_api::{Payload, StateStore, StateUpdate, StorageErrorKind};
@@ -235,4 +237,22 @@ async fn a_group_has_no_more_changes_than_the_server_can_be_asked_for_in_time() 
         let store = place.state_store_with(options).await;
         assert_eq!(store.capabilities().max_group_changes, changes);
     }
+}
+
+#[tokio::test]
+async fn a_full_pool_is_no_trouble_of_the_store() {
+    let place = Place::new().await;
+    let options = place.options().with_server(|mut server| {
+        server.writers = 1;
+        server.acquire_timeout = Duration::from_secs(3);
+        server
+    });
+    // A fifth of a second for each of twenty.
+    let slow = [
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN PERFORM pg_sleep(0.2); RETURN NEW; END $$",
+        "CREATE TRIGGER slow BEFORE INSERT ON durable_state FOR EACH ROW EXECUTE FUNCTION slow()",
+    ];
+    let store = place.state_store_with(options).await;
+    states::a_full_pool_is_no_trouble_of_the_store(&place, &store, &slow).await;
 }

@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::{
     PageLimit, Payload, PersistenceId, ReplayRange, SnapshotCriteria, SnapshotMetadata,
-    StorageErrorKind, Timestamp,
+    StorageErrorKind, Timestamp, WriterId,
 };
 
 use crate::Tables;
@@ -21,6 +21,24 @@ pub async fn rows_say_which_slice_and_type_they_belong_to(place: &dyn Tables) {
         );
         assert_eq!(place.number(&sql).await, 1, "{id}");
     }
+}
+
+/// Epochs that no writer ever had.
+pub async fn an_epoch_out_of_range_is_told_as_that(place: &dyn Tables) {
+    let journal = place.journal().await;
+    store(&*journal, &id("a"), 1).await;
+    for epoch in [-1, i64::MAX] {
+        let sql = format!("UPDATE journal_metadata SET epoch = {epoch}");
+        place.run(&sql).await;
+        let says = format!("its epoch is {epoch}, which no writer ever had");
+        let read = journal.read_head(&id("a")).await.unwrap_err();
+        assert_error(&read, StorageErrorKind::Corrupt, &says);
+        let recovered = journal.recover(&id("a"), WriterId::random()).await;
+        let says = "which no writer ever had";
+        assert_error(&recovered.unwrap_err(), StorageErrorKind::Corrupt, says);
+    }
+    place.run("UPDATE journal_metadata SET epoch = 1").await;
+    store(&*journal, &id("a"), 1).await;
 }
 
 /// A damaged snapshot after one that is whole.

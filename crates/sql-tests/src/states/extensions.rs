@@ -35,7 +35,7 @@ pub use refusals::{
     Refused, code_of_the_application_is_told_what_its_rules_refuse,
     what_rules_refuse_is_told_as_that,
 };
-pub use settings::nothing_that_is_set_stays;
+pub use settings::{nothing_that_a_condition_sets_stays, nothing_that_is_set_stays};
 
 /// The entity type of the ids here.
 const ENTITY_TYPE: &str = "Test";

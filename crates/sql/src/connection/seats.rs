@@ -167,11 +167,17 @@ impl<C: Connector> Lease<C> {
     /// closes it.
     ///
     /// Only the call that takes the seat next waits for that.
-    pub(super) fn give_back_after(mut self, visit: &Visit) {
+    pub(super) fn give_back_after(self, visit: &Visit) {
         self.was_served();
-        if visit.may_have_changed_session() {
-            return;
+        if !visit.may_have_changed_session() {
+            self.restore();
         }
+    }
+
+    /// Gives a connection back on which functions may have set something for the session.
+    ///
+    /// Only the call that takes the seat next waits for that.
+    pub(super) fn restore(mut self) {
         tokio::spawn(async move {
             let connector = Arc::clone(&self.home.connector);
             if connector.restore(&mut self.open).await.is_ok() {

@@ -1,5 +1,7 @@
 //! The effect that a statement of the application can have on the transaction in which it runs.
 
+use crate::{Piece, Quoting, pieces};
+
 /// The kinds of statements, by what they can do beside reading and changing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -18,20 +20,60 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Returns the kind of a statement; `definitions_commit` tells whether statements that define tables commit where it
-/// runs.
-pub(super) fn kind_of(sql: &str, definitions_commit: bool) -> Kind {
-    // Several statements in one text: not every database refuses that.
-    if sql
-        .trim_end_matches(|c: char| c == ';' || c.is_whitespace())
-        .contains(';')
-    {
-        return match of_words(sql, definitions_commit) {
-            Kind::Rows => Kind::Other,
-            kind => kind,
-        };
+/// Returns the kind of a text; `definitions_commit` tells whether statements that define tables commit where it runs.
+///
+/// Of several statements in one text, which only SQLite runs, it is that of the first one to be refused.
+pub(super) fn kind_of(sql: &str, quoting: Quoting, definitions_commit: bool) -> Kind {
+    if quoting == Quoting::Sqlite {
+        return of_statements(&statements(sql), definitions_commit);
     }
-    of_words(sql, definitions_commit)
+    let several = sql
+        .trim_end_matches(|c: char| c == ';' || c.is_whitespace())
+        .contains(';');
+    match of_words(sql, definitions_commit) {
+        Kind::Rows if several => Kind::Other,
+        kind => kind,
+    }
+}
+
+fn of_statements(statements: &[String], definitions_commit: bool) -> Kind {
+    let of = |sql: &String| of_words(sql, definitions_commit);
+    let mut kinds = statements.iter().map(of);
+    match statements {
+        [only] => of(only),
+        _ => kinds
+            .find(|kind| matches!(kind, Kind::OfTransactions | Kind::OfSessions))
+            .unwrap_or(Kind::Other),
+    }
+}
+
+/// Returns the statements of a text as SQLite divides it, without comments.
+fn statements(sql: &str) -> Vec<String> {
+    let mut statements = vec![String::new()];
+    for piece in pieces(sql, Quoting::Sqlite) {
+        let last = statements.last_mut().expect("there is always one");
+        match piece {
+            Piece::Other(";") => statements.push(String::new()),
+            // SQLite takes the mark at the beginning of a file for white space.
+            Piece::Other("\u{feff}") => last.push(' '),
+            Piece::Quoted(text) if text.starts_with("--") || text.starts_with("/*") => {
+                last.push(' ');
+            }
+            Piece::Quoted(text) | Piece::Other(text) => last.push_str(text),
+            Piece::Placeholder(number) => last.push_str(&format!("${number}")),
+        }
+    }
+    let mut in_trigger = false;
+    statements.retain(|statement| {
+        let words = words(statement);
+        let is_in_trigger = in_trigger;
+        in_trigger = match in_trigger {
+            true => words[0] != "END",
+            false => words[0] == "CREATE" && words.iter().any(|word| word == "TRIGGER"),
+        };
+        !is_in_trigger && !statement.trim().is_empty()
+    });
+    statements
 }
 
 fn of_words(sql: &str, definitions_commit: bool) -> Kind {
@@ -126,7 +168,7 @@ mod tests {
             "ROLLBACK TO a",
             "rollback transaction to savepoint a",
         ] {
-            assert_eq!(kind_of(sql, true), Kind::Rows, "{sql}");
+            assert_eq!(kind_of(sql, Quoting::Mysql, true), Kind::Rows, "{sql}");
         }
         for sql in [
             "",
@@ -139,7 +181,7 @@ mod tests {
             "SET CONSTRAINTS ALL DEFERRED",
             "CREATE TEMPORARY TABLE t (a INT)",
         ] {
-            assert_eq!(kind_of(sql, true), Kind::Other, "{sql}");
+            assert_eq!(kind_of(sql, Quoting::Mysql, true), Kind::Other, "{sql}");
         }
     }
 
@@ -154,7 +196,11 @@ mod tests {
             "PREPARE TRANSACTION 'a'",
             "end",
         ] {
-            assert_eq!(kind_of(sql, false), Kind::OfTransactions, "{sql}");
+            assert_eq!(
+                kind_of(sql, Quoting::Postgres, false),
+                Kind::OfTransactions,
+                "{sql}"
+            );
         }
         for sql in [
             "SET autocommit = 0",
@@ -164,20 +210,76 @@ mod tests {
             "explain query plan pragma x = 1",
             "DISCARD ALL",
         ] {
-            assert_eq!(kind_of(sql, false), Kind::OfSessions, "{sql}");
+            assert_eq!(
+                kind_of(sql, Quoting::Postgres, false),
+                Kind::OfSessions,
+                "{sql}"
+            );
         }
         for sql in [
             "CREATE TABLE t (a INT)",
             "truncate t",
             "ALTER TABLE t ADD b INT",
         ] {
-            assert_eq!(kind_of(sql, true), Kind::Commits, "{sql}");
-            assert_eq!(kind_of(sql, false), Kind::Other, "{sql}");
+            assert_eq!(kind_of(sql, Quoting::Mysql, true), Kind::Commits, "{sql}");
+            assert_eq!(kind_of(sql, Quoting::Postgres, false), Kind::Other, "{sql}");
         }
-        assert_eq!(kind_of("copy t from stdin", false), Kind::Streams);
-        assert_eq!(kind_of("COPY t TO STDOUT;", false), Kind::Streams);
-        assert_eq!(kind_of("COPY t FROM '/a.csv'", false), Kind::Other);
-        assert_eq!(kind_of("LOCK TABLES t WRITE", true), Kind::OfTransactions);
-        assert_eq!(kind_of("LOCK TABLE t", false), Kind::Other);
+        assert_eq!(
+            kind_of("copy t from stdin", Quoting::Postgres, false),
+            Kind::Streams
+        );
+        assert_eq!(
+            kind_of("COPY t TO STDOUT;", Quoting::Postgres, false),
+            Kind::Streams
+        );
+        assert_eq!(
+            kind_of("COPY t FROM '/a.csv'", Quoting::Postgres, false),
+            Kind::Other
+        );
+        assert_eq!(
+            kind_of("LOCK TABLES t WRITE", Quoting::Mysql, true),
+            Kind::OfTransactions
+        );
+        assert_eq!(
+            kind_of("LOCK TABLE t", Quoting::Postgres, false),
+            Kind::Other
+        );
+    }
+
+    #[test]
+    fn each_statement_of_a_text_counts_on_sqlite() {
+        let kind = |sql: &str| kind_of(sql, Quoting::Sqlite, false);
+        for sql in [
+            "PRAGMA x = 1",
+            ";PRAGMA x = 1",
+            "\u{feff}PRAGMA x = 1",
+            "/* /* */ pragma x = 1",
+            "--\u{b}\nPRAGMA x(1)",
+            "SELECT ';'; /* ; */ pragma x = 1",
+            "INSERT INTO [a'] VALUES (1); ATTACH 'a.db' AS b; --'",
+            "CREATE TRIGGER a AFTER INSERT ON b BEGIN DELETE FROM c; SELECT 1; END; VACUUM",
+            "SELECT 1; EXPLAIN PRAGMA x = 1",
+        ] {
+            assert_eq!(kind(sql), Kind::OfSessions, "{sql}");
+        }
+        for sql in ["; COMMIT", "SELECT 1; END", "COMMIT; PRAGMA x = 1"] {
+            assert_eq!(kind(sql), Kind::OfTransactions, "{sql}");
+        }
+        for sql in [
+            "INSERT INTO a VALUES ('b; pragma c = 1')",
+            "SELECT \"; commit\", `; end`, [; pragma] FROM a; -- ; pragma b",
+            "/* /* */ SELECT 1",
+            ";;SELECT 1;",
+        ] {
+            assert_eq!(kind(sql), Kind::Rows, "{sql}");
+        }
+        for sql in [
+            "",
+            ";",
+            "SELECT 1; SELECT 2",
+            "create temp trigger a AFTER INSERT ON b BEGIN DELETE FROM c; END; SELECT 1",
+        ] {
+            assert_eq!(kind(sql), Kind::Other, "{sql}");
+        }
     }
 }

@@ -153,6 +153,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_log_that_a_full_disk_does_not_take_is_waited_for() {
+        let fault = check_write_ahead_log("delete").unwrap_err();
+        let Fault::Refused { kind, message, .. } = fault else {
+            panic!("{fault:?}");
+        };
+        assert_eq!(kind, StorageErrorKind::Unavailable);
+        let [full, local] = ["see whether the disk is full", "on a local disk"].map(|advice| {
+            let place = message.find(advice);
+            place.unwrap_or_else(|| panic!("{advice}: {message}"))
+        });
+        assert!(full < local, "{message}");
+        assert!(check_write_ahead_log("WAL").is_ok());
+    }
+
+    #[test]
     fn compares_versions_part_by_part() {
         for good in ["3.51.3", "3.51.10", "3.52.0", "4.0", "3.100.0"] {
             assert!(is_new_enough(good), "{good}");

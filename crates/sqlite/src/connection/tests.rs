@@ -317,6 +317,51 @@ async fn what_the_file_gives_no_reason_for_is_curable_by_waiting() {
     );
 }
 
+/// The error of SQLite alone would blame the file or its permissions, and the operator would act on it.
+#[tokio::test]
+async fn one_error_of_a_disk_is_not_blamed_on_the_file() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let other = |name: &str| {
+        let path = directory.path().join(name);
+        SqliteConnector::new(&SqliteOptions::new(path.to_str().unwrap())).unwrap()
+    };
+    std::fs::write(directory.path().join("letter.db"), [b'a'; 4_096]).unwrap();
+    let letter = other("letter.db");
+    let read_only = async {
+        let mut connection = opening::open(connector, Role::Reader).await?;
+        sqlx::raw_sql("CREATE TABLE u (a)")
+            .execute(&mut connection)
+            .await
+            .map_err(Fault::from)
+    };
+    let unreadable = async {
+        let mut connection = opening::open(&letter, Role::Reader).await?;
+        opening::check(&mut connection, &letter, Role::Reader).await
+    };
+    let faults = [
+        (8, read_only.await.unwrap_err()),
+        (
+            14,
+            opening::open(&other("missing.db"), Role::Reader)
+                .await
+                .unwrap_err(),
+        ),
+        (26, unreadable.await.unwrap_err()),
+    ];
+    for (code, fault) in faults {
+        let error = classify::<Sqlite>(OPERATION, Effect::NotStored, connector.look_again(fault));
+        assert_eq!(error.kind(), StorageErrorKind::Unavailable, "code {code}");
+        let text = error.to_string();
+        for advice in ["its file is as it should be", "disk is full", "system log"] {
+            assert!(text.contains(advice), "code {code}: {text}");
+        }
+        for wrong in ["name another file", "allow writing", "'url'"] {
+            assert!(!text.contains(wrong), "code {code}: {text}");
+        }
+    }
+}
+
 /// A process that closes a file loses all its locks on it, whoever of it took them.
 #[cfg(target_os = "linux")]
 #[tokio::test]

@@ -96,6 +96,63 @@ async fn whatever_code_of_the_application_runs_the_answer_is_true() {
     .await;
 }
 
+/// Everything that a connection has been told, as far as SQLite tells it, beside what lives with it alone.
+const SETTINGS: &str = "\
+    SELECT CAST(a.synchronous AS TEXT) AS a, b.journal_mode AS b, CAST(c.cell_size_check AS TEXT) AS c,
+           CAST(d.recursive_triggers AS TEXT) AS d, CAST(e.query_only AS TEXT) AS e, CAST(f.timeout AS TEXT) AS f,
+           g.locking_mode AS g, CAST(h.writable_schema AS TEXT) AS h, CAST(i.foreign_keys AS TEXT) AS i,
+           CAST(j.trusted_schema AS TEXT) AS j, CAST(k.cache_size AS TEXT) AS k, CAST(l.hard_heap_limit AS TEXT) AS l,
+           CAST(m.defer_foreign_keys AS TEXT) AS m,
+           CAST((SELECT COUNT(*) FROM temp.sqlite_schema) AS TEXT) AS y,
+           (SELECT group_concat(name) FROM pragma_database_list) AS z
+    FROM pragma_synchronous a, pragma_journal_mode b, pragma_cell_size_check c, pragma_recursive_triggers d,
+         pragma_query_only e, pragma_busy_timeout f, pragma_locking_mode g, pragma_writable_schema h,
+         pragma_foreign_keys i, pragma_trusted_schema j, pragma_cache_size k, pragma_hard_heap_limit l,
+         pragma_defer_foreign_keys m";
+
+#[tokio::test]
+async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
+    let place = Place::new();
+    let states = open(&place, StateExtensions::default()).await;
+    let run = [
+        "SELECT 1; SELECT 2",
+        "SELECT * FROM pragma_optimize(-1)",
+        "SELECT * FROM pragma_integrity_check",
+        "CREATE TEMP TABLE durable_state (a)",
+        "CREATE TEMP VIEW durable_state_ordering AS SELECT 1 AS newest",
+        "CREATE TEMP TRIGGER t BEFORE INSERT ON durable_state BEGIN SELECT RAISE(IGNORE); END",
+    ];
+    let refused = [
+        "PRAGMA synchronous = OFF",
+        "PRAGMA main.synchronous(0)",
+        " \t\n/* a */ -- b\n pragma cell_size_check = OFF",
+        ";PRAGMA cell_size_check = OFF",
+        "\u{feff}PRAGMA cell_size_check = OFF",
+        "/* /* */ PRAGMA recursive_triggers = ON",
+        "--\u{c}\nPRAGMA recursive_triggers = ON",
+        "SELECT 1; PRAGMA query_only = ON",
+        "SELECT '; --'; PRAGMA busy_timeout = 1",
+        "SELECT 1 AS [']; PRAGMA cache_size = 1; --']",
+        "; PRAGMA locking_mode = EXCLUSIVE",
+        "; PRAGMA writable_schema = ON",
+        "; PRAGMA hard_heap_limit = 100000000",
+        "CREATE TEMP TRIGGER t AFTER INSERT ON durable_state BEGIN SELECT 1; END; PRAGMA query_only = ON",
+        // Functions take no values to set.
+        "SELECT * FROM pragma_cell_size_check(0)",
+        "SELECT * FROM pragma_cell_size_check WHERE arg = 0",
+        "EXPLAIN PRAGMA cell_size_check = OFF",
+        "explain/**/query plan/**/pragma cell_size_check = OFF",
+        "SELECT 1; EXPLAIN PRAGMA cell_size_check = OFF",
+        "; COMMIT; PRAGMA synchronous = OFF; BEGIN IMMEDIATE",
+        "ATTACH ':memory:' AS other",
+        "SELECT 1; ATTACH ':memory:' AS other",
+        "DETACH main",
+        "VACUUM",
+        "; VACUUM INTO 'other.db'",
+    ];
+    extensions::nothing_that_is_set_stays(&*states, &run, &refused, SETTINGS).await;
+}
+
 #[tokio::test]
 async fn savepoints_of_a_handler_stay_beside_other_statements() {
     let place = Place::new();

@@ -35,7 +35,9 @@ pub trait SqlStates: Send + Sync {
     /// Runs code in a transaction of its own, which is committed if that succeeds.
     ///
     /// # Contract
-    /// - **D-TRANSACT-1**: What the code did is stored if the code succeeds, and not at all otherwise.
+    /// - **D-TRANSACT-1**: What the code did is stored if the code succeeds, and not at all otherwise. The one exception is a
+    ///   statement that commits by itself, as those that define tables do on MySQL: what came before it stays, and if the
+    ///   code fails afterwards the effect is unknown.
     /// - **D-TRANSACT-2**: After a statement has failed nothing is stored, even if the code goes on and succeeds.
     ///
     /// # Errors

@@ -151,6 +151,20 @@ fn the_tags_of_a_state_replace_those_before() {
 }
 
 #[test]
+fn a_tag_of_a_state_that_is_given_twice_is_stored_once() {
+    run(|| async {
+        let (world, log) = (StateWorld::new(), Log::default());
+        let memo = world.start(Memo::factory("1", &log)).unwrap();
+        let tags = ["red", "blue", "red", "red"];
+        memo.send(tagged(1, &tags)).await.unwrap();
+        memo.send(Get).await.unwrap();
+        let stored = world.stored(&memo_id("1")).await.state.unwrap().tags;
+        let stored: Vec<_> = stored.iter().map(|tag| &**tag).collect();
+        assert_eq!(stored, ["blue", "red"]);
+    });
+}
+
+#[test]
 fn a_state_with_tags_is_rejected_where_the_store_keeps_none() {
     run(|| async {
         let (storage, log) = (MemoryStorage::new(), Log::default());

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use actix_persistence_storage_api::{ExtensionError, SessionWork, StateStore};
+use actix_persistence_storage_api::{ExtensionError, FindStates, SessionWork, StateStore};
+
+use crate::states::{state, store};
 
 /// Runs a statement in a transaction of the application, and returns the texts of its only row.
 async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
@@ -52,4 +54,26 @@ pub async fn nothing_that_is_set_stays(
         assert!(error.is_certainly_not_stored(), "{error:?}");
         assert_eq!(ask(states, look).await, before, "{setting}");
     }
+}
+
+/// Whatever a function in a condition sets, the next condition finds nothing of it. The store has one connection that
+/// reads; `sets` is true of each state, and `is_set` only where something has stayed.
+///
+/// # Panics
+/// If it is otherwise.
+pub async fn nothing_that_a_condition_sets_stays(
+    states: &dyn StateStore,
+    sets: &'static str,
+    is_set: &'static str,
+) {
+    store(states, state("a", 1)).await;
+    let sql = states.sql().expect("it has SQL");
+    let found = async |condition: &'static str| {
+        let query = FindStates::new("Test", condition, [], 10);
+        let found = sql.find(query).await;
+        found.expect("the condition can be asked").len()
+    };
+    assert_eq!(found(is_set).await, 0, "{is_set}");
+    assert_eq!(found(sets).await, 1, "{sets}");
+    assert_eq!(found(is_set).await, 0, "{is_set}");
 }
