@@ -301,3 +301,41 @@ async fn no_number_is_given_again_after_the_table_of_sequences_was_emptied() {
     let newest = "SELECT max(ordering) FROM event_journal";
     assert_eq!(place.number(newest).await, 7);
 }
+
+/// As a kill in the middle of a checkpoint leaves it, or a loss of power: the page with the number of transactions is
+/// copied, and others of the same transactions are not.
+async fn begin_to_copy(place: &Place) -> Vec<u8> {
+    const PAGE: usize = 4096;
+    let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'sqlite_sequence'";
+    let copy = Place::new();
+    fs::copy(beside(place, ""), beside(&copy, "")).unwrap();
+    let number = u32::try_from(copy.number(root).await).unwrap();
+    let log = fs::read(beside(place, "-wal")).unwrap();
+    let newest = log[32..]
+        .chunks_exact(24 + PAGE)
+        .rfind(|frame| frame[..4] == number.to_be_bytes())
+        .unwrap();
+    let mut database = fs::read(beside(place, "")).unwrap();
+    database[(number as usize - 1) * PAGE..][..PAGE].copy_from_slice(&newest[24..]);
+    fs::write(beside(place, ""), &database).unwrap();
+    log
+}
+
+#[tokio::test]
+async fn a_lost_log_is_found_although_its_count_was_copied_already() {
+    let place = crashed(|options| options).await;
+    let log = begin_to_copy(&place).await;
+    // No transaction is whole in it.
+    for end in [32, 40, 32 + 4120, 32 + 2 * 4120 - 1] {
+        fs::write(beside(&place, "-wal"), &log[..end]).unwrap();
+        for _ in 0..2 {
+            let journal = SqliteJournal::new(place.options()).unwrap();
+            let error = journal.initialize().await.unwrap_err();
+            assert_error(&error, StorageErrorKind::Corrupt, "were confirmed");
+        }
+    }
+    // With the log as it was, nothing is missing.
+    fs::write(beside(&place, "-wal"), &log).unwrap();
+    let journal = place.journal().await;
+    assert_eq!(numbers(&journal, &id("a")).await.len() as u64, EVENTS);
+}
