@@ -3,7 +3,8 @@
 //! SQLite locks nothing in this file, so that closing it takes no lock away from the connections of this process.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
 
 use crate::options::Location;
 
@@ -13,8 +14,8 @@ pub(super) const FRAME_HEADER_BYTES: u64 = 24;
 const MAGIC: u32 = 0x377f_0682;
 
 /// The file of a log.
-#[derive(Debug)]
-pub(super) struct LogFile(File);
+#[derive(Clone, Debug)]
+pub(super) struct LogFile(Arc<File>);
 
 /// The beginning of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,14 +40,10 @@ impl LogFile {
         let mut path = location.path.clone().into_os_string();
         path.push("-wal");
         match File::open(path) {
-            Ok(file) => Ok(Some(Self(file))),
+            Ok(file) => Ok(Some(Self(Arc::new(file)))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),
         }
-    }
-
-    pub(super) fn try_clone(&self) -> io::Result<Self> {
-        Ok(Self(self.0.try_clone()?))
     }
 
     /// Makes everything that is written so far safe, whoever has written it.
@@ -128,9 +125,7 @@ impl LogFile {
 
     /// Returns false if the file ends before.
     fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<bool> {
-        let mut file = &self.0;
-        file.seek(SeekFrom::Start(offset))?;
-        match file.read_exact(bytes) {
+        match read_exact_at(&self.0, bytes, offset) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(false),
             Err(error) => Err(error),
@@ -178,6 +173,18 @@ impl Sum {
                 Self(first, second)
             })
     }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
+}
+
+#[cfg(not(unix))]
+fn read_exact_at(mut file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    use std::io::{Read, Seek};
+    file.seek(io::SeekFrom::Start(offset))?;
+    file.read_exact(bytes)
 }
 
 fn word(bytes: &[u8], at: usize) -> u32 {

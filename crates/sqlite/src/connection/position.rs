@@ -13,6 +13,7 @@ mod note;
 use std::fs::File;
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use actix_persistence_sql::Fault;
 use actix_persistence_storage_api::StorageErrorKind;
@@ -34,7 +35,7 @@ const CHECKPOINT_AGAIN: u32 = 100;
 #[derive(Debug)]
 pub(super) struct Position {
     /// None if it cannot be written.
-    file: Option<File>,
+    file: Option<Arc<File>>,
     path: PathBuf,
     note: Note,
     /// None if it cannot be read.
@@ -153,7 +154,7 @@ impl Position {
         }
         let file = note::create(&path).inspect_err(|error| cannot_note(&path, error));
         Ok(Self {
-            file: file.ok(),
+            file: file.ok().map(Arc::new),
             path,
             before: found.log,
             note: found,
@@ -216,7 +217,10 @@ impl Position {
         }
         self.note.is_copied = true;
         self.write();
-        if let Some(Err(error)) = sync_note(self.file.as_ref(), &self.note).await {
+        let file = self.file.clone().filter(|_| self.note.is_durable);
+        let synced =
+            tokio::task::spawn_blocking(move || file.map_or(Ok(()), |file| file.sync_data()));
+        if let Err(error) = synced.await.unwrap_or_else(|error| Err(error.into())) {
             cannot_note(&self.path, &error);
         }
     }
@@ -229,10 +233,14 @@ impl Position {
 
     /// Writes the note; a failure does not affect what was committed.
     fn write(&mut self) {
-        let Some(file) = &mut self.file else {
+        let Some(mut file) = self.file.as_deref() else {
             return;
         };
-        if let Err(error) = write(file, &self.note) {
+        let text = self.note.to_text();
+        let written = file
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| file.write_all(text.as_bytes()));
+        if let Err(error) = written {
             cannot_note(&self.path, &error);
             self.file = None;
         }
@@ -279,7 +287,7 @@ async fn end_of(
             continue;
         }
         if is_durable && frames > 0 {
-            let log = log.try_clone().map_err(unreadable)?;
+            let log = log.clone();
             blocking(move || log.sync().map_err(unreadable)).await?;
         }
         return Ok(LogEnd {
@@ -316,18 +324,6 @@ async fn count_anew(connection: &mut SqliteConnection, is_durable: bool) -> Resu
     found.ok_or_else(|| {
         Fault::corrupt("the table 'actix_persistence_commits' does not count transactions; see what else writes to it")
     })
-}
-
-fn write(file: &mut File, note: &Note) -> io::Result<()> {
-    file.seek(SeekFrom::Start(0))?;
-    file.write_all(note.to_text().as_bytes())
-}
-
-/// None where nothing has to be safe.
-async fn sync_note(file: Option<&File>, note: &Note) -> Option<io::Result<()>> {
-    let file = file.filter(|_| note.is_durable)?.try_clone();
-    let synced = tokio::task::spawn_blocking(move || file?.sync_data()).await;
-    Some(synced.unwrap_or_else(|error| Err(error.into())))
 }
 
 async fn blocking<T: Send + 'static>(
