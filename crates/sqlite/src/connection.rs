@@ -1,6 +1,7 @@
 //! Opens a database file, and decides when a connection to it is of no more use.
 
 mod file;
+mod frames;
 mod log;
 mod opening;
 mod position;
@@ -12,12 +13,12 @@ use actix_persistence_sql::{Connector, Fault, InvalidOption, Role};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, SqliteConnection};
 
-use crate::options::{Location, Synchronous};
+use crate::options::{Location, Mode, Synchronous};
 use crate::{Sqlite, SqliteOptions, error, queries};
 
 use file::FileId;
 use log::{Log, Truncated};
-use position::Position;
+use position::{LogCheck, Position};
 use release::Release;
 
 /// The least time for which a call waits for a connection; with the default time-outs it stays below a call time-out of
@@ -81,6 +82,9 @@ impl SqliteConnector {
         // Each attempt may hold up writers: not at every commit.
         open.shorten_at = bytes + self.max_log_bytes / 8;
         let database = self.location.path.display();
+        if let Some(position) = &mut open.position {
+            position.copying().await;
+        }
         // On a connection of its own: this one waits for locks as long as it was told.
         let shortened = async {
             let mut other = opening::open(self, Role::Writer).await?;
@@ -88,7 +92,11 @@ impl SqliteConnector {
             other.close().await?;
             Ok::<_, Fault>(truncated)
         };
-        match shortened.await {
+        let shortened = shortened.await;
+        if let (Ok(_), Some(position)) = (&shortened, &mut open.position) {
+            position.copied();
+        }
+        match shortened {
             Ok(Truncated::Everything) => open.shorten_at = self.max_log_bytes,
             Ok(Truncated::Busy) => tracing::warn!(
                 %database,
@@ -116,6 +124,10 @@ impl Connector for SqliteConnector {
         if let Role::SetUp { may_create } = role {
             file::prepare(&self.location, may_create)?;
         }
+        let log_check = match role {
+            Role::SetUp { .. } | Role::Writer => position::check_log(&self.location).await?,
+            Role::Reader => LogCheck::Passed,
+        };
         // Looked at before and after, because in between another file may be put there.
         let file = FileId::of(&self.location)?;
         let mut connection = opening::open(self, role).await?;
@@ -123,6 +135,9 @@ impl Connector for SqliteConnector {
             Role::SetUp { .. } => {
                 opening::check_library(&mut connection).await?;
                 opening::check_encoding(&mut connection).await?;
+                if log_check == LogCheck::CopyUnfinished {
+                    opening::check_pages(&mut connection, &self.location).await?;
+                }
             }
             Role::Writer | Role::Reader => opening::check(&mut connection, self, role).await?,
         }
@@ -165,8 +180,19 @@ impl Connector for SqliteConnector {
     async fn check_committed(&self, open: &mut OpenFile) -> Result<(), Fault> {
         self.check_file(open)?;
         let bytes = log::check_committed(&mut open.connection, &self.location, &open.log).await?;
-        if let Some(position) = &mut open.position {
-            position.committed();
+        if let Some(position) = &mut open.position
+            && position.committed(&mut open.connection).await
+        {
+            position.copying().await;
+            match log::copy(&mut open.connection).await {
+                Ok(()) => position.copied(),
+                // Committed transactions are not affected.
+                Err(fault) => tracing::warn!(
+                    database = %self.location.path.display(),
+                    ?fault,
+                    "the write-ahead log could not be copied to the database"
+                ),
+            }
         }
         self.keep_log_short(open, bytes).await;
         Ok(())
@@ -179,9 +205,23 @@ impl Connector for SqliteConnector {
     async fn close(&self, mut open: OpenFile, role: Role) {
         let is_ours = matches!(self.is_usable(&mut open, Duration::ZERO).await, Ok(true));
         if role != Role::Reader && is_ours {
+            let mut position = open.position.take();
+            if matches!(role, Role::SetUp { .. }) && self.location.mode != Mode::ReadOnly {
+                let connection = &mut open.connection;
+                let of_set_up = position::of_set_up(connection, &self.location, self.synchronous);
+                position = of_set_up.await.unwrap_or(None);
+            }
+            if let Some(position) = &mut position {
+                position.copying().await;
+            }
             // If it cannot be copied now, it is there for whoever opens the database next.
-            let _ = log::truncate(&mut open.connection).await;
+            let truncated = log::truncate(&mut open.connection).await;
+            if let (Ok(_), Some(position)) = (truncated, &mut position) {
+                position.copied();
+            }
         }
+        // Some systems do not remove a log that is open.
+        open.position = None;
         let _ = open.connection.close().await;
     }
 

@@ -60,8 +60,11 @@ pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
 pub(crate) const WAIT_HARDLY: &str = "PRAGMA busy_timeout = 3";
 /// So long all writers may wait, in milliseconds, until readers have let go of a log that is too long.
 pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
+/// Gives `ok`, or the first damage that it finds.
+pub(crate) const CHECK_PAGES: &str = "PRAGMA integrity_check(1)";
 /// Changes nothing.
 pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";
+pub(crate) const COPY_LOG: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 pub(crate) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 

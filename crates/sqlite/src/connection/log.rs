@@ -8,12 +8,9 @@ use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Row, SqliteConnection};
 
 use super::file::FileId;
+use super::frames::{FRAME_HEADER_BYTES, HEADER_BYTES};
 use crate::options::Location;
 use crate::queries;
-
-/// The header of a log, and that of each page in it: <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
-const HEADER_BYTES: u64 = 32;
-const FRAME_HEADER_BYTES: u64 = 24;
 
 /// The files beside a database as a look found them; none where there is no such file.
 ///
@@ -122,10 +119,7 @@ pub(super) async fn check_opened(
     let page_bytes = u64::try_from(page_bytes).unwrap_or(0);
     // Somebody may shorten the log between the two looks.
     for _ in 0..3 {
-        let row = sqlx::query(queries::LOOK_AT_LOG)
-            .fetch_one(&mut *connection)
-            .await?;
-        let frames = u64::try_from(row.try_get::<i64, _>("log")?).unwrap_or(0);
+        let frames = u64::from(frames(connection).await?);
         let (_, bytes) = look_at(location, "-wal")?;
         let (index, _) = look_at(location, "-shm")?;
         let told = HEADER_BYTES + frames * (FRAME_HEADER_BYTES + page_bytes);
@@ -134,6 +128,22 @@ pub(super) async fn check_opened(
         }
     }
     Err(replaced())
+}
+
+/// Returns the number of frames up to the end of the last transaction.
+pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Fault> {
+    let row = sqlx::query(queries::LOOK_AT_LOG)
+        .fetch_one(connection)
+        .await?;
+    // It is negative before the log was ever looked at.
+    Ok(u32::try_from(row.try_get::<i64, _>("log")?).unwrap_or(0))
+}
+
+/// Copies what is in the log to the database file as far as readers allow it, without waiting for anybody. What is there may
+/// be overwritten then, by the next transaction that no reader hinders.
+pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<(), Fault> {
+    sqlx::query(queries::COPY_LOG).fetch_one(connection).await?;
+    Ok(())
 }
 
 /// The result of an attempt to empty the log.

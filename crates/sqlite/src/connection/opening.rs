@@ -7,7 +7,7 @@ use sqlx::{ConnectOptions, SqliteConnection};
 use actix_persistence_sql::{Fault, Role};
 
 use super::SqliteConnector;
-use crate::options::{Mode, Synchronous};
+use crate::options::{Location, Mode, Synchronous};
 use crate::queries;
 
 /// The oldest version; before it, concurrent checkpoints could damage a database:
@@ -40,6 +40,8 @@ pub(super) async fn open(
         // the last connection that closes makes one. https://www.sqlite.org/pragma.html#pragma_fullfsync
         .pragma("fullfsync", switch(settings.synchronous.flushes_the_disk()))
         .pragma("query_only", switch(role == Role::Reader))
+        // The writer copies the log after it has noted the end of what was confirmed: see `position`.
+        .pragma("wal_autocheckpoint", "0")
         // Where SQLite begins the log anew by itself, it keeps no more of the old one.
         .pragma("journal_size_limit", settings.max_log_bytes.to_string())
         .row_buffer_size(ROWS_AHEAD)
@@ -58,6 +60,29 @@ pub(super) async fn check_encoding(connection: &mut SqliteConnection) -> Result<
     let message =
         format!("the database keeps texts as {encoding}; name a database in UTF-8 in 'url'");
     Err(Fault::refused(StorageErrorKind::SchemaMismatch, message))
+}
+
+/// Fails if the database has only a part of what was copied from a log that is gone.
+pub(super) async fn check_pages(
+    connection: &mut SqliteConnection,
+    location: &Location,
+) -> Result<(), Fault> {
+    let database = location.path.display();
+    tracing::warn!(
+        %database,
+        "a program has ended while it copied the write-ahead log to the database, and that log is gone; all pages of the \
+         database are checked now, which takes longer the larger it is"
+    );
+    let found: String = sqlx::query_scalar(queries::CHECK_PAGES)
+        .fetch_one(connection)
+        .await?;
+    if found == "ok" {
+        return Ok(());
+    }
+    Err(Fault::corrupt(format!(
+        "a program has ended while it copied the write-ahead log to the database {database}, and that log is gone; put it \
+         back, or restore a backup: {found}"
+    )))
 }
 
 /// The write-ahead log stays set in the file; readers do not wait for the writer then, nor the writer for them.

@@ -2,41 +2,109 @@
 //!
 //! SQLite takes a log up to the first frame that is damaged or missing, and drops the rest without a word. So each
 //! transaction raises a number in the database, and after its commit the number is noted in a small file beside it. The
-//! file is not synced: it costs next to nothing, and never is ahead of a log that was synced before.
+//! number alone is not enough: an unfinished checkpoint may have copied its page, and not yet others of the same
+//! transaction. So the note has the end of the log, too, which must be there as long as the log is not begun anew.
+//!
+//! The file is synced before a checkpoint, and never is ahead of a log that was synced before; a commit by itself does not
+//! wait for it.
 
-use std::fmt::Write as _;
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write as _};
+mod note;
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write as _};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use actix_persistence_sql::Fault;
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Row, SqliteConnection};
 
+use super::frames::{Header, LogFile};
+use super::log;
 use crate::options::{Location, Synchronous};
 use crate::queries;
 
-/// The first line of a note.
-const TITLE: &str = "actix-persistence position 1";
+use note::{LogEnd, Note};
+
+/// A log is copied to the database as soon as it has so many frames, as SQLite does by itself.
+const CHECKPOINT_AT: u32 = 1000;
+/// It is tried again after so many more, where a reader keeps the log from being begun anew.
+const CHECKPOINT_AGAIN: u32 = 100;
 
 /// The note beside a database, kept by the one connection of this process that writes.
 #[derive(Debug)]
 pub(super) struct Position {
     /// None if it cannot be written.
-    file: Option<File>,
+    file: Option<Arc<File>>,
     path: PathBuf,
     note: Note,
+    /// None if it cannot be read.
+    log: Option<LogFile>,
+    /// No later transaction has a frame up to here.
+    before: LogEnd,
+    checkpoint_at: u32,
 }
 
-/// The contents of a note.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Note {
-    /// The identity of the database, in hexadecimal digits: another one may be put in its place.
-    database: String,
-    /// The least number of transactions that it had.
-    commits: u64,
-    /// True if the commits were on the disk when this was noted.
-    is_durable: bool,
+/// The result of a comparison of a log with its note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LogCheck {
+    /// Nothing is known to be missing.
+    Passed,
+    /// A process has ended while it copied the log to the database, and that log is gone. Another program may have finished
+    /// the copy; or else the database has a part of it.
+    CopyUnfinished,
+}
+
+/// Compares the log with what was noted of it.
+///
+/// To be asked before a connection is opened: the last one that closes copies what is left to the database and removes the
+/// log.
+///
+/// # Errors
+/// If the log that was noted is there, and ends too early.
+pub(super) async fn check_log(location: &Location) -> Result<LogCheck, Fault> {
+    let location = location.clone();
+    blocking(move || check_log_now(&location)).await
+}
+
+fn check_log_now(location: &Location) -> Result<LogCheck, Fault> {
+    let path = note::path_of(location);
+    // Before the look at the log, which others may write to meanwhile.
+    let Some(noted) = note::read(&path).filter(|noted| noted.log.frames > 0) else {
+        return Ok(LogCheck::Passed);
+    };
+    match frames_of_noted(&noted, location) {
+        Ok(Some(found)) if found < noted.log.frames && noted.is_durable => {
+            Err(noted.lacks_frames(found, &path))
+        }
+        Ok(Some(_)) => Ok(LogCheck::Passed),
+        // Whoever has removed the log after copying it says so afterwards.
+        Ok(None) if noted.is_copied && note::read(&path).as_ref() == Some(&noted) => {
+            Ok(LogCheck::CopyUnfinished)
+        }
+        Ok(None) => Ok(LogCheck::Passed),
+        // SQLite cannot read it either, and has more to say.
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(LogCheck::Passed),
+        Err(error) => Err(unreadable(error)),
+    }
+}
+
+/// Returns how many frames there are of the log that was noted, up to as many as were noted; None if that log is gone.
+fn frames_of_noted(noted: &Note, location: &Location) -> io::Result<Option<u32>> {
+    let look = || -> io::Result<Option<(LogFile, Header)>> {
+        let Some(log) = LogFile::open(location)? else {
+            return Ok(None);
+        };
+        let header = log.header()?;
+        let header = header.filter(|header| header.salts == noted.log.salts);
+        Ok(header.map(|header| (log, header)))
+    };
+    let Some((log, header)) = look()? else {
+        return Ok(None);
+    };
+    let found = log.committed(&header, noted.log.frames)?;
+    // Meanwhile somebody may have emptied it or begun it anew, after a checkpoint.
+    Ok(look()?.map(|_| found))
 }
 
 impl Position {
@@ -49,9 +117,9 @@ impl Position {
         location: &Location,
         synchronous: Synchronous,
     ) -> Result<Self, Fault> {
-        let path = path_of(location);
+        let path = note::path_of(location);
         // Before the look at the database, which others may write to meanwhile.
-        let noted = read(&path);
+        let noted = note::read(&path);
         let is_durable = synchronous == Synchronous::Full;
         let found = match find(connection, is_durable).await? {
             Some(found) => {
@@ -69,26 +137,103 @@ impl Position {
                 count_anew(connection, is_durable).await?
             }
         };
-        let file = create(&path).inspect_err(|error| cannot_note(&path, error));
-        let mut position = Self {
-            file: file.ok(),
-            path,
-            note: found,
-        };
+        let mut position = Self::of(found, path, connection, location).await?;
         position.write();
         Ok(position)
     }
 
-    /// Notes one more transaction. Those of other processes are counted when the database is opened: a note may be
-    /// behind the database, but never ahead of it.
-    pub(super) fn committed(&mut self) {
+    async fn of(
+        mut found: Note,
+        path: PathBuf,
+        connection: &mut SqliteConnection,
+        location: &Location,
+    ) -> Result<Self, Fault> {
+        let log = LogFile::open(location).map_err(unreadable)?;
+        if let Some(log) = &log {
+            found.log = end_of(log, connection, found.is_durable).await?;
+        }
+        let file = note::create(&path).inspect_err(|error| cannot_note(&path, error));
+        Ok(Self {
+            file: file.ok().map(Arc::new),
+            path,
+            before: found.log,
+            note: found,
+            log,
+            checkpoint_at: CHECKPOINT_AT,
+        })
+    }
+
+    /// Notes one more transaction, and returns whether the log is to be copied to the database. The transactions of other
+    /// processes are counted when the database is opened: a note may be behind the database, but never ahead of it.
+    pub(super) async fn committed(&mut self, connection: &mut SqliteConnection) -> bool {
         self.note.commits += 1;
+        if let Err(fault) = self.follow(connection).await {
+            tracing::debug!(?fault, "the end of the write-ahead log is not noted");
+            self.before = LogEnd::default();
+            self.note.log = LogEnd::default();
+        }
+        self.write();
+        let is_due = self.before.frames >= self.checkpoint_at;
+        if is_due {
+            self.checkpoint_at = self.before.frames + CHECKPOINT_AGAIN;
+        }
+        is_due
+    }
+
+    /// Finds the end of the transaction that was just committed, or an earlier one if others write, too.
+    async fn follow(&mut self, connection: &mut SqliteConnection) -> Result<(), Fault> {
+        self.note.log = LogEnd::default();
+        let Some(log) = &self.log else {
+            return Ok(());
+        };
+        let Some(header) = log.header().map_err(unreadable)? else {
+            return Ok(());
+        };
+        if self.before.salts != header.salts {
+            self.checkpoint_at = CHECKPOINT_AT;
+            self.before = LogEnd {
+                salts: header.salts,
+                frames: 0,
+            };
+        }
+        let end = log.next_commit(&header, self.before.frames);
+        let Some(end) = end.map_err(unreadable)? else {
+            return Ok(());
+        };
+        self.before.frames = end;
+        self.note.log = self.before;
+        // What others have published is before our next transaction, whose commit makes it safe.
+        if log.has_frame(&header, end + 1).map_err(unreadable)? {
+            self.before.frames = end.max(log::frames(connection).await?);
+        }
+        Ok(())
+    }
+
+    /// Notes that the log is being copied to the database, and makes the note safe: what is written from now on looks like
+    /// complete transactions.
+    pub(super) async fn copying(&mut self) {
+        if self.note.log.frames == 0 {
+            return;
+        }
+        self.note.is_copied = true;
+        self.write();
+        let file = self.file.clone().filter(|_| self.note.is_durable);
+        let synced =
+            tokio::task::spawn_blocking(move || file.map_or(Ok(()), |file| file.sync_data()));
+        if let Err(error) = synced.await.unwrap_or_else(|error| Err(error.into())) {
+            cannot_note(&self.path, &error);
+        }
+    }
+
+    /// Notes that what is copied of the log is whole.
+    pub(super) fn copied(&mut self) {
+        self.note.is_copied = false;
         self.write();
     }
 
     /// Writes the note; a failure does not affect what was committed.
     fn write(&mut self) {
-        let Some(file) = &mut self.file else {
+        let Some(mut file) = self.file.as_deref() else {
             return;
         };
         let text = self.note.to_text();
@@ -102,58 +247,55 @@ impl Position {
     }
 }
 
-impl Note {
-    fn check(&self, found: &Self, path: &std::path::Path) -> Result<(), Fault> {
-        let path = path.display();
-        if self.database != found.database {
-            tracing::warn!(note = %path, "the database was replaced by another one since it was used last");
-            return Ok(());
-        }
-        if self.commits <= found.commits {
-            return Ok(());
-        }
-        if !self.is_durable {
-            tracing::warn!(
-                confirmed = self.commits,
-                found = found.commits,
-                "the last transactions are lost, as 'synchronous = \"normal\"' allows when the machine crashes"
-            );
-            return Ok(());
-        }
-        Err(Fault::refused(
-            StorageErrorKind::Corrupt,
-            format!(
-                "the database ends at transaction {}, but {} were confirmed: the end of its write-ahead log is lost or \
-                 damaged; restore a backup, or, if this is an older copy on purpose or what is missing may be lost, remove \
-                 the file {path}",
-                found.commits, self.commits,
-            ),
-        ))
+/// Notes the end of a log to which tables were added, before it is copied to the database. Such transactions are not counted.
+///
+/// Returns None if there is nothing to be copied.
+pub(super) async fn of_set_up(
+    connection: &mut SqliteConnection,
+    location: &Location,
+    synchronous: Synchronous,
+) -> Result<Option<Position>, Fault> {
+    let path = note::path_of(location);
+    let noted = note::read(&path);
+    let is_durable = synchronous == Synchronous::Full;
+    let Some(found) = find(connection, is_durable).await? else {
+        return Ok(None);
+    };
+    // What does not fit stays for the one that compares them.
+    if noted.is_some_and(|noted| noted.database != found.database || noted.commits > found.commits)
+    {
+        return Ok(None);
     }
+    let position = Position::of(found, path, connection, location).await?;
+    Ok((position.note.log.frames > 0).then_some(position))
+}
 
-    /// Always of the same length, so that each note covers the one before.
-    fn to_text(&self) -> String {
-        let durable = if self.is_durable { "full" } else { "norm" };
-        let mut text = format!("{TITLE} {} {:020} {durable} ", self.database, self.commits);
-        let sum = checksum(&text);
-        writeln!(text, "{sum:016x}").expect("a text takes everything");
-        text
-    }
-
-    /// None if it is not whole: a crash of the machine may leave anything.
-    fn of_text(text: &str) -> Option<Self> {
-        let text = text.strip_suffix('\n')?;
-        let (told, sum) = text.split_at_checked(text.len().checked_sub(16)?)?;
-        if u64::from_str_radix(sum, 16).ok()? != checksum(told) {
-            return None;
+/// Returns the end of what is committed, safe if it has to be.
+async fn end_of(
+    log: &LogFile,
+    connection: &mut SqliteConnection,
+    is_durable: bool,
+) -> Result<LogEnd, Fault> {
+    let header = || log.header().map_err(unreadable);
+    // Somebody may begin it anew between the looks.
+    for _ in 0..3 {
+        let Some(before) = header()? else {
+            break;
+        };
+        let frames = log::frames(connection).await?;
+        if header()? != Some(before) {
+            continue;
         }
-        let mut words = told.strip_prefix(TITLE)?.split_whitespace();
-        Some(Self {
-            database: words.next()?.to_owned(),
-            commits: words.next()?.parse().ok()?,
-            is_durable: words.next()? == "full",
-        })
+        if is_durable && frames > 0 {
+            let log = log.clone();
+            blocking(move || log.sync().map_err(unreadable)).await?;
+        }
+        return Ok(LogEnd {
+            salts: before.salts,
+            frames,
+        });
     }
+    Ok(LogEnd::default())
 }
 
 /// None if the database does not count its transactions.
@@ -168,6 +310,8 @@ async fn find(connection: &mut SqliteConnection, is_durable: bool) -> Result<Opt
         database: row.try_get("database")?,
         commits: u64::try_from(row.try_get::<i64, _>("commits")?).unwrap_or(0),
         is_durable,
+        log: LogEnd::default(),
+        is_copied: false,
     }))
 }
 
@@ -182,31 +326,19 @@ async fn count_anew(connection: &mut SqliteConnection, is_durable: bool) -> Resu
     })
 }
 
-/// FNV-1a: it has to find a note that was written in part, nothing worse.
-fn checksum(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
-        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    })
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Fault> + Send + 'static,
+) -> Result<T, Fault> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(unreadable(error.into())))
 }
 
-fn path_of(location: &Location) -> PathBuf {
-    let mut path = location.path.clone().into_os_string();
-    path.push("-position");
-    path.into()
-}
-
-fn read(path: &std::path::Path) -> Option<Note> {
-    let mut text = String::new();
-    File::open(path).ok()?.read_to_string(&mut text).ok()?;
-    Note::of_text(&text)
-}
-
-fn create(path: &std::path::Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+fn unreadable(error: io::Error) -> Fault {
+    Fault::Refused {
+        kind: StorageErrorKind::Unavailable,
+        message: "the write-ahead log cannot be read; see the system log".to_owned(),
+        source: Some(Box::new(error)),
+    }
 }
 
 fn cannot_note(path: &std::path::Path, error: &io::Error) {
@@ -215,31 +347,4 @@ fn cannot_note(path: &std::path::Path, error: &io::Error) {
         error = error as &dyn std::error::Error,
         "it cannot be noted how far the database has come; a lost end of its log would not be found"
     );
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_note_is_read_back_whole_or_not_at_all() {
-        let note = Note {
-            database: "0f".repeat(16),
-            commits: 58,
-            is_durable: true,
-        };
-        let text = note.to_text();
-        assert_eq!(Note::of_text(&text), Some(note.clone()));
-        let later = Note {
-            commits: u64::MAX,
-            is_durable: false,
-            ..note
-        };
-        assert_eq!(later.to_text().len(), text.len());
-        assert_eq!(Note::of_text(&later.to_text()), Some(later));
-        for end in 0..text.len() {
-            assert_eq!(Note::of_text(&text[..end]), None, "{end}");
-        }
-        assert_eq!(Note::of_text(&text.replace("58", "59")), None);
-    }
 }

@@ -149,3 +149,19 @@ async fn closing_does_no_harm_to_another_process_that_has_the_file_open() {
     store(&other, &id("a"), 1).await;
     assert_eq!(numbers(&one, &id("a")).await, [1, 2, 3, 4, 5, 6]);
 }
+
+#[tokio::test]
+async fn the_writer_copies_the_log_and_begins_it_anew() {
+    const PAGE_IN_LOG: u64 = 24 + 4096;
+    let place = Place::new();
+    let journal = place.journal().await;
+    for _ in 0..700 {
+        store(&journal, &id("a"), 1).await;
+    }
+    // Far more pages than that were written.
+    let bytes = fs::metadata(beside(&place, "-wal")).unwrap().len();
+    assert!(bytes > 1_000 * PAGE_IN_LOG, "{bytes}");
+    assert!(bytes < 1_100 * PAGE_IN_LOG, "{bytes}");
+    let copied = numbers_in_a_copy_of_the_main_file(&place).await;
+    assert!(copied.len() > 200, "{}", copied.len());
+}

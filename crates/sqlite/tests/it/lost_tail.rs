@@ -12,22 +12,27 @@ use sqlx::AssertSqlSafe;
 
 use crate::place::{Place, assert_error, id, numbers, store, write};
 
-const EVENTS: u64 = 30;
+pub(crate) const EVENTS: u64 = 30;
 
-fn beside(place: &Place, end: &str) -> PathBuf {
+pub(crate) fn beside(place: &Place, end: &str) -> PathBuf {
     place.directory.path().join(format!("some.db{end}"))
 }
 
 /// Returns the disk of a process that ended in the middle: events one by one, most of them in the log.
-async fn crashed(options: impl Fn(SqliteOptions) -> SqliteOptions) -> Place {
+pub(crate) async fn crashed(options: impl Fn(SqliteOptions) -> SqliteOptions) -> Place {
     let place = Place::new();
     let journal = place.journal_with(options(place.options())).await;
     for _ in 0..EVENTS {
         store(&journal, &id("a"), 1).await;
     }
+    copy_of(&place)
+}
+
+/// Returns the disk as a crash leaves it now.
+pub(crate) fn copy_of(place: &Place) -> Place {
     let copy = Place::new();
     for end in ["", "-wal", "-position"] {
-        fs::copy(beside(&place, end), beside(&copy, end)).unwrap();
+        fs::copy(beside(place, end), beside(&copy, end)).unwrap();
     }
     copy
 }

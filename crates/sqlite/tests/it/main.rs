@@ -55,3 +55,4 @@ mod statements;
 mod states;
 mod tables;
 mod two_writers;
+mod unfinished_copy;

@@ -193,7 +193,16 @@ impl<'a> Explored<'a> {
         self.run.add("recordings", 1);
         if self.plant == Plant::Nothing {
             let all = disk.after(Survives::Everything, &mut self.rng);
-            anyhow::ensure!(all == self.recording.files, "the recording is not whole");
+            let recorded = &self.recording.files;
+            let names: Vec<_> = all.keys().chain(recorded.keys()).collect();
+            let differ: Vec<_> = names
+                .iter()
+                .filter(|name| all.get(**name) != recorded.get(**name))
+                .collect();
+            anyhow::ensure!(
+                differ.is_empty(),
+                "the recording is not whole: {differ:?} differ"
+            );
         }
         Ok(self.bases)
     }
@@ -300,13 +309,14 @@ impl<'a> Explored<'a> {
         if !verdict.lacks_snapshot.is_empty() {
             self.run.add("opened without a snapshot that is needed", 1);
         }
-        match product::recovers(&folder, self.stores(), verdict).await? {
+        let again = |_: &_| self.run.add("last looks begun again", 1);
+        match product::recovers(&folder, self.stores(), verdict, again).await? {
             Ok(()) => Ok(()),
             Err(sentence) => self.tell(files, survives, &[sentence]),
         }
     }
 
-    /// Takes away from the end of the log what was safe, which the product has to notice.
+    /// Takes away from the end of the log what was safe, or all of it, which the product has to notice.
     async fn cut(
         &mut self,
         files: &Files,
@@ -322,13 +332,27 @@ impl<'a> Explored<'a> {
             return Ok(());
         }
         let mut cut = files.clone();
-        cut.insert(name, log[..self.rng.usize(LOG_HEADER..log.len())].to_vec());
+        let is_removed = self.rng.u8(..4) == 0;
+        if is_removed && self.rng.bool() {
+            cut.remove(&name);
+        } else {
+            let length = match is_removed {
+                true => self.rng.usize(..LOG_HEADER),
+                false => self.rng.usize(LOG_HEADER..log.len()),
+            };
+            cut.insert(name, log[..length].to_vec());
+        }
         match self.read(&cut).await? {
             // Nothing that was safe is gone.
-            Ok(left) if left.commits >= note.commits => return Ok(()),
+            Ok(left) if left == *found => return Ok(()),
             // A database that is not known any more, or is no database, was never confirmed.
             Ok(left) if left.commits == 0 => return Ok(()),
+            // Without any log, damage to pages tells that its copy was not finished, or nothing does.
+            Ok(left) if is_removed && left.commits >= note.commits => return Ok(()),
             Ok(_) | Err(_) => {}
+        }
+        if is_removed {
+            self.run.add("losses of a whole log", 1);
         }
         let pairs = cut
             .iter()

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use actix_persistence::{RecoveryError, error::ErrorChain};
 use fastrand::Rng;
 
 use crate::kinds::files::expected::Expected;
@@ -314,8 +315,10 @@ impl Sweep {
                 .iter()
                 .map(|id| format!("{id} lacks its snapshot")),
         );
+        let again =
+            |error: &RecoveryError| eprintln!("it is looked at again: {}", ErrorChain(error));
         if wrong.is_empty()
-            && let Err(sentence) = product::recovers(folder, stores, &verdict).await?
+            && let Err(sentence) = product::recovers(folder, stores, &verdict, again).await?
         {
             wrong.push(sentence);
         }

@@ -26,7 +26,8 @@ async fn open(folder: &Path, stores: Stores) -> anyhow::Result<Result<Persistenc
     Ok(tokio::time::timeout(PATIENCE, opened).await?)
 }
 
-/// Opens the files, and recovers every id as the judge says it is.
+/// Opens the files, and recovers every id as the judge says it is. The last argument is told of each error after which a look
+/// is begun again.
 ///
 /// # Errors
 /// A sentence if the product sees anything else.
@@ -34,6 +35,7 @@ pub(crate) async fn recovers(
     folder: &Path,
     stores: Stores,
     verdict: &Verdict,
+    mut again: impl FnMut(&RecoveryError),
 ) -> anyhow::Result<Result<(), String>> {
     let persistence = match open(folder, stores).await? {
         Ok(persistence) => persistence,
@@ -47,7 +49,7 @@ pub(crate) async fn recovers(
     let mut recovered = Ok(());
     for (id, (last, writes)) in &verdict.states {
         let keeper = || Keeper::new(id, &Shared::new(None));
-        let look = last_look(&persistence, LONGEST_BUSY, keeper, |_| {});
+        let look = last_look(&persistence, LONGEST_BUSY, keeper, &mut again);
         let replayed = tokio::time::timeout(2 * LONGEST_BUSY, look).await?;
         let lacks_snapshot = verdict.lacks_snapshot.contains(id);
         recovered = match replayed {
@@ -77,7 +79,7 @@ pub(crate) async fn recovers(
             break;
         }
         let holder = || Holder::new(id, &Shared::new(None));
-        let look = last_look(&persistence, LONGEST_BUSY, holder, |_| {});
+        let look = last_look(&persistence, LONGEST_BUSY, holder, &mut again);
         recovered = match tokio::time::timeout(2 * LONGEST_BUSY, look).await? {
             Ok(replayed) => {
                 let card = replayed.actor.card.map(|card| card.text);
