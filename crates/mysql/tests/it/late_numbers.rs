@@ -105,6 +105,8 @@ async fn read(store: &MysqlStateStore, after: &mut StateOffset, marker: u64) -> 
 
 const NOTHING: [Revision; 0] = [];
 const LONG: Duration = Duration::from_secs(60);
+/// Less than the time between two looks for states without a number.
+const SOON: Duration = Duration::from_secs(30);
 
 #[tokio::test]
 async fn a_committed_state_is_shown_though_its_caller_is_gone() {
@@ -196,7 +198,7 @@ async fn locked(place: &Place) -> MySqlConnection {
 
 /// Reads on until something is shown.
 async fn read_on(store: &MysqlStateStore, after: &mut StateOffset, marker: u64) -> Vec<Revision> {
-    let shown = timeout(LONG, async {
+    let shown = timeout(SOON, async {
         for marker in marker.. {
             let shown = read(store, after, marker).await;
             if !shown.is_empty() {
