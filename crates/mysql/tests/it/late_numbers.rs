@@ -280,3 +280,20 @@ async fn what_is_committed_late_is_shown_without_another_opening() {
     tokio::time::resume();
     assert_eq!(read_on(&plain, &mut after, 2).await, [1]);
 }
+
+#[tokio::test]
+async fn a_store_that_is_closed_has_numbered_what_was_committed() {
+    let place = Place::new().await;
+    place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
+    let caller = Caller::new();
+    let states = open(&place, Some(&caller), LONG).await;
+    let writer = Arc::clone(&states);
+    let upsert = tokio::spawn(async move { writer.upsert(state("a", 1)).await });
+    caller.has_called().await;
+    upsert.abort();
+    let closing = tokio::spawn(async move { states.close().await });
+    caller.may_end.add_permits(1);
+    closing.await.unwrap();
+    let numbered = "SELECT COUNT(*) FROM durable_state WHERE ordering > 0";
+    assert_eq!(place.number(numbered).await, 1);
+}

@@ -215,18 +215,21 @@ impl<D: Dialect> Work<D> {
                 })
             })
             .await?;
-        let mut failed = None;
+        let (mut numbered, mut failed) = (0, None);
         for id in &ids {
             if closing.has_changed().unwrap_or(true) {
                 return Ok(false);
             }
             match self.number(Operation::Initialize, statements, id).await {
-                Ok(()) => tracing::info!(
-                    persistence_id = id.as_str(),
-                    "a state was committed without its place in the order of changes, and has one now"
-                ),
+                Ok(()) => numbered += 1,
                 Err(error) => failed = Some(error),
             }
+        }
+        if numbered > 0 {
+            tracing::info!(
+                states = numbered,
+                "states were committed without their places in the order of changes, and have them now"
+            );
         }
         match failed {
             Some(error) => Err(error),
