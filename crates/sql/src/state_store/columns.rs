@@ -20,7 +20,7 @@ pub(super) struct Columns<D: Dialect> {
     types: OnceLock<Vec<Box<str>>>,
     /// The names of the table.
     names: Names,
-    /// What every change sets beside them.
+    /// The text that every change sets beside them.
     also_set: &'static str,
     /// The statements, by the use of each column.
     statements: Mutex<HashMap<Vec<Part>, Arc<StateStatements>>>,

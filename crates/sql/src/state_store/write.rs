@@ -132,7 +132,7 @@ pub(super) async fn write_with_handler<D: Dialect>(
 /// Gives the row of an id its place in the order of commits if it is committed without one.
 ///
 /// # Errors
-/// Also if another transaction has locked the row.
+/// If another transaction has locked the row, too.
 pub(super) async fn number_if_committed<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
