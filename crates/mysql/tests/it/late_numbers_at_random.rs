@@ -11,6 +11,7 @@ use actix_persistence_storage_api::{
     StateExtensions, StateOffset, StatePosition, StateStore, StateUpdate,
 };
 use async_trait::async_trait;
+use sqlx::MySqlConnection;
 use tokio::runtime::{Handle, Runtime};
 use tokio::time::{sleep, timeout};
 
@@ -96,6 +97,8 @@ impl Drop for Process {
 struct Scene {
     place: Place,
     plain: MysqlStateStore,
+    /// One, so that none ends another.
+    killer: tokio::sync::Mutex<MySqlConnection>,
     processes: [Mutex<Process>; 2],
     /// Every write stores another number.
     written: AtomicU64,
@@ -122,7 +125,7 @@ impl Scene {
         match fastrand::u8(..20) {
             0..6 => drop(self.plain.upsert(update).await),
             6..8 => drop(self.plain.hard_delete(&id).await),
-            8..10 => kill_some_session(&mut self.place.connection().await).await,
+            8..10 => kill_some_session(&mut *self.killer.lock().await).await,
             10 => {
                 let next = Process::start(&self.place).await;
                 *process.lock().unwrap() = next;
@@ -201,6 +204,7 @@ async fn readers_are_shown_each_last_state_once_whatever_commits_or_dies() {
             Mutex::new(Process::start(&place).await),
         ],
         written: AtomicU64::new(0),
+        killer: tokio::sync::Mutex::new(place.connection().await),
         place,
     });
     let workers = (0..WORKERS).map(|_| {
