@@ -109,8 +109,8 @@ fn meaning_of_number(number: u16) -> Meaning {
     match number {
         // A deadlock, and what newer servers of MariaDB say instead: a row has changed since it was read.
         1213 | 1020 => Meaning::new(Unavailable, IN_THE_WAY).again().of_rows(),
-        // It has waited for all the time that it may.
-        1205 => Meaning::new(Unavailable, LOCKED).of_rows(),
+        // It has waited for all the time that it may, or may not wait.
+        1205 | 3572 => Meaning::new(Unavailable, LOCKED).of_rows(),
         1317 => Meaning::new(Unavailable, "somebody ended the statement"),
         // Statement time-outs of MySQL and MariaDB.
         3024 | 1969 => Meaning::new(Timeout, TOOK_TOO_LONG).of_rows(),
@@ -242,7 +242,7 @@ mod tests {
         let of_rows: Vec<u16> = (0..5_000)
             .filter(|number| meaning_of_number(*number).of_rows)
             .collect();
-        assert_eq!(of_rows, [1020, 1205, 1213, 1969, 3024]);
+        assert_eq!(of_rows, [1020, 1205, 1213, 1969, 3024, 3572]);
     }
 
     #[test]

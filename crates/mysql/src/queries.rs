@@ -25,6 +25,8 @@ impl StatementDialect for Mysql {
         epoch_of: journal_queries::EPOCH_OF,
     };
 
+    const TAKE_NUMBER: &'static str = state_queries::TAKE_NUMBER;
+
     fn journal_statements(names: &Names) -> JournalStatements {
         journal_queries::journal_statements(names)
     }

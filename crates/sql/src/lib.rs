@@ -57,8 +57,8 @@ pub use session::{refuses_type, transact};
 pub use snapshot_store::SqlSnapshotStore;
 pub use state_store::SqlStateStore;
 pub use statements::{
-    BeginningStatements, JournalStatements, NumberingStatements, SnapshotStatements,
-    StateStatements,
+    BeginningStatements, JournalStatements, LateNumberingStatements, NumberingStatements,
+    SnapshotStatements, StateStatements,
 };
 pub use table_name::TableName;
 pub use values::{Values, to_bound, to_integer};

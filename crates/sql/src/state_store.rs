@@ -8,6 +8,7 @@ mod find;
 mod grouping;
 mod guilty;
 mod ids;
+mod late_numbers;
 mod load;
 mod opening;
 mod queries;
@@ -34,6 +35,7 @@ pub(crate) use state_table::ORDERING;
 
 use change_events::ChangeEvents;
 use entities::{Entities, Entity};
+use late_numbers::LateNumbers;
 use write::{Handling, Rule};
 
 /// A state store in a table of an SQL database, which may be that of a journal and a snapshot store.
@@ -45,6 +47,7 @@ pub struct SqlStateStore<D: Dialect> {
     /// The journal that records changes.
     change_events: Option<Arc<ChangeEvents<D>>>,
     turns: Turns,
+    late_numbers: LateNumbers<D>,
     options: D::Options,
 }
 
@@ -80,9 +83,11 @@ impl<D: Dialect> SqlStateStore<D> {
         extensions: &StateExtensions,
     ) -> Result<Self, InvalidOption> {
         check_handler_timeout(&options, connections.connector())?;
+        let entities = Entities::new(&options, extensions)?;
         Ok(Self {
+            late_numbers: LateNumbers::new(&connections, &entities),
             connections,
-            entities: Entities::new(&options, extensions)?,
+            entities,
             change_events: None,
             turns: Turns::new(),
             options,
@@ -189,7 +194,9 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
                 .await?;
         }
         self.check_columns().await?;
-        self.check_homes().await
+        self.check_homes().await?;
+        self.late_numbers.start().await;
+        Ok(())
     }
 
     async fn get(&self, persistence_id: &PersistenceId) -> Result<CurrentState, StorageError> {
@@ -287,6 +294,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
     }
 
     async fn close(&self) {
+        self.late_numbers.close().await;
         self.connections.close().await;
     }
 

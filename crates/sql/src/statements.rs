@@ -98,6 +98,16 @@ pub struct StateStatements {
     pub numbering: Option<NumberingStatements>,
 }
 
+impl StateStatements {
+    /// Returns those that number rows, where that is done at the end of their transaction.
+    pub(crate) fn late_numbering(
+        &self,
+    ) -> Option<(&NumberingStatements, &LateNumberingStatements)> {
+        let numbering = self.numbering.as_ref()?;
+        Some((numbering, numbering.late.as_ref()?))
+    }
+}
+
 /// Statements that store a row of a state, and begin the transaction.
 #[derive(Clone, Debug)]
 pub struct BeginningStatements {
@@ -116,21 +126,36 @@ pub struct BeginningStatements {
 pub struct NumberingStatements {
     /// The number of partitions: a row belongs to the one whose number is the rest of its slice.
     pub partitions: u16,
-    /// Raises one, and holds it until the commit. Values: by how much, its number.
-    ///
-    /// None where one transaction writes at a time: there a second statement in the text of `insert`, `update` and `overwrite`
-    /// raises it by 1, if the row is there with its number.
-    pub raise: Option<SqlStr>,
     /// Gives the row of an id a number that was just reached. Values: how far that is below the highest, id.
     pub set: SqlStr,
-    /// Selects the revision of an id whose row has no number yet, and locks the row. Values: id.
-    pub unnumbered: Option<SqlStr>,
-    /// As `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how
-    /// far the first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
-    pub set_several: Option<SqlStr>,
+    /// The statements that number rows as the last thing before the commit.
+    ///
+    /// None where one transaction writes at a time: there a second statement in the text of `insert`, `update` and `overwrite`
+    /// raises the counter by 1, if the row is there with its number.
+    pub late: Option<LateNumberingStatements>,
 }
 
-impl NumberingStatements {
+/// The statements that number rows at the end of their transaction.
+///
+/// A row has no number from its change on until then, which nothing shows to readers: where code of the application runs
+/// in between, it may commit the row without one.
+#[derive(Clone, Debug)]
+pub struct LateNumberingStatements {
+    /// Raises a counter, and holds it until the commit. Values: by how much, its number.
+    pub raise: SqlStr,
+    /// As `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how
+    /// far the first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
+    pub set_several: SqlStr,
+    /// Locks the row of an id if it has no number; fails at once if another transaction has locked it. Values: id. Gives
+    /// some row; no row if it has a number, or is not there.
+    pub lock_unnumbered: SqlStr,
+    /// Returns 0 if the index by which changes are read was dropped, and so is not there for `unnumbered` either.
+    pub has_index: SqlStr,
+    /// The ids of committed rows without a number. Values: the most. Gives: id.
+    pub unnumbered: SqlStr,
+}
+
+impl LateNumberingStatements {
     /// The number of ids in `set_several`.
     pub const SEVERAL: usize = 16;
 }

@@ -1,12 +1,12 @@
 //! The statements of a table of states.
 
-use actix_persistence_sql::{Names, NumberingStatements, StateStatements};
+use actix_persistence_sql::{LateNumberingStatements, Names, NumberingStatements, StateStatements};
 
-use super::{BEFORE_NEXT, PARTITIONS};
+use super::{BEFORE_NEXT, HAS_STATE_INDEX, PARTITIONS};
 
 /// Returns the statements of one table, with its name in them.
 pub(crate) fn state_statements(names: &Names) -> StateStatements {
-    let ids = ["?"; NumberingStatements::SEVERAL].join(", ");
+    let ids = ["?"; LateNumberingStatements::SEVERAL].join(", ");
     StateStatements {
         load: names.fill(&LOAD.replace("{fits}", FITS).replace("{bytes}", BYTES)),
         revision: names.fill(REVISION),
@@ -24,10 +24,14 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         beginning: None,
         numbering: Some(NumberingStatements {
             partitions: PARTITIONS as u16,
-            raise: Some(names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT))),
             set: names.fill(SET),
-            unnumbered: Some(names.fill(UNNUMBERED)),
-            set_several: Some(names.fill(&SET_SEVERAL.replace("{ids}", &ids))),
+            late: Some(LateNumberingStatements {
+                raise: names.fill(&RAISE.replace("{before_next}", BEFORE_NEXT)),
+                set_several: names.fill(&SET_SEVERAL.replace("{ids}", &ids)),
+                lock_unnumbered: names.fill(LOCK_UNNUMBERED),
+                has_index: names.fill(HAS_STATE_INDEX),
+                unnumbered: names.fill(UNNUMBERED),
+            }),
         }),
     }
 }
@@ -56,7 +60,7 @@ VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0{more_values})";
 
 const REPLACE: &str = "\
 UPDATE {state_table} SET revision = ?, deleted = ?, timestamp = GREATEST(?, timestamp + 1), tags = ?, serializer_id = ?,
-    manifest = ?, payload = ?, checksum = ?, ordering = 0{more_set}
+    manifest = ?, payload = ?, checksum = ?{more_set}
 WHERE persistence_id = {id_at}";
 
 const AT_REVISION: &str = " AND revision = {before_at}";
@@ -123,9 +127,22 @@ UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHE
 const SET: &str = "\
 UPDATE {state_table} SET ordering = LAST_INSERT_ID() - ? WHERE persistence_id = ?";
 
-/// A row has no number from its change on until [`SET`], and no reader is shown it.
+/// No reader is shown a row from here on until [`SET`], even if it is committed in between.
+///
+/// Only where code of the application may do so: the index would have two changes in the place of one.
+pub(super) const TAKE_NUMBER: &str = ", ordering = 0";
+
+/// Does not wait for another transaction, with a connection that others need: that may number the row itself.
+const LOCK_UNNUMBERED: &str = "\
+SELECT 1 FROM {state_table} WHERE persistence_id = ? AND ordering = 0 FOR UPDATE NOWAIT";
+
+/// Found by the index, in each partition of each entity type. What is not committed is not there.
 const UNNUMBERED: &str = "\
-SELECT revision FROM {state_table} WHERE persistence_id = ? AND ordering = 0 FOR UPDATE";
+SELECT s.persistence_id
+FROM (SELECT DISTINCT entity_type, partition_nr FROM {state_table} FORCE INDEX ({state_index})) AS d
+JOIN {state_table} AS s FORCE INDEX ({state_index})
+  ON s.entity_type = d.entity_type AND s.partition_nr = d.partition_nr AND s.ordering = 0
+LIMIT ?";
 
 /// The rows are locked already; without the index, others that are read on the way would be waited for.
 const SET_SEVERAL: &str = "\

@@ -120,7 +120,7 @@ async fn write_in_groups(journal: Arc<MysqlJournal>, ids: Vec<PersistenceId>, gr
 }
 
 /// Ends a session of the database, whatever it is doing.
-async fn kill_some_session(connection: &mut MySqlConnection) {
+pub(crate) async fn kill_some_session(connection: &mut MySqlConnection) {
     let victim: Option<i64> = sqlx::query_scalar(
         "SELECT CAST(id AS SIGNED) FROM information_schema.processlist \
          WHERE db = DATABASE() AND id <> CONNECTION_ID() AND info IS NOT NULL ORDER BY RAND() LIMIT 1",

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_persistence_mysql::MysqlStateStore;
+use actix_persistence_mysql::{MysqlOptions, MysqlStateStore};
 use actix_persistence_storage_api::{
     ChangeHandler, ExtensionError, Payload, Revision, Session, StateChange, StateChangesQuery,
     StateExtensions, StateOffset, StateStore, StateUpdate,
 };
 use async_trait::async_trait;
+use futures_util::future::join_all;
+use sqlx::MySqlConnection;
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
+use crate::database::execute;
 use crate::place::{Place, id};
 
 /// Calls the procedure, and ends when the test lets it.
@@ -49,17 +53,24 @@ impl ChangeHandler for Caller {
 }
 
 async fn open(place: &Place, handler: Option<&Caller>, limit: Duration) -> Arc<MysqlStateStore> {
+    open_with(options(place, limit), handler).await
+}
+
+fn options(place: &Place, handler_timeout: Duration) -> MysqlOptions {
+    place
+        .options()
+        .with_store(|store| store.with_handler_timeout(handler_timeout))
+        .with_server(|mut server| {
+            server.acquire_timeout = Duration::from_secs(61);
+            server
+        })
+}
+
+async fn open_with(options: MysqlOptions, handler: Option<&Caller>) -> Arc<MysqlStateStore> {
     let mut extensions = StateExtensions::default();
     if let Some(handler) = handler {
         extensions.entity_type("Test").change_handler = Some(Arc::new(handler.clone()));
     }
-    let options = place
-        .options()
-        .with_store(|store| store.with_handler_timeout(limit))
-        .with_server(|mut server| {
-            server.acquire_timeout = Duration::from_secs(61);
-            server
-        });
     let store = MysqlStateStore::with_extensions(options, &extensions).unwrap();
     store.initialize().await.unwrap();
     Arc::new(store)
@@ -94,6 +105,8 @@ async fn read(store: &MysqlStateStore, after: &mut StateOffset, marker: u64) -> 
 
 const NOTHING: [Revision; 0] = [];
 const LONG: Duration = Duration::from_secs(60);
+/// Less than the time between two looks for states without a number.
+const SOON: Duration = Duration::from_secs(30);
 
 #[tokio::test]
 async fn a_committed_state_is_shown_though_its_caller_is_gone() {
@@ -108,16 +121,7 @@ async fn a_committed_state_is_shown_though_its_caller_is_gone() {
     upsert.abort();
     assert!(upsert.await.unwrap_err().is_cancelled());
     let mut after = StateOffset::start();
-    let shown = tokio::time::timeout(LONG, async {
-        for marker in 1.. {
-            let shown = read(&plain, &mut after, marker).await;
-            if !shown.is_empty() {
-                return shown;
-            }
-        }
-        Vec::new()
-    });
-    assert_eq!(shown.await.expect("it is shown in the end"), [1]);
+    assert_eq!(read_on(&plain, &mut after, 1).await, [1]);
 }
 
 #[tokio::test]
@@ -161,4 +165,136 @@ async fn no_revision_is_shown_before_it_has_its_number() {
         upsert.await.unwrap().unwrap_err();
         assert_eq!(read(&plain, &mut after, 2).await, [revision]);
     }
+}
+
+/// Plays a process that dies while handlers run, after their procedures have committed the first revisions of states.
+async fn leave_without_numbers(place: &Place, names: &'static [&str]) {
+    let options = options(place, LONG).with_server(|mut server| {
+        server.writers = names.len();
+        server
+    });
+    let caller = Caller::new();
+    let of_process = caller.clone();
+    let mut process = tokio::runtime::Builder::new_multi_thread();
+    let process = process.worker_threads(1).enable_all().build().unwrap();
+    process.spawn(async move {
+        let states = open_with(options, Some(&of_process)).await;
+        join_all(names.iter().map(|name| states.upsert(state(name, 1)))).await
+    });
+    for _ in names {
+        caller.has_called().await;
+    }
+    process.shutdown_background();
+}
+
+/// Locks the row of `a` until the connection is dropped.
+async fn locked(place: &Place) -> MySqlConnection {
+    let mut other = place.connection().await;
+    let sql =
+        "START TRANSACTION; SELECT * FROM durable_state WHERE persistence_id = 'Test|a' FOR UPDATE";
+    execute(&mut other, sql).await;
+    other
+}
+
+/// Reads on until something is shown.
+async fn read_on(store: &MysqlStateStore, after: &mut StateOffset, marker: u64) -> Vec<Revision> {
+    let shown = timeout(SOON, async {
+        for marker in marker.. {
+            let shown = read(store, after, marker).await;
+            if !shown.is_empty() {
+                return shown;
+            }
+        }
+        Vec::new()
+    });
+    shown.await.expect("it is shown in the end")
+}
+
+#[tokio::test]
+async fn what_a_dead_process_has_committed_is_shown_when_others_open() {
+    let place = Place::new().await;
+    place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
+    let plain = open(&place, None, LONG).await;
+    leave_without_numbers(&place, &["a", "b", "c"]).await;
+    let mut after = StateOffset::start();
+    assert_eq!(read(&plain, &mut after, 1).await, NOTHING);
+    let all_at_once = [(); 4].map(|()| open(&place, None, LONG));
+    join_all(all_at_once).await;
+    let unnumbered = "SELECT COUNT(*) FROM durable_state WHERE ordering = 0";
+    let numbered = timeout(SOON, async { while place.number(unnumbered).await > 0 {} });
+    numbered.await.expect("they are numbered in the end");
+    assert_eq!(read(&plain, &mut after, 2).await, [1]);
+    open(&place, None, LONG).await;
+    assert_eq!(read(&plain, &mut after, 3).await, NOTHING);
+}
+
+#[tokio::test]
+async fn a_store_opens_beside_a_locked_state_and_numbers_it_later() {
+    let place = Place::new().await;
+    place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
+    let plain = open(&place, None, LONG).await;
+    leave_without_numbers(&place, &["a"]).await;
+    let other = locked(&place).await;
+    let _opened = open(&place, None, LONG).await;
+    let mut after = StateOffset::start();
+    assert_eq!(read(&plain, &mut after, 1).await, NOTHING);
+    drop(other);
+    assert_eq!(read_on(&plain, &mut after, 2).await, [1]);
+}
+
+#[tokio::test]
+async fn a_committed_state_is_shown_when_its_row_is_free() {
+    let place = Place::new().await;
+    place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
+    let plain = open(&place, None, LONG).await;
+    let caller = Caller::new();
+    let options = options(&place, LONG).with_server(|mut server| {
+        server.lock_timeout = Duration::from_secs(1);
+        server
+    });
+    let states = open_with(options, Some(&caller)).await;
+    let writer = Arc::clone(&states);
+    let upsert = tokio::spawn(async move { writer.upsert(state("a", 1)).await });
+    caller.has_called().await;
+    let other = locked(&place).await;
+    caller.may_end.add_permits(1);
+    upsert.await.unwrap().unwrap_err();
+    let mut after = StateOffset::start();
+    assert_eq!(read(&plain, &mut after, 1).await, NOTHING);
+    drop(other);
+    assert_eq!(read_on(&plain, &mut after, 2).await, [1]);
+}
+
+/// As after a procedure that has outlived its process.
+#[tokio::test]
+async fn what_is_committed_late_is_shown_without_another_opening() {
+    let place = Place::new().await;
+    place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
+    let plain = open(&place, None, LONG).await;
+    let _states = open(&place, Some(&Caller::new()), LONG).await;
+    leave_without_numbers(&place, &["a"]).await;
+    let mut after = StateOffset::start();
+    assert_eq!(read(&plain, &mut after, 1).await, NOTHING);
+    // Nothing is under way here.
+    tokio::time::pause();
+    tokio::time::advance(LONG).await;
+    tokio::time::resume();
+    assert_eq!(read_on(&plain, &mut after, 2).await, [1]);
+}
+
+#[tokio::test]
+async fn a_store_that_is_closed_has_numbered_what_was_committed() {
+    let place = Place::new().await;
+    place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
+    let caller = Caller::new();
+    let states = open(&place, Some(&caller), LONG).await;
+    let writer = Arc::clone(&states);
+    let upsert = tokio::spawn(async move { writer.upsert(state("a", 1)).await });
+    caller.has_called().await;
+    upsert.abort();
+    let closing = tokio::spawn(async move { states.close().await });
+    caller.may_end.add_permits(1);
+    closing.await.unwrap();
+    let numbered = "SELECT COUNT(*) FROM durable_state WHERE ordering > 0";
+    assert_eq!(place.number(numbered).await, 1);
 }

@@ -13,6 +13,7 @@ mod deletes;
 mod encryption;
 mod extensions;
 mod late_numbers;
+mod late_numbers_at_random;
 mod late_writes;
 mod opening;
 mod pages;

@@ -19,6 +19,10 @@ pub trait StatementDialect: Driver {
     /// A second statement in such a text that names the id would bind all values before it once more.
     const ID_FIRST: bool = false;
 
+    /// The end of the `SET` of a statement that replaces the row of a state, where code of the application runs in the same
+    /// transaction: takes the number of the row away, if that is [given late](crate::LateNumberingStatements).
+    const TAKE_NUMBER: &'static str = "";
+
     /// The texts by which a journal stores events of changes of states.
     const CHANGE_EVENTS: ChangeEventTexts;
 }

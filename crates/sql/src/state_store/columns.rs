@@ -20,6 +20,8 @@ pub(super) struct Columns<D: Dialect> {
     types: OnceLock<Vec<Box<str>>>,
     /// The names of the table.
     names: Names,
+    /// The text that every change sets beside them.
+    also_set: &'static str,
     /// The statements, by the use of each column.
     statements: Mutex<HashMap<Vec<Part>, Arc<StateStatements>>>,
     dialect: std::marker::PhantomData<fn() -> D>,
@@ -48,11 +50,14 @@ pub(super) struct Bound {
 }
 
 impl<D: Dialect> Columns<D> {
+    /// The statements that change states set their columns, and this.
+    ///
     /// # Errors
     /// If a name is not that of a column, there twice, or that of a column of the store.
     pub(super) fn new(
         columns: &[Arc<dyn AdditionalColumn>],
         table: &StateTable<D>,
+        also_set: &'static str,
     ) -> Result<Self, InvalidOption> {
         let of_store = table.component.own_columns();
         let mut named: Vec<Column> = Vec::with_capacity(columns.len());
@@ -81,6 +86,7 @@ impl<D: Dialect> Columns<D> {
             columns: named,
             types: OnceLock::new(),
             names: table.names.clone(),
+            also_set,
             statements: Mutex::default(),
             dialect: std::marker::PhantomData,
         })
@@ -194,7 +200,8 @@ impl<D: Dialect> Columns<D> {
         values: &[SqlValue],
         types: &[Box<str>],
     ) -> StateStatements {
-        let (mut columns, mut inserted, mut set) = (String::new(), String::new(), String::new());
+        let (mut columns, mut inserted) = (String::new(), String::new());
+        let mut set = self.also_set.to_owned();
         let mut values = values.iter().enumerate();
         for ((column, part), type_name) in self.columns.iter().zip(parts).zip(types) {
             let [for_insert, for_update] = match part {
@@ -228,9 +235,9 @@ const fn of_update<D: Dialect>() -> usize {
     if D::ID_FIRST { 9 } else { 8 }
 }
 
-/// Returns the statements of a table without columns of the application.
-pub(super) fn plain_statements<D: Dialect>(names: Names) -> StateStatements {
-    statements_with::<D>(names, ["", "", ""], 0)
+/// Returns the statements of a table without columns of the application; those that replace a row set this, too.
+pub(super) fn plain_statements<D: Dialect>(names: Names, also_set: &str) -> StateStatements {
+    statements_with::<D>(names, ["", "", also_set], 0)
 }
 
 fn statements_with<D: Dialect>(names: Names, texts: [&str; 3], count: usize) -> StateStatements {

@@ -8,9 +8,9 @@ use actix_persistence_storage_api::{
     ChangeHandler, EntityExtensions, PersistenceId, StateExtensions,
 };
 
-use crate::{Dialect, InvalidOption, Settings, TableName};
+use crate::{Dialect, InvalidOption, Settings, StateStatements, TableName};
 
-use super::columns::Columns;
+use super::columns::{Columns, plain_statements};
 use super::state_table::StateTable;
 
 /// The entity types that a store knows.
@@ -26,6 +26,8 @@ pub(super) struct Entities<D: Dialect> {
 pub(super) struct Entity<D: Dialect> {
     pub(super) table: Arc<StateTable<D>>,
     pub(super) columns: Columns<D>,
+    /// The statements of changes that leave the columns as they are.
+    pub(super) statements: Arc<StateStatements>,
     pub(super) handler: Option<Handler>,
 }
 
@@ -98,6 +100,11 @@ impl<D: Dialect> Entities<D> {
         entities.map(|(entity_type, entity)| (entity_type.as_str(), &*entity.table))
     }
 
+    /// Returns whether code of the application runs as some states change.
+    pub(super) fn have_handlers(&self) -> bool {
+        self.by_type.values().any(|entity| entity.handler.is_some())
+    }
+
     /// Everything that has columns.
     pub(super) fn with_columns(&self) -> impl Iterator<Item = &Arc<Entity<D>>> {
         self.by_type
@@ -116,9 +123,17 @@ impl<D: Dialect> Entity<D> {
             code: Arc::clone(code),
             name: format!("the change handler of the entity type {entity_type:?}").into(),
         });
+        let (statements, also_set) = match &handler {
+            Some(_) if !D::TAKE_NUMBER.is_empty() => {
+                let statements = plain_statements::<D>(table.names.clone(), D::TAKE_NUMBER);
+                (Arc::new(statements), D::TAKE_NUMBER)
+            }
+            _ => (Arc::clone(&table.statements), ""),
+        };
         Ok(Self {
-            columns: Columns::new(&extension.columns, &table)
+            columns: Columns::new(&extension.columns, &table, also_set)
                 .map_err(|invalid| invalid.at_entry(entity_type))?,
+            statements,
             table,
             handler,
         })

@@ -15,7 +15,7 @@ use super::write::{self, Accompaniment, Change, Rule, Written};
 use super::{Company, SqlStateStore, refused};
 use crate::connection::{detached, work_on};
 use crate::values::to_integer;
-use crate::{Connections, Dialect, Settings, classify};
+use crate::{Dialect, Settings, classify};
 
 /// A change that the database may be asked to make.
 struct Prepared {
@@ -56,14 +56,17 @@ impl<D: Dialect> SqlStateStore<D> {
         });
         let change = Arc::new(change);
         let connections = Arc::clone(&self.connections);
+        let numbers = self.late_numbers.clone();
         // What a handler has committed is completed even if the caller waits no longer.
+        let until_then = numbers.keep_open();
         let written = detached(operation, async move {
+            let _ = &until_then;
             let input = Arc::clone(&change);
             let written = connections
                 .transaction_with(operation, visit.clone(), input, work)
                 .await;
             if written.is_err() && visit.may_have_committed() {
-                number_what_is_committed::<D>(&connections, operation, change).await;
+                numbers.complete(&change.statements, &change.row.id).await;
             }
             written
         });
@@ -180,7 +183,7 @@ impl<D: Dialect> SqlStateStore<D> {
     ) -> Result<Bound, StorageError> {
         if entity.columns.is_empty() {
             return Ok(Bound {
-                statements: Arc::clone(&entity.table.statements),
+                statements: Arc::clone(&entity.statements),
                 values: Vec::new(),
             });
         }
@@ -246,33 +249,6 @@ impl<D: Dialect> SqlStateStore<D> {
             (None, Some(message)) => refuse(StorageErrorKind::Unsupported, message),
             (None, None) => Ok(()),
         }
-    }
-}
-
-/// Completes a change that a handler may have committed itself, where rows are numbered after their handlers.
-///
-/// Whatever goes wrong here, the caller is told that the outcome is unknown.
-async fn number_what_is_committed<D: Dialect>(
-    connections: &Connections<D::Connector>,
-    operation: Operation,
-    change: Arc<Change>,
-) {
-    if !change.is_numbered_late() {
-        return;
-    }
-    let id = change.row.id.clone();
-    let numbered = connections
-        .transaction(operation, change, |connection, change: Arc<Change>| {
-            Box::pin(async move { write::number_what_is_committed::<D>(connection, &change).await })
-        })
-        .await;
-    if let Err(error) = numbered {
-        tracing::warn!(
-            persistence_id = id.as_str(),
-            error = &error as &dyn std::error::Error,
-            "a change handler may have committed a state without its place in the order of changes: readers are shown its \
-                 next change"
-        );
     }
 }
 

@@ -33,7 +33,7 @@ impl<D: Dialect> StateTable<D> {
             .table("state_ordering_table", &table.index(ORDERING))
             .table("state_removed_table", &table.index(REMOVED));
         Ok(Self {
-            statements: Arc::new(plain_statements::<D>(names.clone())),
+            statements: Arc::new(plain_statements::<D>(names.clone(), "")),
             component: Arc::new(Component::state_table(names.clone(), table)),
             name: table.clone(),
             conditions: Conditions::default(),

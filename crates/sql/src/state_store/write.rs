@@ -15,8 +15,8 @@ use crate::row::get_number;
 use crate::session::{SqlSession, guarded};
 use crate::values::Values;
 use crate::{
-    BeginningStatements, ConnectionOf, Dialect, Fault, NumberingStatements, Portable,
-    StateStatements,
+    BeginningStatements, ConnectionOf, Dialect, Fault, LateNumberingStatements,
+    NumberingStatements, Portable, StateStatements,
 };
 
 use super::change_events::{ChangeEvents, Told};
@@ -120,7 +120,7 @@ pub(super) async fn write_with_handler<D: Dialect>(
         }
         number::<D>(connection, &[change]).await?;
         if let Some(numbering) = &statements.numbering
-            && numbering.raise.is_none()
+            && numbering.late.is_none()
         {
             // The handler may have done anything to the row since it was numbered.
             set_number::<D>(connection, numbering, &row.id, 0).await?;
@@ -129,34 +129,27 @@ pub(super) async fn write_with_handler<D: Dialect>(
     Ok(written)
 }
 
-/// Gives the row of a change its place in the order of commits, if code of the application has committed it without one: no
-/// reader with an offset would be shown it until its next change.
-pub(super) async fn number_what_is_committed<D: Dialect>(
+/// Gives the row of an id its place in the order of commits if it is committed without one.
+///
+/// # Errors
+/// If another transaction has locked the row, too.
+pub(super) async fn number_if_committed<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    change: &Change,
+    statements: &StateStatements,
+    id: &PersistenceId,
 ) -> Result<(), Fault> {
-    let numbering = change.statements.numbering.as_ref();
-    let Some((numbering, raise)) =
-        numbering.and_then(|numbering| Some((numbering, numbering.raise.as_ref()?)))
-    else {
+    let Some((numbering, late)) = statements.late_numbering() else {
         return Ok(());
     };
-    let Some(unnumbered) = &numbering.unnumbered else {
-        return Ok(());
-    };
-    // The row comes before its counter, as everywhere: its owner may be a handler that takes long. What others have numbered
-    // by now has a place of its own.
+    // The row comes before its counter, as everywhere. What others have numbered by now has a place of its own.
     let mut values = Values::<D>::with_capacity(1);
-    values.id(&change.row.id);
-    let rows =
-        D::Database::fetch_all(connection, unnumbered.clone(), values.into_arguments()).await?;
-    let found: Option<Revision> = rows
-        .first()
-        .map(|row| get_number::<D>(row, 0))
-        .transpose()?;
-    if found.is_some() && found == u64::try_from(change.row.revision).ok() {
-        raise_counter::<D>(connection, raise, change, 1).await?;
-        set_number::<D>(connection, numbering, &change.row.id, 0).await?;
+    values.id(id);
+    let sql = late.lock_unnumbered.clone();
+    let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
+    if !rows.is_empty() {
+        let partition = id.slice() % numbering.partitions;
+        raise_counter::<D>(connection, late, partition, 1).await?;
+        set_number::<D>(connection, numbering, id, 0).await?;
     }
     Ok(())
 }
@@ -169,12 +162,6 @@ impl Change {
             revision: self.row.revision,
             event: self.event.as_ref()?,
         })
-    }
-
-    /// Returns whether its row gets its place in the order of commits after its handler has run.
-    pub(super) fn is_numbered_late(&self) -> bool {
-        let numbering = self.statements.numbering.as_ref();
-        numbering.is_some_and(|numbering| numbering.raise.is_some())
     }
 
     /// Returns the counter that numbers the row: that of a table, and of a partition of it.
@@ -290,36 +277,28 @@ async fn number<D: Dialect>(
     let Some(first) = of_counter.first() else {
         return Ok(());
     };
-    let Some(numbering) = &first.statements.numbering else {
+    let Some((numbering, late)) = first.statements.late_numbering() else {
         return Ok(());
     };
-    let Some(raise) = &numbering.raise else {
-        return Ok(());
-    };
-    raise_counter::<D>(connection, raise, first, of_counter.len()).await?;
-    match &numbering.set_several {
-        Some(sql) if of_counter.len() > 1 => set_numbers::<D>(connection, sql, of_counter).await,
-        _ => {
-            for (below, change) in (0..).zip(of_counter.iter().rev()) {
-                set_number::<D>(connection, numbering, &change.row.id, below).await?;
-            }
-            Ok(())
-        }
+    let (_, partition) = first.place();
+    raise_counter::<D>(connection, late, partition, of_counter.len()).await?;
+    match of_counter {
+        [only] => set_number::<D>(connection, numbering, &only.row.id, 0).await,
+        _ => set_numbers::<D>(connection, late, of_counter).await,
     }
 }
 
-/// Takes as many numbers from the counter of a change, and its lock until the end of the transaction.
+/// Takes as many numbers from the counter of a partition, and its lock until the end of the transaction.
 async fn raise_counter<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    raise: &SqlStr,
-    change: &Change,
+    late: &LateNumberingStatements,
+    partition: u16,
     by: usize,
 ) -> Result<(), Fault> {
-    let (_, partition) = change.place();
     let mut values = Values::<D>::with_capacity(2);
     values.integer(by as i64);
     values.integer(i64::from(partition));
-    match execute::<D>(connection, raise.clone(), values).await? {
+    match execute::<D>(connection, late.raise.clone(), values).await? {
         1 => Ok(()),
         _ => Err(no_counter()),
     }
@@ -328,26 +307,26 @@ async fn raise_counter<D: Dialect>(
 /// Numbers rows of one counter with few statements.
 async fn set_numbers<D: Dialect>(
     connection: &mut ConnectionOf<D>,
-    sql: &SqlStr,
+    late: &LateNumberingStatements,
     of_counter: &[&Change],
 ) -> Result<(), Fault> {
     let mut seen = HashSet::new();
     let ids = of_counter.iter().rev().map(|change| &change.row.id);
     let ids: Vec<&PersistenceId> = ids.filter(|id| seen.insert(*id)).collect();
     let mut below_highest = 0;
-    for some in ids.chunks(NumberingStatements::SEVERAL) {
+    for some in ids.chunks(LateNumberingStatements::SEVERAL) {
         // Repeated, the last one is found at its first place.
         let last = some.last().copied();
         let all = || {
-            some.iter()
-                .copied()
-                .chain(iter::repeat_n(last, NumberingStatements::SEVERAL - some.len()).flatten())
+            some.iter().copied().chain(
+                iter::repeat_n(last, LateNumberingStatements::SEVERAL - some.len()).flatten(),
+            )
         };
-        let mut values = Values::<D>::with_capacity(1 + 2 * NumberingStatements::SEVERAL);
+        let mut values = Values::<D>::with_capacity(1 + 2 * LateNumberingStatements::SEVERAL);
         values.integer(below_highest);
         all().for_each(|id| values.id(id));
         all().for_each(|id| values.id(id));
-        if execute::<D>(connection, sql.clone(), values).await? != some.len() as u64 {
+        if execute::<D>(connection, late.set_several.clone(), values).await? != some.len() as u64 {
             return Err(gone_again());
         }
         below_highest += some.len() as i64;
@@ -468,7 +447,7 @@ impl<'a, D: Dialect> OfRow<'a, D> {
         values: Values<D>,
     ) -> Result<bool, Fault> {
         let numbering = self.statements.numbering.as_ref();
-        if numbering.is_none_or(|numbering| numbering.raise.is_some()) {
+        if numbering.is_none_or(|numbering| numbering.late.is_some()) {
             return Ok(execute::<D>(connection, sql.clone(), values).await? == 1);
         }
         let arguments = values.into_arguments();

@@ -28,10 +28,8 @@ pub(crate) fn state_statements(names: &Names) -> StateStatements {
         }),
         numbering: Some(NumberingStatements {
             partitions: 1,
-            raise: None,
             set: names.fill(SET),
-            unnumbered: None,
-            set_several: None,
+            late: None,
         }),
     }
 }
