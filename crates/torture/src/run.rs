@@ -12,6 +12,8 @@ use fastrand::Rng;
 use crate::worker::WorkerBuilder;
 use crate::{Backend, Chronicle, Kind, Place, Settings, Summary, is_interrupted};
 
+/// A run in which nothing is acknowledged goes on for so long after its time: a loaded machine may be slow.
+const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// So many sentences are kept; the others are counted.
 const MOST_SENTENCES: usize = 20;
 
@@ -87,9 +89,13 @@ impl Run {
 
     /// Returns whether to end: the time is over, something was violated, or someone pressed Ctrl-C.
     ///
-    /// A run whose time is over goes on until it has had the least number of [cycles](Self::cycle).
+    /// A run whose time is over goes on until it has had the least number of [cycles](Self::cycle); and until something was
+    /// acknowledged, for a while, if it is to have any.
     pub fn is_over(&self) -> bool {
-        let enough = self.cycles.load(Ordering::Relaxed) >= self.least_cycles;
+        let shows_something = self.least_cycles == 0
+            || self.acknowledged_so_far() > 0
+            || self.ends.elapsed() > LONGEST_DELAY;
+        let enough = shows_something && self.cycles.load(Ordering::Relaxed) >= self.least_cycles;
         (self.left().is_zero() && enough) || self.has_failed() || is_interrupted()
     }
 

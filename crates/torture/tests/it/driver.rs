@@ -27,8 +27,18 @@ fn run_in(folder: &Path, kind: &'static Kind, seed: u64) -> Summary {
 }
 
 fn run_with(folder: &Path, kind: &'static Kind, seed: u64, least_cycles: u64) -> Summary {
+    run_for(folder, kind, Duration::from_secs(60), seed, least_cycles)
+}
+
+fn run_for(
+    folder: &Path,
+    kind: &'static Kind,
+    length: Duration,
+    seed: u64,
+    least_cycles: u64,
+) -> Summary {
     let settings = Settings {
-        length: Duration::from_secs(60),
+        length,
         least_cycles,
         seed,
         folder: folder.to_owned(),
@@ -96,6 +106,24 @@ fn a_run_that_acknowledges_nothing_has_shown_nothing() {
     let idle = run_with(folder.path(), &IDLE, 1, 1);
     assert_eq!(idle.found, ["the run has done nothing, and shows nothing"]);
     assert_eq!(run_with(folder.path(), &BUSY, 1, 1).violations, 0);
+}
+
+#[test]
+fn a_run_goes_on_until_something_is_acknowledged() {
+    static SLOW: Kind = kind(|run| {
+        let mut looks = 0;
+        while !run.is_over() {
+            run.cycle();
+            looks += 1;
+            if looks == 1_000 {
+                run.acknowledged(1);
+            }
+        }
+        Ok(())
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let slow = run_for(folder.path(), &SLOW, Duration::ZERO, 1, 1);
+    assert_eq!((slow.violations, slow.acknowledged), (0, 1), "{slow:?}");
 }
 
 #[test]
