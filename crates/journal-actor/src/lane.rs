@@ -20,8 +20,9 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::job::{Ordered, Read};
 use crate::plugin_calls::PluginCalls;
+use crate::request::{Ordered, Read};
+use crate::single::Single;
 use member::Member;
 use waiting::{Step, Waiting};
 
@@ -106,10 +107,9 @@ impl Lane {
             match self.waiting.next(&self.blocked, &self.unsettled) {
                 Some(Step::Writes(group)) => self.perform(group).await,
                 Some(Step::Recoveries(group)) => self.perform(group).await,
-                Some(Step::Delete(job)) => self.perform(vec![job]).await,
-                Some(Step::Reset(job)) => self.perform(vec![job]).await,
                 Some(Step::Fences(group)) => self.perform(group).await,
-                Some(Step::Read(read)) => self.calls.read(read),
+                Some(Step::Alone(single)) => self.perform_alone(single).await,
+                Some(Step::Read(read)) => self.read(read),
                 None if self.closed && self.waiting.is_empty() => return,
                 None => self.listen().await,
             }
@@ -149,7 +149,7 @@ impl Lane {
     }
 
     fn accept_read(&mut self, read: Read) {
-        let id = read.persistence_id();
+        let id = read.waiter().persistence_id();
         let has_to_fence = matches!(read, Read::Look(_)) && self.unsettled.contains(id);
         if self.in_flight.binary_search(id).is_ok()
             || self.blocked.contains(id)
@@ -158,7 +158,26 @@ impl Lane {
         {
             self.waiting.push(Ordered::Read(read));
         } else {
-            self.calls.read(read);
+            self.read(read);
+        }
+    }
+
+    /// Lets a read go, which the lane does not wait for.
+    fn read(&self, read: Read) {
+        match read {
+            Read::Look(job) => self.calls.look(job),
+            Read::Single(single) => single.read(&self.calls, Some(&self.calls.reads)),
+        }
+    }
+
+    async fn perform_alone(&mut self, single: Single) {
+        let id = single.waiter().persistence_id().clone();
+        self.in_flight = vec![id.clone()];
+        let late = self.during(single.change(&self.calls)).await;
+        self.in_flight.clear();
+        if let Some(end) = late {
+            self.blocked.insert(id.clone());
+            self.late.push(end.map(|()| vec![id]).boxed());
         }
     }
 
@@ -246,7 +265,7 @@ impl Lane {
         tally
     }
 
-    /// Makes one call, and serves reads of other ids meanwhile.
+    /// Makes one call.
     async fn call<M: Member>(
         &mut self,
         part: &mut [M],
@@ -255,11 +274,16 @@ impl Lane {
         part.iter_mut().for_each(M::dispatched);
         let call = M::call(self.calls.journal.clone(), part);
         let call: Call<_> = self.calls.caller.start(M::OPERATION, call);
-        let mut end = pin!(call.within(limit));
+        self.during(call.within(limit)).await
+    }
+
+    /// Waits for the end of a call, and serves reads of other ids meanwhile.
+    async fn during<T>(&mut self, call: impl Future<Output = T>) -> T {
+        let mut call = pin!(call);
         loop {
             tokio::select! {
                 biased;
-                end = &mut end => return end,
+                end = &mut call => return end,
                 Some(read) = self.reads.recv() => self.collect_before(read),
             }
         }
