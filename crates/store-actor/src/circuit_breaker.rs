@@ -1,6 +1,6 @@
 //! Stops calling a store that keeps failing.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::call::{CallEnd, LateCall};
 use crate::deadline::deadline_after;
 use crate::refusal::Refusal;
-use crate::store_health::StoreHealth;
+use crate::store_health::{Barrier, StoreHealth};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -139,7 +139,7 @@ impl CircuitBreaker {
                 on_probation: false,
             }),
         });
-        health.attach(&breaker);
+        health.attach(Arc::downgrade(&breaker) as Weak<dyn Barrier>);
         breaker
     }
 
@@ -239,17 +239,6 @@ impl CircuitBreaker {
         }
     }
 
-    /// A probe found the store at work.
-    pub(crate) fn readmit(&self) {
-        let mut position = self.lock();
-        if !matches!(position.state, State::Closed { .. }) {
-            let failures = self.settings.max_failures.saturating_sub(1);
-            position.on_probation = true;
-            position.change(State::Closed { failures });
-            tracing::debug!(breaker = %self.name, "circuit breaker closed by a probe");
-        }
-    }
-
     fn open(&self, position: &mut Position) {
         let open_for = self.settings.open_for(position.failed_trials);
         position.change(State::Open {
@@ -262,6 +251,18 @@ impl CircuitBreaker {
         self.position
             .lock()
             .expect("nothing panics while it holds the lock")
+    }
+}
+
+impl Barrier for CircuitBreaker {
+    fn readmit(&self) {
+        let mut position = self.lock();
+        if !matches!(position.state, State::Closed { .. }) {
+            let failures = self.settings.max_failures.saturating_sub(1);
+            position.on_probation = true;
+            position.change(State::Closed { failures });
+            tracing::debug!(breaker = %self.name, "circuit breaker closed by a probe");
+        }
     }
 }
 
