@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::tidy::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 const FOLDER: &str = "docs/guide";
 const FENCE: &str = "```";

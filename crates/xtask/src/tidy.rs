@@ -16,16 +16,14 @@ mod mutations;
 mod named_tests;
 mod published;
 mod source_files;
-mod tree;
 mod versions;
-
-pub(crate) use tree::{Tree, Violation};
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::dependency_rule;
 use crate::snippets;
+use crate::tree::{Tree, Violation};
 use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;

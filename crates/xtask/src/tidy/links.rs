@@ -3,7 +3,7 @@
 //! The README is the documentation of the facade, and the guide is a book: a relative link that leaves their folder
 //! is dead there, so it names the repository. Such a link must lead to a file or folder that exists.
 
-use crate::tidy::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 /// The pages of the repository, as the manifest names it.
 const REPOSITORY: &str = "https://github.com/actix-persistence/actix-persistence/blob/main/";

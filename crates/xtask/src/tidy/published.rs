@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::tree::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 /// Texts that belong into every package.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];

@@ -1,6 +1,6 @@
 //! The oldest versions that the pages name are those that the code accepts.
 
-use crate::tidy::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 /// A version that the code or a manifest holds, and that pages repeat.
 struct Fact {
