@@ -1,4 +1,7 @@
 //! Stops calling a store that keeps failing.
+//!
+//! `failsafe` 1.3 lets more than one trial through, `tower-resilience-circuitbreaker` 0.14 never lengthens the time for
+//! which it stays open, and neither runs on tokio's clock, which tests pause: so this is our own.
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
