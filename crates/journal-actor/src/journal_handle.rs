@@ -120,9 +120,8 @@ impl JournalHandle {
         writer: WriterId,
     ) -> Reply<Result<Standing, StorageError>> {
         let limit = self.settings().recovery_event_timeout;
-        let (job, reply) = self.job(Operation::ReadHead, persistence_id, limit, writer);
-        self.send(Request::Read(Read::Look(job)));
-        reply
+        let request = |job| Request::Read(Read::Look(job));
+        self.send_job(Operation::ReadHead, persistence_id, limit, writer, request)
     }
 
     /// Reads where an id stands, once all earlier requests of it have ended; for who will not write.
@@ -145,9 +144,8 @@ impl JournalHandle {
         writer: WriterId,
     ) -> Reply<Result<Recovered, StorageError>> {
         let limit = self.settings().recovery_event_timeout;
-        let (job, reply) = self.job(Operation::Recover, persistence_id, limit, writer);
-        self.send(Request::Ordered(Ordered::Recover(job)));
-        reply
+        let request = |job| Request::Ordered(Ordered::Recover(job));
+        self.send_job(Operation::Recover, persistence_id, limit, writer, request)
     }
 
     /// Reads a page of events, without circuit breaker, and without waiting for writes under way.
@@ -296,27 +294,26 @@ impl JournalHandle {
         F: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
         let call = call(self.journal().clone(), persistence_id.clone());
-        let (job, reply) = self.job(operation, persistence_id, limit, call);
-        self.send(request(Single::new(job)));
-        reply
+        let request = |job| request(Single::new(job));
+        self.send_job(operation, persistence_id, limit, call, request)
     }
 
-    fn job<T: Send + 'static, P>(
+    fn send_job<T: Send + 'static, P>(
         &self,
         operation: Operation,
         persistence_id: PersistenceId,
         limit: Duration,
         payload: P,
-    ) -> (Job<Ask<T>, P>, Reply<Result<T, StorageError>>) {
+        request: impl FnOnce(Job<Ask<T>, P>) -> Request,
+    ) -> Reply<Result<T, StorageError>> {
         let ask = Ask::new(operation, persistence_id);
         let (slot, reply) = Slot::new(ask, &self.inner.outstanding);
-        let deadline = deadline_after(limit);
-        let job = Job {
+        self.send(request(Job {
             slot,
-            deadline,
+            deadline: deadline_after(limit),
             payload,
-        };
-        (job, reply)
+        }));
+        reply
     }
 
     fn send(&self, request: Request) {

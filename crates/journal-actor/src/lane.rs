@@ -1,6 +1,7 @@
 //! One call that writes at a time, and everything that arrives meanwhile as the next one.
 
 mod member;
+mod tally;
 mod waiting;
 
 use std::collections::HashSet;
@@ -11,9 +12,7 @@ use std::time::Duration;
 use actix_persistence_storage_api::{
     JournalCapabilities, PersistenceId, StorageError, StorageErrorKind,
 };
-use actix_persistence_store_actor::{
-    Call, CallEnd, GUILTY_ENOUGH, LateCall, Refusal, neighbour_failed,
-};
+use actix_persistence_store_actor::{Call, CallEnd, LateCall, Refusal, neighbour_failed};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -24,6 +23,7 @@ use crate::plugin_calls::PluginCalls;
 use crate::request::{Ordered, Read};
 use crate::single::Single;
 use member::Member;
+use tally::Tally;
 use waiting::{Step, Waiting};
 
 /// The sender of a lane; the lane ends, after the last request, when this is dropped.
@@ -50,19 +50,6 @@ pub(crate) struct Lane {
     blocked: HashSet<PersistenceId>,
     /// Ids of which a write ended with an unknown outcome, until they are taken over: it may still be stored.
     unsettled: HashSet<PersistenceId>,
-}
-
-/// The results of the parts of a group.
-#[derive(Default)]
-struct Tally {
-    called: bool,
-    worked: bool,
-    failed: bool,
-    late: bool,
-    /// The result of a call whose askers had less time than a call may take; the breaker waits for it.
-    to_come: Option<oneshot::Receiver<Result<(), StorageError>>>,
-    /// Requests that failed alone.
-    guilty: u32,
 }
 
 impl LaneSender {
@@ -214,7 +201,7 @@ impl Lane {
         let mut parts = vec![group];
         while let Some(mut part) = parts.pop() {
             // Those of the whole group have just been looked at; a part may have waited for others.
-            if tally.has_called() {
+            if tally.called {
                 part = without_dead(part);
             }
             if part.is_empty() {
@@ -328,35 +315,6 @@ impl Lane {
         for id in ids {
             self.blocked.remove(id);
         }
-    }
-}
-
-impl Tally {
-    fn count<M: Member>(
-        &mut self,
-        requests: usize,
-        result: &Result<Vec<M::Outcome>, StorageError>,
-    ) {
-        self.called = true;
-        let store_failed = match result {
-            Ok(outcomes) => M::store_failed(outcomes),
-            // It never came to the store.
-            Err(error) if error.kind() == StorageErrorKind::Busy => return,
-            Err(error) => {
-                self.guilty += u32::from(requests == 1);
-                error.kind().counts_as_store_failure()
-            }
-        };
-        self.failed |= store_failed;
-        self.worked |= !store_failed;
-    }
-
-    fn has_called(&self) -> bool {
-        self.called
-    }
-
-    fn is_hopeless(&self) -> bool {
-        self.guilty >= GUILTY_ENOUGH && !self.worked
     }
 }
 
