@@ -14,6 +14,7 @@ mod machine_paths;
 mod manifests;
 mod mutations;
 mod named_tests;
+mod oldest_rust;
 mod published;
 mod source_files;
 mod versions;
@@ -28,7 +29,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 16] = [
+const RULES: [Rule; 17] = [
     source_files::check,
     machine_paths::check,
     manifests::check,
@@ -42,6 +43,7 @@ const RULES: [Rule; 16] = [
     guide::check,
     links::check,
     named_tests::check,
+    oldest_rust::check,
     published::check,
     snippets::check,
     versions::check,
