@@ -1,5 +1,6 @@
 //! `cargo xtask test`: builds every test, runs the programs, two at the same time, and counts.
 
+mod doctests;
 mod job;
 mod lanes;
 mod program;
