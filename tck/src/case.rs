@@ -1,13 +1,11 @@
 //! A case: what it is called, what it proves, what it needs, and how it runs.
 
-use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 
-use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
-
+use crate::capability::Capability;
 use crate::failure::CaseResult;
-use crate::subject::{Subject, UnderTest};
+use crate::subject::Subject;
 
 /// A case of the kit, for those who compare it with the contract.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,27 +19,6 @@ pub struct CaseInfo {
     pub spec_number: Option<&'static str>,
     /// The capability without which the case is ignored, such as `tags`.
     pub needs: Option<&'static str>,
-}
-
-/// Returns every case of every spec, in the order of the specs.
-pub fn cases() -> Vec<CaseInfo> {
-    infos::<dyn Journal>()
-        .chain(infos::<dyn SnapshotStore>())
-        .chain(infos::<dyn StateStore>())
-        .collect()
-}
-
-/// Returns the names of the cases that need one of these capabilities, such as `tags`.
-///
-/// A fixture whose store declares none of them returns these from
-/// [`expected_ignored`](crate::Fixture::expected_ignored).
-pub fn cases_needing(capabilities: &[&str]) -> Vec<String> {
-    let mut needing = cases();
-    needing.retain(|case| {
-        case.needs
-            .is_some_and(|needed| capabilities.contains(&needed))
-    });
-    needing.into_iter().map(|case| case.name).collect()
 }
 
 /// The run of one case.
@@ -60,17 +37,6 @@ pub(crate) struct Case<S: ?Sized + 'static> {
     pub(crate) spec_number: Option<&'static str>,
     pub(crate) needs: Option<Capability>,
     pub(crate) run: fn(Subject<S>) -> CaseFuture,
-}
-
-/// An ability that only some stores have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Capability {
-    AtomicBatches,
-    Metadata,
-    Tags,
-    Reset,
-    Queries,
-    SqlSession,
 }
 
 /// Makes a [`Case`] of an async function and the clauses that it proves.
@@ -101,7 +67,7 @@ impl<S: ?Sized + 'static> Case<S> {
         self
     }
 
-    /// Returns the case in the form that [`cases`] returns.
+    /// Returns the case in the form that [`cases`](crate::cases) returns.
     pub(crate) fn info(&self, spec: &Spec<S>) -> CaseInfo {
         CaseInfo {
             name: format!("{}::{}", spec.name, self.name),
@@ -124,31 +90,3 @@ impl<S: ?Sized + 'static> Spec<S> {
         self.groups.iter().flat_map(|group| group.iter())
     }
 }
-
-impl Capability {
-    fn name(self) -> &'static str {
-        match self {
-            Capability::AtomicBatches => "atomic_batches",
-            Capability::Metadata => "metadata",
-            Capability::Tags => "tags",
-            Capability::Reset => "reset",
-            Capability::Queries => "queries",
-            Capability::SqlSession => "sql_session",
-        }
-    }
-}
-
-impl fmt::Display for Capability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-fn infos<S: UnderTest + ?Sized>() -> impl Iterator<Item = CaseInfo> {
-    S::SPECS
-        .iter()
-        .flat_map(|spec| spec.cases().map(|case| case.info(spec)))
-}
-
-#[cfg(test)]
-mod tests;

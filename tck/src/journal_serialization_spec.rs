@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{EventRecord, Journal};
 
-use crate::case::{Capability, Case, Spec, case};
+use crate::capability::Capability;
+use crate::case::{Case, Spec, case};
 use crate::failure::{CaseResult, Failure, expect_eq};
 use crate::journal_steps::{expect_highest, expect_records, expect_stored, replayed};
 use crate::my_payload::MyPayload;

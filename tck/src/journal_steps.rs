@@ -3,34 +3,15 @@
 use actix_persistence_storage_api::{
     AtomicWrite, Effect, Epoch, EventRecord, Journal, PageLimit, PersistenceId, ReplayPage,
     ReplayRange, SequenceConflict, SequenceNr, StorageError, StorageErrorKind, StreamHead,
-    WriteOutcome, WriterPosition,
+    WriteOutcome,
 };
 
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
-use crate::subject::Subject;
-use crate::writer::Writer;
 
 /// No limit on the number of events.
 pub(crate) const ALL: usize = usize::MAX;
 /// No upper bound.
 pub(crate) const MAX: SequenceNr = SequenceNr::MAX;
-
-impl Subject<dyn Journal> {
-    /// Returns a writer that stored `a-1` to `a-5`, as JournalSpec sets up every case: the last two as one atomic write
-    /// where the journal can.
-    pub(crate) async fn five_events(&self) -> Result<Writer, Failure> {
-        let mut writer = Writer::of_fresh_id(self.store()).await?;
-        let mut writes: Vec<_> = (1..=3).map(|number| writer.single(number)).collect();
-        if self.store().capabilities().atomic_batches {
-            writes.push(writer.write(4..=5));
-        } else {
-            writes.extend([writer.single(4), writer.single(5)]);
-        }
-        expect_stored(self.store(), writes).await?;
-        writer.next = 6;
-        Ok(writer)
-    }
-}
 
 /// Reads one page.
 pub(crate) async fn page(
@@ -145,32 +126,6 @@ pub(crate) async fn expect_stored(journal: &dyn Journal, writes: Vec<AtomicWrite
         )?;
     }
     Ok(())
-}
-
-/// Expects that a write lost against the one who holds the id.
-///
-/// `refused` is the write, `holder` the last one who recovered and `highest` the highest number stored.
-#[track_caller]
-pub(crate) fn expect_conflict(
-    outcome: &WriteOutcome,
-    refused: &AtomicWrite,
-    holder: &Writer,
-    highest: SequenceNr,
-) -> CaseResult {
-    let conflict = conflict_in(outcome)?;
-    let expected = SequenceConflict {
-        refused: WriterPosition {
-            writer: refused.writer(),
-            epoch: refused.fence().expected(),
-            sequence_nr: refused.lowest_sequence_nr(),
-        },
-        stored: WriterPosition {
-            writer: holder.writer,
-            epoch: holder.recovered.epoch,
-            sequence_nr: highest,
-        },
-    };
-    expect_eq("the conflict", conflict, expected)
 }
 
 /// Returns the conflict of a write that lost, certain not to be stored.

@@ -10,7 +10,8 @@ use async_trait::async_trait;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tokio::runtime::{Builder, Handle, Runtime};
 
-use crate::subject::{Place, UnderTest};
+use crate::specs::Specified;
+use crate::subject::Place;
 use crate::{BoxError, Fixture};
 
 mod run;
@@ -66,7 +67,7 @@ impl Kit {
         self.suite::<dyn StateStore, _>(prefix, &Arc::new(fixture))
     }
 
-    fn suite<S: UnderTest + ?Sized, F: Fixture>(mut self, prefix: &str, fixture: &Arc<F>) -> Self
+    fn suite<S: Specified + ?Sized, F: Fixture>(mut self, prefix: &str, fixture: &Arc<F>) -> Self
     where
         Site<F>: Place<S>,
     {

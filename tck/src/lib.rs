@@ -14,9 +14,11 @@ mod journal_serialization_spec;
 mod journal_spec;
 mod snapshot_store_serialization_spec;
 mod snapshot_store_spec;
+mod specs;
 mod state_queries_spec;
 
 mod bytes_like_random;
+mod capability;
 mod extension_steps;
 mod failure;
 mod journal_steps;
@@ -34,5 +36,6 @@ pub use fronts::{Fronted, Fronts};
 pub use kit::{CaseOutcome, CaseReport, Kit};
 pub use plugin_fixture::PluginFixture;
 
-pub use case::{CaseInfo, cases, cases_needing};
+pub use case::CaseInfo;
 pub use not_there_yet::{NOT_THERE_YET, NotThereYet};
+pub use specs::{cases, cases_needing};

@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{Payload, SnapshotCriteria, SnapshotRecord, SnapshotStore};
 
-use crate::case::{Capability, Case, Spec, case};
+use crate::capability::Capability;
+use crate::case::{Case, Spec, case};
 use crate::failure::{CaseResult, Failure, expect_eq};
 use crate::my_payload::MyPayload;
 use crate::snapshot_steps::{expect_snapshots, fresh_snapshot, save};

@@ -7,18 +7,13 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-use crate::case::{Capability, Spec};
+use crate::BoxError;
+use crate::capability::Capability;
 use crate::failure::Failure;
-use crate::{BoxError, durable_state_extensions_spec, durable_state_store_spec};
-use crate::{journal_serialization_spec, journal_spec};
-use crate::{snapshot_store_serialization_spec, snapshot_store_spec, state_queries_spec};
 
-/// A kind of store that the kit has specs for.
+/// A kind of store, as far as a case needs to know it.
 #[async_trait]
 pub(crate) trait UnderTest: Send + Sync + 'static {
-    /// Every spec of this kind.
-    const SPECS: &'static [Spec<Self>];
-
     async fn make_ready(&self) -> Result<(), StorageError>;
 
     /// Returns whether the store declares the capability.
@@ -85,8 +80,6 @@ impl<S: UnderTest + ?Sized> Subject<S> {
 
 #[async_trait]
 impl UnderTest for dyn Journal {
-    const SPECS: &'static [Spec<Self>] = &[journal_spec::SPEC, journal_serialization_spec::SPEC];
-
     async fn make_ready(&self) -> Result<(), StorageError> {
         self.initialize().await
     }
@@ -105,11 +98,6 @@ impl UnderTest for dyn Journal {
 
 #[async_trait]
 impl UnderTest for dyn SnapshotStore {
-    const SPECS: &'static [Spec<Self>] = &[
-        snapshot_store_spec::SPEC,
-        snapshot_store_serialization_spec::SPEC,
-    ];
-
     async fn make_ready(&self) -> Result<(), StorageError> {
         self.initialize().await
     }
@@ -128,12 +116,6 @@ impl UnderTest for dyn SnapshotStore {
 
 #[async_trait]
 impl UnderTest for dyn StateStore {
-    const SPECS: &'static [Spec<Self>] = &[
-        durable_state_store_spec::SPEC,
-        durable_state_extensions_spec::SPEC,
-        state_queries_spec::SPEC,
-    ];
-
     async fn make_ready(&self) -> Result<(), StorageError> {
         self.initialize().await
     }

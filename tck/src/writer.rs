@@ -4,12 +4,13 @@ use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use actix_persistence_storage_api::{
-    AtomicWrite, Epoch, EventRecord, Fence, Journal, Payload, PersistenceId, Recovered, SequenceNr,
-    Timestamp, WriterId,
+    AtomicWrite, Epoch, EventRecord, Fence, Journal, Payload, PersistenceId, Recovered,
+    SequenceConflict, SequenceNr, Timestamp, WriteOutcome, WriterId, WriterPosition,
 };
 
-use crate::failure::{CaseResult, Failure};
-use crate::journal_steps::{expect_stored, replayed};
+use crate::failure::{CaseResult, Failure, expect_eq};
+use crate::journal_steps::{conflict_in, expect_records, expect_stored, replayed};
+use crate::subject::Subject;
 
 /// An incarnation with its fence, and events as it would write them.
 pub(crate) struct Writer {
@@ -32,6 +33,23 @@ pub(crate) fn fresh_id() -> PersistenceId {
 /// The text of an event or snapshot as bytes that say what they are.
 pub(crate) fn text(text: impl Into<String>) -> Payload {
     Payload::new(1_000, "tck.text:v1", text.into())
+}
+
+impl Subject<dyn Journal> {
+    /// Returns a writer that stored `a-1` to `a-5`, as JournalSpec sets up every case: the last two as one atomic write
+    /// where the journal can.
+    pub(crate) async fn five_events(&self) -> Result<Writer, Failure> {
+        let mut writer = Writer::of_fresh_id(self.store()).await?;
+        let mut writes: Vec<_> = (1..=3).map(|number| writer.single(number)).collect();
+        if self.store().capabilities().atomic_batches {
+            writes.push(writer.write(4..=5));
+        } else {
+            writes.extend([writer.single(4), writer.single(5)]);
+        }
+        expect_stored(self.store(), writes).await?;
+        writer.next = 6;
+        Ok(writer)
+    }
 }
 
 impl Writer {
@@ -168,6 +186,32 @@ impl Writer {
         numbers: RangeInclusive<SequenceNr>,
     ) -> CaseResult {
         let found = replayed(journal, &self.id).await?;
-        crate::journal_steps::expect_records(&found, &self.events(numbers))
+        expect_records(&found, &self.events(numbers))
     }
+}
+
+/// Expects that a write lost against the one who holds the id.
+///
+/// `refused` is the write, `holder` the last one who recovered and `highest` the highest number stored.
+#[track_caller]
+pub(crate) fn expect_conflict(
+    outcome: &WriteOutcome,
+    refused: &AtomicWrite,
+    holder: &Writer,
+    highest: SequenceNr,
+) -> CaseResult {
+    let conflict = conflict_in(outcome)?;
+    let expected = SequenceConflict {
+        refused: WriterPosition {
+            writer: refused.writer(),
+            epoch: refused.fence().expected(),
+            sequence_nr: refused.lowest_sequence_nr(),
+        },
+        stored: WriterPosition {
+            writer: holder.writer,
+            epoch: holder.recovered.epoch,
+            sequence_nr: highest,
+        },
+    };
+    expect_eq("the conflict", conflict, expected)
 }

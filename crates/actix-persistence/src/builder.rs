@@ -300,7 +300,7 @@ impl Builder {
                 Ok(sql) => {
                     schemas.push(StoreSchema::new(K::Settings::NAME, &section.plugin_id, sql));
                 }
-                Err(errors) => mistakes.add_from_plugin(section, errors),
+                Err(errors) => mistakes.add(section.where_written(errors)),
             }
         }
     }
@@ -386,7 +386,7 @@ impl Builder {
             let for_plugin = self.section_for(plugin, &section.section);
             match K::make(plugin, &for_plugin, &section.settings) {
                 Ok(store) => stores.push(store),
-                Err(errors) => mistakes.add_from_plugin(section, errors),
+                Err(errors) => mistakes.add(section.where_written(errors)),
             }
         }
         stores

@@ -43,7 +43,7 @@ pub(crate) use plugin_kind::{MADE_IN_CODE, PluginKind};
 pub(crate) use resolve::Resolution;
 pub(crate) use settings::Settings;
 pub(crate) use stash::OverflowChoices;
-pub(crate) use store_section::{StateStoreSettings, StoreSection, StoreSections, StoreSettings};
+pub(crate) use store_section::{StateStoreSettings, StoreSections, StoreSettings};
 
 use document::Document;
 

@@ -35,10 +35,10 @@ pub use stopping::StopReport;
 
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DeadLetter, DurableState, Event, EventMeta, LoadedSnapshot, ManyEvents,
-    Missed, NoEvent, NoSnapshot, OneEvent, Persist, PersistError, PersistFuture, PersistentActor,
-    PersistentContext, PublishedEvent, Recovery, RecoveryError, RecoveryReplies, Reply, ReplyTo,
-    Retention, Serializer, Snapshot, SnapshotOffer, StartError, State, StoreResponse, StoredState,
-    Subscription, UnfinishedActor, UnfinishedWork,
+    Missed, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError, PersistFuture,
+    PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError, RecoveryReplies,
+    Reply, ReplyTo, Retention, Serializer, Snapshot, SnapshotOffer, StartError, State,
+    StoreResponse, StoredState, Subscription, TakeOver, UnfinishedActor, UnfinishedWork,
 };
 pub use actix_persistence_storage_api as storage_api;
 pub use actix_persistence_storage_api::{

@@ -8,10 +8,10 @@ use actix_persistence_store_actor::{
     Call, CircuitBreaker, Gate, Refuse, StoreHealth, StoreService,
 };
 
-use crate::job::{Ordered, Request};
 use crate::journal_settings::JournalSettings;
 use crate::lane::{Lane, LaneSender};
 use crate::plugin_calls::PluginCalls;
+use crate::request::{Ordered, Read, Request};
 
 /// Hands the requests of the journal actor to the lanes and to the journal.
 pub(crate) struct Dispatcher {
@@ -54,9 +54,17 @@ impl Dispatcher {
 
     fn breaker(&self, request: &Ordered) -> &CircuitBreaker {
         match request {
-            Ordered::Write(_) | Ordered::Delete(_) | Ordered::Reset(_) => &self.calls.writes,
+            Ordered::Write(_) | Ordered::Alone(_) => &self.calls.writes,
             Ordered::Recover(_) | Ordered::Fence(_) => &self.calls.recoveries,
-            Ordered::Read(read) => self.calls.breaker_of(read),
+            Ordered::Read(read) => self.breaker_of_read(read),
+        }
+    }
+
+    /// A look counts as a recovery, because one begins with it.
+    fn breaker_of_read(&self, read: &Read) -> &CircuitBreaker {
+        match read {
+            Read::Look(_) => &self.calls.recoveries,
+            Read::Single(_) => &self.calls.reads,
         }
     }
 }
@@ -84,14 +92,14 @@ impl StoreService for Dispatcher {
         match request {
             // A lane may be busy with a call that hangs; an open breaker answers without it.
             Request::Ordered(ordered) => match self.breaker(&ordered).check() {
-                Ok(()) => self.lane(ordered.persistence_id()).send(ordered),
+                Ok(()) => self.lane(ordered.waiter().persistence_id()).send(ordered),
                 Err(open) => ordered.refuse(&open.into()),
             },
-            Request::Read(read) => match self.calls.breaker_of(&read).check() {
-                Ok(()) => self.lane(read.persistence_id()).send_read(read),
+            Request::Read(read) => match self.breaker_of_read(&read).check() {
+                Ok(()) => self.lane(read.waiter().persistence_id()).send_read(read),
                 Err(open) => read.refuse(&open.into()),
             },
-            Request::Replay(job) => self.calls.replay(job),
+            Request::AtOnce(single) => single.read(&self.calls, None),
         }
     }
 }

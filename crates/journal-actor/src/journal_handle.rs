@@ -17,9 +17,11 @@ use actix_persistence_store_actor::{
 use tokio::runtime::Handle;
 
 use crate::dispatcher::Dispatcher;
-use crate::job::{Job, Ordered, Read, Request};
+use crate::job::Job;
 use crate::journal_settings::JournalSettings;
 use crate::plugin_calls::PluginCalls;
+use crate::request::{Ordered, Read, Request};
+use crate::single::Single;
 use crate::standing::Standing;
 use crate::write_request::{WriteQuestion, WriteReply, WriteRequest};
 
@@ -118,9 +120,8 @@ impl JournalHandle {
         writer: WriterId,
     ) -> Reply<Result<Standing, StorageError>> {
         let limit = self.settings().recovery_event_timeout;
-        self.ask(Operation::ReadHead, persistence_id, limit, writer, |job| {
-            Request::Read(Read::Look(job))
-        })
+        let request = |job| Request::Read(Read::Look(job));
+        self.send_job(Operation::ReadHead, persistence_id, limit, writer, request)
     }
 
     /// Reads where an id stands, once all earlier requests of it have ended; for who will not write.
@@ -129,9 +130,9 @@ impl JournalHandle {
         persistence_id: PersistenceId,
     ) -> Reply<Result<StreamHead, StorageError>> {
         let limit = self.settings().recovery_event_timeout;
-        self.ask(Operation::ReadHead, persistence_id, limit, (), |job| {
-            Request::Read(Read::Head(job))
-        })
+        let operation = Operation::ReadHead;
+        let call = |journal: Arc<dyn Journal>, id| async move { journal.read_head(&id).await };
+        self.ask(operation, persistence_id, limit, of_its_id, call)
     }
 
     /// Takes over an id, together with other recoveries, once all earlier requests of it have ended.
@@ -143,9 +144,8 @@ impl JournalHandle {
         writer: WriterId,
     ) -> Reply<Result<Recovered, StorageError>> {
         let limit = self.settings().recovery_event_timeout;
-        self.ask(Operation::Recover, persistence_id, limit, writer, |job| {
-            Request::Ordered(Ordered::Recover(job))
-        })
+        let request = |job| Request::Ordered(Ordered::Recover(job));
+        self.send_job(Operation::Recover, persistence_id, limit, writer, request)
     }
 
     /// Reads a page of events, without circuit breaker, and without waiting for writes under way.
@@ -158,14 +158,11 @@ impl JournalHandle {
         page: PageLimit,
     ) -> Reply<Result<ReplayPage, StorageError>> {
         let limit = self.settings().recovery_event_timeout;
-        let payload = (range, page);
-        self.ask(
-            Operation::ReplayMessages,
-            persistence_id,
-            limit,
-            payload,
-            Request::Replay,
-        )
+        let operation = Operation::ReplayMessages;
+        let call = move |journal: Arc<dyn Journal>, id| async move {
+            journal.replay_messages(&id, range, page).await
+        };
+        self.ask(operation, persistence_id, limit, Request::AtOnce, call)
     }
 
     /// Reads the highest number ever stored, once all earlier requests of the id have ended.
@@ -175,13 +172,11 @@ impl JournalHandle {
         from: SequenceNr,
     ) -> Reply<Result<SequenceNr, StorageError>> {
         let limit = self.settings().recovery_event_timeout;
-        self.ask(
-            Operation::ReadHighestSequenceNr,
-            persistence_id,
-            limit,
-            from,
-            |job| Request::Read(Read::Highest(job)),
-        )
+        let operation = Operation::ReadHighestSequenceNr;
+        let call = move |journal: Arc<dyn Journal>, id| async move {
+            journal.read_highest_sequence_nr(&id, from).await
+        };
+        self.ask(operation, persistence_id, limit, of_its_id, call)
     }
 
     /// Deletes events, in order with the writes of the id.
@@ -191,13 +186,12 @@ impl JournalHandle {
         deletion: impl Into<EventDeletion>,
     ) -> Reply<Result<(), StorageError>> {
         let limit = self.settings().write_timeout;
-        self.ask(
-            Operation::DeleteMessagesTo,
-            persistence_id,
-            limit,
-            deletion.into(),
-            |job| Request::Ordered(Ordered::Delete(job)),
-        )
+        let operation = Operation::DeleteMessagesTo;
+        let deletion = deletion.into();
+        let call = move |journal: Arc<dyn Journal>, id| async move {
+            journal.delete_messages_to(&id, deletion).await
+        };
+        self.ask(operation, persistence_id, limit, in_the_lane, call)
     }
 
     /// Deletes events and lets numbers start again at 1, a part with each call, in order with the writes of the id.
@@ -206,9 +200,9 @@ impl JournalHandle {
         persistence_id: PersistenceId,
     ) -> Reply<Result<ResetProgress, StorageError>> {
         let limit = self.settings().write_timeout;
-        self.ask(Operation::Reset, persistence_id, limit, (), |job| {
-            Request::Ordered(Ordered::Reset(job))
-        })
+        let operation = Operation::Reset;
+        let call = |journal: Arc<dyn Journal>, id| async move { journal.reset(&id).await };
+        self.ask(operation, persistence_id, limit, in_the_lane, call)
     }
 
     /// Returns the health of the journal: whether it works, and a way to wait until it does.
@@ -286,7 +280,25 @@ impl JournalHandle {
         self.inner.outstanding.drained().await;
     }
 
-    fn ask<T: Send + 'static, P>(
+    /// Asks by a call that is shared with no other request; `request` says in which order it is made.
+    fn ask<T, F>(
+        &self,
+        operation: Operation,
+        persistence_id: PersistenceId,
+        limit: Duration,
+        request: impl FnOnce(Single) -> Request,
+        call: impl FnOnce(Arc<dyn Journal>, PersistenceId) -> F,
+    ) -> Reply<Result<T, StorageError>>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        let call = call(self.journal().clone(), persistence_id.clone());
+        let request = |job| request(Single::new(job));
+        self.send_job(operation, persistence_id, limit, call, request)
+    }
+
+    fn send_job<T: Send + 'static, P>(
         &self,
         operation: Operation,
         persistence_id: PersistenceId,
@@ -305,11 +317,21 @@ impl JournalHandle {
     }
 
     fn send(&self, request: Request) {
-        match request.persistence_id().validate() {
+        match request.waiter().persistence_id().validate() {
             Ok(()) => self.inner.front.send(request),
             Err(invalid) => request.refuse(&invalid.into()),
         }
     }
+}
+
+/// After the earlier requests of its id, and with no other change in its lane.
+fn in_the_lane(single: Single) -> Request {
+    Request::Ordered(Ordered::Alone(single))
+}
+
+/// After the earlier requests of its id, whatever those of other ids do.
+fn of_its_id(single: Single) -> Request {
+    Request::Read(Read::Single(single))
 }
 
 /// Shows the settings only.

@@ -1,6 +1,7 @@
 //! One call that writes at a time, and everything that arrives meanwhile as the next one.
 
 mod member;
+mod tally;
 mod waiting;
 
 use std::collections::HashSet;
@@ -11,18 +12,18 @@ use std::time::Duration;
 use actix_persistence_storage_api::{
     JournalCapabilities, PersistenceId, StorageError, StorageErrorKind,
 };
-use actix_persistence_store_actor::{
-    Call, CallEnd, GUILTY_ENOUGH, LateCall, Refusal, neighbour_failed,
-};
+use actix_persistence_store_actor::{Call, CallEnd, LateCall, Refusal, neighbour_failed};
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::job::{Ordered, Read};
 use crate::plugin_calls::PluginCalls;
+use crate::request::{Ordered, Read};
+use crate::single::Single;
 use member::Member;
+use tally::Tally;
 use waiting::{Step, Waiting};
 
 /// The sender of a lane; the lane ends, after the last request, when this is dropped.
@@ -49,19 +50,6 @@ pub(crate) struct Lane {
     blocked: HashSet<PersistenceId>,
     /// Ids of which a write ended with an unknown outcome, until they are taken over: it may still be stored.
     unsettled: HashSet<PersistenceId>,
-}
-
-/// The results of the parts of a group.
-#[derive(Default)]
-struct Tally {
-    called: bool,
-    worked: bool,
-    failed: bool,
-    late: bool,
-    /// The result of a call whose askers had less time than a call may take; the breaker waits for it.
-    to_come: Option<oneshot::Receiver<Result<(), StorageError>>>,
-    /// Requests that failed alone.
-    guilty: u32,
 }
 
 impl LaneSender {
@@ -106,10 +94,9 @@ impl Lane {
             match self.waiting.next(&self.blocked, &self.unsettled) {
                 Some(Step::Writes(group)) => self.perform(group).await,
                 Some(Step::Recoveries(group)) => self.perform(group).await,
-                Some(Step::Delete(job)) => self.perform(vec![job]).await,
-                Some(Step::Reset(job)) => self.perform(vec![job]).await,
                 Some(Step::Fences(group)) => self.perform(group).await,
-                Some(Step::Read(read)) => self.calls.read(read),
+                Some(Step::Alone(single)) => self.perform_alone(single).await,
+                Some(Step::Read(read)) => self.read(read),
                 None if self.closed && self.waiting.is_empty() => return,
                 None => self.listen().await,
             }
@@ -151,7 +138,7 @@ impl Lane {
     }
 
     fn accept_read(&mut self, read: Read) {
-        let id = read.persistence_id();
+        let id = read.waiter().persistence_id();
         let has_to_fence = matches!(read, Read::Look(_)) && self.unsettled.contains(id);
         if self.in_flight.binary_search(id).is_ok()
             || self.blocked.contains(id)
@@ -160,7 +147,26 @@ impl Lane {
         {
             self.waiting.push(Ordered::Read(read));
         } else {
-            self.calls.read(read);
+            self.read(read);
+        }
+    }
+
+    /// Lets a read go, which the lane does not wait for.
+    fn read(&self, read: Read) {
+        match read {
+            Read::Look(job) => self.calls.look(job),
+            Read::Single(single) => single.read(&self.calls, Some(&self.calls.reads)),
+        }
+    }
+
+    async fn perform_alone(&mut self, single: Single) {
+        let id = single.waiter().persistence_id().clone();
+        self.in_flight = vec![id.clone()];
+        let late = self.during(single.change(&self.calls)).await;
+        self.in_flight.clear();
+        if let Some(end) = late {
+            self.blocked.insert(id.clone());
+            self.late.push(end.map(|()| vec![id]).boxed());
         }
     }
 
@@ -197,7 +203,7 @@ impl Lane {
         let mut parts = vec![group];
         while let Some(mut part) = parts.pop() {
             // Those of the whole group have just been looked at; a part may have waited for others.
-            if tally.has_called() {
+            if tally.called {
                 part = without_dead(part);
             }
             if part.is_empty() {
@@ -248,7 +254,7 @@ impl Lane {
         tally
     }
 
-    /// Makes one call, and serves reads of other ids meanwhile.
+    /// Makes one call.
     async fn call<M: Member>(
         &mut self,
         part: &mut [M],
@@ -257,11 +263,16 @@ impl Lane {
         part.iter_mut().for_each(M::dispatched);
         let call = M::call(self.calls.journal.clone(), part);
         let call: Call<_> = self.calls.caller.start(M::OPERATION, call);
-        let mut end = pin!(call.within(limit));
+        self.during(call.within(limit)).await
+    }
+
+    /// Waits for the end of a call, and serves reads of other ids meanwhile.
+    async fn during<T>(&mut self, call: impl Future<Output = T>) -> T {
+        let mut call = pin!(call);
         loop {
             tokio::select! {
                 biased;
-                end = &mut end => return end,
+                end = &mut call => return end,
                 Some(read) = self.reads.recv() => self.collect_before(read),
             }
         }
@@ -306,35 +317,6 @@ impl Lane {
         for id in ids {
             self.blocked.remove(id);
         }
-    }
-}
-
-impl Tally {
-    fn count<M: Member>(
-        &mut self,
-        requests: usize,
-        result: &Result<Vec<M::Outcome>, StorageError>,
-    ) {
-        self.called = true;
-        let store_failed = match result {
-            Ok(outcomes) => M::store_failed(outcomes),
-            // It never came to the store.
-            Err(error) if error.kind() == StorageErrorKind::Busy => return,
-            Err(error) => {
-                self.guilty += u32::from(requests == 1);
-                error.kind().counts_as_store_failure()
-            }
-        };
-        self.failed |= store_failed;
-        self.worked |= !store_failed;
-    }
-
-    fn has_called(&self) -> bool {
-        self.called
-    }
-
-    fn is_hopeless(&self) -> bool {
-        self.guilty >= GUILTY_ENOUGH && !self.worked
     }
 }
 

@@ -11,6 +11,8 @@ mod dispatcher;
 mod job;
 mod lane;
 mod plugin_calls;
+mod request;
+mod single;
 
 pub use journal_handle::JournalHandle;
 pub use journal_proxy::JournalProxy;

@@ -1,17 +1,23 @@
 //! The journal, and what it takes to call it.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{Journal, Operation, StorageError};
 use actix_persistence_store_actor::{
-    Ask, Call, CallEnd, Caller, CircuitBreaker, Entry, Refusal, Refuse, Slot, StoreHealth,
+    Ask, Call, CallEnd, Caller, CircuitBreaker, Entry, LateCall, Question, Refusal, Refuse, Slot,
+    StoreHealth,
 };
+use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::Instant;
 
-use crate::job::{Job, Read, ReplayJob};
+use crate::job::{Job, LookJob, Waiter};
 use crate::journal_settings::JournalSettings;
 use crate::standing::Standing;
+
+/// Waits for the end of a late call, at most for another call time-out.
+pub(crate) type LateEnd = BoxFuture<'static, ()>;
 
 /// Shared by the lanes and by what goes past them.
 pub(crate) struct PluginCalls {
@@ -20,7 +26,7 @@ pub(crate) struct PluginCalls {
     /// The breaker of everything that changes events.
     pub(crate) writes: Arc<CircuitBreaker>,
     pub(crate) recoveries: Arc<CircuitBreaker>,
-    /// The breaker of reads of the highest number; replays have none.
+    /// The breaker of reads that are no recoveries; replays have none.
     pub(crate) reads: Arc<CircuitBreaker>,
     pub(crate) health: Arc<StoreHealth>,
 }
@@ -60,95 +66,32 @@ impl PluginCalls {
         )
     }
 
-    /// Returns the breaker of a read; a look counts as a recovery, because one begins with it.
-    pub(crate) fn breaker_of(&self, read: &Read) -> &Arc<CircuitBreaker> {
-        match read {
-            Read::Look(_) => &self.recoveries,
-            Read::Highest(_) | Read::Head(_) => &self.reads,
-        }
-    }
-
-    /// Reads, now.
-    pub(crate) fn read(&self, read: Read) {
-        let journal = self.journal.clone();
-        let id = read.persistence_id().clone();
-        match read {
-            Read::Highest(job) => {
-                let from = job.payload;
-                let reading = async move { journal.read_highest_sequence_nr(&id, from).await };
-                self.read_with(&self.reads, Operation::ReadHighestSequenceNr, job, reading);
-            }
-            Read::Head(job) => {
-                let reading = async move { journal.read_head(&id).await };
-                self.read_with(&self.reads, Operation::ReadHead, job, reading);
-            }
-            Read::Look(job) => {
-                let looking =
-                    async move { Standing::after_look(&id, journal.read_head(&id).await?) };
-                self.read_with(&self.recoveries, Operation::ReadHead, job, looking);
-            }
-        }
-    }
-
-    fn read_with<T: Send + 'static, P: Send + 'static>(
-        &self,
-        breaker: &Arc<CircuitBreaker>,
-        operation: Operation,
-        job: Job<Ask<T>, P>,
-        reading: impl Future<Output = Result<T, StorageError>> + Send + 'static,
-    ) {
+    /// Makes a call that changes nothing, now.
+    pub(crate) fn read<T, F>(&self, job: Job<Ask<T>, F>, breaker: Option<&Arc<CircuitBreaker>>)
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
         let now = Instant::now();
         if job.is_dead(now) {
             return job.refuse(&Refusal::too_late());
         }
-        let entry = match breaker.enter() {
+        let entry = match breaker.map(CircuitBreaker::enter).transpose() {
             Ok(entry) => entry,
             Err(open) => return job.refuse(&open.into()),
         };
-        let call = self.caller.start(operation, reading);
-        let limit = job.time_left(now).min(breaker.call_timeout());
-        self.answer_with(call, limit, Some(entry), job.slot);
-    }
-
-    /// Reads a page, now.
-    pub(crate) fn replay(&self, job: ReplayJob) {
-        let now = Instant::now();
-        if job.is_dead(now) {
-            return job.refuse(&Refusal::too_late());
-        }
-        let (journal, id, (range, page)) = (
-            self.journal.clone(),
-            job.persistence_id().clone(),
-            job.payload,
-        );
-        let call = self.caller.start(Operation::ReplayMessages, async move {
-            journal.replay_messages(&id, range, page).await
-        });
-        self.answer_with(call, job.time_left(now), None, job.slot);
-    }
-
-    fn answer_with<T: Send + 'static>(
-        &self,
-        call: Call<T>,
-        limit: Duration,
-        entry: Option<Entry>,
-        mut slot: Slot<Ask<T>>,
-    ) {
+        let time_left = job.time_left(now);
+        let call_timeout = breaker.map_or(time_left, |breaker| breaker.call_timeout());
+        let limit = time_left.min(call_timeout);
         // The asker's time may be over before the store's is.
-        let rest = self.reads.call_timeout().saturating_sub(limit);
+        let rest = call_timeout.saturating_sub(limit);
         let health = self.health.clone();
-        slot.dispatched();
+        let (call, slot) = self.start(job);
         self.caller.runtime().spawn(async move {
             let late = match call.within(limit).await {
                 CallEnd::InTime(result) => {
-                    health.note(&result);
-                    if let Some(entry) = entry {
-                        entry.ended(&result);
-                    }
-                    return match result {
-                        Ok(answer) => slot.answer(Ok(answer)),
-                        Err(error) => slot.fail(error),
-                    };
+                    note(entry, &health, &result);
+                    return answer(slot, result);
                 }
                 CallEnd::Late(late) => late,
             };
@@ -157,5 +100,85 @@ impl PluginCalls {
                 entry.watch(late, rest).await;
             }
         });
+    }
+
+    /// Looks at where an id stands, now.
+    pub(crate) fn look(&self, job: LookJob) {
+        let (journal, id) = (self.journal.clone(), job.persistence_id().clone());
+        let looking = async move { Standing::after_look(&id, journal.read_head(&id).await?) };
+        let job = Job {
+            slot: job.slot,
+            deadline: job.deadline,
+            payload: looking,
+        };
+        self.read(job, Some(&self.recoveries));
+    }
+
+    /// Makes a call that changes something, and waits for its end; returns what remains to be waited for if it is late,
+    /// because it may still change something.
+    pub(crate) fn change<T, F>(
+        &self,
+        job: Job<Ask<T>, F>,
+    ) -> impl Future<Output = Option<LateEnd>> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        let limit = self.writes.call_timeout();
+        let begun = match self.writes.enter() {
+            Ok(entry) => Some((entry, self.start(job))),
+            Err(open) => {
+                job.refuse(&open.into());
+                None
+            }
+        };
+        async move {
+            let (entry, (call, slot)) = begun?;
+            match call.within(limit).await {
+                CallEnd::InTime(result) => {
+                    entry.ended(&result);
+                    answer(slot, result);
+                    None
+                }
+                CallEnd::Late(late) => {
+                    let error = late.error();
+                    tracing::debug!(%error, "a call of the journal is late");
+                    entry.ended::<T>(&Err(error.clone()));
+                    slot.fail(error);
+                    Some(grace(late, limit).boxed())
+                }
+            }
+        }
+    }
+
+    fn start<T, F>(&self, mut job: Job<Ask<T>, F>) -> (Call<T>, Slot<Ask<T>>)
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, StorageError>> + Send + 'static,
+    {
+        job.dispatched();
+        let operation = job.slot.question().operation();
+        (self.caller.start(operation, job.payload), job.slot)
+    }
+}
+
+/// Tells the breaker, which tells the health, or else the health alone.
+fn note<T>(entry: Option<Entry>, health: &Arc<StoreHealth>, result: &Result<T, StorageError>) {
+    match entry {
+        Some(entry) => entry.ended(result),
+        None => health.note(result),
+    }
+}
+
+async fn grace<T>(late: LateCall<T>, limit: Duration) {
+    if !late.ended(limit).await {
+        tracing::warn!("a late call has not ended in its grace");
+    }
+}
+
+fn answer<T: Send + 'static>(slot: Slot<Ask<T>>, result: Result<T, StorageError>) {
+    match result {
+        Ok(answer) => slot.answer(Ok(answer)),
+        Err(error) => slot.fail(error),
     }
 }

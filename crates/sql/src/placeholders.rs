@@ -1,4 +1,7 @@
 //! The places of `$1`, `$2` and so on in a statement of the application.
+//!
+//! `sqlparser` would refuse what a database understands and the parser does not; quotes and comments are all that has to
+//! be known to find a placeholder.
 
 /// The quotes and comments of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,7 @@
 //! The tables of a store and their versions.
+//!
+//! `sqlx::migrate` fails if two processes start at once on SQLite or MariaDB, and keeps PostgreSQL's lock after a
+//! migration that failed (see `docs/upstream`): so the steps are run here, in one transaction or under a lock.
 
 mod own_columns;
 

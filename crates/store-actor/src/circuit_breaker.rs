@@ -1,6 +1,9 @@
 //! Stops calling a store that keeps failing.
+//!
+//! `failsafe` 1.3 lets more than one trial through, `tower-resilience-circuitbreaker` 0.14 never lengthens the time for
+//! which it stays open, and neither runs on tokio's clock, which tests pause: so this is our own.
 
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use actix_persistence_storage_api::{Operation, StorageError, StorageErrorKind};
@@ -9,7 +12,7 @@ use tokio::time::Instant;
 use crate::call::{CallEnd, LateCall};
 use crate::deadline::deadline_after;
 use crate::refusal::Refusal;
-use crate::store_health::StoreHealth;
+use crate::store_health::{Barrier, StoreHealth};
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -139,7 +142,7 @@ impl CircuitBreaker {
                 on_probation: false,
             }),
         });
-        health.attach(&breaker);
+        health.attach(Arc::downgrade(&breaker) as Weak<dyn Barrier>);
         breaker
     }
 
@@ -239,17 +242,6 @@ impl CircuitBreaker {
         }
     }
 
-    /// A probe found the store at work.
-    pub(crate) fn readmit(&self) {
-        let mut position = self.lock();
-        if !matches!(position.state, State::Closed { .. }) {
-            let failures = self.settings.max_failures.saturating_sub(1);
-            position.on_probation = true;
-            position.change(State::Closed { failures });
-            tracing::debug!(breaker = %self.name, "circuit breaker closed by a probe");
-        }
-    }
-
     fn open(&self, position: &mut Position) {
         let open_for = self.settings.open_for(position.failed_trials);
         position.change(State::Open {
@@ -262,6 +254,18 @@ impl CircuitBreaker {
         self.position
             .lock()
             .expect("nothing panics while it holds the lock")
+    }
+}
+
+impl Barrier for CircuitBreaker {
+    fn readmit(&self) {
+        let mut position = self.lock();
+        if !matches!(position.state, State::Closed { .. }) {
+            let failures = self.settings.max_failures.saturating_sub(1);
+            position.on_probation = true;
+            position.change(State::Closed { failures });
+            tracing::debug!(breaker = %self.name, "circuit breaker closed by a probe");
+        }
     }
 }
 

@@ -13,7 +13,6 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout};
 
 use crate::call::{CallEnd, Caller};
-use crate::circuit_breaker::CircuitBreaker;
 use crate::log_limiter::LogLimiter;
 use crate::observed::Observed;
 use crate::outstanding::Outstanding;
@@ -43,6 +42,12 @@ const LOG_PERIOD: Duration = Duration::from_secs(60);
 pub type Ping =
     Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), StorageError>> + Send>> + Send + Sync>;
 
+/// Keeps calls from a store that fails.
+pub(crate) trait Barrier: Send + Sync {
+    /// Lets calls through again: the store works.
+    fn readmit(&self);
+}
+
 /// Knows whether a store works.
 ///
 /// The first call that the store does not answer begins an *outage*. While it lasts, a probe asks the store by a call of
@@ -55,7 +60,7 @@ pub struct StoreHealth {
     store: String,
     caller: Caller,
     ping: Ping,
-    breakers: Mutex<Vec<Weak<CircuitBreaker>>>,
+    barriers: Mutex<Vec<Weak<dyn Barrier>>>,
     course: Mutex<Course>,
     condition: Arc<Observed<Condition>>,
     waiting: Arc<AtomicUsize>,
@@ -99,7 +104,7 @@ impl StoreHealth {
             // No stop waits for a probe.
             caller: Caller::new(runtime, Outstanding::new()),
             ping,
-            breakers: Mutex::default(),
+            barriers: Mutex::default(),
             course: Mutex::default(),
             condition: Arc::new(Observed::new(Condition::Works { since: None })),
             waiting: Arc::default(),
@@ -107,9 +112,10 @@ impl StoreHealth {
         })
     }
 
-    pub(crate) fn attach(&self, breaker: &Arc<CircuitBreaker>) {
-        let mut breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
-        breakers.push(Arc::downgrade(breaker));
+    /// Opens this barrier whenever the store works again, for as long as the barrier is there.
+    pub(crate) fn attach(&self, barrier: Weak<dyn Barrier>) {
+        let mut barriers = self.barriers.lock().unwrap_or_else(PoisonError::into_inner);
+        barriers.push(barrier);
     }
 
     /// Returns whether a failure of this kind is what an outage looks like to a caller.
@@ -204,12 +210,12 @@ impl StoreHealth {
         course.probing = false;
         drop(course);
         // First the calls, then those who make them.
-        let breakers = self.breakers.lock().unwrap_or_else(PoisonError::into_inner);
-        breakers
+        let barriers = self.barriers.lock().unwrap_or_else(PoisonError::into_inner);
+        barriers
             .iter()
             .filter_map(Weak::upgrade)
-            .for_each(|breaker| breaker.readmit());
-        drop(breakers);
+            .for_each(|barrier| barrier.readmit());
+        drop(barriers);
         let (store, waiting) = (&*self.store, self.waiting.load(Ordering::Relaxed));
         let since = Some(Instant::now());
         self.set_condition(Condition::Works { since });

@@ -1,4 +1,6 @@
 //! A TCP proxy with faults.
+//!
+//! `noxious` would do for some of them, but has had no release since 2021.
 
 mod connection;
 mod flow;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::tidy::Tree;
+use crate::tree::Tree;
 
 /// The generated page.
 pub(crate) const PAGE: &str = "docs/storage-contract.md";

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context;
 
 use crate::progress::note;
-use crate::tidy::Tree;
+use crate::tree::Tree;
 use crate::workspace::{cargo, root};
 use crate::{child, contract, snippets, sums};
 

@@ -28,6 +28,7 @@ mod sums;
 mod test;
 mod tidy;
 mod torture;
+mod tree;
 mod verify;
 mod workspace;
 

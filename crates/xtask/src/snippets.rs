@@ -2,10 +2,12 @@
 //!
 //! A line `<!-- snippet: examples/a/src/b.rs#name -->` stands right before a fence; what belongs into the fence lies
 //! in that file between the comments `ANCHOR: name` and `ANCHOR_END: name`, or is the whole file without a name.
+//!
+//! A preprocessor of mdBook would put the code into the book alone: the pages are read in the repository, too.
 
 use std::ops::Range;
 
-use crate::tidy::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 const FOLDER: &str = "docs/guide";
 const FENCE: &str = "```";

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::tidy::Tree;
+use crate::tree::Tree;
 
 /// The page that shows them, between two markers.
 pub(crate) const PAGE: &str = "docs/RELIABILITY.md";

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: builds every test, runs the programs, two at the same time, and counts.
 
+mod doctests;
 mod job;
 mod lanes;
 mod program;
@@ -67,7 +68,12 @@ fn run_tests(options: &Options) -> anyhow::Result<Report> {
     });
     match programs? {
         Some(programs) => {
-            report.add_all(servers.faults());
+            let missing = servers.faults().iter();
+            report.add_all(
+                missing.map(|(database, error)| {
+                    Run::broken(database.to_string(), format!("{error:#}"))
+                }),
+            );
             let mut jobs: Vec<_> = programs
                 .iter()
                 .map(|program| Job::program(program, &servers))

@@ -15,18 +15,17 @@ mod machine_paths;
 mod manifests;
 mod mutations;
 mod named_tests;
+mod oldest_rust;
 mod published;
 mod source_files;
-mod tree;
 mod versions;
-
-pub(crate) use tree::{Tree, Violation};
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::dependency_rule;
 use crate::snippets;
+use crate::tree::{Tree, Violation};
 use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
@@ -46,6 +45,7 @@ const RULES: [Rule; 17] = [
     guide::check,
     links::check,
     named_tests::check,
+    oldest_rust::check,
     published::check,
     snippets::check,
     versions::check,

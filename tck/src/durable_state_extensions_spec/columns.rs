@@ -6,7 +6,8 @@ use actix_persistence_storage_api::{
     AdditionalColumn, ColumnValue, SqlValue, StateChange, StateStore, StorageErrorKind,
 };
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::extension_steps::{Column, Site, expect_extension_refused, post, title_column};
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::state_steps::{expect_state, state, store_up_to};

@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{FindStates, PersistenceId, StateStore};
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::extension_steps::{ENTITY_TYPE, Site, found, post, sql, title_column};
 use crate::failure::{CaseResult, expect, expect_eq};
 use crate::state_steps::{expect_state, state, store_up_to};

@@ -8,7 +8,8 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::extension_steps::{
     Counting, ENDINGS, Site, by_kind, end, expect_extension_refused, expect_truth, post, title_of,
 };

@@ -9,7 +9,8 @@ use actix_persistence_storage_api::{
 };
 use futures_util::FutureExt;
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::extension_steps::{
     ENDINGS, Site, end, expect_extension_refused, expect_truth, select, sql,
 };

@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{Revision, StateStore};
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::CaseResult;
 use crate::state_steps::{expect_conflict, expect_nothing, expect_state, state, store_up_to};
 use crate::subject::Subject;

@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{Payload, StateStore};
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, Failure, expect_eq};
 use crate::my_payload::MyPayload;
 use crate::odd_texts::ODD_TEXTS;

@@ -5,7 +5,8 @@ use actix_persistence_storage_api::{
 };
 use tokio::task::yield_now;
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::parallel::{in_parallel, poll_and_drop};
 use crate::query_steps::{expect_changes, of_tck, tck_id};

@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{EventDeletion, Journal, WriterId};
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect, expect_eq};
 use crate::journal_steps::{
     ALL, MAX, conflict_in, expect_numbers, expect_records, numbers, outcome_of, page, replayed,

@@ -2,11 +2,12 @@
 
 use actix_persistence_storage_api::Journal;
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::CaseResult;
-use crate::journal_steps::{expect_conflict, expect_highest, expect_numbers, outcome_of};
+use crate::journal_steps::{expect_highest, expect_numbers, outcome_of};
 use crate::subject::Subject;
-use crate::writer::{Writer, text};
+use crate::writer::{Writer, expect_conflict, text};
 
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(

@@ -5,10 +5,10 @@ use actix_persistence_storage_api::{EventDeletion, Journal};
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
 use crate::journal_steps::{
-    ALL, MAX, expect_conflict, expect_highest, expect_numbers, expect_records, outcome_of, page,
+    ALL, MAX, expect_highest, expect_numbers, expect_records, outcome_of, page,
 };
 use crate::subject::Subject;
-use crate::writer::{Writer, fresh_id};
+use crate::writer::{Writer, expect_conflict, fresh_id};
 
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(

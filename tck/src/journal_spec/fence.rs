@@ -4,9 +4,9 @@ use actix_persistence_storage_api::{Journal, Recovered, WriterId};
 
 use crate::case::{Case, case};
 use crate::failure::CaseResult;
-use crate::journal_steps::{expect_conflict, expect_highest, expect_numbers, outcome_of};
+use crate::journal_steps::{expect_highest, expect_numbers, outcome_of};
 use crate::subject::Subject;
-use crate::writer::{Writer, fresh_id};
+use crate::writer::{Writer, expect_conflict, fresh_id};
 
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(

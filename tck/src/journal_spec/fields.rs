@@ -4,7 +4,8 @@ use actix_persistence_storage_api::{
     EventRecord, Journal, Payload, SequenceNr, Timestamp, WriterId,
 };
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
 use crate::journal_steps::{
     ALL, MAX, expect_highest, expect_records, expect_stored, page, replayed,

@@ -2,11 +2,12 @@
 
 use actix_persistence_storage_api::Journal;
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect};
-use crate::journal_steps::{expect_conflict, expect_highest, expect_skipped, outcomes_of};
+use crate::journal_steps::{expect_highest, expect_skipped, outcomes_of};
 use crate::subject::Subject;
-use crate::writer::Writer;
+use crate::writer::{Writer, expect_conflict};
 
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(

@@ -4,7 +4,8 @@ use actix_persistence_storage_api::{
     EventDeletion, EventRecord, Journal, PageLimit, Payload, ReplayPage, ReplayRange, SequenceNr,
 };
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect, expect_eq};
 use crate::journal_steps::{
     ALL, MAX, expect_numbers, expect_records, expect_stored, numbers, page,

@@ -5,7 +5,8 @@ use actix_persistence_storage_api::{
 };
 use tokio::task::yield_now;
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::journal_steps::{
     ALL, MAX, conflict_in, expect_highest, expect_numbers, numbers, outcome_of, page,

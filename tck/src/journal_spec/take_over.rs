@@ -4,14 +4,15 @@ use actix_persistence_storage_api::{
     EventDeletion, Journal, PersistenceId, ResetProgress, WriterId,
 };
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::journal_steps::{
-    MAX, conflict_in, expect_conflict, expect_head, expect_highest, expect_numbers, expect_records,
-    outcome_of, replayed,
+    MAX, conflict_in, expect_head, expect_highest, expect_numbers, expect_records, outcome_of,
+    replayed,
 };
 use crate::subject::Subject;
-use crate::writer::{Writer, fresh_id, text};
+use crate::writer::{Writer, expect_conflict, fresh_id, text};
 
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(

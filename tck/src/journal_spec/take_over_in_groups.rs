@@ -8,11 +8,11 @@ use crate::bytes_like_random::bytes_like_random;
 use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect, expect_eq};
 use crate::journal_steps::{
-    expect_conflict, expect_head, expect_numbers, expect_rejected, expect_skipped, expect_stored,
-    outcome_of, outcomes_of,
+    expect_head, expect_numbers, expect_rejected, expect_skipped, expect_stored, outcome_of,
+    outcomes_of,
 };
 use crate::subject::Subject;
-use crate::writer::{Writer, fresh_id};
+use crate::writer::{Writer, expect_conflict, fresh_id};
 
 pub(super) const CASES: &[Case<dyn Journal>] = &[
     case!(

@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{EventRecord, Journal, MAX_TEXT_BYTES, StorageErrorKind};
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
 use crate::journal_steps::{
     expect_highest, expect_numbers, expect_records, expect_rejected, expect_skipped, expect_stored,

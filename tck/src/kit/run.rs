@@ -6,7 +6,8 @@ use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::task::JoinError;
 
-use crate::case::{Capability, CaseFuture, CaseInfo};
+use crate::capability::Capability;
+use crate::case::{CaseFuture, CaseInfo};
 use crate::failure::{CaseResult, Failure};
 
 /// A case and what became of it.

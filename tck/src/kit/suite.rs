@@ -8,9 +8,10 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::run::Prepared;
-use crate::case::{Case, Spec, cases};
+use crate::case::{Case, Spec};
 use crate::failure::{Failure, expect};
-use crate::subject::{Place, Subject, UnderTest};
+use crate::specs::{Specified, cases};
+use crate::subject::{Place, Subject};
 
 /// A suite of any kind of store.
 #[async_trait]
@@ -29,7 +30,7 @@ pub(super) struct Suite<S: ?Sized> {
 }
 
 #[async_trait]
-impl<S: UnderTest + ?Sized> PrepareSuite for Suite<S> {
+impl<S: Specified + ?Sized> PrepareSuite for Suite<S> {
     async fn prepare(&self) -> Vec<Prepared> {
         let place = (self.create)().await;
         match place.open().await {
@@ -42,7 +43,7 @@ impl<S: UnderTest + ?Sized> PrepareSuite for Suite<S> {
     }
 }
 
-impl<S: UnderTest + ?Sized> Suite<S> {
+impl<S: Specified + ?Sized> Suite<S> {
     fn prepare_for(&self, store: &S) -> Vec<Prepared> {
         let mut prepared = Vec::new();
         let mut ignored = BTreeSet::new();

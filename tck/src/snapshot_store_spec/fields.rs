@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{Payload, SnapshotRecord, SnapshotStore, Timestamp};
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::CaseResult;
 use crate::my_payload::MyPayload;
 use crate::odd_texts::ODD_TEXTS;

@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{PersistenceId, StateChangesQuery, StateRecord, StateStore};
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::query_steps::{expect_changes, id_of_slice, of_tck, queries, tck_id};
 use crate::state_steps::{state, store_up_to};

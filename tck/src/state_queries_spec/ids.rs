@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery, StateStore};
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect_eq};
 use crate::odd_texts::odd_ids;
 use crate::query_steps::{read_ids, tck_id};

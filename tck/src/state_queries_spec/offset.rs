@@ -2,7 +2,8 @@
 
 use actix_persistence_storage_api::{StateOffset, StateStore};
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, expect, expect_eq};
 use crate::parallel::poll_and_drop;
 use crate::query_steps::{Reader, expect_changes, id_of_slice, of_tck, queries, tck_id};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use actix_persistence_storage_api::{PersistenceId, Revision, StateStore};
 use tokio::task::yield_now;
 
-use crate::case::{Capability, Case, case};
+use crate::capability::Capability;
+use crate::case::{Case, case};
 use crate::failure::{CaseResult, Failure, expect_eq};
 use crate::parallel::in_parallel;
 use crate::query_steps::{Reader, of_tck, tck_id};

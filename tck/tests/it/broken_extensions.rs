@@ -8,13 +8,12 @@ use std::time::Duration;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_sqlite::{SqliteOptions, SqliteStateStore};
 use actix_persistence_storage_api::{
-    AdditionalColumn, ChangeHandler, ChangeKind, ColumnValue, CurrentState, ExtensionError,
-    FindStates, FoundState, PersistenceId, Revision, Session, SessionWork, Sql, SqlRow, SqlStates,
-    SqlValue, StateCapabilities, StateChange, StateExtensions, StateStore, StateUpdate,
-    StorageError,
+    AdditionalColumn, ChangeHandler, ChangeKind, ColumnValue, ExtensionError, FindStates,
+    FoundState, PersistenceId, Session, SessionWork, Sql, SqlRow, SqlStates, SqlValue, StateChange,
+    StateExtensions, StateStore, StateUpdate, StorageError,
 };
 use actix_persistence_tck::{BoxError, Fixture, Kit, cases};
-use actix_persistence_testkit::Intercepted;
+use actix_persistence_testkit::{Hook, Intercepted, Next, StateAnswer, StateCall, StateStores};
 use async_trait::async_trait;
 use tempfile::TempDir;
 
@@ -77,7 +76,7 @@ pub(crate) trait ExtensionDefect: Send + Sync + 'static {
 
 /// A store without defect, and the handlers that it has.
 pub(crate) struct Extended {
-    pub(crate) store: SqliteStateStore,
+    pub(crate) store: Arc<SqliteStateStore>,
     handlers: BTreeMap<String, Arc<dyn ChangeHandler>>,
 }
 
@@ -163,9 +162,15 @@ impl<D: ExtensionDefect> Fixture for Broken<D> {
         options.store = options
             .store
             .with_handler_timeout(Duration::from_millis(500));
-        let store = SqliteStateStore::with_extensions(options, &extensions)?;
-        let inner = Extended { store, handlers };
-        Ok(Arc::new(BrokenStore::<D>(inner, PhantomData)))
+        let store = Arc::new(SqliteStateStore::with_extensions(options, &extensions)?);
+        let extended = Extended {
+            store: Arc::clone(&store),
+            handlers,
+        };
+        let broken = BrokenCalls::<D>(extended, PhantomData);
+        Ok(Arc::new(Intercepted::<StateStores, _>::with_hook(
+            store, broken,
+        )))
     }
 
     fn expected_ignored(&self) -> Vec<String> {
@@ -223,52 +228,41 @@ impl<D: ExtensionDefect> Session for BrokenSession<'_, D> {
     }
 }
 
-struct BrokenStore<D>(Extended, PhantomData<fn() -> D>);
+/// Puts the defect in front of the calls that a defect can be in.
+struct BrokenCalls<D>(Extended, PhantomData<fn() -> D>);
 
 #[async_trait]
-impl<D: ExtensionDefect> StateStore for BrokenStore<D> {
-    async fn initialize(&self) -> Result<(), StorageError> {
-        D::initialize(&self.0).await
-    }
-
-    async fn get(&self, id: &PersistenceId) -> Result<CurrentState, StorageError> {
-        self.0.store.get(id).await
-    }
-
-    async fn upsert(&self, update: StateUpdate) -> Result<(), StorageError> {
-        D::upsert(&self.0, update).await
-    }
-
-    async fn delete(&self, id: &PersistenceId, revision: Revision) -> Result<(), StorageError> {
-        self.0.store.delete(id, revision).await
-    }
-
-    async fn hard_delete(&self, id: &PersistenceId) -> Result<bool, StorageError> {
-        D::hard_delete(&self.0, id).await
-    }
-
-    fn capabilities(&self) -> StateCapabilities {
-        self.0.store.capabilities()
-    }
-
-    fn sql(&self) -> Option<&dyn SqlStates> {
-        Some(self)
-    }
-}
-
-#[async_trait]
-impl<D: ExtensionDefect> SqlStates for BrokenStore<D> {
-    async fn find(&self, query: FindStates) -> Result<Vec<FoundState>, StorageError> {
-        D::find(&self.0, query).await
-    }
-
-    async fn transact(&self, work: SessionWork) -> Result<(), StorageError> {
-        let work = SessionWork::new(move |session| {
-            Box::pin(async move {
-                let mut session = BrokenSession::<D>(session, PhantomData);
-                work.run(&mut session).await
-            })
-        });
-        D::transact(&self.0, work).await
+impl<D: ExtensionDefect> Hook<StateStores> for BrokenCalls<D> {
+    async fn call(
+        &self,
+        call: StateCall,
+        next: Next<StateStores>,
+    ) -> Result<StateAnswer, StorageError> {
+        Ok(match call {
+            StateCall::Initialize => {
+                D::initialize(&self.0).await?;
+                StateAnswer::Done
+            }
+            StateCall::Upsert { update } => {
+                D::upsert(&self.0, update).await?;
+                StateAnswer::Done
+            }
+            StateCall::HardDelete { persistence_id } => {
+                StateAnswer::Removed(D::hard_delete(&self.0, &persistence_id).await?)
+            }
+            StateCall::Find { query } => StateAnswer::Found(D::find(&self.0, query).await?),
+            StateCall::Transact { work } => {
+                let work = work.take().expect("the code of a transaction runs once");
+                let work = SessionWork::new(move |session| {
+                    Box::pin(async move {
+                        let mut session = BrokenSession::<D>(session, PhantomData);
+                        work.run(&mut session).await
+                    })
+                });
+                D::transact(&self.0, work).await?;
+                StateAnswer::Done
+            }
+            other => next.run(other).await?,
+        })
     }
 }

@@ -1,4 +1,6 @@
 //! Environment variables as keys of the config.
+//!
+//! `config` and `figment` read them too, but forget the line in which a key was written, which our errors name.
 
 use std::ffi::OsString;
 

@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use actix_persistence_storage_api::{ConfigError, ConfigErrors, Origin, Section, Value};
+use actix_persistence_storage_api::{ConfigError, ConfigErrors};
 
-use super::StoreSection;
 use super::inherited::Inherited;
 
 /// Collects mistakes until all have been found, so that a user sees them together.
@@ -21,21 +20,6 @@ impl Mistakes {
         if let Err(errors) = result {
             self.0.extend(errors.into_errors());
         }
-    }
-
-    /// Adds what a plugin says about its part of a section, with each key named where it was written.
-    ///
-    /// A plugin does not see all keys, and knows of the others no more than where the section begins.
-    pub(crate) fn add_from_plugin<S>(&mut self, store: &StoreSection<S>, errors: ConfigErrors) {
-        let mut errors = errors.into_errors();
-        for error in &mut errors {
-            if error.origin == *store.section.origin()
-                && let Some(origin) = origin_of(&store.effective, &error.path)
-            {
-                error.origin = origin;
-            }
-        }
-        self.add_written(&store.inherited, ConfigErrors::check(errors));
     }
 
     /// Adds what a reader of a merged section found.
@@ -62,13 +46,4 @@ impl Mistakes {
         });
         ConfigErrors::check(errors)
     }
-}
-
-/// Returns the place of the key with this path, even if it lies within sections of the section.
-fn origin_of(section: &Section, path: &str) -> Option<Origin> {
-    section.iter().find_map(|(key, item)| match &item.value {
-        _ if section.path_of(key) == path => Some(item.origin.clone()),
-        Value::Section(inner) => origin_of(inner, path),
-        _ => None,
-    })
 }

@@ -14,7 +14,7 @@ use std::fmt;
 use actix_persistence_journal_actor::JournalSettings;
 use actix_persistence_persistent_actor::Serializer;
 use actix_persistence_snapshot_actor::SnapshotSettings;
-use actix_persistence_storage_api::{Section, SectionReader};
+use actix_persistence_storage_api::{ConfigErrors, Origin, Section, SectionReader, Value};
 
 use super::for_all_stores::ForAllStores;
 use super::inherited::Inherited;
@@ -100,6 +100,29 @@ impl<S> StoreSection<S> {
     pub(crate) fn effective_toml(&self) -> String {
         effective::toml(&self.effective, self.secret_keys)
     }
+
+    /// Returns what a plugin says about its part of the section, with each key named where it was written.
+    ///
+    /// A plugin does not see all keys, and knows of the others no more than where the section begins.
+    ///
+    /// # Errors
+    /// Always, if there are `errors`.
+    pub(crate) fn where_written(&self, errors: ConfigErrors) -> Result<(), ConfigErrors> {
+        let mut errors = errors.into_errors();
+        for error in &mut errors {
+            if error.origin == *self.section.origin()
+                && let Some(origin) = origin_of(&self.effective, &error.path)
+            {
+                error.origin = origin;
+            }
+        }
+        let errors = errors.into_iter();
+        ConfigErrors::check(
+            errors
+                .map(|error| self.inherited.where_written(error))
+                .collect(),
+        )
+    }
 }
 
 /// Reads the section of a plugin id; `None` if no registered plugin can make the store.
@@ -155,6 +178,15 @@ pub(super) fn check_fallback<S: StoreSettings>(
     read_serializer(&mut reader);
     read_settings::<S>("", &mut reader, all);
     mistakes.add(reader.finish());
+}
+
+/// Returns the place of the key with this path, even if it lies within sections of the section.
+fn origin_of(section: &Section, path: &str) -> Option<Origin> {
+    section.iter().find_map(|(key, item)| match &item.value {
+        _ if section.path_of(key) == path => Some(item.origin.clone()),
+        Value::Section(inner) => origin_of(inner, path),
+        _ => None,
+    })
 }
 
 fn read_settings<S: StoreSettings>(

@@ -5,35 +5,28 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_persistence_storage_api::{
-    Journal, Operation, PersistenceId, Recovered, RecoveryRequest, ResetProgress, StorageError,
-    WriteOutcome, WriterId,
+    Journal, Operation, PersistenceId, Recovered, RecoveryRequest, StorageError, WriteOutcome,
+    WriterId,
 };
 use actix_persistence_store_actor::{Ask, CircuitBreaker, Refuse, may_be_one_request};
 use futures_util::future::{BoxFuture, FutureExt};
 use tokio::time::Instant;
 
-use crate::job::{DeleteJob, Job, ResetJob, WriteJob};
+use crate::job::{Job, Waiter, WriteJob};
 use crate::plugin_calls::PluginCalls;
 use crate::standing::Standing;
 use crate::write_request::WriteReply;
 
 /// One request of a group: how to call the journal for several of them, and how to take the outcomes apart again.
-pub(super) trait Member: Refuse + Sized {
+pub(super) trait Member: Waiter + Refuse + Sized {
     /// The outcome for one member; the journal returns a list of them.
     type Outcome: Send + 'static;
     const OPERATION: Operation;
 
     fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker>;
 
-    fn persistence_id(&self) -> &PersistenceId;
-
-    /// Returns whether the answer is not needed any more.
-    fn is_dead(&self, now: Instant) -> bool;
-
     /// Returns the number of outcomes that belong to this request.
     fn outcomes(&self) -> usize;
-
-    fn dispatched(&mut self);
 
     /// Returns the time for which a call for these requests is waited for.
     fn limit(_part: &[Self], call_timeout: Duration) -> Duration {
@@ -61,8 +54,6 @@ pub(super) trait Member: Refuse + Sized {
     }
 
     fn answer(self, outcomes: impl Iterator<Item = Self::Outcome>);
-
-    fn fail(self, error: StorageError);
 }
 
 /// The answer about an id that was taken over.
@@ -79,20 +70,8 @@ impl Member for WriteJob {
         &calls.writes
     }
 
-    fn persistence_id(&self) -> &PersistenceId {
-        Job::persistence_id(self)
-    }
-
-    fn is_dead(&self, now: Instant) -> bool {
-        Job::is_dead(self, now)
-    }
-
     fn outcomes(&self) -> usize {
         self.slot.question().writes
-    }
-
-    fn dispatched(&mut self) {
-        self.slot.dispatched();
     }
 
     fn call(
@@ -147,10 +126,6 @@ impl Member for WriteJob {
         };
         self.slot.answer(reply);
     }
-
-    fn fail(self, error: StorageError) {
-        self.slot.fail(error);
-    }
 }
 
 /// A recovery, whatever its answer is.
@@ -162,20 +137,8 @@ impl<T: Taken> Member for Job<Ask<T>, WriterId> {
         &calls.recoveries
     }
 
-    fn persistence_id(&self) -> &PersistenceId {
-        Job::persistence_id(self)
-    }
-
-    fn is_dead(&self, now: Instant) -> bool {
-        Job::is_dead(self, now)
-    }
-
     fn outcomes(&self) -> usize {
         1
-    }
-
-    fn dispatched(&mut self) {
-        self.slot.dispatched();
     }
 
     /// As long as anybody waits: one that has little time left must not fail those it travels with.
@@ -223,131 +186,5 @@ impl<T: Taken> Member for Job<Ask<T>, WriterId> {
         if let Some(recovered) = outcomes.next() {
             self.slot.answer(Ok(recovered.into()));
         }
-    }
-
-    fn fail(self, error: StorageError) {
-        self.slot.fail(error);
-    }
-}
-
-impl Member for DeleteJob {
-    type Outcome = ();
-    const OPERATION: Operation = Operation::DeleteMessagesTo;
-
-    fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker> {
-        &calls.writes
-    }
-
-    fn persistence_id(&self) -> &PersistenceId {
-        Job::persistence_id(self)
-    }
-
-    fn is_dead(&self, now: Instant) -> bool {
-        Job::is_dead(self, now)
-    }
-
-    fn outcomes(&self) -> usize {
-        1
-    }
-
-    fn dispatched(&mut self) {
-        self.slot.dispatched();
-    }
-
-    fn call(
-        journal: Arc<dyn Journal>,
-        part: &mut [Self],
-    ) -> BoxFuture<'static, Result<Vec<()>, StorageError>> {
-        let request = |job: &Self| (job.persistence_id().clone(), job.payload);
-        let requests: Vec<_> = part.iter().map(request).collect();
-        async move {
-            for (persistence_id, deletion) in &requests {
-                journal
-                    .delete_messages_to(persistence_id, *deletion)
-                    .await?;
-            }
-            Ok(vec![(); requests.len()])
-        }
-        .boxed()
-    }
-
-    /// Deletes go alone.
-    fn can_split(_: &StorageError) -> bool {
-        false
-    }
-
-    fn store_failed(_: &[()]) -> bool {
-        false
-    }
-
-    fn answer(self, _: impl Iterator<Item = ()>) {
-        self.slot.answer(Ok(()));
-    }
-
-    fn fail(self, error: StorageError) {
-        self.slot.fail(error);
-    }
-}
-
-impl Member for ResetJob {
-    type Outcome = ResetProgress;
-    const OPERATION: Operation = Operation::Reset;
-
-    fn breaker(calls: &PluginCalls) -> &Arc<CircuitBreaker> {
-        &calls.writes
-    }
-
-    fn persistence_id(&self) -> &PersistenceId {
-        Job::persistence_id(self)
-    }
-
-    fn is_dead(&self, now: Instant) -> bool {
-        Job::is_dead(self, now)
-    }
-
-    fn outcomes(&self) -> usize {
-        1
-    }
-
-    fn dispatched(&mut self) {
-        self.slot.dispatched();
-    }
-
-    fn call(
-        journal: Arc<dyn Journal>,
-        part: &mut [Self],
-    ) -> BoxFuture<'static, Result<Vec<ResetProgress>, StorageError>> {
-        let ids: Vec<_> = part
-            .iter()
-            .map(|job| job.persistence_id().clone())
-            .collect();
-        async move {
-            let mut outcomes = Vec::with_capacity(ids.len());
-            for id in &ids {
-                outcomes.push(journal.reset(id).await?);
-            }
-            Ok(outcomes)
-        }
-        .boxed()
-    }
-
-    /// Resets go alone.
-    fn can_split(_: &StorageError) -> bool {
-        false
-    }
-
-    fn store_failed(_: &[ResetProgress]) -> bool {
-        false
-    }
-
-    fn answer(self, mut outcomes: impl Iterator<Item = ResetProgress>) {
-        // The number of outcomes was checked; without one, the slot's drop answers.
-        if let Some(progress) = outcomes.next() {
-            self.slot.answer(Ok(progress));
-        }
-    }
-
-    fn fail(self, error: StorageError) {
-        self.slot.fail(error);
     }
 }

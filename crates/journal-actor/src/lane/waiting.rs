@@ -6,25 +6,26 @@ use actix_persistence_storage_api::{AtomicWrite, JournalCapabilities, Persistenc
 use actix_persistence_store_actor::{Refusal, Refuse};
 use tokio::time::Instant;
 
-use crate::job::{DeleteJob, LookJob, Ordered, Read, RecoverJob, ResetJob, WriteJob};
+use crate::job::{LookJob, RecoverJob, Waiter, WriteJob};
+use crate::request::{Ordered, Read};
+use crate::single::Single;
 
 /// Requests in the order in which they arrived.
 pub(super) struct Waiting {
     queue: VecDeque<Ordered>,
     max_events: usize,
     max_bytes: usize,
-    /// True if the last call was a delete or a reset.
-    deleted_last: bool,
+    /// True if the last call was of a request that goes alone.
+    alone_last: bool,
 }
 
 /// The next step of a lane; a group has at most one request of an id.
 pub(super) enum Step {
     Writes(Vec<WriteJob>),
     Recoveries(Vec<RecoverJob>),
-    Delete(DeleteJob),
-    Reset(ResetJob),
-    Read(Read),
     Fences(Vec<LookJob>),
+    Alone(Single),
+    Read(Read),
 }
 
 /// A step that grows, and the room that is left in it.
@@ -42,7 +43,7 @@ impl Waiting {
             queue: VecDeque::new(),
             max_events: capabilities.max_group_events,
             max_bytes: capabilities.max_group_bytes,
-            deleted_last: false,
+            alone_last: false,
         }
     }
 
@@ -57,30 +58,30 @@ impl Waiting {
     pub(super) fn has(&self, persistence_id: &PersistenceId) -> bool {
         self.queue
             .iter()
-            .any(|request| request.persistence_id() == persistence_id)
+            .any(|request| request.waiter().persistence_id() == persistence_id)
     }
 
     /// Takes the oldest request that may go, and all that may go with it; answers requests whose askers have gone.
     ///
     /// A request may go if its id is not blocked and no older request of its id waits.
-    /// Deletes and resets go alone, so that after one of them whatever else may go is taken first: however many wait,
-    /// they hold up other ids for one call at a time. A look at an id that is `unsettled` becomes a fence.
+    /// Some requests go alone, such as deletes, so that after one of them whatever else may go is taken first: however
+    /// many wait, they hold up other ids for one call at a time. A look at an id that is `unsettled` becomes a fence.
     pub(super) fn next(
         &mut self,
         blocked: &HashSet<PersistenceId>,
         unsettled: &HashSet<PersistenceId>,
     ) -> Option<Step> {
         let mut step = None;
-        if self.deleted_last && self.queue.iter().any(|request| !is_delete(request)) {
-            step = self.take(blocked, unsettled, |request| !is_delete(request));
+        if self.alone_last && self.queue.iter().any(|request| !goes_alone(request)) {
+            step = self.take(blocked, unsettled, |request| !goes_alone(request));
         }
         let step = step.or_else(|| self.take(blocked, unsettled, |_| true));
         match step {
             // Not a turn in the lane, because a read does not take it up.
             None | Some(Step::Read(_)) => {}
-            Some(Step::Delete(_) | Step::Reset(_)) => self.deleted_last = true,
+            Some(Step::Alone(_)) => self.alone_last = true,
             Some(Step::Writes(_) | Step::Recoveries(_) | Step::Fences(_)) => {
-                self.deleted_last = false
+                self.alone_last = false
             }
         }
         step
@@ -112,8 +113,9 @@ impl Waiting {
                 }
                 request => request,
             };
-            let id = request.persistence_id();
-            if request.is_dead(now) {
+            let waiter = request.waiter();
+            let id = waiter.persistence_id();
+            if waiter.is_dead(now) {
                 request.refuse(&Refusal::too_late());
             } else if blocked.contains(id) || !seen.insert(id.clone()) || !eligible(&request) {
                 left.push(request);
@@ -137,7 +139,7 @@ impl Group {
         let fits = events <= self.events_left && bytes <= self.bytes_left;
         match (&mut self.step, request) {
             (None, request) => {
-                self.full = is_delete(&request) || matches!(request, Ordered::Read(_));
+                self.full = goes_alone(&request) || matches!(request, Ordered::Read(_));
                 self.step = Some(request.into());
             }
             (Some(Step::Writes(group)), Ordered::Write(job)) if fits => group.push(job),
@@ -162,17 +164,16 @@ impl From<Ordered> for Step {
         match request {
             Ordered::Write(job) => Step::Writes(vec![job]),
             Ordered::Recover(job) => Step::Recoveries(vec![job]),
-            Ordered::Delete(job) => Step::Delete(job),
-            Ordered::Reset(job) => Step::Reset(job),
-            Ordered::Read(read) => Step::Read(read),
             Ordered::Fence(job) => Step::Fences(vec![job]),
+            Ordered::Alone(single) => Step::Alone(single),
+            Ordered::Read(read) => Step::Read(read),
         }
     }
 }
 
 /// Returns whether it goes alone, and takes turns with what does not.
-fn is_delete(request: &Ordered) -> bool {
-    matches!(request, Ordered::Delete(_) | Ordered::Reset(_))
+fn goes_alone(request: &Ordered) -> bool {
+    matches!(request, Ordered::Alone(_))
 }
 
 /// Events, and bytes of payload; whatever else there is counts as one event.

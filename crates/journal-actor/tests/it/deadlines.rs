@@ -134,6 +134,36 @@ fn a_recovery_given_up_early_blocks_its_id_as_long_as_any_late_call() {
 }
 
 #[test]
+fn a_late_delete_holds_up_its_own_id_only() {
+    on_paused_clock(async {
+        let mut fixture = Fixture::ready().await;
+        let sent = Instant::now();
+        let delete = fixture.handle.delete_messages_to(id("a"), 1);
+        let late = fixture.calls.next().await;
+        let of_its_id = fixture.handle.read_highest_sequence_nr(id("a"), 0);
+        let other = fixture.handle.read_highest_sequence_nr(id("b"), 0);
+        fixture.calls.next().await.works();
+        assert!(now(other).await.is_ok());
+        let error = delete.await.unwrap_err();
+        assert_eq!(error.kind(), StorageErrorKind::Timeout);
+        assert_eq!(error.effect(), Some(Effect::Unknown));
+        let call_timeout = sent.elapsed();
+
+        let write = fixture.write("b");
+        let (called, ids) = fixture.calls.next_write().await;
+        assert_eq!(ids, ["b"]);
+        called.works();
+        assert!(is_stored(&now(write).await));
+        late.hangs();
+        fixture.calls.next().await.works();
+        assert!(now(of_its_id).await.is_ok());
+        let end_of_grace = call_timeout * 2;
+        assert!(sent.elapsed() >= end_of_grace);
+        assert!(sent.elapsed() < end_of_grace + seconds(1));
+    });
+}
+
+#[test]
 fn a_request_whose_asker_has_left_is_never_sent() {
     on_paused_clock(async {
         let mut fixture = Fixture::ready().await;

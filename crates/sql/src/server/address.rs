@@ -1,4 +1,7 @@
 //! A server's URL, taken apart.
+//!
+//! `url` would do the smaller part of it. The rest is to refuse unknown parameters, which the driver would log with their
+//! values, and to show no part that may be a secret.
 
 use std::path::PathBuf;
 

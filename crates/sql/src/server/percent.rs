@@ -1,4 +1,7 @@
 //! The escapes for characters that have a meaning in a URL.
+//!
+//! `percent-encoding` leaves an escape that is cut off or wrong as it is; a password must not be changed in silence, so it
+//! is refused here.
 
 /// Decodes `%20` and the like; `None` if that does not work out.
 pub fn percent_decoded(text: &str) -> Option<String> {

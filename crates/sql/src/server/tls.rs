@@ -1,4 +1,7 @@
 //! The encryption of connections.
+//!
+//! The parsing of PEM is the driver's and `rustls-pki-types`'; here a file is only searched for the block that its key
+//! promises, because the driver takes a file without one for a file with no authority.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,7 @@
 //! Growing delays between attempts.
+//!
+//! `backon` has no setting for the size of the random share, which is one of Akka's three settings; what is here instead
+//! is a small iterator.
 
 use std::time::Duration;
 

@@ -1,4 +1,6 @@
 //! The name somebody probably meant.
+//!
+//! `strsim` has the same distance; what is near enough would still be ours, and every plugin would carry the dependency.
 
 /// Returns the known name that `name` is most likely a misspelling of, if one is near enough.
 ///

@@ -1,4 +1,7 @@
 //! Durations and sizes as people write them: a number and a unit.
+//!
+//! `humantime` and `bytesize` read other words than HOCON, whose files must work here: the first knows no `milliseconds`,
+//! and takes months and several units in a row.
 
 use std::time::Duration;
 

@@ -70,13 +70,14 @@ where
     }
 
     async fn serve(self: Box<Self>, calls: &Arc<StoreCalls>, deadline: Instant) {
-        let Some(permit) = calls.turn(deadline, &self.slot).await else {
-            return self.slot.refuse(&Refusal::too_late());
+        let Self { slot, call } = *self;
+        let Some(permit) = calls.turn(deadline, &slot).await else {
+            return slot.refuse(&Refusal::too_late());
         };
-        if self.operation().writes() {
-            calls.write(permit, *self).await;
+        if slot.question().operation().writes() {
+            calls.write(permit, slot, call).await;
         } else {
-            calls.read(permit, *self, deadline).await;
+            calls.read(permit, slot, call, deadline).await;
         }
     }
 }

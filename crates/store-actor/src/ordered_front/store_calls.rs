@@ -8,7 +8,6 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::{Instant, timeout_at};
 
 use super::OrderedFrontSettings;
-use super::request::Asked;
 use crate::ask::Ask;
 use crate::call::{CallEnd, Caller};
 use crate::circuit_breaker::CircuitBreaker;
@@ -74,13 +73,13 @@ impl StoreCalls {
     pub(super) async fn read<T, F>(
         &self,
         permit: SemaphorePermit<'_>,
-        asked: Asked<T, F>,
+        mut slot: Slot<Ask<T>>,
+        call: F,
         deadline: Instant,
     ) where
         T: Send + 'static,
         F: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
-        let Asked { mut slot, call } = asked;
         let entry = match self.reads.enter() {
             Ok(entry) => entry,
             Err(open) => return slot.refuse(&open.into()),
@@ -105,12 +104,15 @@ impl StoreCalls {
         }
     }
 
-    pub(super) async fn write<T, F>(&self, permit: SemaphorePermit<'_>, asked: Asked<T, F>)
-    where
+    pub(super) async fn write<T, F>(
+        &self,
+        permit: SemaphorePermit<'_>,
+        mut slot: Slot<Ask<T>>,
+        call: F,
+    ) where
         T: Send + 'static,
         F: Future<Output = Result<T, StorageError>> + Send + 'static,
     {
-        let Asked { mut slot, call } = asked;
         let entry = match self.writes.enter() {
             Ok(entry) => entry,
             Err(open) => return slot.refuse(&open.into()),

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use futures_util::FutureExt;
 
 use super::*;
-use crate::BreakerSettings;
+use crate::{BreakerSettings, CircuitBreaker};
 
 /// A store that answers pings from a moment on, or leaves them hanging.
 #[derive(Clone, Default)]

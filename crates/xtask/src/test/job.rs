@@ -5,9 +5,10 @@ use std::process::{Command, ExitStatus};
 use cargo_metadata::Package;
 
 use super::Options;
+use super::doctests::Doctests;
 use super::program::{self, TestProgram};
 use super::report::Run;
-use super::tally::{Doctests, Tally};
+use super::tally::Tally;
 use crate::servers::Servers;
 use crate::workspace;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 const PAGE: &str = "docs/ARCHITECTURE.md";
 const LONGEST_PAGE: usize = 150;

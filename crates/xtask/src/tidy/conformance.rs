@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tree::{Tree, Violation};
 use crate::contract;
+use crate::tree::{Tree, Violation};
 
 /// The folder of the cases.
 const CASES: &str = "tck/src";

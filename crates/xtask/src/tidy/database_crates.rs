@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::tree::{SourceFile, Tree, Violation};
+use crate::tree::{SourceFile, Tree, Violation};
 
 /// The crates that are one database each.
 const DATABASES: [&str; 3] = ["crates/sqlite", "crates/postgres", "crates/mysql"];

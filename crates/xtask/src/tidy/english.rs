@@ -1,6 +1,6 @@
 //! Doc comments say what an item is or does: no question as the first word, no comment of one word, no worst words.
 
-use crate::tidy::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 /// First words that put a question in the place of a statement.
 const QUESTIONS: [&str; 11] = [

@@ -1,6 +1,6 @@
 //! Names of functions are short enough to be read at once; those of tests are sentences, and grow.
 
-use super::tree::{SourceFile, Tree, Violation};
+use crate::tree::{SourceFile, Tree, Violation};
 
 /// The most characters of a name.
 const LONGEST: usize = 70;

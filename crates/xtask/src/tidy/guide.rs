@@ -1,6 +1,6 @@
 //! Every page of the guide is in its table of contents.
 
-use crate::tidy::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 const FOLDER: &str = "docs/guide";
 const SUMMARY: &str = "SUMMARY.md";

@@ -1,18 +1,23 @@
-//! Links work where the pages are read: on docs.rs, in the book, and in the repository.
+//! Links work where the pages are read: on docs.rs, in a registry, in the book, and in the repository.
 //!
-//! The README is the documentation of the facade, and the guide is a book: a relative link that leaves their folder
-//! is dead there, so it names the repository. Such a link must lead to a file or folder that exists.
+//! The README of a published crate is its documentation and its page in a registry: every link in it is absolute, for a
+//! relative one is dead there, and a path of Rust means something to docs.rs alone. The guide is a book: a relative link
+//! stays in it. A link that names the repository must lead to a file or folder that exists.
 
-use crate::tidy::{Tree, Violation};
+use std::collections::BTreeSet;
+
+use super::published;
+use crate::tree::{Tree, Violation};
 
 /// The pages of the repository, as the manifest names it.
 const REPOSITORY: &str = "https://github.com/actix-persistence/actix-persistence/blob/main/";
-/// The page that docs.rs shows for the facade.
+/// The page of the facade, and the name of that of any other crate.
 const README: &str = "README.md";
 /// The folder of the book.
 const BOOK: &str = "docs/guide/";
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
+    let readmes = published_readmes(tree);
     let mut violations = Vec::new();
     for page in tree
         .files()
@@ -20,31 +25,52 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
         .filter(|file| file.path.ends_with(".md"))
     {
         for (at, line) in page.text.lines().enumerate() {
-            let mistakes = targets(line).filter_map(|target| mistake(tree, &page.path, target));
+            let is_readme = readmes.contains(&page.path);
+            let mistakes =
+                targets(line).filter_map(|target| mistake(tree, &page.path, is_readme, target));
             violations.extend(mistakes.map(|text| Violation::at(&page.path, at + 1, text)));
         }
     }
     violations
 }
 
-/// Returns the targets of the links in a line.
+/// Returns the paths of the READMEs that are read outside of the repository.
+fn published_readmes(tree: &Tree) -> BTreeSet<String> {
+    let mut folders = tree.crate_folders();
+    folders.retain(|folder| published::manifest(tree, folder).is_some());
+    let readmes = folders.iter().map(|folder| format!("{folder}/{README}"));
+    readmes.chain([README.to_owned()]).collect()
+}
+
+/// Returns the targets of the links in a line, and of the definition that it may be, such as `[name]: target`.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     let after = line
         .match_indices("](")
         .map(|(at, found)| &line[at + found.len()..]);
-    after.filter_map(|rest| rest.split(')').next())
+    let defined = line
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once("]: "))
+        .map(|(_, target)| target.trim());
+    after
+        .filter_map(|rest| rest.split(')').next())
+        .chain(defined)
 }
 
-fn mistake(tree: &Tree, page: &str, target: &str) -> Option<String> {
+fn mistake(tree: &Tree, page: &str, is_readme: bool, target: &str) -> Option<String> {
     if let Some(path) = target.strip_prefix(REPOSITORY) {
         let path = path.split('#').next().unwrap_or(path);
         return (!exists(tree, path)).then(|| format!("links to {path}, which does not exist"));
     }
     let is_relative = !target.contains("://") && !target.starts_with('#');
     let leaves =
-        (page == README && is_relative) || (page.starts_with(BOOK) && target.starts_with("../"));
-    leaves
-        .then(|| format!("`{target}` is dead where this page is read, begin it with {REPOSITORY}"))
+        (is_readme && is_relative) || (page.starts_with(BOOK) && target.starts_with("../"));
+    let of_rust = target.contains("::");
+    leaves.then(|| match of_rust {
+        true => format!("`{target}` is dead outside of docs.rs, begin it with https://docs.rs/"),
+        false => {
+            format!("`{target}` is dead where this page is read, begin it with {REPOSITORY}")
+        }
+    })
 }
 
 /// Returns whether there is a file at `path`, or a folder with files.
@@ -98,5 +124,27 @@ mod tests {
             found.len() == 1 && found[0].starts_with("README.md:1: `docs/guide"),
             "{found:?}"
         );
+    }
+    #[test]
+    fn links_in_the_readme_of_a_published_crate_are_absolute() {
+        let of_a_crate = |publish: &str, readme: &str| -> Vec<String> {
+            let manifest = format!("[package]\nname = \"a\"\n{publish}");
+            let files = [
+                ("crates/a/Cargo.toml", &*manifest),
+                ("crates/a/README.md", readme),
+            ];
+            let violations = check(&Tree::of(&files));
+            violations.iter().map(ToString::to_string).collect()
+        };
+        let good = "[a](https://docs.rs/a), [b](#below)\n[c]: https://docs.rs/c\n";
+        assert_eq!(of_a_crate("", good), [""; 0]);
+        for bad in ["[a](../b/README.md)\n", "[a](On::fail)\n", "[a]: ../b\n"] {
+            let found = of_a_crate("", bad);
+            assert!(
+                found.len() == 1 && found[0].starts_with("crates/a/README.md:1: "),
+                "{bad}: {found:?}"
+            );
+            assert_eq!(of_a_crate("publish = false\n", bad), [""; 0]);
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! No file tells where it was written.
 
-use super::tree::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 /// The folders in which people and machines keep their own things.
 const PRIVATE_FOLDERS: [&str; 4] = ["root", "home", "work", "Users"];

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use toml::{Table, Value};
 
-use super::tree::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 /// The prefix that package names have and folder names do not.
 const PREFIX: &str = "actix-persistence-";

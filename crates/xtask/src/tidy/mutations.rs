@@ -2,7 +2,7 @@
 
 use crate::mutations::{LIST, SOURCES, parse};
 use crate::planted;
-use crate::tidy::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let Some(list) = tree.text(LIST) else {

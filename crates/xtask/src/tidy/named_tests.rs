@@ -1,6 +1,6 @@
 //! The pages of the guide that name tests name tests that exist.
 
-use super::tree::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 const PAGES: [&str; 3] = [
     "docs/RELIABILITY.md",

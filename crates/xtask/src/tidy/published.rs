@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::tree::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 /// Texts that belong into every package.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
@@ -15,19 +15,13 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for folder in tree.crate_folders() {
         let path = format!("{folder}/Cargo.toml");
-        // A manifest that is no TOML is another rule's.
-        let Ok(manifest) = tree.text(&path).unwrap_or_default().parse::<Table>() else {
+        let Some(manifest) = manifest(tree, folder) else {
             continue;
         };
-        let Some(package) = manifest.get("package").and_then(Value::as_table) else {
-            continue;
-        };
-        if package.get("publish") == Some(&Value::Boolean(false)) {
-            continue;
-        }
+        let package = &manifest["package"];
         let missing = FOUND_BY
             .iter()
-            .filter(|field| !package.contains_key(**field));
+            .filter(|field| package.get(**field).is_none());
         violations.extend(
             missing.map(|field| Violation::of(&path, format!("a published crate has `{field}`"))),
         );
@@ -55,7 +49,16 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-fn documents_all_features(package: &Table) -> bool {
+/// Returns the manifest of the crate in a folder, if it is published.
+pub(super) fn manifest(tree: &Tree, folder: &str) -> Option<Table> {
+    let text = tree.text(&format!("{folder}/Cargo.toml"))?;
+    // A manifest that is no TOML is another rule's.
+    let manifest: Table = text.parse().ok()?;
+    let package = manifest.get("package")?.as_table()?;
+    (package.get("publish") != Some(&Value::Boolean(false))).then_some(manifest)
+}
+
+fn documents_all_features(package: &Value) -> bool {
     let docs_rs = package
         .get("metadata")
         .and_then(|metadata| metadata.get("docs")?.get("rs"));

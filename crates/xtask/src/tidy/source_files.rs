@@ -1,6 +1,6 @@
 //! The first line, the name, the length and the forbidden contents of source files.
 
-use super::tree::{SourceFile, Tree, Violation};
+use crate::tree::{SourceFile, Tree, Violation};
 
 /// Lines of a file, tests included.
 const LONGEST_FILE: usize = 800;

@@ -1,6 +1,6 @@
 //! The oldest versions that the pages name are those that the code accepts.
 
-use crate::tidy::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 /// A version that the code or a manifest holds, and that pages repeat.
 struct Fact {
@@ -16,9 +16,11 @@ struct Fact {
     read: fn(&str) -> Option<String>,
 }
 
+const OLDEST_RUST: &str = "rust-version = \"";
+
 const OR_NEWER: &[&str] = &[" or newer", " and newer"];
 
-const FACTS: [Fact; 4] = [
+const FACTS: [Fact; 8] = [
     Fact {
         before: "MariaDB ",
         after: OR_NEWER,
@@ -41,10 +43,38 @@ const FACTS: [Fact; 4] = [
         read: of_postgres,
     },
     Fact {
+        before: "SQLite ",
+        after: OR_NEWER,
+        source: "crates/sqlite/src/connection/opening.rs",
+        marker: "OLDEST_SQLITE: [u32; 3] = [",
+        read: of_array,
+    },
+    Fact {
+        before: "SQLite that comes with it (",
+        after: OR_NEWER,
+        source: "crates/sqlite/src/connection/opening.rs",
+        marker: "OLDEST_SQLITE: [u32; 3] = [",
+        read: of_array,
+    },
+    Fact {
         before: "Rust version is ",
         after: &[""],
         source: "Cargo.toml",
-        marker: "rust-version = \"",
+        marker: OLDEST_RUST,
+        read: of_text,
+    },
+    Fact {
+        before: "`storage-api`, need ",
+        after: &[""],
+        source: "crates/storage-api/Cargo.toml",
+        marker: OLDEST_RUST,
+        read: of_text,
+    },
+    Fact {
+        before: "`tck` needs ",
+        after: &[""],
+        source: "tck/Cargo.toml",
+        marker: OLDEST_RUST,
         read: of_text,
     },
 ];
@@ -99,6 +129,12 @@ fn of_triple(text: &str) -> Option<String> {
     Some(version.strip_suffix(".0").unwrap_or(&version).to_owned())
 }
 
+/// Reads `3, 51, 3]` as `3.51.3`.
+fn of_array(text: &str) -> Option<String> {
+    let (numbers, _) = text.split_once(']')?;
+    Some(numbers.replace(", ", "."))
+}
+
 /// Reads `130_000;` as `13`.
 fn of_postgres(text: &str) -> Option<String> {
     let (number, _) = text.split_once(';')?;
@@ -147,18 +183,30 @@ mod tests {
     #[test]
     fn each_form_of_a_version_is_read() {
         let postgres = "const OLDEST_VERSION: i64 = 130_000;";
-        let manifest = "rust-version = \"1.94\"\n";
-        let page = "PostgreSQL 12 or newer. The minimum supported Rust version is 1.90.\n";
+        let sqlite = "const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];";
+        let page = "PostgreSQL 12 or newer. SQLite 3.50 or newer.\n\
+                    the SQLite that comes with it (3.51.2 or newer)\n\
+                    The minimum supported Rust version is 1.90; crates without a database driver, such as\n\
+                    `storage-api`, need 1.88, and `tck` needs 1.91.\n";
         let found = lines(&[
             ("crates/postgres/src/connection/opening.rs", postgres),
-            ("Cargo.toml", manifest),
+            ("crates/sqlite/src/connection/opening.rs", sqlite),
+            ("Cargo.toml", "rust-version = \"1.94\"\n"),
+            ("crates/storage-api/Cargo.toml", "rust-version = \"1.89\"\n"),
+            ("tck/Cargo.toml", "rust-version = \"1.91\"\n"),
             ("README.md", page),
         ]);
-        assert_eq!(found.len(), 2, "{found:?}");
-        assert!(
-            found[0].contains("has 13") && found[1].contains("has 1.94"),
-            "{found:?}"
-        );
+        let expected = [
+            "README.md:1: says PostgreSQL 12, ",
+            "README.md:1: says SQLite 3.50, ",
+            "README.md:2: says SQLite that comes with it (3.51.2, ",
+            "README.md:3: says Rust version is 1.90, ",
+            "README.md:4: says `storage-api`, need 1.88, ",
+        ];
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}");
+        }
     }
 
     #[test]

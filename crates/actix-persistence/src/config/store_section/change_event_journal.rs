@@ -28,7 +28,7 @@ pub(in super::super) fn bind_change_event_journals(
             }
             Err(message) => {
                 let error = mistake(store, &message);
-                mistakes.add_from_plugin(store, ConfigErrors::one(error));
+                mistakes.add(store.where_written(ConfigErrors::one(error)));
             }
         }
     }

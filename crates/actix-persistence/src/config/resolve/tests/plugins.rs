@@ -14,7 +14,7 @@ fn all_mistakes(text: &str) -> String {
     let mut resolution = config(text).resolve(&KINDS, &NamedCode::default());
     for journal in &resolution.settings.journals.stores {
         if let Err(errors) = read_as_plugin(&journal.section) {
-            resolution.mistakes.add_from_plugin(journal, errors);
+            resolution.mistakes.add(journal.where_written(errors));
         }
     }
     resolution.mistakes.check().unwrap_err().to_string()

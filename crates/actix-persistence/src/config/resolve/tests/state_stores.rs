@@ -178,7 +178,7 @@ fn an_unknown_key_of_a_state_store_comes_with_the_known_ones() {
     );
     let store = &resolution.settings.state_stores.stores[0];
     let errors = store.section.reader().finish().unwrap_err();
-    resolution.mistakes.add_from_plugin(store, errors);
+    resolution.mistakes.add(store.where_written(errors));
     let found = resolution.mistakes.check().unwrap_err().to_string();
     assert_eq!(
         found,
