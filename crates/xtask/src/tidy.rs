@@ -30,7 +30,7 @@ use crate::workspace::{self, Workspace};
 
 type Rule = fn(&Tree) -> Vec<Violation>;
 
-const RULES: [Rule; 17] = [
+const RULES: [Rule; 18] = [
     source_files::check,
     machine_paths::check,
     manifests::check,

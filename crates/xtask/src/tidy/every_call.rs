@@ -1,6 +1,6 @@
 //! The test of every call of the context makes every call there is, in every hook there is.
 
-use super::tree::{Tree, Violation};
+use crate::tree::{Tree, Violation};
 
 const SOURCES: &str = "crates/persistent-actor/src";
 const SHARED: &str = "crates/persistent-actor/tests/it/every_call.rs";
