@@ -191,10 +191,10 @@ impl Position {
         };
         if self.before.salts != header.salts {
             self.checkpoint_at = CHECKPOINT_AT;
-            self.before = LogEnd {
-                salts: header.salts,
-                frames: 0,
-            };
+            // Another process may have begun it, and have written there what it has neither made safe nor published.
+            self.before = end_of(log, connection, self.note.is_durable).await?;
+            self.note.log = self.before;
+            return Ok(());
         }
         let end = log.next_commit(&header, self.before.frames);
         let Some(end) = end.map_err(unreadable)? else {
@@ -348,3 +348,6 @@ fn cannot_note(path: &std::path::Path, error: &io::Error) {
         "it cannot be noted how far the database has come; a lost end of its log would not be found"
     );
 }
+
+#[cfg(all(test, unix))]
+mod tests;
