@@ -11,7 +11,7 @@
 mod note;
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -233,17 +233,39 @@ impl Position {
 
     /// Writes the note; a failure does not affect what was committed.
     fn write(&mut self) {
-        let Some(mut file) = self.file.as_deref() else {
+        let Some(file) = self.file.as_deref() else {
             return;
         };
-        let text = self.note.to_text();
-        let written = file
-            .seek(SeekFrom::Start(0))
-            .and_then(|_| file.write_all(text.as_bytes()));
-        if let Err(error) = written {
+        if let Err(error) = note::write(file, &self.note) {
             cannot_note(&self.path, &error);
             self.file = None;
         }
+    }
+}
+
+/// Notes that what was copied of a log that is gone is whole.
+pub(super) async fn note_whole(location: &Location) {
+    let location = location.clone();
+    let noted = tokio::task::spawn_blocking(move || {
+        // Another process may have gone on from there, and may be copying its own log.
+        if !matches!(check_log_now(&location), Ok(LogCheck::CopyUnfinished)) {
+            return;
+        }
+        let path = note::path_of(&location);
+        let Some(mut noted) = note::read(&path) else {
+            return;
+        };
+        noted.is_copied = false;
+        let written = note::create(&path).and_then(|file| note::write(&file, &noted));
+        if let Err(error) = written {
+            cannot_note(&path, &error);
+        }
+    });
+    if let Err(error) = noted.await {
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "a note was not written"
+        );
     }
 }
 

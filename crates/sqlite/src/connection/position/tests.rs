@@ -73,3 +73,24 @@ async fn what_is_not_published_of_a_new_log_is_not_noted() {
         .unwrap();
     assert_eq!(rows, 3);
 }
+
+/// Of a large database that takes longer than an attempt to open it, so that others begin meanwhile.
+#[tokio::test]
+async fn pages_are_checked_once_after_an_unfinished_copy() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let mut open = connector.open(Role::Writer).await.unwrap();
+    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
+    connector.check_committed(&mut open).await.unwrap();
+    open.position.as_mut().unwrap().copying().await;
+    drop(open);
+    let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
+    let mut other = options.connect().await.unwrap();
+    run(&mut other, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+    let look = async || check_log(&connector.location).await.unwrap();
+    assert_eq!(look().await, LogCheck::CopyUnfinished);
+    let set_up = Role::SetUp { may_create: false };
+    // The caller is gone before the tables are looked at.
+    drop(connector.open(set_up).await.unwrap());
+    assert_eq!(look().await, LogCheck::Passed);
+}
