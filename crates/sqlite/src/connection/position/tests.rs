@@ -12,7 +12,8 @@ use crate::SqliteOptions;
 use crate::connection::SqliteConnector;
 
 async fn run(connection: &mut SqliteConnection, sql: impl SqlSafeStr) {
-    sqlx::raw_sql(sql).execute(connection).await.unwrap();
+    let done = sqlx::raw_sql(sql).execute(connection).await;
+    done.expect("SQLite runs it");
 }
 
 async fn store(connection: &mut SqliteConnection, sql: &'static str) {
