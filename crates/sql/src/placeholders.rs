@@ -68,6 +68,7 @@ fn quoted(before: &str, text: &str, quoting: Quoting) -> Option<usize> {
         }
         [b'`', ..] if quoting != Quoting::Postgres => Some(until(text, 1, "`")),
         [b'[', ..] if quoting == Quoting::Sqlite => Some(until(text, 1, "]")),
+        [b'$' | b':' | b'@' | b'#', ..] if quoting == Quoting::Sqlite => with_suffix(before, text),
         [b'#', ..] if is_mysql => Some(until(text, 1, "\n")),
         [b'-', b'-', b' ' | b'\t' | b'\n', ..] => Some(until(text, 1, "\n")),
         [b'-', b'-', ..] if !is_mysql => Some(until(text, 1, "\n")),
@@ -75,6 +76,29 @@ fn quoted(before: &str, text: &str, quoting: Quoting) -> Option<usize> {
         [b'/', b'*', ..] => Some(until(text, 2, "*/")),
         [b'$', ..] if quoting == Quoting::Postgres => in_dollars(text),
         _ => None,
+    }
+}
+
+/// Returns the length of a parameter of SQLite with a suffix in parentheses, as `$1(..)`, which ends at the first `)` whatever
+/// quotes are in it.
+fn with_suffix(before: &str, text: &str) -> Option<usize> {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$') || !c.is_ascii();
+    // As a dollar within a name.
+    if text.starts_with('$') && before.ends_with(is_of_name) {
+        return None;
+    }
+    let mut name = &text[1..];
+    loop {
+        let after = name.trim_start_matches(is_of_name);
+        match after.strip_prefix("::") {
+            Some(rest) => name = rest,
+            None => {
+                let suffix = after.strip_prefix('(')?;
+                let end = suffix.find(|c: char| c == ')' || c.is_ascii_whitespace())?;
+                let has_end = suffix[end..].starts_with(')');
+                return has_end.then(|| text.len() - suffix.len() + end + 1);
+            }
+        }
     }
 }
 

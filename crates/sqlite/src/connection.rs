@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use actix_persistence_sql::{Connector, Fault, InvalidOption, Role};
 use actix_persistence_storage_api::StorageErrorKind;
 use sqlx::{Connection, SqliteConnection};
+use tokio::sync::Mutex;
 
 use crate::options::{Location, Mode, Synchronous};
 use crate::{Sqlite, SqliteOptions, error, queries};
@@ -70,6 +71,18 @@ impl SqliteConnector {
             StorageErrorKind::Unavailable,
             "the database file was replaced while it was open",
         ))
+    }
+
+    /// Checks all pages after an unfinished copy, for all stores and attempts that wait for it: it may take longer than an
+    /// attempt to open the database may.
+    async fn check_copied(&self, connection: &mut SqliteConnection) -> Result<(), Fault> {
+        static ONE_AT_A_TIME: Mutex<()> = Mutex::const_new(());
+        let _turn = ONE_AT_A_TIME.lock().await;
+        if position::check_log(&self.location).await? == LogCheck::CopyUnfinished {
+            opening::check_pages(connection, &self.location).await?;
+            position::note_whole(&self.location).await;
+        }
+        Ok(())
     }
 
     /// Begins the log anew if it has become too long, for which readers have to let go of it for a moment.
@@ -136,7 +149,7 @@ impl Connector for SqliteConnector {
                 opening::check_library(&mut connection).await?;
                 opening::check_encoding(&mut connection).await?;
                 if log_check == LogCheck::CopyUnfinished {
-                    opening::check_pages(&mut connection, &self.location).await?;
+                    self.check_copied(&mut connection).await?;
                 }
             }
             Role::Writer | Role::Reader => opening::check(&mut connection, self, role).await?,

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use actix_persistence_mysql::{MysqlOptions, MysqlStateStore};
 use actix_persistence_storage_api::{
-    ChangeHandler, ExtensionError, Payload, Revision, Session, StateChange, StateChangesQuery,
-    StateExtensions, StateOffset, StateStore, StateUpdate,
+    ChangeHandler, ExtensionError, Payload, PersistenceId, Revision, Session, StateChange,
+    StateChangesQuery, StateExtensions, StateOffset, StateStore, StateUpdate,
 };
 use async_trait::async_trait;
 use futures_util::future::join_all;
@@ -297,4 +297,61 @@ async fn a_store_that_is_closed_has_numbered_what_was_committed() {
     closing.await.unwrap();
     let numbered = "SELECT COUNT(*) FROM durable_state WHERE ordering > 0";
     assert_eq!(place.number(numbered).await, 1);
+}
+
+/// One that opens the database next numbers it.
+#[tokio::test]
+async fn closing_does_not_wait_for_a_state_that_another_has_locked() {
+    let place = Place::new().await;
+    place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
+    let plain = open(&place, None, LONG).await;
+    let caller = Caller::new();
+    let states = open(&place, Some(&caller), LONG).await;
+    let writer = Arc::clone(&states);
+    let upsert = tokio::spawn(async move { writer.upsert(state("a", 1)).await });
+    caller.has_called().await;
+    let other = locked(&place).await;
+    let closing = tokio::spawn(async move { states.close().await });
+    caller.may_end.add_permits(1);
+    upsert.await.unwrap().unwrap_err();
+    let closed = timeout(SOON, closing).await;
+    closed.expect("nothing is under way any more").unwrap();
+    drop(other);
+    let mut after = StateOffset::start();
+    assert_eq!(read(&plain, &mut after, 1).await, NOTHING);
+    open(&place, None, LONG).await;
+    assert_eq!(read_on(&plain, &mut after, 2).await, [1]);
+}
+
+#[tokio::test]
+async fn a_locked_state_of_one_table_leaves_those_of_others_their_numbers() {
+    let place = Place::new().await;
+    place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
+    leave_without_numbers(&place, &["a"]).await;
+    let of_tables = || {
+        let mut extensions = StateExtensions::default();
+        extensions.entity_type("Other").table = Some("other_state".to_owned());
+        MysqlStateStore::with_extensions(options(&place, LONG), &extensions).unwrap()
+    };
+    let states = of_tables();
+    states.initialize().await.unwrap();
+    let other_id = PersistenceId::of("Other", "b");
+    let update = StateUpdate::new(other_id, 1, Payload::new(1, "m", "1"));
+    states.upsert(update).await.unwrap();
+    states.close().await;
+    place
+        .run("UPDATE durable_state SET ordering = 0; UPDATE other_state SET ordering = 0")
+        .await;
+    let _other = locked(&place).await;
+    let states = of_tables();
+    states.initialize().await.unwrap();
+    let unnumbered = "SELECT COUNT(*) FROM other_state WHERE ordering = 0";
+    let numbered = timeout(SOON, async { while place.number(unnumbered).await > 0 {} });
+    numbered.await.expect("it is numbered in the end");
+    assert_eq!(
+        place
+            .number("SELECT COUNT(*) FROM durable_state WHERE ordering = 0")
+            .await,
+        1
+    );
 }

@@ -69,11 +69,20 @@ fn statements(sql: &str) -> Vec<String> {
         let is_in_trigger = in_trigger;
         in_trigger = match in_trigger {
             true => words[0] != "END",
-            false => words[0] == "CREATE" && words.iter().any(|word| word == "TRIGGER"),
+            false => creates_trigger(&words),
         };
         !is_in_trigger && !statement.trim().is_empty()
     });
     statements
+}
+
+/// A table may have the name `trigger`, too.
+fn creates_trigger(words: &[String; 3]) -> bool {
+    let words = words.each_ref().map(String::as_str);
+    matches!(
+        words,
+        ["CREATE", "TRIGGER", _] | ["CREATE", "TEMP" | "TEMPORARY", "TRIGGER"]
+    )
 }
 
 fn of_words(sql: &str, definitions_commit: bool) -> Kind {
@@ -259,6 +268,11 @@ mod tests {
             "INSERT INTO [a'] VALUES (1); ATTACH 'a.db' AS b; --'",
             "CREATE TRIGGER a AFTER INSERT ON b BEGIN DELETE FROM c; SELECT 1; END; VACUUM",
             "SELECT 1; EXPLAIN PRAGMA x = 1",
+            "CREATE TABLE trigger (a); PRAGMA x = 1",
+            "CREATE VIEW trigger AS SELECT 1; PRAGMA x = 1",
+            "SELECT $1('); PRAGMA x = 1; SELECT $1(')",
+            "SELECT $1::a::b(\"); PRAGMA x = 1; --\")",
+            "SELECT a$1('); SELECT $2('); PRAGMA x = 1; --')",
         ] {
             assert_eq!(kind(sql), Kind::OfSessions, "{sql}");
         }
@@ -267,6 +281,7 @@ mod tests {
         }
         for sql in [
             "INSERT INTO a VALUES ('b; pragma c = 1')",
+            "SELECT a$1('; commit'), $1 (';') FROM a WHERE b = $1",
             "SELECT \"; commit\", `; end`, [; pragma] FROM a; -- ; pragma b",
             "/* /* */ SELECT 1",
             ";;SELECT 1;",

@@ -60,13 +60,15 @@ impl<D: Dialect> SqlStateStore<D> {
         // What a handler has committed is completed even if the caller waits no longer.
         let until_then = numbers.keep_open();
         let written = detached(operation, async move {
-            let _ = &until_then;
             let input = Arc::clone(&change);
             let written = connections
                 .transaction_with(operation, visit.clone(), input, work)
                 .await;
             if written.is_err() && visit.may_have_committed() {
-                numbers.complete(&change.statements, &change.row.id).await;
+                let Change {
+                    statements, row, ..
+                } = &*change;
+                numbers.complete(statements, &row.id, &until_then).await;
             }
             written
         });

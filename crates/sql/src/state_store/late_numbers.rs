@@ -89,18 +89,18 @@ impl<D: Dialect> LateNumbers<D> {
             return;
         }
         let mut looks = work.looks.subscribe();
-        self.look();
+        self.look(self.keep_open());
         let _ = timeout(PATIENCE, looks.changed()).await;
     }
 
-    /// Asks the task that looks to do so, and starts it if it does not run.
-    fn look(&self) {
+    /// Asks the task that looks to do so, and starts it if it does not run; it ends when `closing` tells it to, or has done so.
+    fn look(&self, closing: watch::Receiver<()>) {
         self.shared.work.request.notify_one();
         let task = self.shared.task.lock();
         let mut task = task.unwrap_or_else(PoisonError::into_inner);
         if task.as_ref().is_none_or(JoinHandle::is_finished) {
             let work = Arc::clone(&self.shared.work);
-            *task = Some(tokio::spawn(work.run(self.keep_open())));
+            *task = Some(tokio::spawn(work.run(closing)));
         }
     }
 
@@ -111,8 +111,14 @@ impl<D: Dialect> LateNumbers<D> {
 
     /// Gives a row its number if it is committed without one.
     ///
-    /// Whatever goes wrong here, the caller is told that the outcome is unknown.
-    pub(super) async fn complete(&self, statements: &Arc<StateStatements>, id: &PersistenceId) {
+    /// Whatever goes wrong here, the caller is told that the outcome is unknown. `until_then` is from [`keep_open`](Self::keep_open):
+    /// a store that is closed meanwhile leaves what cannot be numbered now to the next one that is opened.
+    pub(super) async fn complete(
+        &self,
+        statements: &Arc<StateStatements>,
+        id: &PersistenceId,
+        until_then: &watch::Receiver<()>,
+    ) {
         let work = &self.shared.work;
         if work.tables.is_empty() {
             return;
@@ -138,7 +144,7 @@ impl<D: Dialect> LateNumbers<D> {
             "a change handler may have committed a state without its place in the order of changes: readers are shown it when \
              it has one, or is changed again"
         );
-        self.look();
+        self.look(until_then.clone());
     }
 
     /// Ends what looks for rows after the one at hand, and waits for that and for changes with handlers, as long as a call
@@ -166,6 +172,7 @@ impl<D: Dialect> Work<D> {
         let mut delay = None;
         loop {
             tokio::select! {
+                biased;
                 _ = closing.changed() => return,
                 () = self.request.notified() => {}
                 () = sleep(delay.unwrap_or_default()), if delay.is_some() => {}
@@ -191,10 +198,16 @@ impl<D: Dialect> Work<D> {
 
     /// Numbers all rows that are committed without a number; fails if some still are.
     async fn number_all(&self, closing: &watch::Receiver<()>) -> Result<(), StorageError> {
+        let mut all = Ok(());
         for statements in &self.tables {
-            while self.number_some(statements, closing).await? {}
+            let of_table = async {
+                while self.number_some(statements, closing).await? {}
+                Ok(())
+            };
+            // Trouble with one table leaves the others alone.
+            all = all.and(of_table.await);
         }
-        Ok(())
+        all
     }
 
     /// Numbers a page of them; returns whether there may be more.

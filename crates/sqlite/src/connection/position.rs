@@ -11,7 +11,7 @@
 mod note;
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write as _};
+use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -191,10 +191,10 @@ impl Position {
         };
         if self.before.salts != header.salts {
             self.checkpoint_at = CHECKPOINT_AT;
-            self.before = LogEnd {
-                salts: header.salts,
-                frames: 0,
-            };
+            // Another process may have begun it, and have written there what it has neither made safe nor published.
+            self.before = end_of(log, connection, self.note.is_durable).await?;
+            self.note.log = self.before;
+            return Ok(());
         }
         let end = log.next_commit(&header, self.before.frames);
         let Some(end) = end.map_err(unreadable)? else {
@@ -233,17 +233,39 @@ impl Position {
 
     /// Writes the note; a failure does not affect what was committed.
     fn write(&mut self) {
-        let Some(mut file) = self.file.as_deref() else {
+        let Some(file) = self.file.as_deref() else {
             return;
         };
-        let text = self.note.to_text();
-        let written = file
-            .seek(SeekFrom::Start(0))
-            .and_then(|_| file.write_all(text.as_bytes()));
-        if let Err(error) = written {
+        if let Err(error) = note::write(file, &self.note) {
             cannot_note(&self.path, &error);
             self.file = None;
         }
+    }
+}
+
+/// Notes that what was copied of a log that is gone is whole.
+pub(super) async fn note_whole(location: &Location) {
+    let location = location.clone();
+    let noted = tokio::task::spawn_blocking(move || {
+        // Another process may have gone on from there, and may be copying its own log.
+        if !matches!(check_log_now(&location), Ok(LogCheck::CopyUnfinished)) {
+            return;
+        }
+        let path = note::path_of(&location);
+        let Some(mut noted) = note::read(&path) else {
+            return;
+        };
+        noted.is_copied = false;
+        let written = note::create(&path).and_then(|file| note::write(&file, &noted));
+        if let Err(error) = written {
+            cannot_note(&path, &error);
+        }
+    });
+    if let Err(error) = noted.await {
+        tracing::warn!(
+            error = &error as &dyn std::error::Error,
+            "a note was not written"
+        );
     }
 }
 
@@ -348,3 +370,6 @@ fn cannot_note(path: &std::path::Path, error: &io::Error) {
         "it cannot be noted how far the database has come; a lost end of its log would not be found"
     );
 }
+
+#[cfg(all(test, unix))]
+mod tests;

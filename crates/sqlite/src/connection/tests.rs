@@ -16,7 +16,7 @@ const OPERATION: Operation = Operation::WriteMessages;
 
 type Database = Connections<SqliteConnector>;
 
-async fn database() -> (TempDir, Arc<Database>) {
+pub(super) async fn database() -> (TempDir, Arc<Database>) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("some.db");
     let options =

@@ -137,6 +137,8 @@ async fn nothing_that_is_set_stays_nor_makes_a_commit_less_durable() {
         "; PRAGMA writable_schema = ON",
         "; PRAGMA hard_heap_limit = 100000000",
         "CREATE TEMP TRIGGER t AFTER INSERT ON durable_state BEGIN SELECT 1; END; PRAGMA query_only = ON",
+        "CREATE TABLE trigger (a); PRAGMA query_only = ON",
+        "SELECT $1('); COMMIT; PRAGMA cell_size_check = OFF; BEGIN IMMEDIATE; SELECT $1(') AS a",
         // Functions take no values to set.
         "SELECT * FROM pragma_cell_size_check(0)",
         "SELECT * FROM pragma_cell_size_check WHERE arg = 0",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Seek, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
 use actix_persistence_sql::Fault;
@@ -148,6 +148,11 @@ pub(super) fn create(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
+}
+
+pub(super) fn write(mut file: &File, note: &Note) -> io::Result<()> {
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(note.to_text().as_bytes())
 }
 
 #[cfg(test)]

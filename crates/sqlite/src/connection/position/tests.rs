@@ -1,0 +1,97 @@
+//! Notes of a log that another process writes to at the same moment.
+
+use std::os::unix::fs::FileExt;
+
+use actix_persistence_sql::{Connector, Role};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, SqlSafeStr, SqliteConnection};
+
+use super::super::tests::database;
+use super::*;
+use crate::SqliteOptions;
+use crate::connection::SqliteConnector;
+
+async fn run(connection: &mut SqliteConnection, sql: impl SqlSafeStr) {
+    let done = sqlx::raw_sql(sql).execute(connection).await;
+    done.expect("SQLite runs it");
+}
+
+async fn store(connection: &mut SqliteConnection, sql: &'static str) {
+    for sql in [queries::BEGIN, sql, queries::COMMIT] {
+        run(connection, sql).await;
+    }
+}
+
+/// A process dies while it commits the first transaction of a log: its frames are written, and not yet published. The next
+/// transaction overwrites them.
+#[tokio::test]
+async fn what_is_not_published_of_a_new_log_is_not_noted() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let mut open = connector.open(Role::Writer).await.unwrap();
+    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
+    log::copy(&mut open.connection).await.unwrap();
+    // It has begun a log before: SQLite draws no salts then for one that is empty.
+    store(&mut open.connection, "INSERT INTO t VALUES (2)").await;
+
+    let path = directory.path().join("some.db");
+    let other = SqliteConnectOptions::new().filename(&path);
+    let mut other = other.connect().await.unwrap();
+    let begin = "PRAGMA cache_size = 1; PRAGMA wal_checkpoint(RESTART); BEGIN IMMEDIATE; CREATE TABLE u (a); \
+        INSERT INTO u VALUES (zeroblob(100000)); INSERT INTO u VALUES (zeroblob(100000))";
+    run(&mut other, begin).await;
+    let log = LogFile::open(&connector.location).unwrap().unwrap();
+    let header = log.header().unwrap().unwrap();
+    let last = (1..)
+        .take_while(|number| log.has_frame(&header, *number).unwrap())
+        .last();
+    let last = last.expect("the cache holds less");
+    assert!(last > 5, "{last}");
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(directory.path().join("some.db-wal"))
+        .unwrap();
+    // The number of pages, which ends a transaction.
+    let place = 32 + u64::from(last - 1) * (24 + 4096) + 4;
+    file.write_all_at(&100_u32.to_be_bytes(), place).unwrap();
+
+    connector.check_committed(&mut open).await.unwrap();
+    run(&mut other, "ROLLBACK").await;
+    store(&mut open.connection, "INSERT INTO t VALUES (3)").await;
+
+    // As a crash leaves it before the next note.
+    let copy = tempfile::tempdir().unwrap();
+    for end in ["", "-wal", "-position"] {
+        let name = format!("some.db{end}");
+        std::fs::copy(directory.path().join(&name), copy.path().join(&name)).unwrap();
+    }
+    let options = SqliteOptions::new(copy.path().join("some.db").to_str().unwrap());
+    let copy = SqliteConnector::new(&options).unwrap();
+    let mut found = copy.open(Role::Writer).await.unwrap();
+    let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM t")
+        .fetch_one(&mut found.connection)
+        .await
+        .unwrap();
+    assert_eq!(rows, 3);
+}
+
+/// Of a large database that takes longer than an attempt to open it, so that others begin meanwhile.
+#[tokio::test]
+async fn pages_are_checked_once_after_an_unfinished_copy() {
+    let (directory, database) = database().await;
+    let connector = database.connector();
+    let mut open = connector.open(Role::Writer).await.unwrap();
+    store(&mut open.connection, "INSERT INTO t VALUES (1)").await;
+    connector.check_committed(&mut open).await.unwrap();
+    open.position.as_mut().unwrap().copying().await;
+    drop(open);
+    let options = SqliteConnectOptions::new().filename(directory.path().join("some.db"));
+    let mut other = options.connect().await.unwrap();
+    run(&mut other, "PRAGMA wal_checkpoint(TRUNCATE)").await;
+    let look = async || check_log(&connector.location).await.unwrap();
+    assert_eq!(look().await, LogCheck::CopyUnfinished);
+    let set_up = Role::SetUp { may_create: false };
+    // The caller is gone before the tables are looked at.
+    drop(connector.open(set_up).await.unwrap());
+    assert_eq!(look().await, LogCheck::Passed);
+}
