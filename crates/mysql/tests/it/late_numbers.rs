@@ -131,7 +131,7 @@ async fn no_revision_that_another_has_numbered_is_shown_again() {
     }
 }
 
-/// What the procedure commits is removed before it has a number, what it rolls back is not there.
+/// A state that the procedure commits is removed before it has a number; one that it rolls back is not there.
 pub(crate) async fn number_after_another(place: &Place, procedure: &str) {
     place
         .run(format!("CREATE PROCEDURE a_procedure() {procedure}"))
