@@ -48,6 +48,8 @@ pub enum Durability {
     /// `server`: whatever the server is set up for. What was confirmed may be gone after a crash, and actors would go
     /// on with events that are gone, and use their numbers again. For throw-away data, and for servers that keep what
     /// they confirm by other means, such as replicas.
+    ///
+    /// The durability of such a store is not known. A snapshot store with it is warned of beside a journal that is durable.
     Server,
 }
 

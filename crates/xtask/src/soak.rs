@@ -21,7 +21,7 @@ struct LongTest {
     variable: (&'static str, &'static str),
 }
 
-const LONG_TESTS: [LongTest; 6] = [
+const LONG_TESTS: [LongTest; 7] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
@@ -35,6 +35,13 @@ const LONG_TESTS: [LongTest; 6] = [
         program: "it",
         filter: "fight::",
         variable: ("ACTIX_PERSISTENCE_TEST_FIGHTS", "500"),
+    },
+    LongTest {
+        name: "real processes that fight over ids, are stopped for a while, and are killed",
+        package: "actix-persistence-torture",
+        program: "it",
+        filter: "::fight",
+        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
     },
     LongTest {
         name: "recovery at scale",

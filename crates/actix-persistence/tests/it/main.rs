@@ -20,6 +20,7 @@ mod state_queries;
 mod stop_signals;
 mod stopping;
 mod stopping_from_inside;
+mod stopping_in_a_flood;
 mod stopping_one_of_two;
 mod two_processes;
 mod unawaited_requests;

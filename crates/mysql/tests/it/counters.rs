@@ -14,10 +14,13 @@ fn state(name: &str, text: &'static str) -> StateUpdate {
     StateUpdate::new(id(name), 1, Payload::new(1, "m", text))
 }
 
-/// As two lanes do, which share out the partitions.
 #[tokio::test]
 async fn a_group_waits_for_no_partitions_but_those_that_it_numbers() {
-    let place = Place::new().await;
+    number_beside_other_partitions(&Place::new().await).await;
+}
+
+/// As two lanes do, which share out the partitions.
+pub(crate) async fn number_beside_other_partitions(place: &Place) {
     let options = place.options().with_server(|mut server| {
         server.lock_timeout = Duration::from_secs(1);
         server

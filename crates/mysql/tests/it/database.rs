@@ -16,6 +16,8 @@ pub(crate) fn server_url() -> String {
 
 /// A database that is removed in the end, and a user who owns nothing in it.
 pub(crate) struct TestDatabase {
+    /// The URL of its server.
+    server: String,
     name: String,
 }
 
@@ -38,8 +40,8 @@ pub(crate) async fn connect(url: &str) -> MySqlConnection {
 }
 
 /// The URL with another database, and perhaps another user.
-pub(crate) fn url_of(database: &str, user: Option<(&str, &str)>) -> String {
-    let url = server_url();
+pub(crate) fn url_of(server: &str, database: &str, user: Option<(&str, &str)>) -> String {
+    let url = server;
     let (scheme, rest) = url.split_once("://").unwrap();
     let (authority, rest) = rest.split_once('/').unwrap_or((rest, ""));
     let parameters = rest
@@ -61,10 +63,15 @@ pub(crate) fn users(name: &str) -> [String; 2] {
 impl TestDatabase {
     /// Makes one.
     pub(crate) async fn create() -> Self {
+        Self::create_on(server_url()).await
+    }
+
+    /// Makes one on the server at this URL, whose user may make databases and users.
+    pub(crate) async fn create_on(url: String) -> Self {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("actix_test_{}_{number}", std::process::id());
-        let mut server = connect(&server_url()).await;
+        let mut server = connect(&url).await;
         let sql = format!("DROP DATABASE IF EXISTS {name}; CREATE DATABASE {name}");
         execute(&mut server, sql).await;
         for user in users(&name) {
@@ -72,17 +79,17 @@ impl TestDatabase {
                 format!("DROP USER IF EXISTS {user}; CREATE USER {user} IDENTIFIED BY '{name}'");
             execute(&mut server, sql).await;
         }
-        Self { name }
+        Self { server: url, name }
     }
 
     /// The URL for the user who owns it.
     pub(crate) fn url(&self) -> String {
-        url_of(&self.name, None)
+        url_of(&self.server, &self.name, None)
     }
 
     /// The URL for a user who may only log in.
     pub(crate) fn application_url(&self) -> String {
-        url_of(&self.name, Some((&self.name, &self.name)))
+        url_of(&self.server, &self.name, Some((&self.name, &self.name)))
     }
 
     /// The name, which is that of the user, too.
@@ -133,7 +140,7 @@ impl TestDatabase {
 
 impl Drop for TestDatabase {
     fn drop(&mut self) {
-        let name = self.name.clone();
+        let (url, name) = (self.server.clone(), self.name.clone());
         // On a thread of its own: the test's runtime may be ending.
         let removal = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
@@ -141,7 +148,7 @@ impl Drop for TestDatabase {
                 .build()
                 .unwrap();
             runtime.block_on(async {
-                let mut server = connect(&server_url()).await;
+                let mut server = connect(&url).await;
                 execute(&mut server, format!("DROP DATABASE IF EXISTS {name}")).await;
                 for user in users(&name) {
                     execute(&mut server, format!("DROP USER IF EXISTS {user}")).await;

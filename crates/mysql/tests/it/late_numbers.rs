@@ -126,24 +126,29 @@ async fn a_committed_state_is_shown_though_its_caller_is_gone() {
 
 #[tokio::test]
 async fn no_revision_that_another_has_numbered_is_shown_again() {
-    for (procedure, is_removed) in [("COMMIT", true), ("ROLLBACK", false)] {
-        let place = Place::new().await;
-        place
-            .run(format!("CREATE PROCEDURE a_procedure() {procedure}"))
-            .await;
-        let plain = open(&place, None, LONG).await;
-        let caller = Caller::new();
-        let states = open(&place, Some(&caller), LONG).await;
-        let upsert = tokio::spawn(async move { states.upsert(state("a", 1)).await });
-        caller.has_called().await;
-        assert_eq!(plain.hard_delete(&id("a")).await.unwrap(), is_removed);
-        plain.upsert(state("a", 1)).await.unwrap();
-        let mut after = StateOffset::start();
-        assert_eq!(read(&plain, &mut after, 1).await, [1], "{procedure}");
-        caller.may_end.add_permits(1);
-        upsert.await.unwrap().unwrap_err();
-        assert_eq!(read(&plain, &mut after, 2).await, NOTHING, "{procedure}");
+    for procedure in ["COMMIT", "ROLLBACK"] {
+        number_after_another(&Place::new().await, procedure).await;
     }
+}
+
+/// A state that the procedure commits is removed before it has a number; one that it rolls back is not there.
+pub(crate) async fn number_after_another(place: &Place, procedure: &str) {
+    place
+        .run(format!("CREATE PROCEDURE a_procedure() {procedure}"))
+        .await;
+    let plain = open(place, None, LONG).await;
+    let caller = Caller::new();
+    let states = open(place, Some(&caller), LONG).await;
+    let upsert = tokio::spawn(async move { states.upsert(state("a", 1)).await });
+    caller.has_called().await;
+    let is_removed = plain.hard_delete(&id("a")).await.unwrap();
+    assert_eq!(is_removed, procedure == "COMMIT");
+    plain.upsert(state("a", 1)).await.unwrap();
+    let mut after = StateOffset::start();
+    assert_eq!(read(&plain, &mut after, 1).await, [1], "{procedure}");
+    caller.may_end.add_permits(1);
+    upsert.await.unwrap().unwrap_err();
+    assert_eq!(read(&plain, &mut after, 2).await, NOTHING, "{procedure}");
 }
 
 #[tokio::test]
@@ -212,19 +217,22 @@ async fn read_on(store: &MysqlStateStore, after: &mut StateOffset, marker: u64) 
 
 #[tokio::test]
 async fn what_a_dead_process_has_committed_is_shown_when_others_open() {
-    let place = Place::new().await;
+    number_for_a_dead_process(&Place::new().await).await;
+}
+
+pub(crate) async fn number_for_a_dead_process(place: &Place) {
     place.run("CREATE PROCEDURE a_procedure() COMMIT").await;
-    let plain = open(&place, None, LONG).await;
-    leave_without_numbers(&place, &["a", "b", "c"]).await;
+    let plain = open(place, None, LONG).await;
+    leave_without_numbers(place, &["a", "b", "c"]).await;
     let mut after = StateOffset::start();
     assert_eq!(read(&plain, &mut after, 1).await, NOTHING);
-    let all_at_once = [(); 4].map(|()| open(&place, None, LONG));
+    let all_at_once = [(); 4].map(|()| open(place, None, LONG));
     join_all(all_at_once).await;
     let unnumbered = "SELECT COUNT(*) FROM durable_state WHERE ordering = 0";
     let numbered = timeout(SOON, async { while place.number(unnumbered).await > 0 {} });
     numbered.await.expect("they are numbered in the end");
     assert_eq!(read(&plain, &mut after, 2).await, [1]);
-    open(&place, None, LONG).await;
+    open(place, None, LONG).await;
     assert_eq!(read(&plain, &mut after, 3).await, NOTHING);
 }
 

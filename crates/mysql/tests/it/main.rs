@@ -23,6 +23,7 @@ mod prepared;
 mod refusals;
 mod rows;
 mod schema_versions;
+mod snapshot_isolation;
 mod state_order;
 mod states;
 mod tables;

@@ -2,6 +2,7 @@
 
 use actix_persistence_mysql::{MysqlJournal, MysqlOptions, MysqlSnapshotStore, MysqlStateStore};
 use actix_persistence_storage_api::{Journal, SnapshotStore, StateStore};
+use actix_persistence_test_servers::Server;
 use sqlx::MySqlConnection;
 
 use crate::database::{TestDatabase, execute};
@@ -19,6 +20,13 @@ impl Place {
     pub(crate) async fn new() -> Self {
         Self {
             database: TestDatabase::create().await,
+        }
+    }
+
+    /// A database on a server of the test's own.
+    pub(crate) async fn on(server: &Server) -> Self {
+        Self {
+            database: TestDatabase::create_on(server.url()).await,
         }
     }
 

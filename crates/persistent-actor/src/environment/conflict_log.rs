@@ -32,8 +32,8 @@ impl ConflictLog {
             %persistence_id,
             more_conflicts = unsaid,
             error = %ErrorChain(error),
-            "another writer was there first; the actor is recovered onto what is stored. \
-             Let each id be written by one process at a time to avoid it"
+            "another writer was there first; the actor is recovered onto what is stored, or ends if it is to stop on a \
+             conflict. Let each id be written by one process at a time to avoid it"
         );
     }
 }

@@ -7,12 +7,16 @@ use std::time::Duration;
 use actix_persistence_torture::kinds::{corrupt, disk, power_loss};
 use actix_persistence_torture::{Backend, Job, Kind, Settings, Summary, kinds, run};
 
+use crate::scale::scaled;
+
 /// A kind runs for so long on a backend, or longer, until it has had enough cycles.
 const LENGTH: Duration = Duration::from_secs(5);
+/// The length at full scale.
+const FULL_LENGTH: Duration = Duration::from_secs(300);
 
 fn settings() -> Settings {
     Settings {
-        length: LENGTH,
+        length: scaled(LENGTH, FULL_LENGTH),
         least_cycles: 1,
         seed: fastrand::u64(..),
         folder: Path::new(env!("CARGO_TARGET_TMPDIR")).join("torture"),

@@ -1,7 +1,7 @@
 //! Snapshots that are gone, or older than what was deleted, between two lives: the actor does not start, nothing is
 //! written, and with the snapshots back everything is there.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use actix_persistence::error::ReplayError;
 use actix_persistence::prelude::*;
@@ -10,6 +10,11 @@ use actix_persistence_torture::Place;
 use crate::ledger::{Enter, Ledger, Look, Retaining};
 use crate::scale::scaled;
 use crate::tables::{columns, tables};
+
+/// The lives that there are at least.
+const LIVES: usize = 12;
+/// The time at full scale for each database.
+const FULL_LENGTH: Duration = Duration::from_secs(600);
 
 /// The fate of the snapshots between two lives.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,6 +38,11 @@ async fn work(place: &Place, retaining: Retaining, entries: std::ops::Range<u64>
         assert_eq!(event.unwrap(), number);
     }
     drop(actor);
+    // What it retains after the last answer is done, and nothing more is deleted.
+    let unrecovered = persistence
+        .stopped(&ledger(retaining).persistence_id())
+        .await;
+    assert!(unrecovered.is_none(), "{unrecovered:?}");
     // Rows of deleted events are removed in the background, which is no write of the next life.
     let unpurged = "SELECT COUNT(*) FROM journal_metadata WHERE purged_to < deleted_to";
     while place.number(unpurged).await.unwrap() > 0 {
@@ -40,6 +50,11 @@ async fn work(place: &Place, retaining: Retaining, entries: std::ops::Range<u64>
     }
     let report = persistence.stop(Duration::from_secs(60)).await;
     assert!(report.is_complete(), "{report}");
+    assert_eq!(
+        place.number(unpurged).await.unwrap(),
+        0,
+        "left to a later life"
+    );
 }
 
 /// A life in which nobody finds out more than there is; true if the actor has started.
@@ -88,7 +103,11 @@ async fn an_actor_that_lacks_a_snapshot_writes_nothing(place: Place) {
         .await
         .unwrap();
     let mut entries = 1;
-    for life in 0..scaled(12, 400) {
+    let ends = Instant::now() + scaled(Duration::ZERO, FULL_LENGTH);
+    for life in 0.. {
+        if life >= LIVES && Instant::now() >= ends {
+            break;
+        }
         let retaining = Retaining {
             every: fastrand::u64(1..=8),
             keep: fastrand::usize(1..=2),
