@@ -119,6 +119,7 @@ impl DurableState for Kept {
     }
 
     fn on_recovery_completed(&mut self, ctx: &mut PersistentContext<Self>) {
+        reached("end of a recovery");
         let loaded = self.loaded(ctx.revision());
         if let Some(life) = &mut self.life
             && let Some(call) = life.recovery.take()
