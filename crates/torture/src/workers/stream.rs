@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Scribe;
 use super::hooks::reached;
+use super::odd_names::odd_name;
 use super::self_driven::Drive;
 use super::versions::{AnyEvent, AnySnapshot};
 
@@ -55,7 +56,7 @@ pub(crate) type Trouble = fn(&RecoveryError);
 
 /// The id of a stream.
 pub(crate) fn stream_id(number: u32) -> PersistenceId {
-    PersistenceId::of("Stream", &number.to_string())
+    PersistenceId::of("Stream", &odd_name(number))
 }
 
 /// Folds its events, and tells of each step.
