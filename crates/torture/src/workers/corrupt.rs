@@ -254,7 +254,9 @@ impl Corrupter {
                     count("bits that a rule of the table holds");
                     return Ok(());
                 }
-                (changed, _) => drop(changed?),
+                (changed, _) => {
+                    changed?;
+                }
             }
         }
         let Ok(read) = tokio::time::timeout(PATIENCE, self.read()).await else {
