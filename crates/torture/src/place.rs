@@ -266,6 +266,15 @@ impl Place {
         self.texts(&sql).await
     }
 
+    /// Returns a text as it is written in a statement.
+    pub fn literal(&self, text: &str) -> String {
+        let text = text.replace('\'', "''");
+        match self.backend {
+            Backend::Mysql => format!("'{}'", text.replace('\\', "\\\\")),
+            _ => format!("'{text}'"),
+        }
+    }
+
     async fn execute_at(&self, url: &str, sql: &str) -> anyhow::Result<()> {
         on_connection!(self, url, |connection| {
             let sql = sqlx::raw_sql(AssertSqlSafe(sql));

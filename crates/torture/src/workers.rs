@@ -10,6 +10,7 @@ pub(crate) mod handlers;
 pub(crate) mod hooks;
 pub(crate) mod kept;
 pub(crate) mod lives;
+pub(crate) mod odd_names;
 pub(crate) mod power_loss;
 pub(crate) mod readers;
 pub(crate) mod releases;

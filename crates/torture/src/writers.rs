@@ -16,7 +16,7 @@ use serde::de::DeserializeOwned;
 
 use crate::last_look::{LONGEST_BUSY, last_look, until_cured};
 use crate::last_write::LastWrites;
-use crate::workers::kept::{Kept, KeptState, Noted, TABLES, kept_id};
+use crate::workers::kept::{Kept, KeptState, Noted, kept_id, tables};
 use crate::workers::stream::{Digest, Retaining, Stream, Written, stream_id};
 use crate::workers::writers::Assignment;
 use crate::{Backend, Chronicle, Line, Place, Run, Worker, block_on, open};
@@ -91,7 +91,7 @@ impl<'a> Writers<'a> {
         let file = run.folder().join(format!("{name}.toml"));
         fs::write(&file, config)?;
         if !is_memory {
-            block_on(place.execute(TABLES))?;
+            block_on(place.execute(&tables(place.backend())))?;
         }
         Ok(Self {
             run,
@@ -210,9 +210,9 @@ impl<'a> Writers<'a> {
             anyhow::Ok(())
         })?;
         // The handler is not asked about what is removed altogether.
-        let id = kept_id(kept);
+        let id = self.place.literal(kept_id(kept).as_str());
         block_on(self.place.execute(&format!(
-            "DELETE FROM noted WHERE id = '{id}'; \
+            "DELETE FROM noted WHERE id = {id}; \
              UPDATE note_count SET notes = (SELECT COUNT(*) FROM noted WHERE revision % 2 = place)"
         )))?;
         self.run.add("resets", 2);
@@ -335,8 +335,12 @@ impl<'a> Writers<'a> {
 
     fn dump_notes(&self) -> anyhow::Result<()> {
         let place = &self.place;
-        let notes = "SELECT id, revision, uid FROM noted";
-        let notes: Vec<(String, i64, Option<i64>)> = block_on(place.rows(notes))?;
+        let id = match place.backend() {
+            Backend::Mysql => "CONVERT(id USING utf8mb4)",
+            _ => "id",
+        };
+        let notes = format!("SELECT {id}, revision, uid FROM noted");
+        let notes: Vec<(String, i64, Option<i64>)> = block_on(place.rows(&notes))?;
         let counted = "SELECT notes FROM note_count ORDER BY place";
         let counted: Vec<(i64,)> = block_on(place.rows(counted))?;
         let odd = notes

@@ -17,8 +17,8 @@ struct LongTest {
     program: &'static str,
     /// A part of the names of the tests.
     filter: &'static str,
-    /// The variable that makes them long.
-    variable: (&'static str, &'static str),
+    /// The variable that makes them long; none if release mode does.
+    variable: Option<(&'static str, &'static str)>,
 }
 
 const LONG_TESTS: [LongTest; 7] = [
@@ -27,14 +27,14 @@ const LONG_TESTS: [LongTest; 7] = [
         package: "actix-persistence-persistent-actor",
         program: "it",
         filter: "model::",
-        variable: ("ACTIX_PERSISTENCE_TEST_PROGRAMS", "300000"),
+        variable: Some(("ACTIX_PERSISTENCE_TEST_PROGRAMS", "300000")),
     },
     LongTest {
         name: "processes that delete what their snapshots cover and fight over ids",
         package: "actix-persistence-persistent-actor",
         program: "it",
         filter: "fight::",
-        variable: ("ACTIX_PERSISTENCE_TEST_FIGHTS", "500"),
+        variable: Some(("ACTIX_PERSISTENCE_TEST_FIGHTS", "500")),
     },
     LongTest {
         name: "real processes that fight over ids, are stopped for a while, and are killed",
@@ -48,28 +48,35 @@ const LONG_TESTS: [LongTest; 7] = [
         package: "actix-persistence",
         program: "it",
         filter: "recovery_at_scale::",
-        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
     },
     LongTest {
         name: "two processes behind a load balancer that knows nothing of ids",
         package: "actix-persistence-torture",
         program: "it",
         filter: "round_robin::",
-        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
     },
     LongTest {
         name: "snapshots that are removed or rolled back between two lives",
         package: "actix-persistence-torture",
         program: "it",
         filter: "lost_snapshots::",
-        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
     },
     LongTest {
         name: "readers of changes beside writers that only insert",
         package: "actix-persistence-mysql",
         program: "it",
         filter: "readers_miss_no_new_state_of",
-        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
+    },
+    LongTest {
+        name: "a history of a million operations, and the checker",
+        package: "actix-persistence-history",
+        program: "it",
+        filter: "scale::",
+        variable: None,
     },
 ];
 
@@ -99,7 +106,7 @@ impl LongTest {
             .args(["--package", self.package, "--test", self.program])
             // One at a time: they measure.
             .args(["--", self.filter, "--nocapture", "--test-threads=1"])
-            .env(self.variable.0, self.variable.1);
+            .envs(self.variable);
         servers.tell(&mut command);
         let mut tally = None;
         let status = child::lines(command, |heard| match heard {

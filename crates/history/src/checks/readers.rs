@@ -19,6 +19,8 @@ struct Position<'h> {
     put_off: Vec<&'h str>,
     /// The latest time at which a change was asked for that it was shown.
     latest: u64,
+    /// The last offset that it was told, and where.
+    offset: Option<(u64, usize)>,
 }
 
 /// An end that a reader has come to.
@@ -98,7 +100,6 @@ struct Following<'g, 'h> {
 impl<'h> Following<'_, 'h> {
     fn follow(&mut self, violations: &mut Violations) {
         let reader = self.reader;
-        let mut last_offset = None;
         let ends = reader.caught_up.iter().map(|&(before, at, line)| End {
             before,
             at,
@@ -110,7 +111,7 @@ impl<'h> Following<'_, 'h> {
             while let Some(end) = caught_up.next_if(|end| (end.at, end.line) < (*at, *line)) {
                 self.missed_nothing(end, violations);
             }
-            if let (Some((offset, earlier)), Some(next)) = (last_offset, page.offset)
+            if let (Some((offset, earlier)), Some(next)) = (self.position.offset, page.offset)
                 && next < offset
             {
                 let query = reader.query;
@@ -118,7 +119,8 @@ impl<'h> Following<'_, 'h> {
                     format!("the offset of a reader of {query:?} went from {offset} to {next}");
                 violations.add(Invariant::ReadersInOrder, [earlier, *line], sentence);
             }
-            last_offset = page.offset.map(|offset| (offset, *line)).or(last_offset);
+            let offset = page.offset.map(|offset| (offset, *line));
+            self.position.offset = offset.or(self.position.offset);
             for entry in &page.entries {
                 self.take(entry, *at, *line, violations);
             }

@@ -207,6 +207,40 @@ pub(crate) const ALL: &[Planted] = &[
         },
     ),
     (
+        "a reader goes on before the offset of the one before",
+        Invariant::ReadersInOrder,
+        |plot| {
+            open(plot, true, &["event-0"]);
+            let what = What::ReaderOpened {
+                reader: READER + 1,
+                query: "planted".into(),
+                every: true,
+                ids: Some(vec!["event-0".into()]),
+                prefix: String::new(),
+                continues: Some(READER),
+            };
+            for (reader, offset) in [(READER, 9), (READER + 1, 8)] {
+                if reader > READER {
+                    plot.say(A, what.clone());
+                }
+                let page = Page {
+                    offset: Some(offset),
+                    entries: vec![],
+                    ended: false,
+                };
+                plot.say(
+                    A,
+                    What::Shown {
+                        reader,
+                        asked_at: 0,
+                        page,
+                    },
+                );
+            }
+            Some(())
+        },
+    ),
+    (
         "a reader is shown a state after a newer one",
         Invariant::ReadersInOrder,
         |plot| {

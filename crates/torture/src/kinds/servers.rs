@@ -16,7 +16,7 @@ use crate::{Backend, Line, Place, Run, Worker, clock, is_interrupted, workers};
 pub(super) const KILL: Kind = Kind {
     name: "kill-server",
     sentence: "The database server is killed with SIGKILL, all its processes at once, and started again while \
-               applications write.",
+               applications start, write and end.",
     backends: Backend::SERVERS,
     run: |run| disturb(run, kill),
     worker: Some(workers::writers::work),
@@ -24,8 +24,8 @@ pub(super) const KILL: Kind = Kind {
 
 pub(super) const HANG: Kind = Kind {
     name: "hang-server",
-    sentence: "The database server is stopped for a while with SIGSTOP while applications write: their connections \
-               stay, and nothing answers.",
+    sentence: "The database server is stopped for a while with SIGSTOP while applications start, write and end: \
+               their connections stay, and nothing answers.",
     backends: Backend::SERVERS,
     run: |run| disturb(run, hang),
     worker: Some(workers::writers::work),
@@ -43,6 +43,10 @@ const LONGEST_FAULT: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(60);
 /// One fault in so many takes the application with it.
 const BOTH: u8 = 3;
+/// One fault in so many comes while an application starts, and as many while one ends.
+const STARTS: u8 = 4;
+/// A fault comes so long after the start of an application at most: while it connects, makes tables, and recovers.
+const LONGEST_START: Duration = Duration::from_millis(300);
 
 /// Does something to a server, and leaves it as it was.
 type Fault = fn(&mut Server, &Writers<'_>, &mut Rng) -> anyhow::Result<()>;
@@ -96,20 +100,39 @@ fn disturb(run: &Run, fault: Fault) -> anyhow::Result<()> {
         let mut server = run.server()?;
         let place = Place::on(run.backend(), &server)?;
         let writers = Writers::at(place, run, &format!("round-{round}"), scene)?;
-        let mut application = Application::start(&writers, &mut rng)?;
+        // The first one makes the tables.
+        let mut application = start_amid(fault, &mut server, &writers, &mut rng)?;
+        run.add("faults of starts", 1);
         for _ in 0..FAULTS {
             if run.is_over() {
                 break;
             }
             application.writes(rng.u32(1..=MOST_WRITES), 0)?;
             std::thread::sleep(LONGEST_WAIT.mul_f64(rng.f64()));
-            let dies = rng.u8(..BOTH) == 0;
-            if dies {
-                application.kill()?;
-            }
-            fault(&mut server, &writers, &mut rng)?;
-            if dies {
-                application = Application::start(&writers, &mut rng)?;
+            match rng.u8(..STARTS) {
+                0 => {
+                    application.kill()?;
+                    application = start_amid(fault, &mut server, &writers, &mut rng)?;
+                    run.add("faults of starts", 1);
+                }
+                1 => {
+                    application.ask_to_end();
+                    std::thread::sleep(LONGEST_WAIT.mul_f64(rng.f64()));
+                    fault(&mut server, &writers, &mut rng)?;
+                    application.hear_its_end()?;
+                    application = Application::start(&writers, &mut rng)?;
+                    run.add("faults of ends", 1);
+                }
+                _ => {
+                    let dies = rng.u8(..BOTH) == 0;
+                    if dies {
+                        application.kill()?;
+                    }
+                    fault(&mut server, &writers, &mut rng)?;
+                    if dies {
+                        application = Application::start(&writers, &mut rng)?;
+                    }
+                }
             }
             application.writes(1, clock::now())?;
             run.cycle();
@@ -118,6 +141,20 @@ fn disturb(run: &Run, fault: Fault) -> anyhow::Result<()> {
         writers.judge()?;
     }
     Ok(())
+}
+
+/// Starts an application, and does something to the server meanwhile.
+fn start_amid<'a, 'r>(
+    fault: Fault,
+    server: &mut Server,
+    writers: &'a Writers<'r>,
+    rng: &mut Rng,
+) -> anyhow::Result<Application<'a, 'r>> {
+    let mut application = Application::start(writers, rng)?;
+    std::thread::sleep(LONGEST_START.mul_f64(rng.f64()));
+    fault(server, writers, rng)?;
+    application.writes(1, clock::now())?;
+    Ok(application)
 }
 
 /// A process that writes.
@@ -180,9 +217,19 @@ impl<'a, 'r> Application<'a, 'r> {
     }
 
     pub(super) fn end(mut self) -> anyhow::Result<()> {
+        self.ask_to_end();
+        self.hear_its_end()
+    }
+
+    fn ask_to_end(&mut self) {
         let chronicle = &self.writers.chronicle;
         chronicle.process_event(self.process, ProcessEvent::AskedToStop);
         self.worker.end();
+    }
+
+    /// Listens until it is gone, having done everything.
+    fn hear_its_end(&mut self) -> anyhow::Result<()> {
+        let chronicle = &self.writers.chronicle;
         self.hear_out()?;
         self.worker.ended(true)?;
         chronicle.process_event(self.process, ProcessEvent::Ended);

@@ -21,7 +21,7 @@ pub(super) const KIND: Kind = Kind {
     name: "stop",
     sentence: "The application is stopped by Ctrl-C and by a call in the middle of everything, with short and long \
                deadlines, also twice: at recoveries, commands, events, snapshots, deletes, change handlers, stashes, \
-               streams, timers and futures.",
+               streams, timers, futures, failures and ends.",
     backends: Backend::DATABASES,
     run,
     worker: Some(workers::stop::work),

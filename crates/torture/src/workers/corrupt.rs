@@ -2,6 +2,8 @@
 //!
 //! `FOLDER KEPT SEED PLANT`: works in one folder, and keeps the files of what it finds in another one.
 
+mod bits;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,12 +20,15 @@ use crate::kinds::files::keeper::{Holder, Keeper, Shared};
 use crate::kinds::files::program::{Program, Step};
 use crate::kinds::files::stores::{MAIN, Stores};
 use crate::workers::{count, fault, run_until_told};
+use bits::{Bit, bits_of};
 
 /// A reader may take so long on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The ids that are read.
 const KEEPERS: [&str; 4] = ["a", "b", "r1", "d1"];
 const HOLDER: &str = "s0";
+/// One damage of something else comes after so many bits of rows.
+const OTHERS: u8 = 3;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
@@ -67,6 +72,7 @@ enum Damage {
     Cut { file: String, length: usize },
     Remove { file: String },
     Rows { statement: usize },
+    Bit(Bit),
 }
 
 pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
@@ -85,17 +91,26 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         for database in 0.. {
             let mut corrupter = Corrupter::new(&folder, &kept, stores, database, &mut rng).await?;
             corrupter.unchecked = plant == "unchecked";
-            // Every statement, and as many flips as there are in the smallest of files.
+            // Every statement, and then each bit of the rows, with other damages in between.
             for statement in 0..ROWS.len() {
                 corrupter.try_it(Damage::Rows { statement }).await?;
             }
-            for _ in 0..4_000 {
+            corrupter.put(&corrupter.files)?;
+            let mut bits = bits_of(&corrupter.folder.join(MAIN)).await?;
+            // A short run sees some of each.
+            let first = rng.usize(..bits.len());
+            bits.rotate_left(first);
+            for bit in bits {
                 if ended.is_told() {
                     return Ok(());
                 }
-                let damage = corrupter.damage(&mut rng)?;
-                corrupter.try_it(damage).await?;
+                corrupter.try_it(Damage::Bit(bit)).await?;
+                if rng.u8(..OTHERS) == 0 {
+                    let damage = corrupter.damage(&mut rng)?;
+                    corrupter.try_it(damage).await?;
+                }
             }
+            count("databases of which every bit of every row was turned");
         }
         Ok(())
     })
@@ -224,15 +239,25 @@ impl Corrupter {
                 }
                 statements += ROWS[*statement];
             }
+            Damage::Bit(bit) => statements += &bit.statement,
         }
         self.put(&files)?;
         if !statements.is_empty() {
             let options = SqliteConnectOptions::new().filename(self.folder.join(MAIN));
             let mut connection = options.connect().await?;
-            sqlx::raw_sql(AssertSqlSafe(statements))
+            let changed = sqlx::raw_sql(AssertSqlSafe(statements))
                 .execute(&mut connection)
-                .await?;
+                .await;
             sqlx::Connection::close(connection).await?;
+            match (changed, &damage) {
+                (Err(sqlx::Error::Database(_)), Damage::Bit(_)) => {
+                    count("bits that a rule of the table holds");
+                    return Ok(());
+                }
+                (changed, _) => {
+                    changed?;
+                }
+            }
         }
         let Ok(read) = tokio::time::timeout(PATIENCE, self.read()).await else {
             return self.tell(&files, &damage, "it is still being read");
@@ -245,6 +270,14 @@ impl Corrupter {
                 // What an id has deleted has no checksum.
                 Ok(_) if self.is_in_metadata(&files, &damage).await? => {
                     count("undetected in journal_metadata, which has no checksums");
+                    harmless = false;
+                }
+                Ok(state)
+                    if id == HOLDER
+                        && matches!(&damage, Damage::Bit(bit) if bit.takes_a_state_away())
+                        && state == "0 None" =>
+                {
+                    count("states that are not found under another id");
                     harmless = false;
                 }
                 Ok(state) => {

@@ -6,16 +6,22 @@ use crate::run::hold;
 
 /// The places, in the code of the actors and handlers under test.
 pub(crate) const PLACES: &[&str] = &[
+    "started hook",
     "recovery",
+    "end of a recovery",
+    "recovery failure",
     "command",
     "event",
     "snapshot",
     "delete",
+    "response of a store",
     "change handler",
     "stash",
     "stream",
     "timer",
     "future",
+    "stopping hook",
+    "stopped hook",
 ];
 
 static PLAN: Mutex<Option<Plan>> = Mutex::new(None);

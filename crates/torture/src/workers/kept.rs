@@ -11,7 +11,9 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 use super::hooks::reached;
+use super::odd_names::odd_name;
 use super::{Scribe, stream::Trouble};
+use crate::Backend;
 
 /// A state: nothing but what tells it apart.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -27,7 +29,7 @@ impl State for KeptState {
 
 /// The id of a state.
 pub(crate) fn kept_id(number: u32) -> PersistenceId {
-    PersistenceId::of("Kept", &number.to_string())
+    PersistenceId::of("Kept", &odd_name(number))
 }
 
 /// Keeps a state, and tells of each step.
@@ -119,6 +121,7 @@ impl DurableState for Kept {
     }
 
     fn on_recovery_completed(&mut self, ctx: &mut PersistentContext<Self>) {
+        reached("end of a recovery");
         let loaded = self.loaded(ctx.revision());
         if let Some(life) = &mut self.life
             && let Some(call) = life.recovery.take()
@@ -198,15 +201,24 @@ impl Handler<Change> for Kept {
     }
 }
 
-/// The tables of [`Noted`].
+/// Returns the statements that make the tables of [`Noted`]; ids are compared byte by byte.
 ///
 /// No key keeps a change from being noted twice: that is the store's to see to, and the checker's to find.
-pub(crate) const TABLES: &str = "
-CREATE TABLE noted (id VARCHAR(100) NOT NULL, revision BIGINT NOT NULL, uid BIGINT);
+pub(crate) fn tables(backend: Backend) -> String {
+    let id = match backend {
+        // Every collation there takes some ids for equal.
+        Backend::Mysql => "VARBINARY(255)",
+        Backend::Sqlite | Backend::Postgres | Backend::Memory => "VARCHAR(255)",
+    };
+    format!(
+        "
+CREATE TABLE noted (id {id} NOT NULL, revision BIGINT NOT NULL, uid BIGINT);
 CREATE INDEX noted_of_id ON noted (id, revision);
 CREATE TABLE note_count (place BIGINT NOT NULL PRIMARY KEY, notes BIGINT NOT NULL);
 INSERT INTO note_count (place, notes) VALUES (0, 0), (1, 0);
-";
+"
+    )
+}
 
 /// The beginning of the error of [`Noted`] where one is missing, or one too much.
 pub(crate) const NO_NOTE: &str = "there is no note of the change before";

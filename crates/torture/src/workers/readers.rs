@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use actix_persistence::{Config, Persistence};
+use actix_persistence::{Config, Persistence, query::StateOffset};
 use actix_persistence_history::Record;
 use anyhow::bail;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,8 @@ pub(crate) const NEW: &str = "New";
 pub(crate) const KEPT: &str = "Kept";
 /// So many ranges of slices have readers of their own; the ids of [`NEW`] begin with theirs.
 pub(crate) const RANGES: u16 = 4;
+/// No store keeps more sequences of changes.
+const MOST_SEQUENCES: u16 = 64;
 /// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
@@ -98,6 +100,14 @@ pub(crate) struct Told {
     pub(crate) offset: String,
     /// The number of pages since the last such line, those without changes too.
     pub(crate) pages: u64,
+}
+
+/// Returns an offset as a number that never goes back: the sum of the places in all sequences of the store, each of which
+/// only rises. None if there is no such number.
+pub(crate) fn number_of(offset: &StateOffset) -> Option<u64> {
+    let places = (0..MOST_SEQUENCES).filter_map(|sequence| offset.position(sequence));
+    let mut orderings = places.map(|place| u64::try_from(place.ordering).ok());
+    orderings.try_fold(0_u64, |sum, ordering| sum.checked_add(ordering?))
 }
 
 /// The parts that all tasks of this process share.

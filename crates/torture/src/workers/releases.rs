@@ -196,7 +196,8 @@ impl Shared {
         } = self.program;
         let says = ErrorChain(error).to_string();
         let names = |id: &PersistenceId, number: SequenceNr, manifest: &str| {
-            says.contains(id.as_str())
+            // In quotes, as it is written in Rust.
+            says.contains(&format!("{:?}", id.as_str()))
                 && says.contains(&number.to_string())
                 && says.contains(manifest)
         };

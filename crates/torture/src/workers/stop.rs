@@ -2,6 +2,8 @@
 //!
 //! `torture worker stop ASSIGNMENT`
 
+mod misread;
+
 use std::fs;
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -95,6 +97,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
         writing.process().errands.set(true);
         writing.process().patience.set(PATIENCE);
         let process = Rc::clone(writing.process());
+        let failing = actix::spawn(misread::fail_to_recover(Rc::clone(&process)));
         let persistence = process.persistence.clone();
         let stop = Stop {
             plan: plan.clone(),
@@ -107,6 +110,8 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
             sleep(AFTERMATH).await;
         }
         let persistence = writing.end().await?;
+        let failed = timeout(PATIENCE, failing).await;
+        failed.context("actors that fail to recover come to no end")??;
         let cut_off = process.cut_off.get();
         if complete && cut_off > 0 {
             fault(format!(

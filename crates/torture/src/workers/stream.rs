@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Scribe;
 use super::hooks::reached;
+use super::odd_names::odd_name;
 use super::self_driven::Drive;
 use super::versions::{AnyEvent, AnySnapshot};
 
@@ -55,7 +56,7 @@ pub(crate) type Trouble = fn(&RecoveryError);
 
 /// The id of a stream.
 pub(crate) fn stream_id(number: u32) -> PersistenceId {
-    PersistenceId::of("Stream", &number.to_string())
+    PersistenceId::of("Stream", &odd_name(number))
 }
 
 /// Folds its events, and tells of each step.
@@ -255,6 +256,7 @@ impl Actor for Stream {
     type Context = PersistentContext<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
+        reached("started hook");
         if let Some(life) = &mut self.life {
             life.hooks.started = true;
         }
@@ -262,6 +264,7 @@ impl Actor for Stream {
     }
 
     fn stopping(&mut self, ctx: &mut Self::Context) -> Running {
+        reached("stopping hook");
         if let Some(life) = &self.life
             && life.hooks.terminated
         {
@@ -275,6 +278,7 @@ impl Actor for Stream {
     }
 
     fn stopped(&mut self, ctx: &mut Self::Context) {
+        reached("stopped hook");
         if let Some(life) = &mut self.life {
             life.hooks.stopped = true;
         }
@@ -327,6 +331,7 @@ impl PersistentActor for Stream {
     }
 
     fn on_recovery_completed(&mut self, ctx: &mut PersistentContext<Self>) {
+        reached("end of a recovery");
         let recovered = self.recovered(ctx.last_sequence_nr());
         if let Some(life) = &mut self.life
             && let Some(call) = life.recovery.take()
@@ -373,6 +378,7 @@ impl PersistentActor for Stream {
 
     fn on_store_response(&mut self, response: StoreResponse, ctx: &mut PersistentContext<Self>) {
         self.turn("the answer of a store");
+        reached("response of a store");
         self.drive_talks(ctx);
         let Some(life) = &self.life else { return };
         let save = |number| life.saves.borrow_mut().get_mut(number)?.pop();

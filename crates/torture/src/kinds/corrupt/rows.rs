@@ -2,6 +2,7 @@
 //! what was written.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::time::Duration;
 
 use actix_persistence::error::ErrorChain;
@@ -32,6 +33,8 @@ struct Row {
     table: &'static str,
     /// The column of its number.
     number: &'static str,
+    /// All columns of the table that can be written to.
+    columns: Rc<[String]>,
     id: String,
     at: i64,
     payload: Vec<u8>,
@@ -41,6 +44,56 @@ impl Row {
     fn is(&self) -> String {
         let Self { number, id, at, .. } = self;
         format!("persistence_id = '{id}' AND {number} = {at}")
+    }
+}
+
+impl Row {
+    /// Each of the two is in the place of the other.
+    fn swapped(&self, other: &Self) -> String {
+        let Self { table, number, .. } = self;
+        let put = |from: &str, id: &str, at: i64| {
+            format!("UPDATE {table} SET persistence_id = '{id}', {number} = {at} WHERE {from}; ")
+        };
+        let aside = "persistence_id = 'Aside'";
+        put(&self.is(), "Aside", self.at)
+            + &put(&other.is(), &self.id, self.at)
+            + &put(aside, &other.id, other.at)
+    }
+
+    /// The same again, with another number.
+    fn doubled(&self, at: i64) -> String {
+        let Self { table, number, .. } = self;
+        let columns = self.columns.join(", ");
+        let values = self.columns.iter().map(|column| match column.as_str() {
+            column if column == *number => at.to_string(),
+            // It is unique.
+            "ordering" => format!("ordering + {at} + 1000000"),
+            column => column.to_owned(),
+        });
+        let values = values.collect::<Vec<_>>().join(", ");
+        format!(
+            "INSERT INTO {table} ({columns}) SELECT {values} FROM {table} WHERE {}",
+            self.is()
+        )
+    }
+}
+
+/// Changes what is stored of the ids themselves.
+///
+/// What it says was deleted is not changed: nothing else tells of that.
+fn damage_of_heads(one: &str, two: &str, rng: &mut Rng) -> String {
+    let head = |what: &str, id: &str| {
+        format!("UPDATE journal_metadata SET {what} WHERE persistence_id = '{id}'; ")
+    };
+    match rng.u8(..3) {
+        0 => head(&format!("highest = highest + {}", rng.u32(1..=3)), one),
+        1 => head(&format!("epoch = epoch + {}", rng.u32(1..=1_000)), one),
+        // Swapped.
+        _ => {
+            head("persistence_id = 'Aside'", one)
+                + &head(&format!("persistence_id = '{one}'"), two)
+                + &head(&format!("persistence_id = '{two}'"), "Aside")
+        }
     }
 }
 
@@ -120,9 +173,11 @@ async fn rows(place: &Place) -> anyhow::Result<Vec<Row>> {
     ] {
         let sql = format!("SELECT {id}, t.{number}, t.payload FROM {table} t");
         let found: Vec<(String, i64, Vec<u8>)> = place.rows(&sql).await?;
+        let columns: Rc<[String]> = place.columns(table).await?.into();
         rows.extend(found.into_iter().map(|(id, at, payload)| Row {
             table,
             number,
+            columns: Rc::clone(&columns),
             id,
             at,
             payload,
@@ -152,7 +207,9 @@ fn damage_of(rows: &[Row], place: &Place, rng: &mut Rng) -> (Vec<String>, String
             _ => format!("payload = x'{hex}'"),
         }
     };
-    match rng.u8(..12) {
+    let others: Vec<_> = rows.iter().filter(|other| other.table == *table).collect();
+    let other = others[rng.usize(..others.len())];
+    match rng.u8(..16) {
         0 => set("serializer_id = 3 - serializer_id".to_owned()),
         1 => set(format!("{manifest} = 'torture.other:v1'")),
         2 => set(format!("{number} = {number} + 1000")),
@@ -163,10 +220,22 @@ fn damage_of(rows: &[Row], place: &Place, rng: &mut Rng) -> (Vec<String>, String
             let sql = format!("DELETE FROM {table} WHERE {}", row.is());
             (vec![id.clone()], sql)
         }
-        6 => {
-            let others: Vec<_> = rows.iter().filter(|other| other.table == *table).collect();
-            let other = others[rng.usize(..others.len())];
-            set(payload(&other.payload))
+        6 => set(payload(&other.payload)),
+        // A state under another id is one that is missing there.
+        7 if *table != "durable_state" => (vec![id.clone(), other.id.clone()], row.swapped(other)),
+        8 if *table != "durable_state" => {
+            let own = others.iter().filter(|other| other.id == *id);
+            let last = own.map(|other| other.at).max().unwrap_or(row.at);
+            (vec![id.clone()], row.doubled(last + rng.i64(1..=3)))
+        }
+        9 => {
+            let mut ids: Vec<_> = rows.iter().map(|row| &row.id).collect();
+            ids.dedup();
+            let (one, two) = (ids[rng.usize(..ids.len())], ids[rng.usize(..ids.len())]);
+            (
+                vec![one.clone(), two.clone()],
+                damage_of_heads(one, two, rng),
+            )
         }
         _ => {
             let mut bytes = row.payload.clone();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::storage_api::SessionWork;
+use actix_persistence::storage_api::{PersistenceIdsQuery, SessionWork};
 use actix_persistence::{
     SnapshotCriteria, Timestamp,
     cleanup::{Numbers, Task},
@@ -15,7 +15,7 @@ use actix_persistence_history::{Answer, Done, Operation};
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 
-use super::junk::{fill, junk_id};
+use super::junk::{Junk, Request, fill, junk_id, leave};
 use super::{Desk, cut, cut_inside};
 use crate::workers::fault;
 use crate::workers::kept::{Change, Kept, KeptState};
@@ -56,6 +56,13 @@ const SELDOM: u32 = 4;
 const CLEANUP: PublicFuture = PublicFuture {
     weight: 4,
     prepare: Some(|desk| Box::pin(fill(desk))),
+    ..PLAIN
+};
+
+const STATEMENT: PublicFuture = PublicFuture {
+    needs_sql: true,
+    drops_inside: true,
+    ends: false,
     ..PLAIN
 };
 
@@ -128,19 +135,18 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
     }, needs_sql: true),
     PublicFuture {
         name: "execute",
-        needs_sql: true,
-        drops_inside: true,
-        ends: false,
-        begin: |desk, polls| Box::pin(inside(desk, polls, true)),
-        ..PLAIN
+        begin: |desk, polls| Box::pin(inside(desk, polls, Statement::Execute)),
+        ..STATEMENT
     },
     PublicFuture {
         name: "select",
-        needs_sql: true,
-        drops_inside: true,
-        ends: false,
-        begin: |desk, polls| Box::pin(inside(desk, polls, false)),
-        ..PLAIN
+        begin: |desk, polls| Box::pin(inside(desk, polls, Statement::Select)),
+        ..STATEMENT
+    },
+    PublicFuture {
+        name: "select_one",
+        begin: |desk, polls| Box::pin(inside(desk, polls, Statement::SelectOne)),
+        ..STATEMENT
     },
     future!(PLAIN, "find_states", |desk| {
         let query = FindStates::new("Kept", "revision > $1", [0_i64.into()], 10);
@@ -190,6 +196,25 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
         },
         ..PLAIN
     },
+    // The requests of a context to its stores are no futures: the actor ends while they are under way.
+    future!(CLEANUP, "save_snapshot", |desk| leave(
+        &desk,
+        Request::SaveSnapshot
+    )
+    .await),
+    future!(CLEANUP, "delete_snapshot", |desk| leave(
+        &desk,
+        Request::DeleteSnapshot
+    )
+    .await),
+    future!(CLEANUP, "delete_snapshots of a context", |desk| {
+        leave(&desk, Request::DeleteSnapshots).await
+    }),
+    future!(CLEANUP, "delete_messages", |desk| leave(
+        &desk,
+        Request::DeleteMessages
+    )
+    .await),
     future!(PLAIN, "events", |desk| {
         let mut events = desk.persistence.events::<Written>();
         events.next().await
@@ -201,6 +226,19 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
     future!(PLAIN, "current_persistence_ids", |desk| {
         if let Ok(queries) = desk.persistence.state_queries(None) {
             let mut ids = queries.current_persistence_ids();
+            while ids.next().await.is_some() {}
+        }
+    }),
+    future!(PLAIN, "current_persistence_ids_of", |desk| {
+        if let Ok(queries) = desk.persistence.state_queries(None) {
+            let mut ids = queries.current_persistence_ids_of("Kept");
+            while ids.next().await.is_some() {}
+        }
+    }),
+    future!(PLAIN, "persistence_ids", |desk| {
+        if let Ok(queries) = desk.persistence.state_queries(None) {
+            // A page for each.
+            let mut ids = queries.persistence_ids(PersistenceIdsQuery::new(1));
             while ids.next().await.is_some() {}
         }
     }),
@@ -293,8 +331,8 @@ pub(crate) const FUTURES: &[PublicFuture] = &[
     }),
 ];
 
-fn other(id: &PersistenceId) -> super::junk::Junk {
-    super::junk::Junk(id.clone())
+fn other(id: &PersistenceId) -> Junk {
+    Junk(id.clone())
 }
 
 /// Opens other stores, starts an actor there and stops them.
@@ -310,8 +348,16 @@ async fn stopped_elsewhere(desk: &Desk) {
     drop(actor);
 }
 
+/// A statement of a session.
+#[derive(Clone, Copy, PartialEq)]
+enum Statement {
+    Execute,
+    Select,
+    SelectOne,
+}
+
 /// Drops a statement in a transaction, which stores nothing then; returns whether the statement had ended before.
-async fn inside(desk: Rc<Desk>, polls: usize, writes: bool) -> bool {
+async fn inside(desk: Rc<Desk>, polls: usize, statement: Statement) -> bool {
     // One that is never polled is no statement.
     let polls = polls.max(1);
     let (sender, was_whole) = tokio::sync::oneshot::channel();
@@ -319,16 +365,17 @@ async fn inside(desk: Rc<Desk>, polls: usize, writes: bool) -> bool {
         Box::pin(async move {
             let update = "UPDATE cut_off SET times = times + 1 WHERE place = $1";
             session.execute(update, [0_i64.into()]).await?;
-            let whole = match writes {
-                true => cut_inside(session.execute(update, [1_i64.into()]), polls).await?,
-                false => {
-                    let select = "SELECT times FROM cut_off WHERE place = $1";
-                    cut_inside(session.select(select, [1_i64.into()]), polls).await?
+            let (select, place) = ("SELECT times FROM cut_off WHERE place = $1", [1_i64.into()]);
+            let whole = match statement {
+                Statement::Execute => cut_inside(session.execute(update, place), polls).await?,
+                Statement::Select => cut_inside(session.select(select, place), polls).await?,
+                Statement::SelectOne => {
+                    cut_inside(session.select_one(select, place), polls).await?
                 }
             };
             let _ = sender.send(whole);
             // The other place was not counted.
-            if whole && !writes {
+            if whole && statement != Statement::Execute {
                 return Err("a select is enough".into());
             }
             Ok(())

@@ -4,8 +4,8 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use actix::prelude::*;
-use actix_persistence::PersistFuture;
 use actix_persistence::prelude::*;
+use actix_persistence::{PersistFuture, SnapshotCriteria};
 
 use super::Desk;
 use crate::workers::fault;
@@ -86,5 +86,48 @@ pub(super) async fn fill(desk: Rc<Desk>) {
             "{id} was told to have stored {uids:?}, and shows {seen:?}"
         )),
         Err(error) => eprintln!("{id} cannot be read: {error}"),
+    }
+}
+
+/// A request of a context to its stores.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Request {
+    SaveSnapshot,
+    DeleteSnapshot,
+    DeleteSnapshots,
+    DeleteMessages,
+}
+
+/// Asks the stores, and ends at once: what is under way is dropped with the actor.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Leave(Request);
+
+impl Handler<Leave> for Junk {
+    type Result = ();
+
+    fn handle(&mut self, Leave(request): Leave, ctx: &mut Self::Context) {
+        // The newest snapshots stay: without one that covers what is deleted the actor would not start.
+        let old = ctx.last_sequence_nr().saturating_sub(2 * EVENTS);
+        match request {
+            Request::SaveSnapshot => ctx.save_snapshot(&Digest { digest: 0 }),
+            Request::DeleteSnapshot => ctx.delete_snapshot(old),
+            Request::DeleteSnapshots => ctx.delete_snapshots(SnapshotCriteria::up_to(old)),
+            Request::DeleteMessages => ctx.delete_messages(1),
+        }
+        ctx.terminate();
+    }
+}
+
+/// Starts an actor that asks its stores and ends, and waits until its id is free.
+pub(super) async fn leave(desk: &Desk, request: Request) {
+    let (id, persistence) = (junk_id(desk), &desk.persistence);
+    let own = id.clone();
+    let started = persistence.start_when_stopped(move || Junk(own.clone()));
+    if let Ok(junk) = started.await {
+        // It may have failed to recover.
+        let _ = junk.send(Leave(request)).await;
+        drop(junk);
+        persistence.stopped(&id).await;
     }
 }

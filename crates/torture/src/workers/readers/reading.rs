@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use super::{How, Process, Reading, Told, lists};
+use super::{How, Process, Reading, Told, lists, number_of};
 use crate::workers::kept::KeptState;
 use crate::workers::{count, fault, tell};
 use crate::{Line, clock};
@@ -222,6 +222,7 @@ impl Reader {
             offset,
             ended,
         } = shown;
+        let number = number_of(&offset);
         let offset = offset.to_string();
         match offset_of(&offset) {
             Ok(offset) => self.offset = offset,
@@ -242,7 +243,7 @@ impl Reader {
                     reader,
                     asked_at,
                     page: Page {
-                        offset: None,
+                        offset: number,
                         entries,
                         ended,
                     },

@@ -21,7 +21,7 @@ use super::{Process, STATES, Scene, pause};
 use crate::kinds::sim::stores::SIMULATED;
 use crate::workers::kept::{KeptState, kept_id};
 use crate::workers::readers::writing::is_of_range;
-use crate::workers::readers::{How, KEPT, NEW, RANGES};
+use crate::workers::readers::{How, KEPT, NEW, RANGES, number_of};
 
 /// So many readers go on in the processes of a place, at most.
 const MOST_READERS: usize = 3;
@@ -404,6 +404,7 @@ impl Reader {
             ended,
         } = shown;
         *self.slot.offset.borrow_mut() = offset.to_string();
+        let number = number_of(&offset);
         let scene = &self.process.scene;
         scene.looks.set(scene.looks.get() + 1);
         if entries.is_empty() {
@@ -411,7 +412,7 @@ impl Reader {
         }
         scene.shown.set(scene.shown.get() + entries.len() as u64);
         let page = Page {
-            offset: None,
+            offset: number,
             entries,
             ended,
         };
