@@ -12,7 +12,7 @@ use crate::writer::Writer;
 
 /// No limit on the number of events.
 pub(crate) const ALL: usize = usize::MAX;
-/// No upper bound.
+/// The bound of a range without an upper end.
 pub(crate) const MAX: SequenceNr = SequenceNr::MAX;
 
 impl Subject<dyn Journal> {
@@ -32,7 +32,7 @@ impl Subject<dyn Journal> {
     }
 }
 
-/// Reads one page.
+/// Reads one page of an id's events.
 pub(crate) async fn page(
     journal: &dyn Journal,
     id: &PersistenceId,
@@ -44,7 +44,7 @@ pub(crate) async fn page(
     Ok(journal.replay_messages(id, range, limit).await?)
 }
 
-/// Reads every event.
+/// Reads every event of an id.
 pub(crate) async fn replayed(
     journal: &dyn Journal,
     id: &PersistenceId,

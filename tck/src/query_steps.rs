@@ -72,7 +72,7 @@ pub(crate) async fn read_ids(
 /// Reads pages of changes and checks what is true of all of them.
 pub(crate) struct Reader {
     pub(crate) query: StateChangesQuery,
-    /// Everything that was given, in order.
+    /// The changes that were returned, in order.
     pub(crate) given: Vec<ChangedState>,
     revisions: BTreeMap<PersistenceId, Revision>,
     said_more: bool,

@@ -14,9 +14,9 @@ use crate::stores::store_runtime::sql_of;
 pub struct Found<S> {
     /// The persistence id of the state.
     pub persistence_id: PersistenceId,
-    /// Its revision.
+    /// The revision of the state.
     pub revision: Revision,
-    /// The state.
+    /// The decoded state.
     pub state: S,
 }
 
@@ -35,7 +35,7 @@ pub enum FindStatesError {
     Decode {
         /// The persistence id of the state.
         persistence_id: PersistenceId,
-        /// Its revision.
+        /// The revision of the state.
         revision: Revision,
         /// The error of decoding the state.
         source: DecodeError,

@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) stash_policy: StashPolicy,
     pub(crate) published_events: PublishedEvents,
     pub(crate) dead_letters: DeadLetters,
-    /// One environment for the plugin ids of each kind of actor in use, none of them left to a default.
+    /// The environment of each combination of plugin ids in use; none of these ids is left to a default.
     pub(crate) environments: Mutex<HashMap<PluginIds, Arc<Environment>>>,
     /// The thread on which the store actors live.
     pub(crate) _thread: StoreThread,

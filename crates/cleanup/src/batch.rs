@@ -14,7 +14,7 @@ use crate::{BatchError, Cleanup, Task};
 /// The number of ids between two reports of progress, unless set.
 const REPORT_EVERY: u64 = 100;
 
-/// One task for each of many ids, one after the other unless said otherwise.
+/// A task for each of many ids, one id after the other unless said otherwise.
 ///
 /// It stops at the first id that fails and says which one that is: all before it are done, so the rest of the list can be
 /// given to another batch. Each is as safe to do again as it is alone.

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 /// The meaning of the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Everything is done.
+    /// The command has done all its work.
     Done,
-    /// Nothing was done, because something was not said.
+    /// The command has done nothing, because neither `--yes` nor `--dry-run` was on the command line.
     Refused,
     /// Ctrl-C came before everything was done.
     Interrupted,

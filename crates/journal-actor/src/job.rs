@@ -28,7 +28,7 @@ pub(crate) type HighestJob = Job<Ask<SequenceNr>, SequenceNr>;
 pub(crate) type HeadJob = Job<Ask<StreamHead>, ()>;
 pub(crate) type ReplayJob = Job<Ask<ReplayPage>, (ReplayRange, PageLimit)>;
 
-/// Everything that can be asked.
+/// A request to the journal actor, of any kind.
 pub(crate) enum Request {
     Ordered(Ordered),
     Read(Read),

@@ -44,7 +44,7 @@ impl JournalProxy {
         Ok(Self::new(handle))
     }
 
-    /// Returns the actor.
+    /// Returns the handle of the journal actor.
     pub fn handle(&self) -> &JournalHandle {
         &self.handle
     }

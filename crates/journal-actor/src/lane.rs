@@ -1,4 +1,4 @@
-//! One call that writes at a time, and everything that arrives meanwhile as the next one.
+//! A lane, which makes one call that writes at a time, and takes everything that arrives meanwhile as the next one.
 
 mod member;
 mod waiting;
@@ -70,7 +70,7 @@ impl LaneSender {
         let _ = self.ordered.send(request);
     }
 
-    /// As [`send`](Self::send).
+    /// Queues a read, as [`send`](Self::send) queues a request.
     pub(crate) fn send_read(&self, read: Read) {
         let _ = self.reads.send(read);
     }

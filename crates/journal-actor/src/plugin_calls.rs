@@ -68,7 +68,7 @@ impl PluginCalls {
         }
     }
 
-    /// Reads, now.
+    /// Starts a read at once, without a queue.
     pub(crate) fn read(&self, read: Read) {
         let journal = self.journal.clone();
         let id = read.persistence_id().clone();

@@ -24,7 +24,7 @@ pub struct WriteRequest {
 pub struct WriteReply {
     /// The incarnation that asked.
     pub incarnation: WriterId,
-    /// One per write, in order; when the call as a whole failed, each is [`WriteOutcome::Failed`].
+    /// The outcomes, one per write, in order; when the call as a whole failed, each is [`WriteOutcome::Failed`].
     pub outcomes: Vec<WriteOutcome>,
 }
 

@@ -1,4 +1,4 @@
-//! The journal.
+//! The journal in memory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;

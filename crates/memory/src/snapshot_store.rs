@@ -1,4 +1,4 @@
-//! The snapshot store.
+//! The snapshot store in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

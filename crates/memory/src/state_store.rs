@@ -1,4 +1,4 @@
-//! The state store.
+//! The state store in memory.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -24,7 +24,7 @@ pub(crate) const KIND: ServerKind = ServerKind {
 pub struct MysqlOptions {
     /// The address of the server, and the time limits.
     pub server: ServerOptions,
-    /// Tables and limits.
+    /// The names of tables, and the limits.
     pub store: StoreOptions,
     /// `durability`: what a commit must have reached. Default [`Durability::Disk`].
     pub durability: Durability,

@@ -62,7 +62,7 @@ pub struct Environment {
 pub struct BackOffSettings {
     /// The delay after the first failure.
     pub min: Duration,
-    /// The longest delay.
+    /// The longest delay between two attempts.
     pub max: Duration,
     /// 0.2 lengthens each delay by up to a fifth, at random.
     pub random_factor: f64,

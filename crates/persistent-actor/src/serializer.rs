@@ -35,7 +35,7 @@ pub enum Serializer {
     /// MessagePack with named fields, so that fields may be added, removed and reordered; id 1.
     #[default]
     MessagePack,
-    /// JSON; id 2.
+    /// The encoding JSON, with serializer id 2.
     Json,
 }
 
@@ -69,7 +69,7 @@ pub enum EncodeError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// Another type, or a newer version of this one.
+    /// The manifest is that of another type, or of a newer version of this one.
     #[error("unknown manifest {found:?}, this program reads {expected:?} and older versions of it")]
     UnknownManifest {
         /// The manifest that is stored.

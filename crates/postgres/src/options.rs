@@ -27,7 +27,7 @@ pub(crate) const KIND: ServerKind = ServerKind {
 pub struct PostgresOptions {
     /// The address of the server, and the time limits.
     pub server: ServerOptions,
-    /// Tables and limits.
+    /// The names of tables, and the limits.
     pub store: StoreOptions,
     /// `schema`: where the tables are. Created by `auto-initialize` if it is missing. Default `public`.
     pub schema: String,

@@ -39,7 +39,7 @@ impl SnapshotStoreProxy {
         Ok(Self::new(handle))
     }
 
-    /// Returns the actor.
+    /// Returns the handle of the snapshot actor.
     pub fn handle(&self) -> &SnapshotHandle {
         &self.handle
     }

@@ -86,7 +86,7 @@ struct Sum {
     count: usize,
 }
 
-/// As many bytes are gathered.
+/// The number of bytes that are gathered before they are added to the sum.
 const GATHERED: usize = 256;
 /// The number of bytes that are worth a step of their own.
 const MANY: usize = 128;

@@ -39,7 +39,7 @@ pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 /// Says whether a transaction is begun when its work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// It is, or the work needs none.
+    /// The transaction is begun, or the work needs none.
     Done,
     /// The work begins it with [`BEGIN`](TransactionDialect::BEGIN), which may be in one text with what comes first: one wait less.
     Due,
@@ -66,14 +66,15 @@ pub struct Connections<C: Connector> {
     readers: Arc<Seats<C>>,
     /// Writers on which code of the application runs; where only one connection can write, it is that one.
     visited: Arc<Seats<C>>,
-    /// As many as may be there at a time. Where they share one with the store, others come between two of them.
+    /// The number of writers that may be there at a time. Where they share one with the store, others come between two
+    /// of them.
     visits: Arc<Semaphore>,
     /// Turns of snapshots, at most half of the writers, but one.
     snapshot_turns: Semaphore,
 }
 
 impl<C: Connector> Connections<C> {
-    /// Opens nothing yet.
+    /// Returns connections of which none is open yet.
     pub fn new(connector: C) -> Self {
         let connector = Arc::new(connector);
         let half_of_the_writers = connector.seats(Role::Writer) / 2;

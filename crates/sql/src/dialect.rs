@@ -45,7 +45,7 @@ pub trait Dialect:
     /// The options of a store.
     type Options: Settings;
 
-    /// Opens connections.
+    /// The connector that opens connections to the database.
     type Connector: Connector<Dialect = Self>;
 
     /// Returns the number of lanes that the journal asks for: as many of its calls run at the same time.
@@ -82,7 +82,7 @@ pub trait Dialect:
 ///
 /// Never a value: everything that differs between two stores is in the [`Options`](Dialect::Options).
 pub trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
-    /// The driver.
+    /// The driver of the database.
     type Database: Portable;
 
     /// True if keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.

@@ -1,4 +1,4 @@
-//! The journal.
+//! The journal of every SQL database.
 
 mod delete;
 mod purger;

@@ -303,7 +303,7 @@ impl StoreOptions {
         }
     }
 
-    /// Everything that cannot be used.
+    /// Returns every setting that cannot be used.
     pub fn mistakes(&self) -> Vec<InvalidOption> {
         let mut mistakes = Vec::new();
         let mut check = |key, result: Result<(), String>| {

@@ -20,7 +20,7 @@ use own_columns::own_columns;
 /// Journal, snapshot store and state store have versions of their own, one for each set of names: a database may hold several.
 #[derive(Debug)]
 pub struct Component<D: Dialect> {
-    /// Its name in the version table.
+    /// The name of the component in the version table.
     name: &'static str,
     /// The first names the row of the version table.
     tables: Vec<TableName>,
@@ -113,7 +113,7 @@ impl<D: Dialect> Component<D> {
         &self.columns[0]
     }
 
-    /// Everything that makes the tables, for a person who does it instead of `auto-initialize`.
+    /// Returns the statements that make the tables, for a person who runs them instead of `auto-initialize`.
     ///
     /// # Errors
     /// If the database knows no roles, or one of these cannot be used.

@@ -165,14 +165,14 @@ impl ServerOptions {
         }
     }
 
-    /// Everything that cannot be used.
+    /// Returns every setting that cannot be used.
     pub fn mistakes(&self, kind: &ServerKind) -> Vec<InvalidOption> {
         let mut mistakes = self.mistakes_but_place();
         mistakes.extend(self.place(kind).err());
         mistakes
     }
 
-    /// Everything that cannot be used, but for where the server is: for connections that know that already.
+    /// Returns every setting that cannot be used, but for where the server is: for connections that know that already.
     pub fn mistakes_but_place(&self) -> Vec<InvalidOption> {
         let mut mistakes = Vec::new();
         let mut check = |key, result: Result<(), String>| {

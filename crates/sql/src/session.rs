@@ -43,7 +43,7 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
     has_committed: bool,
 }
 
-/// The savepoint.
+/// The savepoint around a statement of the application, by its name.
 struct Guard(String);
 
 impl Guard {

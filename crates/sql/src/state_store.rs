@@ -1,4 +1,4 @@
-//! The state store.
+//! The state store of every SQL database.
 
 mod change_events;
 mod changes;
@@ -263,7 +263,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         self.write_together(changes).await
     }
 
-    /// One whose entity type has a change handler.
+    /// Returns true for a change whose entity type has a change handler.
     fn goes_alone(&self, change: &StateWrite) -> bool {
         self.entities.of(change.persistence_id()).handler.is_some()
     }
@@ -338,8 +338,8 @@ impl<D: Dialect> SqlStates for SqlStateStore<D> {
     }
 }
 
-/// Others wait while code of the application runs: the next one of its like everywhere, and where only one connection
-/// writes, all.
+/// Fails unless a handler ends before others give up waiting for a connection: they wait while code of the application
+/// runs. Those are other such calls everywhere, and where only one connection writes, all writers.
 fn check_handler_timeout<C: Connector>(
     options: &<C::Dialect as Dialect>::Options,
     connector: &C,

@@ -22,7 +22,7 @@ pub struct JournalStatements {
     /// Selects the deleted range of one id, which is locked. Values: id. Rows: id, deleted_to, purged_to; no row for an
     /// id never seen.
     pub unpurged: SqlStr,
-    /// Some id with deleted rows that are still there. Gives the same.
+    /// Selects the deleted range of some id with deleted rows that are still there. Rows: the same columns.
     pub next_unpurged: SqlStr,
     /// The sizes of the events of an id after one number, up to another. Values: id, both numbers. Gives: number, bytes of
     /// the payload and of that of the metadata; in the order of the numbers.
@@ -89,7 +89,7 @@ pub struct StateStatements {
     pub find: SqlStr,
     /// As `find`, of ids without an entity type.
     pub find_without_type: SqlStr,
-    /// Only explains a statement that ends with `/*condition*/` and has its values.
+    /// Explains a statement that ends with `/*condition*/` and has its values, and does not run it.
     pub explain: SqlStr,
     /// The same as `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::TransactionDialect::BEGIN) in one text, where work
     /// begins its transaction.
@@ -111,11 +111,11 @@ impl StateStatements {
 /// Statements that store a row of a state, and begin the transaction.
 #[derive(Clone, Debug)]
 pub struct BeginningStatements {
-    /// As [`StateStatements::insert`].
+    /// The statement [`StateStatements::insert`], after the beginning of the transaction.
     pub insert: SqlStr,
-    /// As [`StateStatements::update`].
+    /// The statement [`StateStatements::update`], after the beginning of the transaction.
     pub update: SqlStr,
-    /// As [`StateStatements::overwrite`].
+    /// The statement [`StateStatements::overwrite`], after the beginning of the transaction.
     pub overwrite: SqlStr,
 }
 

@@ -261,7 +261,7 @@ impl Connector for SqliteConnector {
         file::look_again(&self.location, fault)
     }
 
-    /// One connection writes at a time.
+    /// Returns the number of connections for a role: only one connection writes at a time.
     fn seats(&self, role: Role) -> usize {
         match role {
             Role::SetUp { .. } | Role::Writer => 1,
@@ -269,7 +269,7 @@ impl Connector for SqliteConnector {
         }
     }
 
-    /// It takes turns with the store for the one that writes.
+    /// Returns 0: code of the application takes turns with the store for the connection that writes.
     fn seats_of_application(&self) -> usize {
         0
     }

@@ -15,7 +15,7 @@ impl Dialect for Sqlite {
     type Options = SqliteOptions;
     type Connector = SqliteConnector;
 
-    /// One connection writes at a time.
+    /// Returns 1, because one connection writes at a time.
     fn lanes(_: &SqliteOptions) -> usize {
         1
     }

@@ -49,7 +49,7 @@ pub struct SqliteOptions {
     /// until readers have let go of it, at most a fifth of a second, and tries again when the log has grown by an
     /// eighth of this. Default 64 MiB.
     pub max_log_bytes: usize,
-    /// Tables and limits.
+    /// The names of tables, and the limits.
     pub store: StoreOptions,
 }
 

@@ -62,7 +62,7 @@ pub(crate) const WAIT_HARDLY: &str = "PRAGMA busy_timeout = 3";
 pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
 /// Gives `ok`, or the first damage that it finds.
 pub(crate) const CHECK_PAGES: &str = "PRAGMA integrity_check(1)";
-/// Changes nothing.
+/// Reads the state of the log, and changes nothing.
 pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";
 pub(crate) const COPY_LOG: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 pub(crate) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";

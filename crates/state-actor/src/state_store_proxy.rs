@@ -39,7 +39,7 @@ impl StateStoreProxy {
         Ok(Self::new(handle))
     }
 
-    /// Returns the actor.
+    /// Returns the handle of the state actor.
     pub fn handle(&self) -> &StateHandle {
         &self.handle
     }
@@ -77,7 +77,7 @@ impl StateStore for StateStoreProxy {
         self.handle.delete_with_event(id, revision, event).await
     }
 
-    /// One request for each change: those of different ids share calls of the store.
+    /// Sends one request for each change: requests of different ids share calls of the store.
     async fn write_group(
         &self,
         changes: Vec<StateWrite>,

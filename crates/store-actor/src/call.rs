@@ -54,7 +54,7 @@ impl Caller {
         &self.runtime
     }
 
-    /// Starts a call.
+    /// Starts a call to the store.
     pub fn start<T, F>(&self, operation: Operation, call: F) -> Call<T>
     where
         T: Send + 'static,

@@ -100,7 +100,7 @@ enum State {
 enum End {
     Success,
     Failure,
-    /// Nothing: it never came to the store.
+    /// The end of a call that never came to the store.
     Unknown,
 }
 

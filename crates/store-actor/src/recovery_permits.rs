@@ -40,8 +40,8 @@ pub struct RecoveryPermit {
 type Lease = Mutex<Option<OwnedSemaphorePermit>>;
 
 impl RecoveryPermits {
-    /// So many permits, 0 counting as 1, each waited for at most so long; an error names the operation they are for. They
-    /// are looked after on `runtime`, with timer.
+    /// Returns `permits` permits, 0 counting as 1, each waited for at most `timeout`; an error names the operation they
+    /// are for. They are looked after on `runtime`, with timer.
     pub fn new(operation: Operation, permits: usize, timeout: Duration, runtime: Handle) -> Self {
         let permits = permits.clamp(1, Semaphore::MAX_PERMITS);
         Self {

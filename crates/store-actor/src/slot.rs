@@ -37,7 +37,7 @@ pub struct Slot<Q: Question> {
 }
 
 impl<Q: Question> Slot<Q> {
-    /// Both ends of a question, counted as outstanding until it is answered.
+    /// Returns both ends of a question, counted as outstanding until it is answered.
     pub fn new(question: Q, outstanding: &Outstanding) -> (Self, Reply<Q::Answer>) {
         let (sender, receiver) = oneshot::channel();
         let slot = Self {
@@ -64,7 +64,7 @@ impl<Q: Question> Slot<Q> {
         self.dispatched = true;
     }
 
-    /// Answers the asker.
+    /// Sends the answer to the asker.
     pub fn answer(mut self, answer: Q::Answer) {
         self.send(answer);
     }

@@ -196,7 +196,7 @@ impl<S: StoreKind> Hook<S> for Hold<S> {
     }
 }
 
-/// One call that waits for what the test decides; when this is dropped, it goes on.
+/// A call that waits for what the test decides; when this is dropped, it goes on.
 #[must_use = "the call goes on as soon as this is dropped"]
 pub struct HeldCall<S: StoreKind> {
     call: S::Call,
@@ -239,7 +239,7 @@ impl<S: StoreKind> HeldCall<S> {
         self.decide(Verdict::Answer(answer));
     }
 
-    /// Never answers.
+    /// Leaves the held call without an answer for ever.
     pub fn hang(self) {
         self.decide(Verdict::Hang);
     }

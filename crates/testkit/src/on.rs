@@ -194,7 +194,7 @@ pub(crate) struct Calls<S: StoreKind> {
 }
 
 enum Methods {
-    /// All but `close`.
+    /// Every method but `close`.
     All,
     Of(Operations),
     Ping,

@@ -95,7 +95,7 @@ impl Transaction {
     }
 }
 
-/// The same code.
+/// Equal if both are the same code.
 impl PartialEq for Transaction {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

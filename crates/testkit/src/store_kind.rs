@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
 /// A kind of store that can be intercepted: [`Journals`](crate::Journals), [`SnapshotStores`](crate::SnapshotStores) or
 /// [`StateStores`](crate::StateStores).
 pub trait StoreKind: sealed::Sealed + Send + Sync + 'static {
-    /// Such a store: `dyn Journal`, `dyn SnapshotStore` or `dyn StateStore`.
+    /// The trait object of such a store: `dyn Journal`, `dyn SnapshotStore` or `dyn StateStore`.
     type Store: ?Sized + Send + Sync + 'static;
     /// A call with its arguments.
     type Call: StoreCall;
@@ -18,7 +18,7 @@ pub trait StoreKind: sealed::Sealed + Send + Sync + 'static {
     /// The capabilities that a store declares.
     type Capabilities: Clone + Send + Sync + 'static;
 
-    /// Makes the call.
+    /// Makes the call to the store.
     #[doc(hidden)]
     fn carry_out(store: Arc<Self::Store>, call: Self::Call) -> StoreFuture<Self::Answer>;
 

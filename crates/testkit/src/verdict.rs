@@ -8,7 +8,7 @@ use crate::{Fault, Next, StoreKind};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Verdict<A> {
-    /// It goes on to the rules that come after, and to the store.
+    /// The call goes on to the rules that come after, and to the store.
     Pass,
     /// The store does not see it, and the caller hears this error.
     Fail(Fault),

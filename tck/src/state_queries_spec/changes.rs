@@ -42,7 +42,7 @@ pub(super) fn odd_types() -> [&'static str; 14] {
     ]
 }
 
-/// Two ids of most of the odd types, mixed; those of the empty one have no `|`.
+/// Returns two ids of most of the odd types, mixed; those of the empty one have no `|`.
 pub(super) fn ids_of_types() -> Vec<PersistenceId> {
     let types = odd_types();
     // One of the types has no id.

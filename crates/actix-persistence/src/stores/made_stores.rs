@@ -23,7 +23,7 @@ pub(crate) struct MadeStores {
     pub(crate) state_stores: Made<StateHandle>,
 }
 
-/// Those of one kind, by plugin id in the order in which they were handed over.
+/// The stores of one kind, by plugin id in the order in which they were handed over.
 pub(crate) struct Made<K: StoreKind>(Vec<(String, Arc<K::Store>)>);
 
 impl MadeStores {

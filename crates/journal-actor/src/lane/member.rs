@@ -17,7 +17,7 @@ use crate::plugin_calls::PluginCalls;
 use crate::standing::Standing;
 use crate::write_request::WriteReply;
 
-/// One request of a group: how to call the journal for several of them, and how to take the outcomes apart again.
+/// A request of a group: how to call the journal for several of them, and how to take the outcomes apart again.
 pub(super) trait Member: Refuse + Sized {
     /// The outcome for one member; the journal returns a list of them.
     type Outcome: Send + 'static;
@@ -271,7 +271,7 @@ impl Member for DeleteJob {
         .boxed()
     }
 
-    /// Deletes go alone.
+    /// Returns false, because a delete is always a call of its own.
     fn can_split(_: &StorageError) -> bool {
         false
     }
@@ -331,7 +331,7 @@ impl Member for ResetJob {
         .boxed()
     }
 
-    /// Resets go alone.
+    /// Returns false, because a reset is always a call of its own.
     fn can_split(_: &StorageError) -> bool {
         false
     }

@@ -12,7 +12,7 @@ const MOST_BINDS: usize = 65_535;
 const MOST_COLUMNS: usize = 16;
 const _: () = assert!(LARGEST.is_power_of_two() && LARGEST * MOST_COLUMNS < MOST_BINDS);
 
-/// One statement for each power of two, so that a connection prepares each once.
+/// A statement for each power of two, so that a connection prepares each once.
 ///
 /// A text for every number of rows would be prepared ever again, at many times the cost of running it.
 #[derive(Debug)]

@@ -26,7 +26,7 @@ use crate::{
 pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     /// The events that it persists.
     type Event: Event;
-    /// Its snapshots; [`NoSnapshot`](crate::NoSnapshot) for none.
+    /// The type of its snapshots; [`NoSnapshot`](crate::NoSnapshot) for none.
     type Snapshot: Snapshot;
 
     /// The way in which it is stored, for this crate alone: a [`DurableState`](crate::DurableState) is stored in

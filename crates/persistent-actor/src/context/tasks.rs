@@ -20,7 +20,7 @@ pub(crate) struct Tasks<A: PersistentActor> {
     last_handle: SpawnHandle,
     /// True if a spawned future may be ready that was not polled since.
     due: bool,
-    /// One more owner for each spawned future that is awaited when everything stops.
+    /// A counter by its owners: one, and one more for each spawned future that is awaited when everything stops.
     awaited: Rc<()>,
     /// True if what is spawned now goes on for as long as the actor lives, and is not awaited.
     in_background: bool,

@@ -1,4 +1,4 @@
-//! One life of an actor: recovery, then turn after turn.
+//! An incarnation: one life of an actor, which is a recovery, then turn after turn.
 
 mod handling;
 
@@ -462,7 +462,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.failure(false)
     }
 
-    /// That its store is away is said once for all actors; see [`StoreHealth`].
+    /// Logs a failed recovery. That its store is away is logged once for all actors; see [`StoreHealth`].
     fn recovery_failed(&mut self, error: RecoveryError) -> Failure {
         let environment = Arc::clone(&self.ctx.environment);
         let outage = environment.stores.outage_behind(&error);
@@ -557,7 +557,7 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    /// Another writer was there first.
+    /// Returns the failure of an actor that lost to another writer.
     fn lost(&self) -> Failure {
         Failure {
             is_conflict: true,

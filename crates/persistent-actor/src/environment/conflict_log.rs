@@ -11,7 +11,7 @@ use crate::error::error_chain::ErrorChain;
 /// The time between two warnings of the actors of one environment.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Warns of conflicts.
+/// Logs warnings of conflicts, at a limited rate.
 #[derive(Debug)]
 pub(crate) struct ConflictLog(LogLimiter);
 

@@ -37,7 +37,7 @@ pub enum PersistError {
     /// Only the askers that the actor [names](crate::RecoveryReplies) are told so, in place of a closed channel.
     #[error("the command was not processed, because its actor could not be recovered")]
     NotRecovered(#[source] Arc<RecoveryError>),
-    /// Something else that the command led to is stored: sending the command again would do that part twice.
+    /// Another part of what the command led to is stored: sending the command again would store that part twice.
     ///
     /// Only the asker of a command is told so, of what it led to as a whole. A command that persists several events with
     /// one `persist_all` is stored whole or not at all.
@@ -49,16 +49,16 @@ pub enum PersistError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectionCause {
-    /// It could not be encoded, or is too large.
+    /// The event or state could not be encoded, or is too large.
     #[error(transparent)]
     Encode(#[from] Arc<EncodeError>),
     /// The store refused it before storing.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// It was persisted in `started`, before the recovery has completed.
+    /// The call was made in `started`, before the recovery has completed.
     #[error("events cannot be persisted before the recovery has completed")]
     DuringRecovery,
-    /// It was persisted in `stopped`, when the actor has ended; `stopping` is the last occasion.
+    /// The call was made in `stopped`, when the actor has ended; `stopping` is the last occasion.
     #[error("events cannot be persisted when the actor has stopped")]
     AfterStop,
 }

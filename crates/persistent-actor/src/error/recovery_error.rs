@@ -8,7 +8,7 @@ use crate::{DecodeError, ReplayIssue};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoveryError {
-    /// The journal failed.
+    /// The journal failed to answer, or answered with an error.
     #[error("could not recover {persistence_id:?} from its journal")]
     Journal {
         /// The persistence id of the actor.
@@ -39,7 +39,7 @@ pub enum RecoveryError {
     State {
         /// The persistence id of the state.
         persistence_id: PersistenceId,
-        /// Its revision.
+        /// The revision of the state.
         revision: Revision,
         /// The serializer that wrote it.
         serializer_id: u32,
@@ -100,7 +100,7 @@ pub enum RecoveryError {
         /// The reason that the actor gave.
         reason: String,
     },
-    /// There is no usable snapshot that covers the events that were deleted, and they are needed: the actor's
+    /// No usable snapshot covers the events that were deleted, and they are needed: the actor's
     /// [retention](crate::Retention::delete_events) deletes only what a snapshot covers, or the recovery was asked for an
     /// earlier state, or for one without a snapshot that cannot be used.
     ///
@@ -148,7 +148,7 @@ pub enum RecoveryError {
         /// The sequence number of the missing event.
         expected: SequenceNr,
     },
-    /// Two writers stored events at the same time, and the replay filter of the journal is to fail then.
+    /// The events of two writers overlap, and the mode of the journal's replay filter is `fail`.
     ///
     /// Its mode `repair-by-discard-old` leaves the events of the older writer out, `warn` applies every event.
     #[error(

@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Async,
 }
 
-/// One call of the persist family; one that defers has no events. A state is the one event of its call.
+/// A call of the persist family; one that defers has no events. A state is the one event of its call.
 struct Invocation<A: PersistentActor> {
     events: PersistedEvents<A::Event>,
     /// The encoded events; empty after their fate is settled.
@@ -41,7 +41,7 @@ enum State {
         first: SequenceNr,
         timestamp: Timestamp,
     },
-    /// Everything is known, to be handled when it is the head of the queue.
+    /// The fate of the call is known; its handlers run when it is the head of the queue.
     Settled(Fate),
 }
 
@@ -91,13 +91,14 @@ impl WriteLimit {
 /// The room for calls that an actor keeps when it has nothing to do; what a burst took beyond that is given back.
 const ROOM_KEPT: usize = 32;
 
-/// All calls in order. Whether commands wait is derived from it, never counted beside it: a counter of its own is how
-/// Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
+/// The calls of an actor, in order. Whether commands wait is derived from them, never counted beside them: a counter of
+/// its own is how Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
 pub(crate) struct PendingQueue<A: PersistentActor> {
     invocations: VecDeque<Invocation<A>>,
-    /// The number of calls that have left the queue, which gives the place of its head.
+    /// The number of calls that have left the queue, which is the place of its head.
     left: u64,
-    /// One past the place of the youngest call that holds back commands; it has left the queue when `left` is as high.
+    /// The place after that of the youngest call that holds back commands; it has left the queue when `left` is as
+    /// high.
     held_back_until: u64,
     /// No call before this place is in the write under way, and none before the next is unsent, so that a search need
     /// not look there.

@@ -8,7 +8,7 @@ pub(crate) enum PersistedEvents<E> {
     Owned(Vec<E>),
     /// The events, which were published to others.
     Shared(Vec<Arc<E>>),
-    /// None, because the call deletes a state.
+    /// The call deletes a state, and has no event.
     Delete,
 }
 

@@ -43,7 +43,7 @@ pub struct Missed {
     pub count: u64,
 }
 
-/// One channel per type that somebody listens to, and nothing for the others.
+/// The channels of an actor system: one per type that has a listener, and none for the others.
 pub(crate) struct Notifications {
     capacity: usize,
     /// True if there is any channel, so that a notification without readers costs next to nothing.

@@ -29,13 +29,14 @@ pub(crate) enum RecoveryStep<E, S> {
     },
     /// Events to apply, in order.
     Events(Vec<NumberedEvent<E>>),
-    /// Everything asked for was given. Holds the recovery permit: to be kept until the actor has taken note.
+    /// The end: everything asked for was delivered. Holds the recovery permit, to be kept until the actor has applied
+    /// it.
     Completed(Option<RecoveryPermit>),
 }
 
-/// One recovery: asks for the permit, finds out where the id stands, and fetches snapshot and events.
+/// A recovery: asks for the permit, finds out where the id stands, and fetches snapshot and events.
 ///
-/// It never passes over what is deleted meanwhile: see [`EventPages`]. A read-only replay asks for no permit.
+/// The recovery never passes over what is deleted meanwhile: see [`EventPages`]. A read-only replay asks for no permit.
 pub(crate) struct RecoveryProcess<E, S> {
     environment: Arc<Environment>,
     persistence_id: PersistenceId,

@@ -35,7 +35,7 @@ pub struct RecoveryReplies(Vec<AddAnswer>);
 type AddAnswer = fn(OverflowReplies, Arc<RecoveryError>) -> OverflowReplies;
 
 impl RecoveryReplies {
-    /// Answers no command.
+    /// Returns replies that answer no command.
     pub fn new() -> Self {
         Self::default()
     }

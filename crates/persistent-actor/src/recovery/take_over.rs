@@ -22,10 +22,11 @@ pub enum TakeOver {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnConflict {
-    /// It is rebuilt behind the same address, and recovered onto what is there: with the next command, or at once if
-    /// commands wait or it has timers, streams or futures of its own. The first times without a delay.
+    /// The actor is rebuilt behind the same address, and recovered onto what is there: with the next command, or at
+    /// once if commands wait or it has timers, streams or futures of its own. The first times without a delay.
     #[default]
     Recover,
-    /// It ends, and its address closes: for programs that find the right actor by other means, and start it again.
+    /// The actor ends, and its address closes: for programs that find the right actor by other means, and start it
+    /// again.
     Stop,
 }

@@ -25,7 +25,7 @@ impl<M: Message> ReplyTo<M> {
         }
     }
 
-    /// Answers the command.
+    /// Answers the command that this came from.
     ///
     /// # Errors
     /// Returns the answer if no asker waits for it: the command was answered, was sent without asking, its asker has

@@ -41,7 +41,7 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Saved,
-    /// It is unknown whether the snapshot is stored.
+    /// The save failed, and it is unknown whether the snapshot is stored.
     SaveUnknown,
     Found(Option<SequenceNr>),
     EventsDeleted,

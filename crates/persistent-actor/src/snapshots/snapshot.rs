@@ -44,7 +44,7 @@ impl Snapshot for NoSnapshot {
 pub struct SnapshotOffer<S> {
     /// The metadata of the snapshot.
     pub metadata: SnapshotMetadata,
-    /// The state.
+    /// The decoded snapshot.
     pub snapshot: S,
     answer: OfferAnswer,
 }

@@ -21,11 +21,11 @@ pub(crate) struct DrainSignal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Urgency {
-    /// It lives as long as it wants.
+    /// The actor lives as long as it wants.
     None,
-    /// It ends when everything that has arrived is done.
+    /// The actor ends when everything that has arrived is done.
     Drain,
-    /// It ends with its present turn.
+    /// The actor ends with its present turn.
     End,
 }
 

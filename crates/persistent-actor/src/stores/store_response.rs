@@ -69,10 +69,10 @@ pub enum StoreResponse {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveSnapshotError {
-    /// It could not be encoded, or is too large.
+    /// The snapshot could not be encoded, or is too large.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// The store failed.
+    /// The store failed to answer, or answered with an error.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The actor was started without a snapshot store.
@@ -90,7 +90,7 @@ pub enum SaveSnapshotError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeleteMessagesError {
-    /// The journal failed.
+    /// The journal failed to answer, or answered with an error.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The bound is above every event the actor persisted; the journal was not asked.

@@ -45,7 +45,7 @@ ON CONFLICT (persistence_id) DO UPDATE SET
     writer_uuid = EXCLUDED.writer_uuid
 RETURNING m.persistence_id, m.highest, m.deleted_to, m.epoch";
 
-/// One statement, which commits by itself: nothing of it can be left open on a connection.
+/// A statement that commits by itself: nothing of it can be left open on a connection.
 ///
 /// The update is the fence: it finds the ids whose epoch and highest number are what the writer knows, waits for who
 /// holds one of them, and looks again then. `IS TRUE` keeps the filter what it says, a look into a hash table; as a
@@ -153,7 +153,7 @@ WHERE {in_range}
        FROM (SELECT * FROM {event_table} AS e WHERE {in_range} ORDER BY e.sequence_nr LIMIT $4::bigint) AS e) <= $5::bigint
 ORDER BY e.sequence_nr LIMIT $4::bigint";
 
-/// Parts of `WHOLE_PAGE`.
+/// The part of `WHOLE_PAGE` that reads up to where events are deleted.
 const DELETED_TO: &str =
     "COALESCE((SELECT deleted_to FROM {metadata_table} WHERE persistence_id = $1::text), 0)";
 const IN_RANGE: &str = "e.persistence_id = $1::text \

@@ -128,7 +128,7 @@ const LOOK: u64 = 1_000;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purged {
     Nothing,
-    /// Everything of an id.
+    /// All deleted rows of an id are removed.
     All,
     /// A chunk, and some is left.
     Some,

@@ -13,7 +13,7 @@ use crate::Fault;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TlsMode {
-    /// `disable`: no encryption.
+    /// The connection is not encrypted: `disable`.
     Disable,
     /// `require`: encryption without a check of the server.
     Require,
@@ -77,7 +77,7 @@ pub struct TlsFiles {
 }
 
 impl Tls {
-    /// Reads the files.
+    /// Reads the files of certificates and of the key.
     ///
     /// # Errors
     /// If one cannot be read, or does not hold what it should.

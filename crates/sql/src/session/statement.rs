@@ -5,8 +5,8 @@ use crate::{Piece, Quoting, pieces};
 /// The kinds of statements, by what they can do beside reading and changing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Nothing, or it marks a place in the transaction: it cannot end that, and leaves nothing in the session but what
-    /// functions of the server do.
+    /// A statement that does nothing else, except perhaps mark a place in the transaction: it cannot end the
+    /// transaction, and leaves nothing in the session but what functions of the server do.
     Rows,
     /// Commits what came before it, and itself.
     Commits,
@@ -16,7 +16,7 @@ pub(super) enum Kind {
     OfSessions,
     /// Sends or takes data beside its answer, which no driver here expects.
     Streams,
-    /// Any other statement: the caller looks afterwards whether the transaction is still there.
+    /// A statement of any other kind: the caller looks afterwards whether the transaction is still there.
     Other,
 }
 

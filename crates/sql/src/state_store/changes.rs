@@ -1,4 +1,4 @@
-//! Reading changes.
+//! Reading the changes of states.
 
 use actix_persistence_storage_api::{
     ChangedState, PersistenceId, StateChangesPage, StateChangesQuery, StateOffset, StatePosition,
@@ -15,8 +15,8 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf, StateStatements};
 /// The sequence where the database orders rows by itself.
 const ONLY_SEQUENCE: u16 = 0;
 
-/// Reads a page of at most this many bytes of payloads, but at least one change, and one more that tells whether there is a
-/// next page.
+/// Reads a page of at most this many bytes of payloads, but at least one change, and one more that shows whether there
+/// is a next page.
 ///
 /// Asks first how far changes are complete, in a statement that is over when the changes are read: whatever it saw, and
 /// what was committed before that, the second one sees, too.

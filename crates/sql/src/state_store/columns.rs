@@ -45,7 +45,7 @@ enum Part {
 pub(super) struct Bound {
     /// The statements that do it.
     pub(super) statements: Arc<StateStatements>,
-    /// Their values, in order.
+    /// The values of the additional columns, in order.
     pub(super) values: Vec<SqlValue>,
 }
 

@@ -50,7 +50,7 @@ struct Shared<D: Dialect> {
 #[derive(Debug)]
 struct Work<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
-    /// Those of each table whose rows are numbered late.
+    /// The statements of each table whose rows are numbered late.
     tables: Vec<Arc<StateStatements>>,
     /// The time between two looks; none where no code of the application runs.
     interval: Option<Duration>,

@@ -22,7 +22,7 @@ pub(super) struct StateRow {
 /// The columns that are stored beside the revision.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
-    /// None leaves a tombstone.
+    /// The encoded state; `None` leaves a tombstone.
     payload: Option<Payload>,
     tags: Vec<Arc<str>>,
 }

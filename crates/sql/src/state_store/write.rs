@@ -29,16 +29,16 @@ use super::state_row::StateRow;
 pub(super) enum Rule {
     /// The revision before the new one; for revision 1 nothing may be stored.
     TheOneBefore,
-    /// Any revision; there may also be nothing stored.
+    /// The row may be of any revision, or missing.
     Any,
 }
 
 /// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
-    /// It is stored.
+    /// The change is stored.
     Stored,
-    /// Nothing was changed, because another revision is stored.
+    /// The row is as it was, because another revision is stored.
     Conflict { found: Revision },
 }
 

@@ -20,7 +20,7 @@ pub(super) struct LogFile(Arc<File>);
 /// The beginning of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Others each time the log is begun anew, before any frame of the one before is overwritten.
+    /// The salts of the log: others each time the log is begun anew, before any frame of the one before is overwritten.
     pub(super) salts: u64,
     page_bytes: u64,
     is_big_endian: bool,

@@ -28,7 +28,7 @@ impl Log {
         index: None,
     };
 
-    /// Looks at both.
+    /// Looks at the log and at its index.
     pub(super) fn look(location: &Location) -> Result<Self, Fault> {
         let (id, _) = look_at(location, "-wal")?;
         let (index, _) = look_at(location, "-shm")?;

@@ -28,17 +28,18 @@ use note::{LogEnd, Note};
 
 /// A log is copied to the database as soon as it has so many frames, as SQLite does by itself.
 const CHECKPOINT_AT: u32 = 1000;
-/// It is tried again after so many more, where a reader keeps the log from being begun anew.
+/// The number of further frames after which the copy is tried again, where a reader keeps the log from being begun
+/// anew.
 const CHECKPOINT_AGAIN: u32 = 100;
 
 /// The note beside a database, kept by the one connection of this process that writes.
 #[derive(Debug)]
 pub(super) struct Position {
-    /// None if it cannot be written.
+    /// The file of the note; `None` if it cannot be written.
     file: Option<Arc<File>>,
     path: PathBuf,
     note: Note,
-    /// None if it cannot be read.
+    /// The file of the log; `None` if it cannot be read.
     log: Option<LogFile>,
     /// No later transaction has a frame up to here.
     before: LogEnd,
@@ -48,7 +49,7 @@ pub(super) struct Position {
 /// The result of a comparison of a log with its note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogCheck {
-    /// Nothing is known to be missing.
+    /// The log holds everything that was noted, as far as can be known.
     Passed,
     /// A process has ended while it copied the log to the database, and that log is gone. Another program may have finished
     /// the copy; or else the database has a part of it.
@@ -298,7 +299,7 @@ async fn end_of(
     Ok(LogEnd::default())
 }
 
-/// None if the database does not count its transactions.
+/// Returns the position of the database; `None` if the database does not count its transactions.
 async fn find(connection: &mut SqliteConnection, is_durable: bool) -> Result<Option<Note>, Fault> {
     let row = sqlx::query(queries::POSITION)
         .fetch_optional(connection)
@@ -315,7 +316,7 @@ async fn find(connection: &mut SqliteConnection, is_durable: bool) -> Result<Opt
     }))
 }
 
-/// Nothing that another process counts meanwhile is touched.
+/// Begins to count transactions; leaves a count that another process begins meanwhile as it is.
 async fn count_anew(connection: &mut SqliteConnection, is_durable: bool) -> Result<Note, Fault> {
     sqlx::raw_sql(queries::COUNT_ANEW)
         .execute(&mut *connection)

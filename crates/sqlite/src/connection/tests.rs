@@ -277,7 +277,7 @@ fn kind_of(fault: Fault) -> StorageErrorKind {
     classify::<Sqlite>(Operation::Initialize, Effect::NotStored, fault).kind()
 }
 
-/// One error of a disk, or a full one, looks to SQLite like a file that is none of its own, or cannot be opened.
+/// An error of a disk, or a full one, looks to SQLite like a file that is no database, or cannot be opened.
 #[tokio::test]
 async fn what_the_file_gives_no_reason_for_is_curable_by_waiting() {
     let (directory, database) = database().await;

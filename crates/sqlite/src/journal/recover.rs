@@ -1,4 +1,4 @@
-//! Taking over ids.
+//! Taking over ids for recovering actors.
 
 use std::collections::HashMap;
 

@@ -126,7 +126,7 @@ impl Draft {
     }
 }
 
-/// One event more than the page may have, which tells whether there is more.
+/// Returns one event more than the page may have, which shows whether there is more.
 fn wanted(limit: PageLimit) -> usize {
     limit.max_events.saturating_add(1)
 }

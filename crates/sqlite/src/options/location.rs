@@ -17,7 +17,7 @@ pub(crate) struct Location {
 pub(crate) enum Mode {
     /// Created when missing, if the schema may be created too.
     Create,
-    /// Never created.
+    /// The file is never created.
     Existing,
     /// Never written; SQLite refuses, and the store says so.
     ReadOnly,
@@ -76,7 +76,7 @@ fn mode_of(parameters: &str) -> Result<Mode, String> {
     Ok(mode)
 }
 
-/// One file has one name here, as far as that can be known before it exists.
+/// Returns the one name that a file has here, as far as that can be known before it exists.
 fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     if let Ok(resolved) = path.canonicalize() {

@@ -215,7 +215,8 @@ SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = zeroblob(16),
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = ?1 AND purged_to = highest";
 
-/// One statement, so that the events and what is deleted are of one moment without a transaction around them.
+/// The statement that reads a page, one alone, so that the events and what is deleted are of one moment without a
+/// transaction around them.
 ///
 /// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is several
 /// times as fast as a row for each. `Packed` of `crate::journal` says what the values hold; `concat` takes NULL

@@ -13,7 +13,7 @@ const MOST_BINDS: usize = 32_766;
 const MOST_COLUMNS: usize = 16;
 const _: () = assert!(LARGEST * MOST_COLUMNS < MOST_BINDS);
 
-/// One statement for each of a few numbers of rows, so that a connection prepares each once.
+/// A statement for each of a few numbers of rows, so that a connection prepares each once.
 ///
 /// With powers of two a group needs more statements, with a text for every number of rows more of them are prepared
 /// and kept; this was the fastest of the three for groups of varying size.

@@ -1,4 +1,4 @@
-//! One event as a journal keeps it.
+//! An event as a journal keeps it.
 
 use std::sync::Arc;
 

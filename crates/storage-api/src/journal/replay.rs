@@ -12,7 +12,7 @@ pub struct ReplayRange {
 }
 
 impl ReplayRange {
-    /// Every event.
+    /// The range of every event.
     pub const ALL: ReplayRange = ReplayRange {
         from: 1,
         to: SequenceNr::MAX,
@@ -55,7 +55,7 @@ impl Default for PageLimit {
     }
 }
 
-/// Some of the events asked for, in order.
+/// A page of a replay: some of the events asked for, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ReplayPage {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Microseconds since 1970-01-01T00:00:00Z.
+/// A time, in microseconds since 1970-01-01T00:00:00Z.
 ///
 /// Timestamps are data for people and for snapshot criteria; nothing is ever ordered by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

@@ -22,7 +22,7 @@ impl Sql {
         Self(Cow::Owned(text))
     }
 
-    /// Returns the text.
+    /// Returns the text of the statement.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -102,7 +102,7 @@ pub struct FindStates {
     pub condition: Sql,
     /// The values of the condition.
     pub values: Vec<SqlValue>,
-    /// Only ids above this one, byte by byte: the last one of the page before.
+    /// The id above which ids are returned, byte by byte: the last one of the page before.
     pub after: Option<PersistenceId>,
     /// The most states of a page.
     pub limit: usize,

@@ -79,13 +79,13 @@ impl CurrentState {
     }
 }
 
-/// A stored state.
+/// A state as a store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateRecord {
     /// The encoded state.
     pub payload: Payload,
-    /// Its tags, in no order; none is there twice if its update had none twice.
+    /// The tags of the state, in no order; none is there twice if its update had none twice.
     pub tags: Vec<Arc<str>>,
     /// The time at which it was stored, by the clock of the store; later than that of the revision before.
     pub timestamp: Timestamp,

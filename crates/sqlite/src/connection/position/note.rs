@@ -30,7 +30,7 @@ pub(super) struct Note {
 /// A place in a log that its end is not before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LogEnd {
-    /// Those of the log; another log says nothing about this one.
+    /// The salts of the log; a log with others is another log, about which this says nothing.
     pub(super) salts: u64,
     /// The least number of frames; 0 if nothing is known.
     pub(super) frames: u32,
@@ -91,7 +91,7 @@ impl Note {
         text
     }
 
-    /// None if it is not whole: a crash of the machine may leave anything.
+    /// Returns the note that a text holds; `None` if it is not whole: a crash of the machine may leave anything.
     pub(super) fn of_text(text: &str) -> Option<Self> {
         let text = text.strip_suffix('\n')?;
         let (told, sum) = text.split_at_checked(text.len().checked_sub(16)?)?;

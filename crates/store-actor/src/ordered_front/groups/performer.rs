@@ -47,7 +47,7 @@ struct Tally {
     guilty: u32,
     /// Calls that failed by a change that the error names.
     named: u32,
-    /// Those of the `named` calls that may have failed because they waited for other calls.
+    /// The number of `named` calls that may have failed because they waited for other calls.
     in_vain: u32,
 }
 

@@ -14,12 +14,12 @@ pub(super) struct Copies {
 
 struct Target {
     keys: Vec<String>,
-    /// Another one copies the same value, something within it, or what it is within.
+    /// True if another target copies the same value, a value within it, or a value that it is within.
     is_shared: bool,
 }
 
 impl Copies {
-    /// None yet, of a text of this length.
+    /// Returns no copies yet, for a text of this length.
     pub(super) fn of(text_bytes: usize) -> Self {
         Self {
             text_bytes,
