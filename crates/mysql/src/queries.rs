@@ -169,7 +169,7 @@ pub(crate) const TRY_STATE_STORE: &[&str] = &[
     "DELETE FROM {state_table} WHERE 1 = 0",
 ];
 
-/// The counters of events that are lower than the rows: that of each partition, found by the index. Gives: partition,
+/// The counters of events that are lower than the rows: that of each partition, found by the index. Returns: partition,
 /// the number to be reached.
 pub(crate) const EVENTS_AHEAD: &str = "\
 SELECT found.partition_nr, found.highest

@@ -7,12 +7,12 @@ use sqlx::SqlStr;
 /// Values are named in the order given here, each once.
 #[derive(Clone, Debug)]
 pub struct JournalStatements {
-    /// The highest number ever stored of one id. Values: id. Gives one row.
+    /// The highest number ever stored of one id. Values: id. Returns one row.
     pub highest: SqlStr,
     /// Selects the head of an id. Values: id. One row, as of one moment: highest number ever stored, deleted_to, epoch;
     /// 0 for an id that was never taken over.
     pub head: SqlStr,
-    /// The epoch of an id, which is locked. Values: id. Gives no row for an id never seen.
+    /// The epoch of an id, which is locked. Values: id. Returns no row for an id never seen.
     pub lock_epoch: SqlStr,
     /// Selects the writer of an id. Values: id. Rows: epoch, writer, highest; no row for an id never seen.
     pub position: SqlStr,
@@ -24,8 +24,8 @@ pub struct JournalStatements {
     pub unpurged: SqlStr,
     /// Selects the deleted range of some id with deleted rows that are still there. Rows: the same columns.
     pub next_unpurged: SqlStr,
-    /// The sizes of the events of an id after one number, up to another. Values: id, both numbers. Gives: number, bytes of
-    /// the payload and of that of the metadata; in the order of the numbers.
+    /// The sizes of the events of an id after one number, up to another. Values: id, both numbers. Returns: number,
+    /// bytes of the payload and of that of the metadata; in the order of the numbers.
     pub sizes: SqlStr,
     /// Removes the tags of the same events. Values: the same.
     pub purge_tags: SqlStr,
@@ -44,11 +44,11 @@ pub struct JournalStatements {
 /// their values: `{id_at}` and `{before_at}`.
 #[derive(Clone, Debug)]
 pub struct StateStatements {
-    /// The state of one id. Values: id. Gives: revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest,
-    /// payload or NULL, checksum or NULL; how many bytes the state has if that is more than it may have, and NULL otherwise;
-    /// no row for an id never seen.
+    /// The state of one id. Values: id. Returns: revision, 1 if deleted and 0 if not, timestamp, tags, serializer,
+    /// manifest, payload or NULL, checksum or NULL; how many bytes the state has if that is more than it may have, and
+    /// NULL otherwise; no row for an id never seen.
     pub load: SqlStr,
-    /// The revision of one id, as it is now. Values: id. Gives no row for an id never seen.
+    /// The revision of one id, as it is now. Values: id. Returns no row for an id never seen.
     pub revision: SqlStr,
     /// Stores the first row of an id. Where there is one, it changes nothing, or fails.
     /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL,
@@ -71,7 +71,7 @@ pub struct StateStatements {
     ///
     /// A statement of its own, which comes before `changes` and is over by then: not every database shows one moment within a
     /// statement; see docs/adr/0005-commit-order.md.
-    /// Values: entity type; where there is a numbering, none. Gives: partition, number.
+    /// Values: entity type; where there is a numbering, none. Returns: partition, number.
     pub complete_to: SqlStr,
     /// The rows of an entity type by their last change, below which nothing is added any more, in the order of each
     /// partition, those of all partitions in turns.
@@ -79,13 +79,13 @@ pub struct StateStatements {
     /// of payloads.
     /// Where there is a numbering, before the id the number up to which changes are complete, and that of the last change
     /// again; all of it up to the most for each partition, and the most of all of them.
-    /// Gives: id, number; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the
-    /// first row anyway.
+    /// Returns: id, number; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one
+    /// row, and the first row anyway.
     pub changes: SqlStr,
     /// The states for which `/*condition*/` holds, in the order of the bytes of their ids; no tombstones.
     /// Its values are `$lowest_at`, `$end_at`, `$limit_at` and `$bytes_at`, even where placeholders are others.
-    /// Gives: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the first
-    /// row anyway.
+    /// Returns: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and
+    /// the first row anyway.
     pub find: SqlStr,
     /// As `find`, of ids without an entity type.
     pub find_without_type: SqlStr,
@@ -151,7 +151,7 @@ pub struct LateNumberingStatements {
     pub lock_unnumbered: SqlStr,
     /// Returns 0 if the index by which changes are read was dropped, and so is not there for `unnumbered` either.
     pub has_index: SqlStr,
-    /// The ids of committed rows without a number. Values: the most. Gives: id.
+    /// The ids of committed rows without a number. Values: the most. Returns: id.
     pub unnumbered: SqlStr,
 }
 
@@ -166,8 +166,8 @@ impl LateNumberingStatements {
 #[derive(Clone, Debug)]
 pub struct SnapshotStatements {
     /// Selects the newest snapshot within bounds. Values: id, lowest and highest number, earliest and latest timestamp.
-    /// Gives: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata; checksum or NULL;
-    /// how many bytes it has if that is more than it may have, and NULL otherwise.
+    /// Returns: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata;
+    /// checksum or NULL; how many bytes it has if that is more than it may have, and NULL otherwise.
     pub load: SqlStr,
     /// Stores or replaces. Values: id, number, slice, timestamp, serializer, manifest, payload; serializer, manifest
     /// and payload of the metadata; checksum.

@@ -22,7 +22,7 @@ pub struct JournalQueries {
     /// Takes over ids whose epoch and highest number are as expected. Values: id, epoch before and
     /// afterwards, highest before and afterwards, writer. Counts those that were taken over.
     pub(crate) take_over: RowsStatement,
-    /// Locks ids. Values: ids. Gives: id, epoch, highest.
+    /// Locks ids. Values: ids. Returns: id, epoch, highest.
     pub(crate) lock: RowsStatement,
     /// Numbers events of one partition. Values: how many, partition. What it returns as id of an insert is the newest
     /// number, and the last one of these events.
@@ -30,7 +30,7 @@ pub struct JournalQueries {
     /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and how many, then the
     /// partitions again; one may be given several times.
     pub(crate) number_many: SqlStr,
-    /// The newest numbers. Values: [`PARTITIONS`] partitions. Gives: partition, newest number.
+    /// The newest numbers. Values: [`PARTITIONS`] partitions. Returns: partition, newest number.
     pub(crate) newest: SqlStr,
     /// Stores events without metadata. Values: id, number, ordering, slice, timestamp, writer, serializer, manifest,
     /// adapter manifest, number of tags, bytes of payloads, checksum, payload.
@@ -43,7 +43,7 @@ pub struct JournalQueries {
     pub(crate) page: SqlStr,
     /// A page that is within its limit of bytes as a whole. Values: see the text.
     pub(crate) whole_page: SqlStr,
-    /// Tags of events. Values: id, lowest and highest number. Gives: number, tag.
+    /// Tags of events. Values: id, lowest and highest number. Returns: number, tag.
     pub(crate) tags: SqlStr,
 }
 

@@ -8,10 +8,10 @@ use super::keeping_highest;
 /// The statements of one journal that only PostgreSQL has, with its table names in them.
 #[derive(Debug)]
 pub struct PostgresQueries {
-    /// Takes over ids. Values: arrays of ids and of writers. Gives: id, highest, deleted_to, epoch.
+    /// Takes over ids. Values: arrays of ids and of writers. Returns: id, highest, deleted_to, epoch.
     pub(crate) recover: SqlStr,
-    /// Stores events. Values: arrays as [`Rows`](crate::journal) binds them. Gives the places, from 1, of the ids that
-    /// lost.
+    /// Stores events. Values: arrays as [`Rows`](crate::journal) binds them. Returns the places, from 1, of the ids
+    /// that lost.
     pub(crate) append: SqlStr,
     /// Stores events with tags. Values and result as of `append`, with the tags after the other values.
     pub(crate) append_with_tags: SqlStr,
@@ -26,7 +26,7 @@ pub struct PostgresQueries {
     /// A page of events with the values of `page`; no rows if the page would have more bytes, a row is too large, or there
     /// is no event.
     pub(crate) whole_page: SqlStr,
-    /// The tags of events. Values: id, lowest and highest number. Gives: number, tag.
+    /// The tags of events. Values: id, lowest and highest number. Returns: number, tag.
     pub(crate) tags: SqlStr,
 }
 

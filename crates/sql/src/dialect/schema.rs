@@ -53,7 +53,7 @@ pub struct VersionTexts {
     pub set: &'static str,
     /// Selects 1 if there is such a table, and 0 if not. Values: name.
     pub table_exists: &'static str,
-    /// The columns of a table. Values: name. Gives: name, type.
+    /// The columns of a table. Values: name. Returns: name, type.
     pub columns: &'static str,
 }
 

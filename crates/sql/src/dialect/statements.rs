@@ -33,6 +33,6 @@ pub struct ChangeEventTexts {
     /// Makes the row of an id, or raises its highest number to the one to follow on; leaves rows with other epochs alone.
     /// Values: id, highest number, epoch, writer.
     pub adopt: &'static str,
-    /// Values: id. Gives: epoch; no row for an id that the journal does not know.
+    /// Values: id. Returns: epoch; no row for an id that the journal does not know.
     pub epoch_of: &'static str,
 }

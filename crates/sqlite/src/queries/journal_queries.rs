@@ -8,7 +8,7 @@ use super::{BEGIN, RowsStatement};
 /// The statements of one journal that only SQLite has, with its table names in them.
 #[derive(Debug)]
 pub struct JournalQueries {
-    /// Takes over ids. Values: id, writer. Gives: id, highest, deleted_to, epoch.
+    /// Takes over ids. Values: id, writer. Returns: id, highest, deleted_to, epoch.
     pub(crate) recover: RowsStatement,
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
     /// Returns the id of each that differs.
@@ -28,8 +28,8 @@ pub struct JournalQueries {
     pub(crate) insert_events_with_metadata: RowsStatement,
     /// Stores tags. Values: id, number, tag.
     pub(crate) insert_tags: RowsStatement,
-    /// Reads events. Values: id, from, to, how many in a row, how many rows or -1 for all. Gives: deleted_to, packed events,
-    /// packed tags or NULL; at least one row.
+    /// Reads events. Values: id, from, to, how many in a row, how many rows or -1 for all. Returns: deleted_to, packed
+    /// events, packed tags or NULL; at least one row.
     pub(crate) replay: SqlStr,
     /// The newest `ordering` ever given, and the newest that is accounted for. No row before the first event.
     pub(crate) newest: SqlStr,
