@@ -118,7 +118,7 @@ impl Kit {
         conclusion.exit_code()
     }
 
-    /// Runs every case, one after the other, and tells what became of each; for tests of the kit itself.
+    /// Runs every case, one after the other, and returns the result of each; for tests of the kit itself.
     ///
     /// On one worker thread, where tasks that yield to each other do so in the same order every time: whether a case
     /// finds a fault is then no matter of luck.

@@ -101,7 +101,7 @@ impl Cleanup {
     /// Deletes the events of an id before the first one that was written at `moment` or later; the highest number is
     /// kept.
     ///
-    /// The timestamps that the writers' clocks gave count. If one was set back, old events after younger ones
+    /// The timestamps are those of the writers' clocks. If one was set back, old events after younger ones
     /// stay: there is never a gap.
     ///
     /// # Errors

@@ -24,5 +24,5 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// As shells tell it of a program that SIGINT has ended.
+/// The exit code that shells report of a program that SIGINT has ended.
 pub(crate) const INTERRUPTED: u8 = 130;

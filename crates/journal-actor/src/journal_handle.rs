@@ -108,10 +108,10 @@ impl JournalHandle {
         reply
     }
 
-    /// Tells an incarnation where its id stands, once all earlier requests of it have ended.
+    /// Returns to an incarnation where its id stands, once all earlier requests of it have ended.
     ///
     /// Takes the id over at once if a write of it that was sent through this handle may still be stored: so nothing of
-    /// ours appears after what is told. An earlier write that hangs is waited for at most twice the call time-out.
+    /// ours appears after what is returned. An earlier write that hangs is waited for at most twice the call time-out.
     pub fn look(
         &self,
         persistence_id: PersistenceId,

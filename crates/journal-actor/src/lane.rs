@@ -342,7 +342,7 @@ fn ids<M: Member>(group: &[M]) -> Vec<PersistenceId> {
     group.iter().map(|m| m.persistence_id().clone()).collect()
 }
 
-/// A journal that returns too many or too few outcomes tells nothing about any of them.
+/// A journal that returns too many or too few outcomes says nothing about any of them.
 fn checked<M: Member>(
     part: &[M],
     result: Result<Vec<M::Outcome>, StorageError>,

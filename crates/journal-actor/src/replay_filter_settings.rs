@@ -3,8 +3,8 @@
 /// The check of replays of a journal for overlapping writers, as Akka's `replay-filter`.
 ///
 /// A journal with a unique key and epochs cannot hold such events; the filter is for stores that were filled by other
-/// programs, or damaged. A journal that has several events with one number must give them in one page, because the next
-/// page begins at the next number.
+/// programs, or damaged. A journal that has several events with one number must return them in one page, because the
+/// next page begins at the next number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayFilterSettings {

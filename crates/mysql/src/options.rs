@@ -114,7 +114,7 @@ impl MysqlOptions {
         }
     }
 
-    /// Changes where the server is, or for how long one waits.
+    /// Changes where the server is, or the times for which a call waits.
     #[must_use]
     pub fn with_server(mut self, change: impl FnOnce(ServerOptions) -> ServerOptions) -> Self {
         self.server = change(self.server);

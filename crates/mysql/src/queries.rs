@@ -1,6 +1,6 @@
 //! Every SQL text of the crate; the tables are made by the files in `migrations`.
 //!
-//! Each runs on MySQL 8 and on MariaDB 10.11, by the manuals of both: nothing is returned by what writes, `VALUES()` tells
+//! Each runs on MySQL 8 and on MariaDB 10.11, by the manuals of both: nothing is returned by what writes, `VALUES()` is
 //! what an upsert would have inserted, and ids and tags are bytes.
 
 mod journal_queries;
@@ -56,7 +56,7 @@ pub(crate) const BEFORE_NEXT: &str =
 
 /// Selects the facts about a server. Rows: version, largest packet, when the log is flushed, whether there is a binary
 /// log and when it is flushed, whether nothing can be written, how rows are replicated, the number of the session,
-/// and the client's end of it, empty where the server does not tell.
+/// and the client's end of it, empty where the server does not report it.
 ///
 /// Casts make numbers signed and texts no bytes, whatever the server has for types.
 pub(crate) const SERVER: &str = "\

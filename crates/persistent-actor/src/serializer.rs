@@ -28,7 +28,7 @@ pub const DEFAULT_SNAPSHOT_LIMIT: usize = 15 * 1024 * 1024;
 /// The largest durable state unless the store says otherwise: 15 MiB.
 pub const DEFAULT_STATE_LIMIT: usize = 15 * 1024 * 1024;
 
-/// The encodings that come with the library. The encoding behind an id never changes.
+/// The encodings that come with the library. The encoding that an id stands for never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Serializer {
@@ -151,7 +151,7 @@ impl Serializer {
         }
     }
 
-    /// Encodes a value, giving up as soon as it grows over `limit` bytes; refuses what [`decode`] would refuse.
+    /// Encodes a value, and stops as soon as it grows over `limit` bytes; refuses what [`decode`] would refuse.
     pub(crate) fn encode<T: Serialize>(
         self,
         value: &T,
@@ -190,7 +190,7 @@ impl Serializer {
     }
 }
 
-/// Decodes what a store gave back: the stored serializer decides, never the present setting.
+/// Decodes what a store returned: the stored serializer decides, never the present setting.
 ///
 /// Every size up to [`HARD_PAYLOAD_LIMIT`] is decoded, whatever the limits of today are.
 pub(crate) fn decode<T: DeserializeOwned>(

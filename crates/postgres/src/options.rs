@@ -128,7 +128,7 @@ impl PayloadColumn {
         }
     }
 
-    /// The type of the column, how it is written and read, and how many bytes it counts.
+    /// The type of the column, how it is written and read, and the number of bytes that it counts.
     pub(crate) fn add_to(self, names: Names) -> Names {
         let [kind, written, read, size] = match self {
             PayloadColumn::Bytes => ["bytea", "n.payload", "e.payload", "octet_length(e.payload)"],
@@ -183,7 +183,7 @@ impl PostgresOptions {
         self
     }
 
-    /// Changes where the server is and how long one waits.
+    /// Changes where the server is, and the times for which a call waits.
     #[must_use]
     pub fn with_server(mut self, change: impl FnOnce(ServerOptions) -> ServerOptions) -> Self {
         self.server = change(self.server);

@@ -1,6 +1,6 @@
 //! Every SQL text of the crate; the tables are made by the files in `migrations`.
 //!
-//! Casts tell the types of values, so that the server never guesses. Names are qualified: no search path matters.
+//! Casts state the types of values, so that the server never guesses. Names are qualified: no search path matters.
 
 mod journal_queries;
 mod snapshot_queries;

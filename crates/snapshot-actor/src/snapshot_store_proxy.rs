@@ -29,7 +29,7 @@ impl SnapshotStoreProxy {
     /// Starts an actor on a thread of its own that calls the store on the current tokio runtime: for tests and tools.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system cannot start a thread.
     ///
     /// # Panics
     /// Outside a tokio runtime.

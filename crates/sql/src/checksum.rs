@@ -14,7 +14,8 @@ use crate::Fault;
 
 /// The method of a sum; a database keeps it above the 32 bits of the sum.
 ///
-/// It also keeps sums from being small: the bit that tells a number from NULL is far from theirs in a row of SQLite.
+/// It also keeps sums from being small: the bit that distinguishes a number from NULL is far from theirs in a row of
+/// SQLite.
 const WAY: i64 = 1;
 
 /// Returns the sum over an event of an id: all of it.

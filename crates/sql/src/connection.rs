@@ -5,7 +5,7 @@
 //! Only after a success that is certain does the connection go back; otherwise it is closed, which rolls back what
 //! was not committed, and the next operation opens a fresh one. So no error state of a database or its driver survives:
 //! with sqlx 0.9, one full disk makes SQLite refuse every further transaction on a connection, and a `BEGIN` that was
-//! cancelled makes PostgreSQL roll back what later callers were told is stored.
+//! cancelled makes PostgreSQL roll back what was reported to later callers as stored.
 
 mod attempts;
 mod seats;
@@ -211,7 +211,7 @@ impl<C: Connector> Connections<C> {
     /// Runs statements in one transaction that writes.
     ///
     /// Whatever fails before the commit is certainly not stored: that connection will never commit.
-    /// If the commit itself fails, it is the database's answer that tells.
+    /// If the commit itself fails, the database's answer decides.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -401,7 +401,7 @@ impl<C: Connector> Connections<C> {
     /// Runs one statement that writes and commits by itself.
     ///
     /// # Errors
-    /// If the database does not answer, or refuses; then the answer tells whether it may be stored.
+    /// If the database does not answer, or refuses; then the answer shows whether it may be stored.
     ///
     /// # Cancel safety
     /// The work goes on to its end even if the future is dropped.
@@ -448,7 +448,7 @@ impl<C: Connector> Connections<C> {
         call
     }
 
-    /// Returns the error with the place in its message: a plugin id alone does not tell a person where to look.
+    /// Returns the error with the place in its message: a plugin id alone does not show a person where to look.
     fn named(&self, error: StorageError) -> StorageError {
         let place = self.connector.place();
         match error.message() {

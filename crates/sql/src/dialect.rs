@@ -51,7 +51,7 @@ pub trait Dialect:
     /// Returns the number of lanes that the journal asks for: as many of its calls run at the same time.
     fn lanes(options: &Self::Options) -> usize;
 
-    /// Returns the failure that confirmed data survives, as far as the settings tell.
+    /// Returns the failure that confirmed data survives, as far as the settings show.
     fn durability(options: &Self::Options) -> Option<Durability>;
 
     /// The most changes of states in one transaction, whatever the settings say.

@@ -118,7 +118,7 @@ enum Chain {
     Broken,
 }
 
-/// Decides what can be decided; `refusal` tells what the database has no place for.
+/// Decides what can be decided; `refusal` returns what the database has no place for.
 pub(crate) fn plan(
     writes: Vec<AtomicWrite>,
     max_event_bytes: usize,

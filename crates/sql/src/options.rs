@@ -117,8 +117,9 @@ pub struct StoreOptions {
     pub max_state_bytes: usize,
     /// `assert-single-writer`: whether a state is stored only at the revision that follows on the stored one.
     ///
-    /// Without it any revision replaces whatever is stored, also a higher one, and a second writer of an id goes unnoticed:
-    /// for tools that bring states from elsewhere, never for actors. Default `true`.
+    /// Without it, a change replaces the stored state whatever the two revisions are, even a stored revision that is
+    /// higher, and a second writer of an id goes unnoticed: for tools that bring states from elsewhere, never for
+    /// actors. Default `true`.
     pub assert_single_writer: bool,
     /// `handler-timeout`: the longest time that a change handler, or a transaction of the application, may take.
     /// Default 3 s; on a server three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
@@ -367,7 +368,7 @@ impl StoreOptions {
         TableName::parse(&self.state_table).map_err(InvalidOption::of("state-table"))
     }
 
-    /// The setting that gives this name to something else than states.
+    /// Returns the setting that uses this name for a table that does not hold states.
     pub(crate) fn other_use_of(&self, name: &TableName) -> Option<&'static str> {
         let tables = self.tables();
         let mut others = tables.iter().filter(|(key, _)| *key != "state-table");

@@ -44,7 +44,7 @@ pub trait Portable: Database {
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>>;
 
-    /// Runs a text of one or several prepared statements that return no rows, and gives the result of each.
+    /// Runs a text of one or several prepared statements that return no rows, and returns the result of each.
     fn execute_each(
         connection: &mut Self::Connection,
         sql: SqlStr,

@@ -25,10 +25,10 @@ pub fn get_number<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<SequenceN
     u64::try_from(number).map_err(|_| Fault::corrupt(format!("a number is stored as {number}")))
 }
 
-/// The epochs below this one are of ids whose events tell of changes.
+/// The epochs below this one are of ids whose events record changes.
 const OF_CHANGES_BELOW: i64 = i64::MIN / 4;
 
-/// Reads the epoch of an id that was taken over; those of ids whose events tell of changes are not for actors that store
+/// Reads the epoch of an id that was taken over; those of ids whose events record changes are not for actors that store
 /// events.
 pub fn get_epoch<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<Epoch, Fault> {
     match get_epoch_or_changes::<D>(row, column)? {
@@ -41,7 +41,7 @@ pub fn get_epoch<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<Epoch, Fau
     }
 }
 
-/// Reads the epoch of an id, 0 if it was never taken over; none if its events tell of changes.
+/// Reads the epoch of an id, 0 if it was never taken over; `None` if its events record changes.
 pub(crate) fn get_epoch_or_changes<D: Dialect>(
     row: &RowOf<D>,
     column: usize,

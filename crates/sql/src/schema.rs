@@ -24,7 +24,7 @@ pub struct Component<D: Dialect> {
     name: &'static str,
     /// The first names the row of the version table.
     tables: Vec<TableName>,
-    /// The columns that the steps give to each of them, in the same order.
+    /// The columns that the steps add to each of them, in the same order.
     columns: Vec<Vec<Box<str>>>,
     /// Step `n` makes version `n + 1` of version `n`.
     steps: Vec<SqlStr>,

@@ -24,7 +24,7 @@ use crate::{InvalidOption, Role};
 
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(3_600);
-/// The time by which the client gives up later than the server, so that it is the server that ends a statement.
+/// The time by which the client stops waiting later than the server, so that it is the server that ends a statement.
 const GRACE: Duration = Duration::from_secs(1);
 const CONNECTIONS: RangeInclusive<u64> = 1..=64;
 
@@ -227,7 +227,7 @@ impl ServerOptions {
     /// Returns the address of the server and the account.
     ///
     /// # Errors
-    /// If that is not told, or told twice.
+    /// If no setting says where the server is, or two settings do.
     pub fn place(&self, kind: &ServerKind) -> Result<ServerPlace, InvalidOption> {
         place::place(self, kind)
     }

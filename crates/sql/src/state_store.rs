@@ -94,7 +94,7 @@ impl<D: Dialect> SqlStateStore<D> {
         })
     }
 
-    /// Returns the same value, telling the journal with these settings of changes that come with an event.
+    /// Returns the same value, which writes changes that come with an event into the journal with these settings.
     ///
     /// # Errors
     /// If one of them cannot be used, or the journal is in another database.

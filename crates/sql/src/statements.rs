@@ -45,8 +45,8 @@ pub struct JournalStatements {
 #[derive(Clone, Debug)]
 pub struct StateStatements {
     /// The state of one id. Values: id. Returns: revision, 1 if deleted and 0 if not, timestamp, tags, serializer,
-    /// manifest, payload or NULL, checksum or NULL; how many bytes the state has if that is more than it may have, and
-    /// NULL otherwise; no row for an id never seen.
+    /// manifest, payload or NULL, checksum or NULL; the size of the state in bytes if that is more than it may have,
+    /// and NULL otherwise; no row for an id never seen.
     pub load: SqlStr,
     /// The revision of one id, as it is now. Values: id. Returns no row for an id never seen.
     pub revision: SqlStr,
@@ -94,7 +94,7 @@ pub struct StateStatements {
     /// The same as `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::TransactionDialect::BEGIN) in one text, where work
     /// begins its transaction.
     pub beginning: Option<BeginningStatements>,
-    /// The statements that give rows their place in the order of commits; `None` if the statements above do so.
+    /// The statements that assign rows their place in the order of commits; `None` if the statements above do so.
     pub numbering: Option<NumberingStatements>,
 }
 
@@ -126,7 +126,8 @@ pub struct BeginningStatements {
 pub struct NumberingStatements {
     /// The number of partitions: a row belongs to the one whose number is the rest of its slice.
     pub partitions: u16,
-    /// Gives the row of an id a number that was just reached. Values: how far that is below the highest, id.
+    /// Assigns the row of an id a number that was just reached. Values: the distance of that number below the highest,
+    /// id.
     pub set: SqlStr,
     /// The statements that number rows as the last thing before the commit.
     ///
@@ -167,7 +168,7 @@ impl LateNumberingStatements {
 pub struct SnapshotStatements {
     /// Selects the newest snapshot within bounds. Values: id, lowest and highest number, earliest and latest timestamp.
     /// Returns: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata;
-    /// checksum or NULL; how many bytes it has if that is more than it may have, and NULL otherwise.
+    /// checksum or NULL; its size in bytes if that is more than it may have, and NULL otherwise.
     pub load: SqlStr,
     /// Stores or replaces. Values: id, number, slice, timestamp, serializer, manifest, payload; serializer, manifest
     /// and payload of the metadata; checksum.

@@ -85,7 +85,7 @@ impl SqliteConnector {
         if let Some(position) = &mut open.position {
             position.copying().await;
         }
-        // On a connection of its own: this one waits for locks as long as it was told.
+        // On a connection of its own: this one waits for locks as long as it was set to.
         let shortened = async {
             let mut other = opening::open(self, Role::Writer).await?;
             let truncated = log::truncate(&mut other).await?;
@@ -214,7 +214,7 @@ impl Connector for SqliteConnector {
             if let Some(position) = &mut position {
                 position.copying().await;
             }
-            // If it cannot be copied now, it is there for whoever opens the database next.
+            // If it cannot be copied now, it is there for the next process that opens the database.
             let truncated = log::truncate(&mut open.connection).await;
             if let (Ok(_), Some(position)) = (truncated, &mut position) {
                 position.copied();
@@ -225,7 +225,7 @@ impl Connector for SqliteConnector {
         let _ = open.connection.close().await;
     }
 
-    /// Waits for its end, so that whoever is next does not meet its lock.
+    /// Waits for the end of the statement, so that the next call does not meet its lock.
     async fn abandon(&self, mut open: OpenFile) -> bool {
         const PATIENCE: Duration = Duration::from_secs(1);
         if let Some(release) = &open.release {

@@ -58,9 +58,9 @@ pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
 /// In milliseconds: SQLite pauses for 1 and 2, and for longer and longer after that.
 pub(crate) const WAIT_HARDLY: &str = "PRAGMA busy_timeout = 3";
-/// So long all writers may wait, in milliseconds, until readers have let go of a log that is too long.
+/// The time for which all writers may wait, in milliseconds, until readers have let go of a log that is too long.
 pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
-/// Gives `ok`, or the first damage that it finds.
+/// Returns `ok`, or the first damage that it finds.
 pub(crate) const CHECK_PAGES: &str = "PRAGMA integrity_check(1)";
 /// Reads the state of the log, and changes nothing.
 pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";

@@ -106,7 +106,7 @@ impl StateHandle {
 
     /// Stores a state at the revision that follows on the current one.
     ///
-    /// After an outcome of unknown effect only [`get`](Self::get) tells which revision is stored.
+    /// After an outcome of unknown effect only [`get`](Self::get) finds out which revision is stored.
     pub fn upsert(&self, update: StateUpdate) -> Reply<Result<(), StorageError>> {
         self.write(update.into())
     }

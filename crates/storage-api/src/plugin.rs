@@ -93,7 +93,7 @@ pub trait Plugin: Send + Sync {
     /// no table.
     ///
     /// For tools that work on what an application stored: what is missing is an error to them. The default changes nothing,
-    /// for plugins whose stores make nothing, or cannot tell.
+    /// for plugins whose stores make nothing, or cannot know that.
     fn without_making(&self, section: &Section) -> Section {
         section.clone()
     }

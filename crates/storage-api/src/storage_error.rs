@@ -46,7 +46,7 @@ pub enum StorageErrorKind {
     SchemaMismatch,
     /// Refused: login, permissions, a read-only database, a file that cannot be opened.
     AccessDenied,
-    /// The store never does this, as its capabilities tell.
+    /// The store never does this, as its capabilities say.
     Unsupported,
     /// The code that the application added to the store said no: an additional column or a change handler. Its error is the
     /// source.

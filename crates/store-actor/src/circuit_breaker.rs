@@ -80,7 +80,7 @@ pub struct CircuitBreaker {
 #[derive(Debug)]
 struct Position {
     state: State,
-    /// Grows with every change of state, so that late results can be told.
+    /// Grows with every change of state, so that late results are recognised.
     generation: u64,
     /// Since a call last worked.
     failed_trials: u32,
@@ -151,7 +151,7 @@ impl CircuitBreaker {
     /// Fails if a call would not be let through now, without making one.
     ///
     /// # Errors
-    /// [`BreakerOpen`] says for how long not.
+    /// [`BreakerOpen`] says for how long calls are refused.
     pub fn check(&self) -> Result<(), BreakerOpen> {
         self.remaining(self.lock().state)
     }

@@ -16,9 +16,9 @@ const STANDSTILL: Duration = Duration::from_secs(1);
 
 /// Given out in the order in which they were asked for; clones share them.
 ///
-/// A turn belongs to the one who waits for it on some arbiter. While that arbiter is blocked, no actor there can use
-/// the turn or give it back; so one that stands still for more than a second loses it to the next, and asks
-/// [again](RecoveryPermit::is_lost) before it goes on.
+/// A turn belongs to the actor that waits for it, on the arbiter of that actor. While that arbiter is blocked, no actor
+/// there can use the turn or give it back; so an actor whose arbiter stands still for more than a second loses it to
+/// the next, and asks [again](RecoveryPermit::is_lost) before it goes on.
 #[derive(Clone, Debug)]
 pub struct RecoveryPermits {
     operation: Operation,
@@ -99,7 +99,7 @@ impl RecoveryPermits {
     }
 }
 
-/// Lets a turn go on to the next when the arbiter of whoever has it stands still.
+/// Passes a turn on to the next actor when the arbiter of the one that has it stands still.
 async fn keep(lease: &Arc<Lease>, pulse: &Pulse) {
     // Others of a long queue do not wait for what is known.
     if pulse.stands_still() {

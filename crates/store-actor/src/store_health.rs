@@ -39,7 +39,7 @@ const TOLD_RELAPSES: u32 = 2;
 /// The time between two lines of log about one outage.
 const LOG_PERIOD: Duration = Duration::from_secs(60);
 
-/// Makes the call that tells whether the store works.
+/// Makes the call that finds out whether the store works.
 pub type Ping =
     Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), StorageError>> + Send>> + Send + Sync>;
 
@@ -73,7 +73,7 @@ struct Course {
     outage: Option<Outage>,
     /// The number of outages in a row that followed soon after the one before.
     relapses: u32,
-    /// Tells the probe of one outage from that of the next.
+    /// Distinguishes the probe of one outage from that of the next.
     probes: u64,
 }
 
@@ -120,7 +120,7 @@ impl StoreHealth {
         )
     }
 
-    /// Takes note of what a call gave.
+    /// Records the result of a call.
     pub fn note<T>(self: &Arc<Self>, result: &Result<T, StorageError>) {
         if let Err(error) = result
             && Self::is_of_an_outage(error)

@@ -135,7 +135,7 @@ impl<S: StoreKind> Held<S> {
         queue.permits = 0;
     }
 
-    /// The rule, which knows how many calls it has met and can be ended.
+    /// The rule, which knows the number of calls that it has met and can be ended.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }
@@ -209,7 +209,7 @@ impl<S: StoreKind> HeldCall<S> {
         &self.call
     }
 
-    /// Tells whether the caller has given up: the future of the call was dropped.
+    /// Returns whether the caller has stopped waiting: the future of the call was dropped.
     pub fn is_abandoned(&self) -> bool {
         self.verdict.is_closed()
     }
@@ -229,12 +229,12 @@ impl<S: StoreKind> HeldCall<S> {
         self.decide(Verdict::store_but_fail(fault));
     }
 
-    /// Tells the caller that the store does not take it, as [`On::reject`](crate::On::reject).
+    /// Answers that the store does not take what was to be stored, as [`On::reject`](crate::On::reject).
     pub fn reject(self, fault: impl Into<Fault>) {
         self.decide(Verdict::reject(fault));
     }
 
-    /// Gives this answer; the store does not see the call.
+    /// Answers with this; the store does not see the call.
     pub fn answer(self, answer: S::Answer) {
         self.decide(Verdict::Answer(answer));
     }

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 
 use crate::{Rules, StoreKind};
 
-/// Sees each call of a store, decides what becomes of it, and sees what it gives.
+/// Sees each call of a store, decides what becomes of it, and sees what it returns.
 ///
 /// [`Rules`] are a hook for most tests. A type of your own may hold what the test wants to set and to read; an
 /// [`Intercepted`](crate::Intercepted) store gives access to it.

@@ -14,7 +14,7 @@ use crate::{Hook, Journals, Next, Rules, SnapshotStores, StateStores, StoreKind}
 /// `journal.on(..)` adds a rule to an `Intercepted<Journals>`.
 ///
 /// Every method reaches the store, those with a default implementation included, and what the store declares is what
-/// this one declares, unless it was [told otherwise](Self::with_capabilities).
+/// this one declares, unless [set otherwise](Self::with_capabilities).
 pub struct Intercepted<S: StoreKind, H = Rules<S>> {
     pub(crate) store: Arc<S::Store>,
     pub(crate) declared: Option<S::Capabilities>,
@@ -100,7 +100,7 @@ impl<S: StoreKind, H: Hook<S>> Intercepted<S, H> {
     }
 }
 
-/// Gives the hook, so that a test sets and reads what it wants on the store itself.
+/// Gives access to the hook, so that a test sets and reads what it wants on the store itself.
 impl<S: StoreKind, H> Deref for Intercepted<S, H> {
     type Target = H;
 

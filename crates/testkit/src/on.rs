@@ -56,13 +56,13 @@ impl<S: StoreKind> On<S> {
         self.all(Verdict::store_but_fail(fault))
     }
 
-    /// Tells the caller that the store does not take what is to be stored, as if it was too large. Of a call with several
+    /// Answers that the store does not take what is to be stored, as if it was too large. Of a call with several
     /// writes, the first of each id is rejected, and later ones are skipped.
     pub fn reject(self, fault: impl Into<Fault>) -> Rule {
         self.all(Verdict::reject(fault))
     }
 
-    /// Gives this answer; the store does not see them.
+    /// Answers with this; the store does not see them.
     pub fn answer(self, answer: S::Answer) -> Rule {
         self.all(Verdict::Answer(answer))
     }

@@ -39,10 +39,10 @@ pub trait StoreCall: Clone + Debug + Send + Sync + 'static {
     /// The ids that the call is about, in order; none if it is about the whole store.
     fn persistence_ids(&self) -> Vec<&PersistenceId>;
 
-    /// Tells whether this is a call of `ping`.
+    /// Returns whether this is a call of `ping`.
     fn is_ping(&self) -> bool;
 
-    /// Tells whether this is a call of `close`, which cannot fail: an error given to it is dropped.
+    /// Returns whether this is a call of `close`, which cannot fail: an error given to it is dropped.
     fn is_close(&self) -> bool;
 }
 
@@ -57,7 +57,7 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// Takes the value out of the variant that belongs to the call; panics if a test gave another one.
+/// Takes the value out of the variant that belongs to the call; panics if a test set another one.
 macro_rules! expect_answer {
     ($answer:expr, unit $variant:path) => {
         match $answer {

@@ -40,7 +40,8 @@ pub(super) trait Member: Refuse + Sized {
         call_timeout
     }
 
-    /// Returns the call for these requests. A single one gives its contents away, because it is never split.
+    /// Returns the call for these requests. The contents of a single one are moved and not copied, because it is never
+    /// split.
     fn call(
         journal: Arc<dyn Journal>,
         part: &mut [Self],
@@ -49,7 +50,7 @@ pub(super) trait Member: Refuse + Sized {
     /// Returns whether a call that failed like this is safe to make again, in halves, and one half may work.
     fn can_split(error: &StorageError) -> bool;
 
-    /// Returns whether a call that gave outcomes shows that the store is in trouble.
+    /// Returns whether a call that returned outcomes shows that the store is in trouble.
     fn store_failed(outcomes: &[Self::Outcome]) -> bool;
 
     /// Notes which ids have a write that may still be stored, and which have none any more.

@@ -32,7 +32,7 @@ const PACKET_BESIDE: usize = 8 * 1024;
 /// to half of that.
 const LEAST_PACKET: i64 = 1024 * 1024;
 
-/// A session, as its server tells it from all others.
+/// A session, as its server distinguishes it from all others.
 #[derive(Debug)]
 pub(super) struct SessionId {
     number: i64,

@@ -24,11 +24,11 @@ pub struct JournalQueries {
     pub(crate) take_over: RowsStatement,
     /// Locks ids. Values: ids. Returns: id, epoch, highest.
     pub(crate) lock: RowsStatement,
-    /// Numbers events of one partition. Values: how many, partition. What it returns as id of an insert is the newest
-    /// number, and the last one of these events.
+    /// Numbers events of one partition. Values: the number of events, partition. What it returns as id of an insert is
+    /// the newest number, and the last one of these events.
     pub(crate) number_one: SqlStr,
-    /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and how many, then the
-    /// partitions again; one may be given several times.
+    /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and the number of events,
+    /// then the partitions again; one may be given several times.
     pub(crate) number_many: SqlStr,
     /// The newest numbers. Values: [`PARTITIONS`] partitions. Returns: partition, newest number.
     pub(crate) newest: SqlStr,
@@ -129,7 +129,7 @@ VALUES {rows}";
 const INSERT_TAGS: &str = "\
 INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering) VALUES {rows}";
 
-/// Read a page; in files of their own, so that a test can tell what they read.
+/// Read a page; in files of their own, so that a test can check what they read.
 const PAGE: &str = include_str!("page.sql");
 const WHOLE_PAGE: &str = include_str!("whole_page.sql");
 
@@ -199,7 +199,7 @@ DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr > ? AND seque
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, ?) WHERE persistence_id = ?";
 
-/// An id whose events tell of changes of a state.
+/// An id whose events record changes of a state.
 pub(crate) const ADOPT: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 SELECT v.id, v.highest, v.highest, v.highest, v.epoch, v.writer

@@ -85,7 +85,7 @@ pub(crate) struct Failure {
     pub(crate) is_contention: bool,
     /// True if anything it persisted was stored.
     pub(crate) has_stored: bool,
-    /// True if it had timers, streams or futures of its own; `None` if it never got so far as to tell.
+    /// True if it had timers, streams or futures of its own; `None` if it ended before that was known.
     pub(crate) lived_by_itself: Option<bool>,
     /// Ends when the store is back, if that it was away is all there is to it.
     pub(crate) store_is_back: Option<BoxFuture<'static, ()>>,
@@ -197,7 +197,7 @@ impl<A: PersistentActor> Incarnation<A> {
         mailbox: &mut Mailbox<A>,
         registration: &Registration,
     ) -> Poll<Exit> {
-        // Turns catch their own panics; what they leave behind is dropped here, and may be code of the user, too.
+        // Turns catch their own panics; what they leave is dropped here, and may be code of the user, too.
         let ended = caught(|| self.run(cx, mailbox, registration));
         let exit = match ended.unwrap_or_else(|panic| Err(self.panicked(panic))) {
             Ok(poll) => {
@@ -346,7 +346,7 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.replaying = events.into_iter();
                 self.replay()?;
             }
-            // The permit is given back here: the journal has nothing more to do for this recovery.
+            // The permit is returned here: the journal has nothing more to do for this recovery.
             RecoveryStep::Completed(_permit) => {
                 self.recovery = None;
                 self.ctx.recovery_completed();
@@ -445,7 +445,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.turn_with(|actor, ctx| actor.on_store_response(response, ctx))
     }
 
-    /// The actor is told first: what it deletes when it hears of a step does not count for the next one.
+    /// The actor hears of it first: what it deletes when it hears of a step does not count for the next one.
     fn retention_step_ended(&mut self, end: StepEnd) -> Result<(), Failure> {
         if let Some(response) = end.response {
             self.respond(response)?;

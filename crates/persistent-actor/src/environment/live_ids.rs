@@ -12,8 +12,8 @@ use crate::stopping::drain_signal::DrainSignal;
 use crate::stopping::gone::{Gone, is_gone};
 use crate::{RecoveryError, StartError};
 
-/// The live ids of one journal, or of one state store and the journal that it tells of its changes: starting an id that is
-/// live is refused before any database is asked.
+/// The live ids of one journal, or of one state store and the journal into which it writes its changes: starting an id
+/// that is live is refused before any database is asked.
 #[derive(Clone, Debug, Default)]
 pub struct LiveIds(Arc<Mutex<Registry>>);
 
@@ -28,7 +28,7 @@ struct Registry {
 
 #[derive(Debug)]
 struct Live {
-    /// Tells the actor apart from its successor.
+    /// Distinguishes the actor from its successor.
     generation: u64,
     /// True if it is on its way out, so that a successor may be started.
     stopping: bool,

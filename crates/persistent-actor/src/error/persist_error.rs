@@ -34,13 +34,13 @@ pub enum PersistError {
     /// Certainly not stored, because the actor could not be recovered and its command was not processed; the source says
     /// why.
     ///
-    /// Only the askers that the actor [names](crate::RecoveryReplies) are told so, in place of a closed channel.
+    /// Only the askers that the actor [names](crate::RecoveryReplies) get this, in place of a closed channel.
     #[error("the command was not processed, because its actor could not be recovered")]
     NotRecovered(#[source] Arc<RecoveryError>),
     /// Another part of what the command led to is stored: sending the command again would store that part twice.
     ///
-    /// Only the asker of a command is told so, of what it led to as a whole. A command that persists several events with
-    /// one `persist_all` is stored whole or not at all.
+    /// Only the asker of a command gets this; it is about all that the command led to. A command that persists several
+    /// events with one `persist_all` is stored whole or not at all.
     #[error("the command is stored in part only")]
     PartlyStored(#[source] Arc<PersistError>),
 }
@@ -96,7 +96,7 @@ impl PersistError {
     }
 }
 
-/// The results of commands that can tell their asker about a failed persist; what [`Persist::reply`] needs.
+/// The results of commands that can report a failed persist to their asker; what [`Persist::reply`] needs.
 ///
 /// Implemented for `Result<T, E>` with `E: From<PersistError>`, open for others.
 ///

@@ -97,7 +97,7 @@ pub enum RecoveryError {
         persistence_id: PersistenceId,
         /// The sequence number of the snapshot.
         sequence_nr: SequenceNr,
-        /// The reason that the actor gave.
+        /// The reason for which the actor refused it.
         reason: String,
     },
     /// No usable snapshot covers the events that were deleted, and they are needed: the actor's

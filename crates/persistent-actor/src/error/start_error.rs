@@ -9,7 +9,7 @@ pub enum StartError {
     /// An actor with this id is live on this journal or state store, as this process has opened it; two would overwrite
     /// each other's decisions.
     ///
-    /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed:
+    /// A second opening of the same database, under another plugin id or as another handle, is not noticed:
     /// there the two take the id from each other, and the asker gets each conflict. Open a database once in a process.
     /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too; its end
     /// can be awaited, with [`LiveIds::stopped`](crate::LiveIds::stopped) or `Persistence::stopped` of the facade, or

@@ -88,7 +88,7 @@ impl WriteLimit {
     }
 }
 
-/// The room for calls that an actor keeps when it has nothing to do; what a burst took beyond that is given back.
+/// The room for calls that an actor keeps when it has nothing to do; what a burst took beyond that is freed.
 const ROOM_KEPT: usize = 32;
 
 /// The calls of an actor, in order. Whether commands wait is derived from them, never counted beside them: a counter of
@@ -172,7 +172,8 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.len()
     }
 
-    /// Gives numbers from `next` on to the calls not yet sent, and returns them as writes; empty if there are none.
+    /// Numbers the events of the calls not yet sent, from `next` on, and returns them as writes; empty if there are
+    /// none.
     ///
     /// Takes all of them, or as many as fit into `limit`, but at least one.
     pub(crate) fn take_unsent(
@@ -218,7 +219,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         writes
     }
 
-    /// Gives the revision `next` to the oldest change of a state that is not yet sent; `None` if there is none.
+    /// Assigns the revision `next` to the oldest change of a state that is not yet sent; `None` if there is none.
     pub(crate) fn take_change(
         &mut self,
         persistence_id: &PersistenceId,
@@ -243,7 +244,7 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Settles the calls of the write under way by its outcomes, and returns the highest number now stored, if any.
     ///
-    /// Tells `stored` about the events of each stored call, in order, with their first number and their time.
+    /// Calls `stored` with the events of each stored call, in order, with their first number and their time.
     /// Events that were skipped after a rejection are sent again with new numbers, so that numbers stay gap-free.
     pub(crate) fn settle(
         &mut self,

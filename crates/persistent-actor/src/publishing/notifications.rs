@@ -18,14 +18,14 @@ pub(crate) const MAX_CAPACITY: usize = 1 << 20;
 /// A stream of notifications, from the moment it was made.
 ///
 /// The sender of a notification does not wait for it: a reader that is late by more than the capacity loses the oldest,
-/// and is told how many before it gets the next. Dropping the stream ends the subscription. It ends by itself when no
+/// and gets their number before the next. Dropping the stream ends the subscription. It ends by itself when no
 /// sender is left.
 ///
 /// May be read on any thread; in an actor with `ctx.add_stream(subscription)`, that is as
 /// `StreamHandler<Result<T, Missed>>`.
 ///
 /// # Cancel safety
-/// Giving up waiting for the next notification loses none.
+/// No notification is lost if a reader stops waiting for the next one.
 #[must_use = "notifications are lost unless the stream is read"]
 pub struct Subscription<T: Clone + Send + 'static> {
     received: BoxStream<'static, Result<T, Missed>>,

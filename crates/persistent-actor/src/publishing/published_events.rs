@@ -52,7 +52,7 @@ impl PublishedEvents {
         self.0.subscribe()
     }
 
-    /// Tells everybody about the stored events of one call, numbered from `first` on.
+    /// Publishes the stored events of one call to every reader, numbered from `first` on.
     pub(crate) fn publish<E: Event>(
         &self,
         persistence_id: &PersistenceId,

@@ -157,7 +157,8 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                         Err(error) => {
                             let standing = self.moved_on(error).await?;
                             if let Some(writer) = self.takes_over_first {
-                                // Others have taken over since, and whoever asked for it is to be the one writer.
+                                // Others have taken over since, and the actor that asked for it is to be the one
+                                // writer.
                                 self.permit = None;
                                 self.stage = Stage::Begin(writer, TakeOver::BeforeRecovery);
                                 continue;
@@ -239,7 +240,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         })
     }
 
-    /// Looks again, because a snapshot is younger than the last look: others may have gone on, also after this recovery
+    /// Looks again, because a snapshot is younger than the last look: others may have gone on, even after this recovery
     /// has raised the epoch, as they can take the id over from that one. What was fenced stays so.
     async fn moved_on(&self, error: RecoveryError) -> Result<Standing, RecoveryError> {
         let RecoveryError::SnapshotAhead { sequence_nr, .. } = &error else {

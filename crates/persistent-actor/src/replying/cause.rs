@@ -21,8 +21,8 @@ pub(crate) type CauseRef = Rc<Cause>;
 
 /// Holds the channel of one command until it is answered, at most once.
 ///
-/// Dropped unanswered it tells its asker about the failure that prevented the answer, if there was one: what is certain
-/// of the command as a whole, not of one of the calls it led to.
+/// A channel that is dropped unanswered reports to its asker the failure that prevented the answer, if there was one:
+/// what is certain of the command as a whole, not of one of the calls it led to.
 #[derive(Default)]
 pub(crate) struct Cause {
     asker: RefCell<Option<Box<dyn Asker>>>,

@@ -41,7 +41,7 @@ pub struct Retention<A: PersistentActor> {
 pub(crate) type TakeSnapshot<A> = Box<dyn Fn(&A) -> <A as PersistentActor>::Snapshot>;
 
 impl<A: PersistentActor> Retention<A> {
-    /// The number of snapshots that are kept unless told otherwise: if the last one becomes unreadable, recovery is
+    /// The number of snapshots that are kept unless set otherwise: if the last one becomes unreadable, recovery is
     /// possible with the second to last one, because the events after it are still there.
     pub const DEFAULT_KEEP: usize = 2;
 

@@ -34,8 +34,8 @@ pub(crate) struct Refused {
 
 /// The fate of the messages that are dropped now.
 ///
-/// An envelope does not show what is in it, and the channel of actix drops what it holds when it closes; so whoever
-/// drops them says here what he wants, and each message does it.
+/// An envelope does not show what is in it, and the channel of actix drops what it holds when it closes; so code that
+/// drops envelopes sets the fate of their messages here first, and each message meets it.
 enum Fate {
     Refused(Refusal),
     Kept(Keeping),

@@ -76,7 +76,7 @@ pub struct OverflowReplies(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 type MakeAnswer<M> = Box<dyn Fn() -> <M as Message>::Result + Send + Sync>;
 
 impl StashPolicy {
-    /// The number of messages that an actor holds unless told otherwise, as Akka's `stash-capacity`.
+    /// The number of messages that an actor holds unless set otherwise, as Akka's `stash-capacity`.
     pub const DEFAULT_CAPACITY: usize = 4_096;
 
     /// Treats all messages beyond `capacity` alike.

@@ -50,7 +50,7 @@ impl DrainSignal {
         }
     }
 
-    /// Tells the actor how soon it has to end.
+    /// Asks the actor to end with at least this urgency.
     pub(crate) fn raise(&self, urgency: Urgency) {
         self.urgency.fetch_max(urgency as u8, Ordering::AcqRel);
         self.waker.wake();

@@ -1,4 +1,4 @@
-//! The end of an actor, for whoever waits until it is gone.
+//! The end of an actor, for code that waits until it is gone.
 
 use std::sync::Arc;
 

@@ -14,7 +14,7 @@ const OLDEST_VERSION: i64 = 130_000;
 /// Making tables larger or other takes as long as it takes.
 const MIGRATION: Duration = Duration::from_secs(3_600);
 
-/// A session, as the server tells it from all others.
+/// A session, as the server distinguishes it from all others.
 #[derive(Debug)]
 pub(crate) struct SessionId {
     number: i32,

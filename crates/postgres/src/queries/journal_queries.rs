@@ -49,7 +49,7 @@ RETURNING m.persistence_id, m.highest, m.deleted_to, m.epoch";
 ///
 /// The update is the fence: it finds the ids whose epoch and highest number are what the writer knows, waits for who
 /// holds one of them, and looks again then. `IS TRUE` keeps the filter what it says, a look into a hash table; as a
-/// join it would depend on how many rows the planner expects.
+/// join it would depend on the number of rows that the planner expects.
 const FENCE: &str = "\
 WITH fenced AS (
     UPDATE {metadata_table} AS m SET highest = h.last
@@ -115,7 +115,7 @@ SELECT h.place FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place)
 WHERE h.id NOT IN (SELECT persistence_id FROM fenced)";
 
 /// The server counts bytes before it fetches them: large payloads are stored beside the row, which knows their size.
-/// One event beyond the limits comes along, which tells that there is more.
+/// One event beyond the limits comes along, which shows that there is more.
 const PAGE: &str = "\
 SELECT d.deleted_to, e.sequence_nr, e.timestamp,
        CASE WHEN e.fits THEN e.writer_uuid END, CASE WHEN e.fits THEN e.adapter_manifest END, e.tag_count::bigint,
@@ -216,7 +216,7 @@ SELECT 1 FROM removed LIMIT 1";
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, $1::bigint) WHERE persistence_id = $2::text";
 
-/// An id whose events tell of changes of a state.
+/// An id whose events record changes of a state.
 pub(crate) const ADOPT: &str = "\
 INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 VALUES ($1::text, $2::bigint, $2::bigint, $2::bigint, $3::bigint, $4::bytea)

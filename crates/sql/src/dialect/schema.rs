@@ -26,7 +26,7 @@ pub trait SchemaDialect: Driver {
     /// The tables beside one of states, by what follows on its name.
     const MORE_STATE_TABLES: &'static [&'static str] = &[];
 
-    /// The statements that give accounts their rights; `None` if the database has no accounts.
+    /// The statements that grant accounts their rights; `None` if the database has no accounts.
     const ROLES: Option<RoleTexts>;
 
     /// Keeps others from making the same tables until the connection or its transaction ends.
@@ -57,7 +57,8 @@ pub struct VersionTexts {
     pub columns: &'static str,
 }
 
-/// The texts that give the tables to their owner and their use to the application: `{owner}` and `{application}`.
+/// The texts that make the owner the owner of the tables, and grant their use to the application: `{owner}` and
+/// `{application}`.
 #[derive(Clone, Copy, Debug)]
 pub struct RoleTexts {
     /// Comes before anything is made, if something must.

@@ -27,7 +27,7 @@ pub trait StatementDialect: Driver {
     const CHANGE_EVENTS: ChangeEventTexts;
 }
 
-/// The texts about ids whose events tell of changes of states: in the table `{metadata_table}`, their epoch is negative.
+/// The texts about ids whose events record changes of states: in the table `{metadata_table}`, their epoch is negative.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangeEventTexts {
     /// Makes the row of an id, or raises its highest number to the one to follow on; leaves rows with other epochs alone.

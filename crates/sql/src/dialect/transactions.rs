@@ -40,8 +40,8 @@ pub trait TransactionDialect: Driver {
     /// the server may catch the error.
     const ROWS_MAY_END_TRANSACTIONS: bool = true;
 
-    /// Follows on what begins the application's part of a transaction: gives its statements the settings of the server where
-    /// those of the store are others.
+    /// Follows on what begins the application's part of a transaction: sets for its statements the settings of the
+    /// server where those of the store are others.
     const BEFORE_APPLICATION: &'static str = "";
 
     /// Follows on what ends that part: takes back what [`BEFORE_APPLICATION`](Self::BEFORE_APPLICATION) set.

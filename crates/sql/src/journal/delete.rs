@@ -51,7 +51,8 @@ pub(super) async fn delete_to<D: Dialect>(
     let raise = &statements.raise_deleted_to;
     number_of_id::<D>(connection, raise, deletion.to, id.as_str()).await?;
     if let Some(epoch) = deletion.epoch {
-        // Not before: a row that is not there yet cannot be locked, and whoever makes it would take the id over in between.
+        // Not before: a row that is not there yet cannot be locked, and a writer that makes it would take the id over
+        // in between.
         check_epoch::<D>(connection, statements, id, epoch).await?;
     }
     Ok(())

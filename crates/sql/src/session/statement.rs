@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// Returns the kind of a text; `definitions_commit` tells whether statements that define tables commit where it runs.
+/// Returns the kind of a text; `definitions_commit` is true if statements that define tables commit where it runs.
 ///
 /// Of several statements in one text, which only SQLite runs, it is that of the first one to be refused.
 pub(super) fn kind_of(sql: &str, quoting: Quoting, definitions_commit: bool) -> Kind {
@@ -134,7 +134,7 @@ fn words(sql: &str) -> [String; 3] {
 }
 
 /// Returns the text from the first character on that is no white space, parenthesis or comment; none if that cannot be
-/// told, as of comments in comments, and of comments that MySQL runs.
+/// known, as with comments in comments, and of comments that MySQL runs.
 fn without_comments(mut text: &str) -> Option<&str> {
     loop {
         text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');

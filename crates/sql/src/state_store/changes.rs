@@ -51,7 +51,7 @@ pub(super) async fn read_changes<D: Dialect>(
         }
     }
     let more = rows.len() > changes.len();
-    // Rows come from all sequences in turns: one that gave two less than another has no more.
+    // Rows come from all sequences in turns: one that returned two less than another has no more.
     let most = found.iter().max().copied().unwrap_or_default();
     for (sequence, found) in sequences.iter().zip(found) {
         if !more || found + 1 < most {

@@ -31,7 +31,7 @@ const SHORTEST_DELAYS: [Duration; 2] = [Duration::from_millis(5), Duration::from
 /// The most rows that one look finds.
 const PAGE: i64 = 100;
 
-/// Gives numbers to rows that are committed without one.
+/// Numbers the rows that are committed without one.
 ///
 /// Locks decide who numbers a row, so any number of stores and processes may do the same.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(super) struct LateNumbers<D: Dialect> {
 #[derive(Debug)]
 struct Shared<D: Dialect> {
     work: Arc<Work<D>>,
-    /// Tells those that hold its other end to come to one.
+    /// Asks the tasks that hold its other end to stop.
     closing: watch::Sender<()>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -109,9 +109,9 @@ impl<D: Dialect> LateNumbers<D> {
         self.shared.closing.subscribe()
     }
 
-    /// Gives a row its number if it is committed without one.
+    /// Numbers a row if it is committed without one.
     ///
-    /// Whatever goes wrong here, the caller is told that the outcome is unknown.
+    /// Whatever goes wrong here, the caller hears that the outcome is unknown.
     pub(super) async fn complete(&self, statements: &Arc<StateStatements>, id: &PersistenceId) {
         let work = &self.shared.work;
         if work.tables.is_empty() {

@@ -60,7 +60,8 @@ pub(super) struct Accompaniment<'a, D: Dialect> {
     pub(super) journal: Option<&'a ChangeEvents<D>>,
 }
 
-/// Stores rows one after the other, with their events, and gives those that were stored their places in the order of commits.
+/// Stores rows one after the other, with their events, and assigns those that were stored their places in the order of
+/// commits.
 pub(super) async fn write_all<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     changes: &[Change],
@@ -96,7 +97,8 @@ pub(super) async fn write_all<D: Dialect>(
     Ok(all)
 }
 
-/// Stores a row, lets a handler take note of that, tells the journal, and gives the row its place in the order of commits.
+/// Stores a row, calls the change handler, writes the event into the journal, and assigns the row its place in the
+/// order of commits.
 ///
 /// The handler comes first, because what follows may hold locks that many wait for.
 pub(super) async fn write_with_handler<D: Dialect>(
@@ -129,7 +131,7 @@ pub(super) async fn write_with_handler<D: Dialect>(
     Ok(written)
 }
 
-/// Gives the row of an id its place in the order of commits if it is committed without one.
+/// Assigns the row of an id its place in the order of commits if it is committed without one.
 ///
 /// # Errors
 /// If another transaction has locked the row, too.
@@ -155,7 +157,7 @@ pub(super) async fn number_if_committed<D: Dialect>(
 }
 
 impl Change {
-    /// Returns what an event tells of it, if it has one.
+    /// Returns what the event of the change records, if it has one.
     fn told(&self) -> Option<Told<'_>> {
         Some(Told {
             id: &self.row.id,
@@ -266,7 +268,7 @@ async fn write_row<D: Dialect>(
     ))
 }
 
-/// Gives rows of one counter that were stored their places in the order of commits, where they do not have them yet.
+/// Assigns the stored rows of one counter their places in the order of commits, where they do not have them yet.
 ///
 /// From here to the commit no other transaction can number rows of the same partition, so this is the last thing that a
 /// transaction does.

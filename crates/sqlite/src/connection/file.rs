@@ -11,7 +11,7 @@ use crate::error::{self, Doubt};
 use crate::options::{Location, Mode};
 use actix_persistence_sql::Fault;
 
-/// Tells one file from another under the same name.
+/// Distinguishes one file from another under the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId {
     #[cfg(unix)]
@@ -51,7 +51,7 @@ impl From<&std::fs::Metadata> for FileId {
 }
 
 /// Says what SQLite would only call "unable to open", and makes a missing file readable for its owner alone; SQLite
-/// gives the files beside it the same permissions.
+/// creates the files beside it with the same permissions.
 pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), Fault> {
     let path = &location.path;
     match std::fs::metadata(path) {
@@ -123,7 +123,7 @@ fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
     }
 }
 
-/// Returns what a fault of opening a database is by a look at the files themselves: one that they give no reason for
+/// Returns the fault of opening a database, judged by the files themselves: a fault for which they show no reason
 /// will pass.
 pub(super) fn look_again(location: &Location, fault: Fault) -> Fault {
     let is_lasting = match error::doubt(&fault) {

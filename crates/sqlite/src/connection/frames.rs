@@ -10,7 +10,7 @@ use crate::options::Location;
 
 pub(super) const HEADER_BYTES: u64 = 32;
 pub(super) const FRAME_HEADER_BYTES: u64 = 24;
-/// The last bit tells how the words are read that checksums are made of.
+/// The last bit says how the words are read that checksums are made of.
 const MAGIC: u32 = 0x377f_0682;
 
 /// The file of a log.
@@ -46,7 +46,7 @@ impl LogFile {
         }
     }
 
-    /// Makes everything that is written so far safe, whoever has written it.
+    /// Makes everything that is written so far safe, by any process.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
     }

@@ -79,7 +79,7 @@ fn check_log_now(location: &Location) -> Result<LogCheck, Fault> {
             Err(noted.lacks_frames(found, &path))
         }
         Ok(Some(_)) => Ok(LogCheck::Passed),
-        // Whoever has removed the log after copying it says so afterwards.
+        // A process that has removed the log after copying it notes that afterwards.
         Ok(None) if noted.is_copied && note::read(&path).as_ref() == Some(&noted) => {
             Ok(LogCheck::CopyUnfinished)
         }
@@ -90,7 +90,8 @@ fn check_log_now(location: &Location) -> Result<LogCheck, Fault> {
     }
 }
 
-/// Returns how many frames there are of the log that was noted, up to as many as were noted; None if that log is gone.
+/// Returns the number of frames of the log that was noted, at most the number that was noted; `None` if that log is
+/// gone.
 fn frames_of_noted(noted: &Note, location: &Location) -> io::Result<Option<u32>> {
     let look = || -> io::Result<Option<(LogFile, Header)>> {
         let Some(log) = LogFile::open(location)? else {
@@ -165,7 +166,7 @@ impl Position {
     }
 
     /// Notes one more transaction, and returns whether the log is to be copied to the database. The transactions of other
-    /// processes are counted when the database is opened: a note may be behind the database, but never ahead of it.
+    /// processes are counted when the database is opened: a note may lag the database, but is never ahead of it.
     pub(super) async fn committed(&mut self, connection: &mut SqliteConnection) -> bool {
         self.note.commits += 1;
         if let Err(fault) = self.follow(connection).await {

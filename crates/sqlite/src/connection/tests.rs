@@ -362,7 +362,7 @@ async fn one_error_of_a_disk_is_not_blamed_on_the_file() {
     }
 }
 
-/// A process that closes a file loses all its locks on it, whoever of it took them.
+/// A process that closes a file loses all its locks on it, even those that other parts of it took.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_second_look_takes_no_locks_from_other_connections() {

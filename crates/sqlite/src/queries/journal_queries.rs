@@ -28,8 +28,8 @@ pub struct JournalQueries {
     pub(crate) insert_events_with_metadata: RowsStatement,
     /// Stores tags. Values: id, number, tag.
     pub(crate) insert_tags: RowsStatement,
-    /// Reads events. Values: id, from, to, how many in a row, how many rows or -1 for all. Returns: deleted_to, packed
-    /// events, packed tags or NULL; at least one row.
+    /// Reads events. Values: id, from, to, the number of events in a row, the number of rows or -1 for all. Returns:
+    /// deleted_to, packed events, packed tags or NULL; at least one row.
     pub(crate) replay: SqlStr,
     /// The newest `ordering` ever given, and the newest that is accounted for. No row before the first event.
     pub(crate) newest: SqlStr,
@@ -178,7 +178,7 @@ DELETE FROM {tag_table} WHERE ordering IN
 const PURGE_EVENTS: &str = "\
 DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3";
 
-/// Notes, before rows are removed, their highest `ordering`, so that it can be told from one that was lost.
+/// Notes, before rows are removed, their highest `ordering`, so that it is not taken for one that was lost.
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET
     purged_to = ?1,
@@ -198,7 +198,7 @@ SELECT s.seq, CASE
     END
 FROM sqlite_sequence AS s WHERE s.name = trim('{event_table}', '\"') COLLATE NOCASE";
 
-/// An id whose events tell of changes of a state.
+/// An id whose events record changes of a state.
 pub(crate) const ADOPT: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 VALUES (?1, ?2, ?2, ?2, ?3, ?4)
@@ -221,8 +221,8 @@ WHERE persistence_id = ?1 AND purged_to = highest";
 /// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is several
 /// times as fast as a row for each. `Packed` of `crate::journal` says what the values hold; `concat` takes NULL
 /// for an empty text. Most events are small and without metadata: for them fewer functions are called. The tags are a
-/// value of their own, because most events have none: one look into their index tells it of the whole row. (`+` keeps the
-/// lowest and highest `ordering` of the row from being looked for among the rows of all ids.)
+/// value of their own, because most events have none: one look into their index shows it for the whole row. (`+` keeps
+/// the lowest and highest `ordering` of the row from being looked for among the rows of all ids.)
 ///
 /// Chunks follow on each other in order, from wherever the next event is, and the statement ends after `?5` rows, or as
 /// soon as its rows are not read any more. (`0 +` keeps SQLite from preparing the statement anew for each value: it looks

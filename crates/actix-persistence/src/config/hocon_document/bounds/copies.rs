@@ -57,7 +57,7 @@ impl Target {
     }
 }
 
-/// The keys of a path, without what may be written around them: two paths to one value give the same keys, or the
+/// The keys of a path, without what may be written around them: two paths to one value have the same keys, or the
 /// beginning of them.
 fn keys(inner: &str) -> Vec<String> {
     let end = inner.find('}').unwrap_or(inner.len());
