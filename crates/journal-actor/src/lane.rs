@@ -352,7 +352,7 @@ fn checked<M: Member>(
         Ok(outcomes) if outcomes.len() != expected => {
             Err(
                 StorageError::new(StorageErrorKind::Backend, M::OPERATION).with_message(format!(
-                    "the plugin gave {} outcomes where {expected} are due",
+                    "the plugin returned {} outcomes where {expected} are due",
                     outcomes.len()
                 )),
             )

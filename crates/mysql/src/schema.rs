@@ -107,7 +107,7 @@ async fn raise_counters(connection: &mut MySqlConnection, names: &Names) -> Resu
         tracing::warn!(
             partition,
             number,
-            "a counter that numbers rows for queries was behind them, as after a restore, and was raised; see whether \
+            "a counter that numbers rows for queries was lower than they, as after a restore, and was raised; see whether \
              anything else was lost"
         );
     }

@@ -312,7 +312,7 @@ where
                     if !is_wanted && self.mailbox.is_abandoned(cx) {
                         tracing::info!(
                             persistence_id = %self.persistence_id,
-                            "the actor is not rebuilt: nothing waits for it, and nobody can reach it"
+                            "the actor is not rebuilt: nothing waits for it, and no one can reach it"
                         );
                         return Poll::Ready(Ended::Stopped);
                     }

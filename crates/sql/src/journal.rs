@@ -200,7 +200,7 @@ impl<D: Dialect> SqlJournal<D> {
             Ok(found) => positions.extend(found),
             Err(error) => tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "a second writer was refused, but it cannot be told which one was first"
+                "a second writer was refused, but it is not known which one was first"
             ),
         }
         positions

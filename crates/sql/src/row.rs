@@ -35,7 +35,7 @@ pub fn get_epoch<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<Epoch, Fau
         Some(0) => Err(no_epoch(0)),
         Some(epoch) => Ok(epoch),
         None => {
-            let message = "its events tell of the changes of a durable state; give the event-sourced actor another id";
+            let message = "its events record the changes of a durable state; give the event-sourced actor another id";
             Err(Fault::refused(StorageErrorKind::Unsupported, message))
         }
     }

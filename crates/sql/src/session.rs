@@ -375,7 +375,7 @@ async fn select<D: Dialect>(
     if !rows.iter().all(|row| has_columns::<D>(row, &columns)) {
         return Err(Fault::refused(
             StorageErrorKind::Extension,
-            "the text gives rows of several kinds; run one statement at a time",
+            "the text returns rows of several kinds; run one statement at a time",
         ));
     }
     rows.iter()

@@ -49,7 +49,7 @@ pub(crate) async fn recover(
     let in_order = requests.iter().map(|request| {
         let id = request.persistence_id.as_str();
         let recovered = by_id.get(id).copied();
-        recovered.ok_or_else(|| Fault::corrupt(format!("the database gave no row for {id:?}")))
+        recovered.ok_or_else(|| Fault::corrupt(format!("the database returned no row for {id:?}")))
     });
     in_order.collect()
 }

@@ -211,7 +211,7 @@ impl<A: PersistentActor> Incarnation<A> {
             tracing::error!(
                 persistence_id = %self.ctx.persistence_id,
                 panic,
-                "what the actor left behind panicked while it was dropped"
+                "what the actor left panicked while it was dropped"
             );
         }
         Poll::Ready(exit)

@@ -102,7 +102,7 @@ impl PersistError {
 ///
 /// [`Persist::reply`]: crate::Persist::reply
 #[diagnostic::on_unimplemented(
-    message = "the result `{Self}` of the command cannot tell that persisting failed",
+    message = "the result `{Self}` of the command cannot report that persisting failed",
     label = "not a `FromPersistError`",
     note = "let the command result in a `Result<T, E>` with `E: From<PersistError>`, as `Result<T, PersistError>`; or close the channel with `reply_or_close` or `by_handler_or_close`"
 )]

@@ -163,7 +163,7 @@ pub enum RecoveryError {
     /// An event came after one with its number or a higher one, which the replay filter did not see as one of another
     /// writer, or only after that one had left its window.
     #[error(
-        "the journal of {persistence_id:?} gave event {sequence_nr} after event {given}; repair it, or raise its replay-filter.window-size if several writers overlap"
+        "the journal of {persistence_id:?} returned event {sequence_nr} after event {given}; repair it, or raise its replay-filter.window-size if several writers overlap"
     )]
     EventRepeated {
         /// The persistence id of the event.

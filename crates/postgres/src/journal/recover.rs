@@ -42,7 +42,7 @@ pub(crate) async fn recover(
     }
     let answer = |id: &PersistenceId| {
         let recovered = by_id.get(id.as_str()).copied();
-        recovered.ok_or_else(|| Fault::corrupt(format!("PostgreSQL gave no row for {id:?}")))
+        recovered.ok_or_else(|| Fault::corrupt(format!("PostgreSQL returned no row for {id:?}")))
     };
     let in_order = requests
         .iter()

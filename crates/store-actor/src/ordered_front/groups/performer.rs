@@ -293,7 +293,7 @@ fn checked(expected: usize, result: GroupResult) -> GroupResult {
     match result {
         Ok(outcomes) if outcomes.len() != expected => {
             let message = format!(
-                "the plugin gave {} outcomes where {expected} are due",
+                "the plugin returned {} outcomes where {expected} are due",
                 outcomes.len()
             );
             Err(StorageError::new(StorageErrorKind::Backend, OPERATION).with_message(message))
