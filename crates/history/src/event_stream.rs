@@ -1,4 +1,4 @@
-//! Everything that a history tells of the events of one id, between two resets.
+//! The events of one id as a history shows them, between two resets.
 
 use crate::answer::Recovered;
 use crate::rising::Rising;
@@ -9,7 +9,7 @@ use crate::{Incarnation, Uid};
 pub(crate) enum Outcome {
     /// Stored, the first event under this number.
     Stored(u64),
-    /// Certainly not.
+    /// The events are certainly not stored.
     Not,
     Unknown,
 }
@@ -118,7 +118,7 @@ pub(crate) struct Head {
     pub(crate) line: usize,
 }
 
-/// Everything that a history tells of the events of one id, between two resets.
+/// The events of one id as a history shows them, between two resets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventStream<'h> {
     pub(crate) id: &'h str,

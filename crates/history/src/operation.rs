@@ -56,7 +56,7 @@ pub enum Operation {
         /// The highest number that may be deleted.
         to: u64,
     },
-    /// All events of an id are deleted, and its numbers start again at 1; while there is no writer.
+    /// The delete of all events of an id, whose numbers start again at 1; while there is no writer.
     ResetEvents {
         /// The persistence id.
         id: String,
@@ -96,7 +96,7 @@ pub enum Operation {
         /// The revision, if it is known before it is stored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         revision: Option<u64>,
-        /// The state.
+        /// The state that is stored.
         uid: Uid,
     },
     /// A state is deleted, which takes a revision. Answered by [`Done::Changed`](crate::Done::Changed).

@@ -1,10 +1,10 @@
-//! One line of a history.
+//! A record: one line of a history.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Answer, Incarnation, Operation, Row, Table, Uid};
 
-/// One line of a history.
+/// A record: one line of a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The time on a clock that all processes share, such as nanoseconds of `CLOCK_MONOTONIC`; only its order counts.
@@ -21,7 +21,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// A call begins.
+    /// A process begins a call.
     Invoke {
         /// The number of the call, unique in its process.
         call: u64,
@@ -35,13 +35,13 @@ pub enum What {
         /// The answer to it.
         answer: Answer,
     },
-    /// A live actor was told that its event is stored: the handler of that event ran.
+    /// A live actor knows that its event is stored: the handler of that event ran.
     Handled {
         /// The persistence id.
         id: String,
         /// The life of the actor.
         incarnation: Incarnation,
-        /// The event.
+        /// The event that was handled.
         uid: Uid,
         /// The sequence number it was told.
         number: u64,
@@ -53,9 +53,9 @@ pub enum What {
         /// The life of the actor.
         incarnation: Incarnation,
     },
-    /// A reader begins.
+    /// A reader begins to read.
     ReaderOpened {
-        /// Its number, unique in the history.
+        /// The number of the reader, unique in the history.
         reader: u64,
         /// The query, for people.
         query: String,
@@ -73,7 +73,7 @@ pub enum What {
     },
     /// A reader was shown a page.
     Shown {
-        /// Its number.
+        /// The number of the reader.
         reader: u64,
         /// The time before it asked for the page.
         asked_at: u64,
@@ -85,19 +85,19 @@ pub enum What {
     /// To be recorded only where that is promised: as long as someone has a transaction under way, a page may say that
     /// there is no more and leave out what was stored meanwhile.
     CaughtUp {
-        /// Its number.
+        /// The number of the reader.
         reader: u64,
         /// The time before it asked for the last page.
         asked_at: u64,
     },
-    /// Something was done to a process.
+    /// The driver has done something to a process.
     Process {
         /// The number of the process.
         number: u32,
         /// The change in the life of the process.
         event: ProcessEvent,
     },
-    /// Something was done to a database server.
+    /// The driver has done something to a database server.
     Server {
         /// The name of the server.
         name: String,
@@ -114,17 +114,17 @@ pub enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessEvent {
-    /// It was started.
+    /// The process was started.
     Started,
-    /// It was stopped by SIGSTOP.
+    /// The process was stopped by SIGSTOP.
     Paused,
-    /// It was let go on.
+    /// The process goes on after SIGCONT.
     Continued,
-    /// It was asked to stop.
+    /// The process was asked to stop.
     AskedToStop,
-    /// It was killed.
+    /// The process was killed.
     Killed,
-    /// It has ended by itself.
+    /// The process has ended by itself.
     Ended,
 }
 

@@ -1,4 +1,4 @@
-//! Everything that a history tells of the state of one id, between two resets.
+//! The changes of one id's state as a history shows them, between two resets.
 
 use crate::rising::Rising;
 use crate::{Incarnation, Uid};
@@ -51,7 +51,7 @@ pub(crate) struct ChangeRow<'h> {
     pub(crate) line: usize,
 }
 
-/// Everything that a history tells of the state of one id, between two resets.
+/// The changes of one id's state as a history shows them, between two resets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StateStream<'h> {
     pub(crate) id: &'h str,

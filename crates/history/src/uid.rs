@@ -30,7 +30,7 @@ impl fmt::Display for Uid {
     }
 }
 
-/// One life of an actor, between a recovery and its end; unique in a history.
+/// An incarnation: one life of an actor, between a recovery and its end; unique in a history.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Incarnation(pub u64);

@@ -34,11 +34,11 @@ pub trait KitServer: Send + Sync + 'static {
 /// The kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StoreKind {
-    /// Keeps events.
+    /// A store that keeps events.
     Journal,
-    /// Keeps snapshots.
+    /// A store that keeps snapshots.
     SnapshotStore,
-    /// Keeps states.
+    /// A store that keeps states.
     StateStore,
 }
 

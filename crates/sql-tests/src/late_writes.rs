@@ -32,7 +32,7 @@ struct Scene {
     /// True if its client is gone when it arrives; one that is not goes on with it then.
     client_is_gone: bool,
     delivered: Delivered,
-    /// One of [`HELD_AFTER`].
+    /// The tenths of its bytes after which the write is held back, one of [`HELD_AFTER`].
     tenths: usize,
 }
 

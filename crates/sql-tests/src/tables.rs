@@ -52,7 +52,7 @@ pub trait Tables: Send + Sync {
         }
     }
 
-    /// Returns a journal.
+    /// Returns a journal on these tables.
     async fn journal(&self) -> Arc<dyn Journal> {
         self.journal_with(self.section()).await
     }

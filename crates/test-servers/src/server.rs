@@ -1,4 +1,4 @@
-//! A running server.
+//! A running database server of a test.
 
 use std::fs::{self, File};
 use std::io;

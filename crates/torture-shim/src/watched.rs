@@ -18,11 +18,11 @@ const MARKS: &[u8] = b"marks";
 /// The purpose of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
-    /// It takes commands.
+    /// The file that takes commands.
     Control,
-    /// It is recorded, and never fails.
+    /// The file that is recorded, and never fails.
     Marks,
-    /// It is one of those that are under test.
+    /// A file of those under test.
     Tested,
 }
 
@@ -38,11 +38,11 @@ impl Sort {
     }
 }
 
-/// Everything that is known of the process.
+/// The state that this library keeps of the process.
 pub(crate) struct Watched {
     folder: Option<Vec<u8>>,
     log: Option<Log>,
-    /// By descriptor.
+    /// The sorts of the open files, by descriptor.
     open: HashMap<c_int, Sort>,
     fault: Option<Fault>,
 }
@@ -59,7 +59,8 @@ static WATCHED: LazyLock<Mutex<Watched>> = LazyLock::new(|| {
     })
 });
 
-/// Nothing else happens to any file while this is held, so that the log has the order of what happened.
+/// Locks the state of the process. No other operation touches any file while the lock is held, so that the log has the
+/// order of what happened.
 pub(crate) fn watched() -> MutexGuard<'static, Watched> {
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }

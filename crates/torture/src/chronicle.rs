@@ -58,12 +58,12 @@ impl Chronicle {
         });
     }
 
-    /// Something is done to a process.
+    /// Records that something is done to a process.
     pub fn process_event(&self, number: u32, event: ProcessEvent) {
         self.say(What::Process { number, event });
     }
 
-    /// Something is done to a server.
+    /// Records that something is done to a server.
     pub fn server_event(&self, name: &str, event: ProcessEvent) {
         let name = name.to_owned();
         self.say(What::Server { name, event });
@@ -75,7 +75,7 @@ impl Chronicle {
         self.say(What::Dumped(table));
     }
 
-    /// All that was taken note of.
+    /// Returns the history of all that was recorded.
     pub fn end(self) -> History {
         let written = self.written.into_inner();
         let mut written = written.unwrap_or_else(std::sync::PoisonError::into_inner);

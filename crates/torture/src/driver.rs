@@ -34,7 +34,7 @@ pub struct Settings {
     pub seed: u64,
     /// The folder in which a run gets one of its own, which stays if something is violated.
     pub folder: PathBuf,
-    /// This program, to be started as worker.
+    /// The path of this program, to be started as worker.
     pub program: PathBuf,
 }
 

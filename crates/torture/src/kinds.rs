@@ -25,7 +25,7 @@ use crate::{Backend, Run};
 /// A kind of torture.
 #[derive(Clone, Copy)]
 pub struct Kind {
-    /// Its name in a command: one word, or several with hyphens.
+    /// The name of the kind in a command: one word, or several with hyphens.
     pub name: &'static str,
     /// A sentence that says what it does.
     pub sentence: &'static str,

@@ -19,7 +19,7 @@ use crate::writers::Scene;
 
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
-/// So many attempts may lose against another writer: a write of a process that was killed may end only now.
+/// The number of attempts that may lose against another writer: a write of a process that was killed may end only now.
 const MOST_CONFLICTS: u32 = 5;
 /// The stores have little to do in the end.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
@@ -141,11 +141,11 @@ struct Refused {
     cure: Cure,
 }
 
-/// Something that may help against a refusal.
+/// An action that may help against a refusal.
 enum Cure {
     None,
     Waiting,
-    /// Some more, but not many.
+    /// A few more attempts may help.
     AnotherAttempt,
 }
 

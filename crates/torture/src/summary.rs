@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The sum of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The kind.
+    /// The name of the kind.
     pub kind: String,
     /// The backend that it ran on.
     pub backend: String,

@@ -16,7 +16,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Line, is_interrupted};
 
-/// It may be silent for so long on a loaded machine; it never should be.
+/// The longest time for which a worker may be silent on a loaded machine; it never should be.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The time between two looks whether someone pressed Ctrl-C.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -51,7 +51,7 @@ impl WorkerBuilder {
         }
     }
 
-    /// One more argument.
+    /// Adds one more argument.
     #[must_use]
     pub fn arg(mut self, argument: impl ToString) -> Self {
         self.arguments.push(argument.to_string().into());

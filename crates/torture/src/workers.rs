@@ -130,7 +130,7 @@ pub(crate) struct Scribe {
 }
 
 impl Scribe {
-    /// One that tells the driver.
+    /// Returns a scribe that writes to the driver.
     pub(crate) fn of(process: u32) -> Self {
         let tell = move |what| {
             tell(&Line::Record(Record {
@@ -142,7 +142,7 @@ impl Scribe {
         Self::telling(process, tell, |sentence| fault(sentence))
     }
 
-    /// One that tells whom you like, also of what an actor itself finds wrong.
+    /// Returns a scribe that calls `tell` for each record, and for what an actor itself finds wrong.
     pub(crate) fn telling(
         process: u32,
         tell: impl Fn(What) + Send + Sync + 'static,
@@ -163,7 +163,7 @@ impl Scribe {
         self.process
     }
 
-    /// Something new to be stored.
+    /// Returns an identity for something new to be stored.
     pub(crate) fn uid(&self) -> Uid {
         let before = self.uids.fetch_add(1, Ordering::Relaxed);
         Uid::of(self.process, before + 1)

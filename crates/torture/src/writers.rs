@@ -58,7 +58,7 @@ pub struct Scene {
     pub longest_pause: Duration,
 }
 
-/// One database, and all that is done to it.
+/// A database, and all that is done to it.
 pub struct Writers<'a> {
     run: &'a Run,
     /// The record of all that is done.
@@ -104,7 +104,7 @@ impl<'a> Writers<'a> {
         })
     }
 
-    /// The database.
+    /// Returns the database that processes write to.
     pub fn place(&self) -> &Place {
         &self.place
     }

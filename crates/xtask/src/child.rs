@@ -40,9 +40,9 @@ struct Running {
 
 /// An event of a program that is run by [`lines`].
 pub(crate) enum Report<'a> {
-    /// It wrote a line, here without its line end.
+    /// The program wrote a line, here without its line end.
     Line(&'a str),
-    /// It has written nothing for a while.
+    /// The program has written nothing for a while.
     Silent,
 }
 

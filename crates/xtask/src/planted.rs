@@ -65,7 +65,7 @@ pub(crate) struct Bug {
     breaks: String,
     /// The kind of torture that finds it.
     kind: String,
-    /// On this backend.
+    /// The backend on which the kind finds the bug.
     backend: String,
     /// The changes that make the bug; all of them or none.
     #[serde(rename = "change")]
@@ -181,7 +181,7 @@ fn in_lanes<T: Sync>(
     })
 }
 
-/// Reads the list.
+/// Reads the list of bugs.
 pub(crate) fn parse(list: &str) -> anyhow::Result<Vec<Bug>> {
     let List { bugs } = toml::from_str(list).context(LIST)?;
     let mut names = BTreeSet::new();

@@ -83,7 +83,7 @@ impl Servers {
     }
 }
 
-/// All at once, for each waits for its disk.
+/// Starts all servers at once, for each waits for its disk.
 fn start_all(databases: &[Database], locks: &Path) -> Vec<(Database, anyhow::Result<Server>)> {
     thread::scope(|scope| {
         let starts: Vec<_> = databases

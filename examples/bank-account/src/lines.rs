@@ -22,9 +22,9 @@ pub(crate) struct Lines<R> {
     bytes_read: u64,
 }
 
-/// One line.
+/// A line of the file of bookings.
 pub(crate) struct Line {
-    /// Its number in the file, from 1 for the header.
+    /// The number of the line in the file, from 1 for the header.
     pub(crate) number: u64,
     /// The number of bytes of the file that were read with it, for showing progress.
     pub(crate) bytes_read: u64,

@@ -33,7 +33,7 @@ impl Progress {
         }
     }
 
-    /// One more line has its answer.
+    /// Counts one more line that has its answer.
     pub(crate) fn decided(&mut self) {
         self.decided += 1;
         self.show();
@@ -70,7 +70,7 @@ impl Progress {
         }
     }
 
-    /// Clears the bar.
+    /// Clears the bar from the terminal.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -25,7 +25,7 @@ const HEAD: usize = 4 + 4 + 8 + 8;
 pub(crate) struct Frame {
     /// The start of the append that wrote it.
     pub(crate) append: u64,
-    /// The record.
+    /// The record in the frame.
     pub(crate) body: Bytes,
 }
 

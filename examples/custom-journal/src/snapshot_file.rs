@@ -1,4 +1,4 @@
-//! One snapshot in one file.
+//! The file of one snapshot.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,4 +1,4 @@
-//! All snapshots of one id.
+//! The folder of one id's snapshots.
 
 use std::fs;
 use std::io::{self, ErrorKind};

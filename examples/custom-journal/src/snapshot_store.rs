@@ -1,4 +1,4 @@
-//! The snapshot store.
+//! The snapshot store in a folder of files.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -25,7 +25,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// There is no file.
+    /// The content of a file that does not exist.
     const NOTHING: Stored = Stored {
         current: CurrentState::NEVER_SEEN,
         timestamp: Timestamp::MIN,
@@ -103,7 +103,8 @@ impl StateFile {
         Ok(true)
     }
 
-    /// One id's folder may be within another's; its name in hexadecimal is never this one.
+    /// Returns the path of the file. One id's folder may be within another's; its name in hexadecimal is never this
+    /// one.
     fn path(&self) -> PathBuf {
         self.folder.join("state")
     }

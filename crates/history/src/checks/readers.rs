@@ -24,7 +24,7 @@ struct Position<'h> {
 /// An end that a reader has come to.
 #[derive(Clone, Copy, Debug)]
 struct End {
-    /// Everything known before this time must have been shown.
+    /// The time before which everything known must have been shown.
     before: u64,
     /// The time at which it was told so, and the line.
     at: u64,

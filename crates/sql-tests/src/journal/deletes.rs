@@ -68,7 +68,7 @@ pub async fn a_delete_of_an_unknown_id_leaves_no_row(place: &dyn Tables) {
     );
 }
 
-/// Many events, removed a few at a time.
+/// Deletes many events, which are removed a few at a time.
 pub async fn a_delete_of_many_events_removes_them_in_chunks(place: &dyn Tables) {
     let journal = place
         .journal_with(place.section().with("delete-chunk-events", 7))

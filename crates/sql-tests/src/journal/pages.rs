@@ -229,7 +229,7 @@ pub async fn ranges_beyond_what_the_database_can_store_are_empty(place: &dyn Tab
     assert_eq!(numbers(&*journal, &id("a")).await, [0_u64; 0]);
 }
 
-/// Five thousand events.
+/// Stores five thousand events and reads them by small pages.
 pub async fn a_long_stream_is_read_page_by_page(place: &dyn Tables) {
     let journal = place.journal().await;
     for _ in 0..5 {
@@ -281,7 +281,8 @@ pub async fn large_events_deleted_while_a_page_is_read_are_left_out_of_it(place:
     assert_eq!(numbers(&*journal, &id("a")).await, [60]);
 }
 
-/// Rows that somebody has removed.
+/// Removes rows, as somebody with access to the table may: a page shows the events after the hole, so that the reader
+/// sees that some are missing.
 pub async fn events_beyond_a_hole_are_shown_so_that_the_hole_is_found(place: &dyn Tables) {
     let journal = place.journal().await;
     store(&*journal, &id("a"), 300).await;

@@ -1,4 +1,4 @@
-//! Two owners of one database, as two processes would be.
+//! Tests of two owners of one database, as two processes would be.
 
 use std::sync::Arc;
 

@@ -67,8 +67,8 @@ impl Reader {
     }
 }
 
-/// Many write in transactions with pauses and rollbacks; a reader by small pages misses no last state, and sees each id
-/// in order.
+/// Lets many write in transactions with pauses and rollbacks; a reader by small pages misses no last state, and sees
+/// each id in order.
 ///
 /// # Panics
 /// If it misses one, or sees an id go back.

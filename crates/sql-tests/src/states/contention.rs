@@ -1,4 +1,4 @@
-//! Many writers of one id.
+//! Tests of many writers of one id.
 
 use std::sync::Arc;
 

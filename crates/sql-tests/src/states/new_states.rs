@@ -117,7 +117,7 @@ impl Load {
         ids.filter(move |id| id.slice() % SEQUENCES < sequences)
     }
 
-    /// One id for each of the sequences.
+    /// Returns one id for each of the sequences.
     fn last_of(&self, prefix: &str) -> Vec<PersistenceId> {
         let last = |sequence| {
             let mut ids = self.ids(format!("{prefix}-last"));

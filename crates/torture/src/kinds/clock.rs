@@ -27,9 +27,9 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::changes::work),
 };
 
-/// So many processes write at once.
+/// The number of processes that write at once.
 const WRITERS: u32 = 3;
-/// So many follow the changes of all states.
+/// The number of processes that follow the changes of all states.
 const READERS: u32 = 2;
 /// A round has a database of its own, and is judged in its end.
 const LONGEST_ROUND: Duration = Duration::from_secs(20);
@@ -37,9 +37,9 @@ const LONGEST_ROUND: Duration = Duration::from_secs(20);
 const LONGEST_CALM: u64 = 200;
 /// A process that writes has so many jumps at most before its next life.
 const MOST_JUMPS: u32 = 10;
-/// Something is stored again within this time, whatever the clock does.
+/// The time within which something is stored again, whatever the clock does.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// In seconds.
+/// A year, in seconds.
 const YEAR: i64 = 365 * 24 * 3_600;
 
 fn run(run: &Run) -> anyhow::Result<()> {
@@ -111,7 +111,7 @@ impl Clock {
     }
 }
 
-/// One database, and all that is done to it.
+/// A database, and all that is done to it.
 struct Round<'a> {
     run: &'a Run,
     name: String,
@@ -153,7 +153,7 @@ impl Round<'_> {
         })
     }
 
-    /// One life after the other.
+    /// Runs one life after the other.
     fn write(&self, number: u32, mut rng: Rng) -> anyhow::Result<()> {
         let log = format!("writer-{number}");
         let clock = self.clock(&log)?;

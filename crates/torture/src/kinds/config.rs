@@ -26,7 +26,7 @@ pub(super) const KIND: Kind = Kind {
 const IDS: [&str; 6] = ["r1", "r2", "s1", "s2", "d1", "p1"];
 /// A round has databases of its own; it has so many lives at most.
 const LIVES: u32 = 12;
-/// So many writes to each id in a life at most.
+/// The largest number of writes to each id in a life.
 const MOST_WRITES: u32 = 6;
 /// Uids of one life.
 const UIDS: u32 = 1_000;
@@ -36,15 +36,15 @@ const WARNING: &str = "the snapshot store keeps less than the journal";
 /// The difference between a life and the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// There is none.
+    /// The config is the same.
     None,
     /// The config names no snapshot store.
     NoSnapshotStore,
-    /// It names another one.
+    /// The config names another snapshot store.
     OtherSnapshotStore,
-    /// It names one in memory.
+    /// The config names a snapshot store in memory.
     SnapshotsInMemory,
-    /// It names another journal.
+    /// The config names another journal.
     OtherJournal,
     /// The snapshot store confirms before its disk does.
     WeakerSnapshots,
@@ -52,9 +52,9 @@ enum Change {
     WeakerJournal,
     /// The snapshots are those of an older copy.
     OlderSnapshots,
-    /// The journal is.
+    /// The journal is that of an older copy.
     OlderJournal,
-    /// Both are, of one moment.
+    /// The snapshots and the journal are those of an older copy, of one moment.
     OlderBoth,
 }
 

@@ -9,7 +9,7 @@ use super::files::shim;
 use super::power_loss::scratch::Scratch;
 use crate::{Backend, Run, workers};
 
-/// The kind.
+/// The description of this kind of torture.
 pub const KIND: Kind = Kind {
     name: "disk",
     sentence: "The n-th file operation of a program on SQLite fails, for every n: no space, an error, an interruption, \
@@ -25,7 +25,7 @@ pub const HASTY: Kind = Kind {
     ..KIND
 };
 
-/// So many processes at once: most of the time they wait.
+/// The number of processes at once, which is high because they wait most of the time.
 const PROCESSES: u32 = 3;
 
 /// With something that is wrong on purpose.

@@ -25,7 +25,7 @@ use super::files::mark;
 use super::files::stores::{MAIN, Stores};
 use crate::{Backend, Run, workers};
 
-/// The kind.
+/// The description of this kind of torture.
 pub const KIND: Kind = Kind {
     name: "power-loss",
     sentence: "The writes and syncs of a program on SQLite are recorded, and whatever a disk may hold after each of \
@@ -55,11 +55,11 @@ enum Plant {
     LyingDisk,
 }
 
-/// So many random parts of what is not safe are tried after each operation.
+/// The number of random parts of what is not safe that are tried after each operation.
 const PARTS: usize = 4;
-/// One state in so many is opened by the product.
+/// The share of states that the product opens: one in this many.
 const OPENED_ONE_IN: u32 = 120;
-/// One state in so many loses a part of its log that was safe, which the product has to notice.
+/// The share of states that lose a part of their log that was safe, which the product has to notice: one in this many.
 const CUT_ONE_IN: u32 = 400;
 /// A state in so many is where the next program begins.
 const BASE_ONE_IN: u32 = 150;
@@ -294,7 +294,7 @@ impl<'a> Explored<'a> {
         self.seen = Some((found.commits, states));
     }
 
-    /// By the product.
+    /// Opens the files by the product, and compares what it shows with the verdict.
     async fn open(
         &mut self,
         files: &Files,

@@ -66,7 +66,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One database, and all that is done to it.
+/// A database, and all that is done to it.
 struct Round<'a> {
     run: &'a Run,
     name: String,
@@ -89,7 +89,7 @@ struct Round<'a> {
 /// A reader, from one process to the next.
 struct Slot {
     reading: Reading,
-    /// Its number in the process before.
+    /// The number of the reader in the process before.
     before: Option<u64>,
     /// The range that its mark belongs to.
     range: u16,
@@ -285,7 +285,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// One process after the other writes.
+    /// Runs one process after the other that writes.
     fn write(&self, number: usize, mut rng: Rng) -> anyhow::Result<()> {
         while self.writing.load(Ordering::Acquire) {
             let task = Task::Write {
@@ -312,7 +312,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// One process after the other reads, each from where the one before was.
+    /// Runs one process after the other that reads, each from where the one before was.
     fn read(&self, number: usize, mut slots: Vec<Slot>, mut rng: Rng) -> anyhow::Result<Vec<Slot>> {
         loop {
             self.open_readers(&mut slots);

@@ -25,7 +25,7 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::releases::work),
 };
 
-/// So many processes at once.
+/// The number of processes at once.
 const PROCESSES: u32 = 3;
 /// The number of streams of events that they write to.
 const STREAMS: u32 = 3;
@@ -82,7 +82,7 @@ fn retaining(rng: &mut Rng) -> Retaining {
     }
 }
 
-/// One database, and all that is done to it.
+/// A database, and all that is done to it.
 struct Round<'a> {
     run: &'a Run,
     name: String,
@@ -120,7 +120,7 @@ impl Round<'_> {
         raise(-1)
     }
 
-    /// Each process gives way to one of the other version, forth and back, in its own time.
+    /// Replaces each process by one of the other version, forth and back, in its own time.
     fn deploy(
         &self,
         old: Version,
@@ -155,7 +155,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// One process, until another takes its place or it is killed.
+    /// Runs one process, until another takes its place or it is killed.
     fn live(
         &self,
         slot: u32,

@@ -31,9 +31,9 @@ pub(super) const HANG: Kind = Kind {
     worker: Some(workers::writers::work),
 };
 
-/// So many faults, then their history is judged, and a new server is started.
+/// The number of faults after which their history is judged, and a new server is started.
 const FAULTS: u32 = 20;
-/// So many writes are acknowledged between two faults, at most.
+/// The largest number of writes that are acknowledged between two faults.
 const MOST_WRITES: u32 = 200;
 /// The fault comes so long after the last of them at most: in the middle of the next ones.
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
@@ -41,7 +41,7 @@ const LONGEST_WAIT: Duration = Duration::from_millis(5);
 const LONGEST_FAULT: Duration = Duration::from_secs(3);
 /// Within this time something is acknowledged again.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// One fault in so many takes the application with it.
+/// The share of faults that take the application with them: one in this many.
 const BOTH: u8 = 3;
 
 /// Does something to a server, and leaves it as it was.

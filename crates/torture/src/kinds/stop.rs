@@ -1,5 +1,5 @@
-//! Everything is stopped in the middle of everything: what was acknowledged is stored, nothing is acknowledged afterwards,
-//! and the process ends in time.
+//! The kind `stop`: everything is stopped in the middle of everything: what was acknowledged is stored, nothing is
+//! acknowledged afterwards, and the process ends in time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,11 +27,11 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::stop::work),
 };
 
-/// So many applications at once, each on a database of its own.
+/// The number of applications at once, each on a database of its own.
 const LANES: u32 = 3;
-/// So many lives at most, then their history is judged, and a new database is begun.
+/// The largest number of lives on a database; then their history is judged, and a new database is begun.
 const MOST_LIVES: u32 = 60;
-/// So many writes are acknowledged at most before the driver stops a process that has not stopped itself.
+/// The largest number of writes that are acknowledged before the driver stops a process that has not stopped itself.
 const MOST_WRITES: u32 = 80;
 /// The driver waits for so long after the last of them at most.
 const LONGEST_WAIT: Duration = Duration::from_millis(3);
@@ -66,7 +66,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One life after the other, on one database after the other.
+/// Runs one life after the other, on one database after the other.
 fn stop_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()> {
     for round in 1.. {
         if run.is_over() {
@@ -97,7 +97,7 @@ fn stop_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
     Ok(())
 }
 
-/// One life, from a start to a stop.
+/// Runs one life, from a start to a stop.
 fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
     let file = file_of(writers);
     let by_signal = rng.bool();

@@ -18,13 +18,13 @@ use super::stream::{Stream, stream_id};
 use super::writers::{Assignment, Process, Writing, opened};
 use super::{count, fault, told_to_end};
 
-/// So many arbiters are there at once.
+/// The number of arbiters at once.
 const ARBITERS: usize = 3;
 /// The longest time between two ends.
 const LONGEST_PEACE: Duration = Duration::from_millis(60);
 /// The longest time for which an arbiter is blocked; longer than a turn to recover is kept for it.
 const LONGEST_BLOCK: Duration = Duration::from_millis(1500);
-/// So many actors recover at once: fewer than there are.
+/// The number of actors that recover at once, lower than that of actors.
 const RECOVERIES: u32 = 2;
 /// An answer comes, and an id is free, within this time.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -30,9 +30,9 @@ use crate::last_look::{LONGEST_BUSY, last_look};
 use crate::writers::HANDLER;
 use futures::FUTURES;
 
-/// So many work on dropping futures at once.
+/// The number of tasks that drop futures at once.
 const CANCELLERS: u32 = 6;
-/// So many actors recover at once: a turn that does not come back is soon missed.
+/// The number of actors that recover at once: a turn that does not come back is soon missed.
 const RECOVERIES: u32 = 2;
 /// Whatever comes after a dropped future gets through within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -42,7 +42,7 @@ const MOST_POLLS: usize = 40;
 const WHOLE: u8 = 16;
 /// After one in so many something is written.
 const WRITES: u8 = 4;
-/// One future in so many is left alone for a while before it is dropped.
+/// The share of futures that are left alone for a while before they are dropped: one in this many.
 const RESTS: u8 = 6;
 /// A future is left alone for so long at most before it is dropped.
 const LONGEST_REST: Duration = Duration::from_millis(2);
@@ -54,7 +54,7 @@ pub fn dropped_futures() -> impl Iterator<Item = &'static str> {
     FUTURES.iter().map(|future| future.name)
 }
 
-/// Whatever futures need.
+/// The things that futures need: the process, its persistence, and ids of their own.
 pub(crate) struct Desk {
     process: Rc<Process>,
     persistence: Persistence,
@@ -286,7 +286,7 @@ impl Canceller {
         self.succeeds("a transaction", transaction).await;
     }
 
-    /// It succeeds, at last when the database is no longer busy.
+    /// Checks that an attempt succeeds, at last when the database is no longer busy.
     async fn succeeds(&self, what: &str, mut attempt: impl AsyncFnMut() -> bool) {
         let since = Instant::now();
         while !self.within("everything", what, attempt()).await {

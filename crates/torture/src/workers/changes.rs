@@ -31,7 +31,7 @@ use crate::last_look::{LONGEST_BUSY, last_look};
 pub(crate) const READS: &str = "reads";
 /// The time between two ticks of a timer.
 const TICK: Duration = Duration::from_millis(50);
-/// It ticks again within this time, on a loaded machine.
+/// The time within which a timer ticks again, on a loaded machine.
 const LONGEST_SILENCE: Duration = Duration::from_secs(45);
 /// The time that a process believes in is right by so much, in nanoseconds.
 const PRECISION: i128 = 1_000_000_000;
@@ -43,9 +43,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The assignment of a process that reads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Reading {
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     /// The number of states there are.
     pub(crate) states: u32,

@@ -293,7 +293,7 @@ impl Corrupter {
         put_files(&self.folder, files).map(drop)
     }
 
-    /// By the product.
+    /// Reads the files by the product.
     async fn read(&self) -> anyhow::Result<Read> {
         let mut read = Read::new();
         let config = self.stores.config(&self.folder)?;

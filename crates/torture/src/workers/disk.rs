@@ -142,7 +142,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     })
 }
 
-/// One operation that fails.
+/// A trial of one operation that fails.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     during: During,
@@ -339,7 +339,7 @@ impl Sweep {
     }
 }
 
-/// `ENODATA` of Linux.
+/// The error number `ENODATA` of Linux.
 const NO_DATA: i32 = 61;
 
 /// Does something while the disk fails.

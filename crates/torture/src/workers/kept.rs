@@ -16,7 +16,7 @@ use super::{Scribe, stream::Trouble};
 /// A state: nothing but what tells it apart.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptState {
-    /// See [`Uid`].
+    /// The identity of the state, see [`Uid`].
     pub(crate) uid: u64,
 }
 
@@ -57,7 +57,7 @@ impl Drop for Life {
 }
 
 impl Kept {
-    /// One to be started, which loads its state now.
+    /// Returns an actor to be started, which loads its state now.
     pub(crate) fn alive(number: u32, scribe: Arc<Scribe>, trouble: Trouble) -> Self {
         let incarnation = scribe.incarnation();
         let id = kept_id(number).to_string();
@@ -79,7 +79,7 @@ impl Kept {
         }
     }
 
-    /// One to be looked at, which writes nothing down.
+    /// Returns an actor to be looked at, which writes nothing down.
     pub(crate) fn shown(number: u32) -> Self {
         Self {
             number,

@@ -22,9 +22,9 @@ use super::{Scribe, fault, told_to_end};
 
 /// The entity type of the states that are stored once, and never changed.
 pub(crate) const NEW: &str = "New";
-/// That of those which are changed and deleted all the time.
+/// The entity type of states that are changed and deleted all the time.
 pub(crate) const KEPT: &str = "Kept";
-/// So many ranges of slices have readers of their own; the ids of [`NEW`] begin with theirs.
+/// The number of ranges of slices with readers of their own; the ids of [`NEW`] begin with theirs.
 pub(crate) const RANGES: u16 = 4;
 /// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
@@ -32,9 +32,9 @@ const STOP_DEADLINE: Duration = Duration::from_secs(60);
 /// The assignment of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
     pub(crate) task: Task,
@@ -42,11 +42,11 @@ pub(crate) struct Assignment {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Task {
-    /// Stores states.
+    /// The process stores states.
     Write {
-        /// Only such whose slice leaves this rest, divided by eight.
+        /// The rest that the slice of an id must leave, divided by eight; any if `None`.
         partition: Option<u16>,
-        /// So many at once are stored that are new.
+        /// The number of new states that are stored at once.
         inserters: u32,
         /// The numbers of those that are changed.
         kept: Vec<u32>,
@@ -58,13 +58,13 @@ pub(crate) enum Task {
 /// A reader, from an offset on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Reading {
-    /// Its number in the history.
+    /// The number of the reader in the history.
     pub(crate) number: u64,
     pub(crate) how: How,
     pub(crate) entity_type: String,
-    /// Both ends included.
+    /// The first and the last slice, both inclusive.
     pub(crate) slices: (u16, u16),
-    /// So many changes at once, at most.
+    /// The largest number of changes that are read at once.
     pub(crate) page: usize,
     /// The text of the offset.
     pub(crate) offset: String,

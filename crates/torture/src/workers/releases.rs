@@ -30,18 +30,18 @@ use super::{Scribe, Told, count, fault, run_until_told, writers};
 pub(crate) const OLDER: &str = "older";
 /// The program waits for so long in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
-/// So many commands are sent at once at most.
+/// The largest number of commands that are sent at once.
 const LARGEST_GROUP: usize = 4;
-/// So many groups at most before the actor ends.
+/// The largest number of groups before the actor ends.
 const LONGEST_BURST: u32 = 10;
 
 /// An older program, and its settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Program {
     pub(crate) version: Version,
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
     /// The number of streams it writes to.

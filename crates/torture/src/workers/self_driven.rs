@@ -168,7 +168,7 @@ impl Stream {
         }
     }
 
-    /// It is asked whether it stops; what it persists here is stored.
+    /// Persists while the actor is asked whether it stops; what it persists here is stored.
     pub(super) fn drive_stopping(&mut self, ctx: &mut PersistentContext<Self>) {
         self.drive_talks(ctx);
         if let Some(drive) = self.drive.clone() {
@@ -176,7 +176,7 @@ impl Stream {
         }
     }
 
-    /// It has stopped; what it persists here is rejected.
+    /// Persists when the actor has stopped; what it persists here is rejected.
     pub(super) fn drive_stopped(&mut self, ctx: &mut PersistentContext<Self>) {
         self.drive_talks(ctx);
         if self.drive.is_some()

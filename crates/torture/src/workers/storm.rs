@@ -31,9 +31,9 @@ use crate::last_look::{LONGEST_BUSY, last_look};
 use droplet::{Burst, Droplet, Fail, Fate, REFUSAL, Stop};
 use leaks::Leaks;
 
-/// Some actor answers within this time, as long as one has not, or all that are left hang.
+/// The time within which some actor answers, as long as one has not, or all that are left hang.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// All actors are gone within this time after the last answer.
+/// The time within which all actors are gone after the last answer.
 const UNTIL_GONE: Duration = Duration::from_secs(30);
 /// The time between two looks whether actors are gone.
 const INTERVAL: Duration = Duration::from_millis(1);
@@ -45,7 +45,7 @@ const STOP_DEADLINE: Duration = Duration::from_secs(60);
 pub(crate) struct Assignment {
     /// A file; none keeps everything in memory.
     pub(crate) config: Option<PathBuf>,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
     /// The number of actors of a storm with events, and of those with a state.
@@ -107,7 +107,7 @@ async fn all_answer(mut asked: FuturesUnordered<Asked>) -> bool {
     true
 }
 
-/// Many actors at once have few permits to recover, so that one that is not given back is missed.
+/// The settings of few permits to recover for many actors at once, so that a permit that is not returned is missed.
 pub(crate) const LIMITS: &str = "
 [persistence]
 max-concurrent-recoveries = 16
@@ -150,7 +150,7 @@ fn stored(calm: Option<&Calm>) {
     }
 }
 
-/// Something that was asked of an actor, whatever its answer.
+/// A call to an actor, whatever its answer.
 type Asked = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Weather {

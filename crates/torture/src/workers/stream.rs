@@ -19,7 +19,7 @@ use super::versions::{AnyEvent, AnySnapshot};
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(from = "AnyEvent")]
 pub(crate) struct Written {
-    /// See [`Uid`].
+    /// The identity of the event, see [`Uid`].
     pub(crate) uid: u64,
 }
 
@@ -32,7 +32,7 @@ impl Event for Written {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(from = "AnySnapshot")]
 pub(crate) struct Digest {
-    /// See [`fold`].
+    /// The sum of all events, see [`fold`].
     pub(crate) digest: u64,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Stream {
     pub(super) life: Option<Life>,
     /// The number of the last event.
     pub(crate) last: SequenceNr,
-    /// All events so far.
+    /// The sum of all events so far.
     pub(crate) digest: u64,
     snapshot: Option<(SequenceNr, u64)>,
     seen: Vec<(SequenceNr, Uid)>,
@@ -90,11 +90,11 @@ pub(super) struct UnderWay {
 pub(super) struct Hooks {
     started: bool,
     stopped: bool,
-    /// It has failed, after which it hears nothing more.
+    /// True if the actor has failed, after which it hears nothing more.
     failed: bool,
-    /// It has asked to end without being asked whether it wants to.
+    /// True if the actor has asked to end without being asked whether it wants to.
     pub(super) terminated: bool,
-    /// It was persisted when the actor had stopped, and is still to be rejected.
+    /// The event that was persisted when the actor had stopped, and is still to be rejected.
     pub(super) too_late: Option<u64>,
 }
 
@@ -142,7 +142,7 @@ impl Drop for Life {
 }
 
 impl Stream {
-    /// One to be looked at, which writes nothing down.
+    /// Returns an actor to be looked at, which writes nothing down.
     pub(crate) fn shown(number: u32, retaining: Option<Retaining>) -> Self {
         Self {
             number,
@@ -159,7 +159,7 @@ impl Stream {
         }
     }
 
-    /// One to be started, which recovers now.
+    /// Returns an actor to be started, which recovers now.
     pub(crate) fn alive(
         number: u32,
         retaining: Option<Retaining>,
@@ -411,7 +411,7 @@ impl PersistentActor for Stream {
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "Result<SequenceNr, PersistError>")]
 pub(crate) struct Write {
-    /// At least one.
+    /// The events to persist, at least one.
     pub(crate) uids: Vec<Uid>,
     /// True if commands after it do not wait for it.
     pub(crate) asynchronously: bool,
@@ -457,7 +457,7 @@ impl Handler<Pair> for Stream {
 }
 
 impl Stream {
-    /// Something begins that must not come between a command and the handlers of its events.
+    /// Reports a fault if something begins between a command and the handlers of its events.
     pub(super) fn turn(&self, what: &str) {
         if self.holding > 0
             && let Some(life) = &self.life
@@ -518,7 +518,7 @@ impl Stream {
         }
     }
 
-    /// Persists one event.
+    /// Persists one event, by one of the calls.
     pub(super) fn persist_one(
         &mut self,
         uid: u64,

@@ -30,21 +30,21 @@ use super::{Scribe, count, fault, self_driven, told_to_end};
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 /// The patience of clients whose server may be away.
 const PATIENCE: Duration = Duration::from_secs(100);
-/// So many commands are sent at once at most.
+/// The largest number of commands that are sent at once.
 const LARGEST_GROUP: usize = 4;
-/// So many events are one batch at most.
+/// The largest number of events in one batch.
 const LARGEST_BATCH: usize = 5;
-/// One actor with events in so many takes its id over before it recovers.
+/// The share of actors with events that take their id over before they recover: one in this many.
 const TAKES_OVER_FIRST: u8 = 4;
-/// One change of a state in so many deletes it.
+/// The share of changes of a state that delete it: one in this many.
 const DELETES: u32 = 8;
 
 /// The assignment of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
     /// The number of streams it writes to; their numbers are 0 and so on.

@@ -18,7 +18,8 @@ use placed::Placed;
 
 const APT_GET: &str = "/usr/bin/apt-get";
 
-/// One package for the whole machine, by the key of its database; what we call with the rights of root.
+/// The options of a command that installs one package for the whole machine, by the key of its database; what we call
+/// with the rights of root.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The key of a database in manifests.

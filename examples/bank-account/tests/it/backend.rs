@@ -12,7 +12,7 @@ pub(crate) use sqlite::Sqlite;
 
 /// A database of its own, empty at first and gone when dropped.
 pub(crate) trait Backend {
-    /// Its URL.
+    /// Returns the URL of the database.
     fn address(&self) -> String;
 
     /// Returns its section of the config: its kind, where it is, and how long it is waited for.

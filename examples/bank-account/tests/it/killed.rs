@@ -7,7 +7,7 @@ use actix_persistence_test_servers::Database;
 use crate::backend::{OwnServer, Sqlite};
 use crate::workload::Workload;
 
-/// Something is killed this many times in one import.
+/// The number of kills in one import.
 const KILLS: usize = 3;
 
 #[test]

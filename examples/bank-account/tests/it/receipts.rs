@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::checker::{Entry, Histories};
 
-/// One answer.
+/// An answer that the import has noted.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Receipt {
     pub(crate) account: String,
@@ -43,7 +43,7 @@ pub(crate) struct Receipts {
 }
 
 impl Receipts {
-    /// Those in a file that may not exist yet.
+    /// Returns the receipts in a file that may not exist yet.
     pub(crate) fn of(file: PathBuf) -> Self {
         Self {
             file,
@@ -52,7 +52,7 @@ impl Receipts {
         }
     }
 
-    /// All there are by now.
+    /// Returns all receipts there are by now.
     pub(crate) fn so_far(&mut self) -> &[Receipt] {
         if let Ok(mut file) = File::open(&self.file) {
             let mut text = Vec::new();

@@ -71,9 +71,9 @@ impl DurableState for BlogPost {
 
 #[derive(Debug)]
 enum Refused {
-    /// There is no such post.
+    /// The post does not exist.
     NoPost,
-    /// It may be stored or not; the error says what is certain.
+    /// The change may be stored or not; the error says what is certain.
     Persist(PersistError),
 }
 

@@ -14,7 +14,7 @@ use crate::states::{revision_of, state, store};
 
 /// Lets the server sleep, again and again.
 struct Sleepy {
-    /// Takes a second.
+    /// The statement, which takes a second.
     statement: &'static str,
     times: usize,
 }

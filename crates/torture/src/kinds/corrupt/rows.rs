@@ -19,7 +19,7 @@ use crate::{Backend, Place, Run, open};
 const KEEPERS: [&str; 5] = ["a", "b", "r1", "s1", "d1"];
 /// The ids with a state.
 const HOLDERS: [&str; 2] = ["h0", "h1"];
-/// So many damages of what was written once.
+/// The number of damages of what was written once.
 const DAMAGES: u32 = 200;
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -177,7 +177,7 @@ fn damage_of(rows: &[Row], place: &Place, rng: &mut Rng) -> (Vec<String>, String
     }
 }
 
-/// By the product.
+/// Reads every id by the product.
 async fn read(persistence: &Persistence) -> Read {
     let again = |error: &RecoveryError| eprintln!("it is read again: {}", ErrorChain(error));
     let mut read = Read::new();

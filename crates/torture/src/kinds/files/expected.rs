@@ -10,11 +10,11 @@ use super::program::is_retaining;
 /// The fate of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It may be there or not.
+    /// The write may be there or not.
     Open,
-    /// It must be there, and ends at this event or revision.
+    /// The write must be there, and ends at this event or revision.
     Stored(u64),
-    /// It must not be there.
+    /// The write must not be there.
     NotStored,
 }
 

@@ -80,7 +80,7 @@ impl<'a> Judge<'a> {
         self.faults
     }
 
-    /// There is a row of the handler for every revision, once, in the order in which the states followed on each other.
+    /// Checks that the handler has one row for every revision, in the order in which the states followed on each other.
     fn check_rows_of_handlers(&mut self) {
         for (id, (revision, op, slip)) in &self.states {
             if id.starts_with(PLAIN) {

@@ -15,7 +15,7 @@ use fastrand::Rng;
 use crate::kinds::files::mark;
 use crate::kinds::files::shim::Happened;
 
-/// So many writes of the same place are told apart until a sync.
+/// The number of writes of the same place up to which they are distinguished until a sync.
 const MOST_OF_ONE_PLACE: usize = 12;
 /// Disks write so many bytes at once.
 const SECTORS: [u64; 2] = [512, 4096];
@@ -70,11 +70,11 @@ enum Change {
 /// The effect of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
-    /// It changed nothing.
+    /// The operation changed nothing.
     Nothing,
-    /// It changed what the program sees, and what may be there.
+    /// The operation changed what the program sees, and what may be there.
     Seen,
-    /// It changed what is safe.
+    /// The operation changed what is safe.
     Safe,
     /// The program has said something: whole lines.
     Said(String),
@@ -344,7 +344,7 @@ impl Change {
         }
     }
 
-    /// Each sector is there or not.
+    /// Writes each sector or leaves it out, at random.
     fn tear(&self, file: &mut Vec<u8>, sector: u64, rng: &mut Rng) {
         let Self::Written { offset, bytes } = self else {
             return;

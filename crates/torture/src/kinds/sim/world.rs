@@ -1,4 +1,5 @@
-//! One history: processes come, write, read, are killed and go; in the end everything works, and one more looks.
+//! The world of one history: processes come, write, read, are killed and go; in the end everything works, and one more
+//! looks.
 
 mod readers;
 mod rows;
@@ -27,9 +28,9 @@ use crate::workers::Scribe;
 use crate::workers::stream::{Retaining, Stream, Write, stream_id};
 use readers::Slot;
 
-/// So many processes run at once at most.
+/// The largest number of processes that run at once.
 const MOST_PLACES: usize = 3;
-/// So many follow each other at most.
+/// The largest number of processes that follow each other.
 const MOST_LIVES: usize = 3;
 const STREAMS: u32 = 2;
 const STATES: u32 = 2;
@@ -198,7 +199,7 @@ impl Process {
         }
     }
 
-    /// Its clients work until it is killed or ends.
+    /// Lets the clients of a process work until it is killed or ends.
     async fn live(self, readers: &[Rc<Slot>], rng: &mut Rng) {
         let process = Rc::new(self);
         let mut clients = Vec::new();

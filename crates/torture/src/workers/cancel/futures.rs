@@ -21,10 +21,10 @@ use crate::workers::fault;
 use crate::workers::kept::{Change, Kept, KeptState};
 use crate::workers::stream::{Stream, Write, Written, stream_id};
 
-/// A public future.
+/// A public future, to be dropped.
 pub(crate) struct PublicFuture {
     pub(crate) name: &'static str,
-    /// It is chosen so often, in comparison with others.
+    /// The weight with which it is chosen, in comparison with others.
     pub(super) weight: u32,
     /// True if it ends by itself.
     pub(super) ends: bool,

@@ -1,4 +1,4 @@
-//! Those who write side by side: some whose code misbehaves, and some beside that must not notice.
+//! The clients that write at the same time: some whose code misbehaves, and some beside that must not notice.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -26,12 +26,12 @@ use crate::{Backend, Line};
 pub(super) const SHARED: &str = "shared";
 /// Of one of the two streams.
 const RETAINING: Retaining = Retaining { every: 5, keep: 1 };
-/// More operations than a client ever makes.
+/// A number above that of the operations that a client ever makes.
 const OPS_OF_A_CLIENT: i64 = 1_000_000_000;
 const OPS_OF_A_PROCESS: i64 = 100 * OPS_OF_A_CLIENT;
 /// A client makes so many changes or transactions at most in a wild round.
 const MOST_OPS: u32 = 10;
-/// So many hang at once for each client that begins transactions.
+/// The number of calls that hang at once for each client that begins transactions.
 const CROWD: u32 = 12;
 /// A client makes so many operations in a calm round.
 const CALM_OPS: u32 = 2;
@@ -51,26 +51,26 @@ const LEFT: &str = "nobody has waited for it";
 /// The behaviour of the code of the application in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
-    /// It does whatever it wants.
+    /// The code does whatever it wants.
     Wild,
-    /// It hangs, more of it at once than there are places for it.
+    /// The code hangs, in more calls at once than there are places for.
     Crowded,
-    /// Nothing wrong: every answer is a good one, the first too.
+    /// The code does nothing wrong: every answer is a good one, the first too.
     Calm,
 }
 
-/// All of a process.
+/// The clients of a process.
 pub(super) struct Clients {
     clients: Vec<Client>,
     /// The number of clients at work, of those that others go on beside.
     working: Cell<usize>,
 }
 
-/// One that sends one operation after the other.
+/// A client that sends one operation after the other.
 struct Client {
     to: To,
     backend: Backend,
-    /// Its own part of the seed.
+    /// The client's own part of the seed.
     rng: RefCell<Rng>,
     next: Cell<i64>,
 }
@@ -187,7 +187,8 @@ impl Clients {
 }
 
 impl Client {
-    /// One that shares its id may lose against another, and where the machine is busy 300 ms may be too short for anything.
+    /// Makes an operation that should succeed. A client that shares its id may lose against another, and where the
+    /// machine is busy 300 ms may be too short for anything.
     async fn calm_op(&self) {
         let begun = Instant::now();
         loop {
@@ -208,7 +209,7 @@ impl Client {
         }
     }
 
-    /// One operation, which the driver hears of.
+    /// Makes one operation, which the driver hears of.
     async fn op(&self, round: Round) -> (Option<What>, Outcome) {
         let op = self.next.replace(self.next.get() + 1);
         let (what, asked, patience) = self.ask(op, round);

@@ -23,7 +23,7 @@ pub(crate) enum Mischief {
     Panics,
     /// The column refuses its value.
     ColumnFails,
-    /// The column panics.
+    /// The code of the column panics.
     ColumnPanics,
     /// Never ends, outside the database.
     Hangs,
@@ -61,13 +61,13 @@ pub(crate) enum Mischief {
 /// The outcomes that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Expectation {
-    /// It is stored, or not; where nobody knows, all of it or nothing.
+    /// The write is stored, or not; where the outcome is unknown, all of it or nothing.
     Anything,
-    /// As [`Anything`](Self::Anything), but where nobody knows a transaction may be stored in part.
+    /// As [`Anything`](Self::Anything), but where the outcome is unknown a transaction may be stored in part.
     AnythingInPart,
-    /// It may be stored, and is never acknowledged.
+    /// The write may be stored, and is never acknowledged.
     NeverAcknowledged,
-    /// It is never stored, and that is certain.
+    /// The write is never stored, and its outcome is never unknown.
     NeverStored,
 }
 
@@ -95,12 +95,12 @@ pub(super) enum Place {
 }
 
 impl Plan {
-    /// One that does nothing wrong.
+    /// Returns a plan that does nothing wrong.
     pub(crate) fn plain() -> Self {
         Self::of(Mischief::Nothing, true, Expectation::Anything)
     }
 
-    /// One that never ends.
+    /// Returns a plan that never ends.
     pub(super) fn hanging() -> Self {
         Self::of(Mischief::Hangs, true, Expectation::NeverStored)
     }
@@ -181,7 +181,7 @@ fn endless(backend: Backend) -> &'static str {
     }
 }
 
-/// Takes some milliseconds.
+/// Returns a statement that takes some milliseconds.
 fn brief(backend: Backend) -> &'static str {
     match backend {
         Backend::Sqlite | Backend::Memory => {

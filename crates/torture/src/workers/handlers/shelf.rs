@@ -53,7 +53,7 @@ impl Event for Told {
     const SERIALIZER: Option<Serializer> = Some(Serializer::Json);
 }
 
-/// Holds one slip.
+/// An actor whose state is one slip.
 #[derive(Clone)]
 pub(crate) struct Shelf {
     id: PersistenceId,

@@ -20,7 +20,7 @@ use crate::workers::kept::KeptState;
 
 /// The time between two lists: each costs as much as there is.
 const PAUSE: Duration = Duration::from_millis(300);
-/// So many states are asked for at once at most.
+/// The largest number of states that are asked for at once.
 const LARGEST_PAGE: usize = 300;
 
 /// Lists again and again, until the process is told to end.

@@ -24,9 +24,9 @@ const AFTER_TROUBLE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(40);
 /// A live query is asked for so long before it is seen whether the process is to end.
 const LIVE_WAIT: Duration = Duration::from_millis(50);
-/// One live query in so many looks is begun anew at its offset.
+/// The share of looks at which a live query is begun anew at its offset: one in this many.
 const BEGUN_ANEW: u32 = 50;
-/// So many changes of a live query are told of at once, at most.
+/// The largest number of changes of a live query that are reported at once.
 const MOST_AT_ONCE: usize = 64;
 
 pub(super) fn start(

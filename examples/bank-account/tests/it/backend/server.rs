@@ -20,10 +20,10 @@ pub(crate) struct OnServer<Home> {
     home: Home,
 }
 
-/// Anything may be done to it.
+/// A server of one test alone, which may do anything to it.
 pub(crate) type OwnServer = OnServer<Server>;
 
-/// Others use the same server.
+/// A server that other tests use, too.
 pub(crate) type SharedServer = OnServer<OwnDatabase>;
 
 impl OwnServer {

@@ -21,7 +21,7 @@ const LATEST: Duration = Duration::from_secs(20);
 /// what other calls there are, nor on their order. So what a call of one id has drawn stays when others come or go.
 pub(super) struct Fates {
     seed: u64,
-    /// One call in so many goes wrong.
+    /// The share of calls that go wrong: one in this many.
     fault_in: Option<u32>,
     /// The number of calls so far, by the hash of the operation and of what it is about.
     calls: Mutex<HashMap<u64, u64>>,
@@ -42,11 +42,11 @@ pub(super) enum Fate {
     Corrupt,
     UnknownDone,
     UnknownNotDone,
-    /// It is done after the answer, such as after a later recovery.
+    /// The call is done after the answer, such as after a later recovery.
     UnknownLater,
     PanicsBefore,
     PanicsAfter,
-    /// It is done, long after the caller has given up.
+    /// The call is done, long after the caller has stopped waiting.
     Hangs,
 }
 

@@ -23,27 +23,27 @@ use crate::workers::kept::{KeptState, kept_id};
 use crate::workers::readers::writing::is_of_range;
 use crate::workers::readers::{How, KEPT, NEW, RANGES};
 
-/// So many readers go on in the processes of a place, at most.
+/// The largest number of readers that go on in the processes of a place.
 const MOST_READERS: usize = 3;
-/// So many changes or ids are read at once, at most.
+/// The largest number of changes or ids that are read at once.
 const LARGEST_PAGE: usize = 5;
 /// The longest time that a reader waits for a page of the store, or for the next change of a live query.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
 /// A reader that is shown nothing for so long, while nothing is wrong, has seen all.
 const SILENCE: Duration = Duration::from_secs(60);
-/// So many pages are read in the end at most: there are fewer changes.
+/// The largest number of pages that are read in the end: there are fewer changes.
 const MOST_PAGES: usize = 10_000;
 
 /// A reader, from one process of its place to the next.
 pub(super) struct Slot {
     how: How,
     entity_type: &'static str,
-    /// All slices without one.
+    /// The range of slices that it reads; all slices if `None`.
     range: Option<u16>,
     page: usize,
     /// The text of the offset after all that it was shown.
     offset: RefCell<String>,
-    /// Its number in the process before.
+    /// The number of the reader in the process before.
     before: Cell<Option<u64>>,
 }
 
