@@ -53,7 +53,7 @@ pub enum Done {
 pub struct Recovered {
     /// The highest number that it knows afterwards.
     pub highest: u64,
-    /// The highest deleted number, if it was told.
+    /// The highest deleted number, if the answer names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_to: Option<u64>,
     /// The number of the snapshot it began with.
@@ -64,7 +64,8 @@ pub struct Recovered {
     pub snapshot_digest: Option<u64>,
     /// The numbers and events that it saw, in the order in which they came.
     ///
-    /// They begin after the snapshot, or lower where the state itself remembers more. `None` if it did not take note.
+    /// They begin after the snapshot, or lower where the state itself remembers more. `None` if the actor did not
+    /// record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<(u64, Uid)>>,
     /// The digest of the state afterwards; see [`fold`](crate::fold).

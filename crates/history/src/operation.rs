@@ -30,7 +30,7 @@ pub enum Operation {
     },
     /// Someone sends a command to an actor, which answers when its event is stored.
     ///
-    /// Answered by [`Done::Persisted`](crate::Done::Persisted). The actor itself may tell of the same event.
+    /// Answered by [`Done::Persisted`](crate::Done::Persisted). The actor itself may report the same event.
     Ask {
         /// The persistence id.
         id: String,
@@ -49,7 +49,7 @@ pub enum Operation {
         covered: bool,
     },
     /// From now on retention may delete the events up to a number, once a snapshot of them is stored: said before the
-    /// snapshot is saved. It has no answer. The delete itself may be told of besides, when it is done.
+    /// snapshot is saved. It has no answer. The delete itself may be recorded besides, when it is done.
     Retain {
         /// The persistence id.
         id: String,
@@ -124,7 +124,8 @@ pub enum Operation {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         incarnation: Option<Incarnation>,
     },
-    /// States are looked for by a query that gives each as it is now. Answered by [`Done::Listed`](crate::Done::Listed).
+    /// States are looked for by a query that returns each as it is now. Answered by
+    /// [`Done::Listed`](crate::Done::Listed).
     List {
         /// The query, for people.
         query: String,

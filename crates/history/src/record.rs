@@ -11,13 +11,14 @@ pub struct Record {
     ///
     /// Of two records with the same time the checker takes neither for the earlier one.
     pub at: u64,
-    /// The number of the process that says so; a process that is started again gets another. 0 is whoever starts them.
+    /// The number of the process that says so; a process that is started again gets another. 0 is the program that
+    /// starts them.
     pub process: u32,
-    /// The fact that the record tells.
+    /// The fact that the record states.
     pub what: What,
 }
 
-/// A fact that a record tells.
+/// A fact that a record states.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
@@ -43,7 +44,7 @@ pub enum What {
         incarnation: Incarnation,
         /// The event that was handled.
         uid: Uid,
-        /// The sequence number it was told.
+        /// The sequence number that the actor got.
         number: u64,
     },
     /// An incarnation has ended: no handler of it runs any more.
@@ -136,7 +137,7 @@ pub struct Page {
     pub offset: Option<u64>,
     /// Events or changes in the order in which they were shown.
     pub entries: Vec<Entry>,
-    /// True if a reader of states was told that there is no more for now.
+    /// True if the query said that there is no more for now.
     ///
     /// Then it has been shown everything that was stored before any change that it was shown, unless the same id was
     /// changed again before the page was shown: that change comes later.
@@ -149,7 +150,7 @@ pub struct Page {
 pub struct Entry {
     /// The persistence id.
     pub id: String,
-    /// The sequence number of an event, or the revision of a state; 0 if a query for ids gave the id alone.
+    /// The sequence number of an event, or the revision of a state; 0 if a query for ids returned the id alone.
     pub number: u64,
     /// The payload; `None` for a state that was deleted.
     pub uid: Option<Uid>,

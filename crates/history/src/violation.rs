@@ -70,7 +70,7 @@ invariants! {
     ReadersMissNothing,
     /// A reader is shown nothing twice, and each id in order.
     ReadersInOrder,
-    /// A query gives each state that it selects, once, and no other.
+    /// A query returns each state that it selects, once, and no other.
     QueriesExact,
 }
 

@@ -44,7 +44,7 @@ impl Recipe for Postgres {
             .arg(site.data())
             .arg("--username=postgres")
             .arg(format!("--auth={}", authentication(site)))
-            // Texts are not compared byte by byte, as in most databases: whoever relies on that has to say so.
+            // Texts are not compared byte by byte, as in most databases: a statement that relies on that has to say so.
             .args(["--encoding=UTF8", "--locale=C"])
             .args(["--locale-provider=icu", "--icu-locale=en-US"])
             .arg("--pwfile")

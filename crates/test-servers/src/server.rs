@@ -144,7 +144,7 @@ impl Server {
     /// If the operating system refuses.
     pub fn kill(&mut self) -> Result<(), ServerError> {
         let action = || format!("kill {}", self.recipe.name());
-        // Stopped before any of them dies: who sees another die would still tell its clients.
+        // Stopped before any of them dies: one that sees another die would still report it to its clients.
         self.suspend()?;
         residents::kill(self.home.folder()).map_err(ServerError::io(action()))?;
         if let Some(mut process) = self.process.take() {

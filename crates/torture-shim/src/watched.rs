@@ -12,7 +12,7 @@ use crate::log::{Happened, Log};
 
 /// The name of the file that takes commands.
 const CONTROL: &[u8] = b"control";
-/// The name of the file in which the program tells what it does; no fault meets it.
+/// The name of the file in which the program writes what it does; no fault meets it.
 const MARKS: &[u8] = b"marks";
 
 /// The purpose of a file.

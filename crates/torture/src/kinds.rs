@@ -31,7 +31,7 @@ pub struct Kind {
     pub sentence: &'static str,
     /// The backends that it runs on; all of them unless a command says otherwise.
     pub backends: &'static [Backend],
-    /// Goes on until [`Run::is_over`]; tells the run of violations, and fails if the torture itself does not work.
+    /// Goes on until [`Run::is_over`]; reports violations to the run, and fails if the torture itself does not work.
     pub run: fn(&Run) -> anyhow::Result<()>,
     /// The work of its processes under test, with their arguments; started by [`Run::worker`].
     pub worker: Option<Work>,

@@ -1,4 +1,4 @@
-//! Writes to every id once more when nobody else does: whatever was done to it, it takes a write in the end.
+//! Writes to every id once more when no other process does: whatever was done to it, it takes a write in the end.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ const MOST_CONFLICTS: u32 = 5;
 /// The stores have little to do in the end.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
-/// The records and the faults of whoever writes last.
+/// The records and the faults of the process that writes last.
 #[derive(Clone, Default)]
 pub(crate) struct LastWrites {
     records: Arc<Mutex<Vec<Record>>>,
@@ -191,7 +191,7 @@ fn started<A: PersistentActor>(
     started.map_err(|error| Refused::for_now(&error))
 }
 
-/// Sends a command of one event, and tells what it was answered.
+/// Sends a command of one event, and reports the answer.
 async fn write_to(
     stream: &Addr<Stream>,
     number: u32,

@@ -82,7 +82,7 @@ impl Run {
 
     /// Numbers of its own for a part of the run, from the seed.
     ///
-    /// Called in the same order, it gives the same; so a thread is given its own before it is started.
+    /// Called in the same order, it returns the same; so a thread gets its own before it is started.
     pub fn rng(&self) -> Rng {
         hold(&self.rng).fork()
     }

@@ -181,7 +181,7 @@ impl Worker {
         Ok(self.child.kill()?)
     }
 
-    /// Tells it to end as it should.
+    /// Asks the worker to end as it should.
     pub fn end(&mut self) {
         self.input = None;
     }

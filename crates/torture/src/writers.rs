@@ -45,7 +45,7 @@ pub(crate) const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
 pub struct Scene {
     /// The number of actors with events.
     pub streams: u32,
-    /// The number of actors with events that nobody asks anything: they live by timers, streams and what they tell
+    /// The number of actors with events that are asked nothing: they live by timers, streams and what they send to
     /// themselves. Their numbers come after those of the others.
     pub driven: u32,
     /// The number of actors with a state.
@@ -128,7 +128,7 @@ impl<'a> Writers<'a> {
         Ok(config.replace(HANDLER, ""))
     }
 
-    /// Starts a process, and gives its number in the history.
+    /// Starts a process, and returns its number in the history.
     ///
     /// # Errors
     /// If the operating system refuses.
@@ -136,7 +136,7 @@ impl<'a> Writers<'a> {
         self.start_in(log, rng, Vec::new())
     }
 
-    /// Starts a process with more variables in its environment, and gives its number in the history.
+    /// Starts a process with more variables in its environment, and returns its number in the history.
     ///
     /// # Errors
     /// If the operating system refuses.
@@ -166,7 +166,7 @@ impl<'a> Writers<'a> {
         Ok((process, worker.arg(assignment).start()?))
     }
 
-    /// Takes note of what a process says; true if something was acknowledged.
+    /// Records what a process says; true if something was acknowledged.
     pub fn hear(&self, line: Line) -> bool {
         match line {
             Line::Record(record) => {
@@ -393,7 +393,7 @@ pub(crate) fn dump_states(place: &Place, chronicle: &Chronicle) -> anyhow::Resul
     Ok(())
 }
 
-/// Returns the expression that gives the id of a row `t` as a text.
+/// Returns the expression for the id of a row `t` as a text.
 pub(crate) fn id_of(place: &Place) -> &'static str {
     match place.backend() {
         Backend::Mysql => "CONVERT(t.persistence_id USING utf8mb4)",

@@ -25,7 +25,7 @@ pub(crate) struct Mutation {
     replace: String,
 }
 
-/// Works on a copy of the sources, so that nothing is left behind in them.
+/// Works on a copy of the sources, so that nothing is left in them.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let list = fs::read_to_string(workspace::root().join(LIST)).context(LIST)?;
     let mutations = parse(&list)?;

@@ -72,7 +72,7 @@ pub(crate) struct Bug {
     pub(crate) changes: Vec<Change>,
 }
 
-/// A text that stands once in a file, and another one in its place; [`IS_AWAKE`] in it tells whether the bug is awake.
+/// A text that stands once in a file, and another one in its place; [`IS_AWAKE`] in it says whether the bug is awake.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
@@ -244,7 +244,7 @@ fn plant(bugs: &[Bug], copy: &PathBuf) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Gives each file the time of the same one of an earlier copy.
+/// Sets for each file the time of the same one of an earlier copy.
 fn keep_times(fresh: &Path, earlier: &Path) -> anyhow::Result<()> {
     for entry in fs::read_dir(fresh)? {
         let path = entry?.path();

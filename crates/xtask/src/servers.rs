@@ -26,12 +26,13 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Starts those that these packages name in their manifests and that no variable of the environment gives.
+    /// Starts those that these packages name in their manifests and for which no variable of the environment names a
+    /// URL.
     pub(crate) fn start_for(workspace: &Workspace, packages: &[&Package]) -> Self {
         Self::start(workspace, needed_by(packages))
     }
 
-    /// Starts these, but for those that a variable of the environment gives.
+    /// Starts these, but for those for which a variable of the environment names a URL.
     pub(crate) fn start(workspace: &Workspace, mut needed: Vec<Database>) -> Self {
         let mut servers = Self {
             running: Vec::new(),
@@ -58,7 +59,7 @@ impl Servers {
         servers
     }
 
-    /// Tells a test program where they are.
+    /// Passes to a test program where they are.
     pub(crate) fn tell(&self, command: &mut Command) {
         for (database, server) in &self.running {
             command.env(database.variable(), server.url());

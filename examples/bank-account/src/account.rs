@@ -44,7 +44,7 @@ impl fmt::Display for Kind {
 /// The decision about one line of a file; final.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Decided {
-    /// The id that the line gives itself.
+    /// The id in the line.
     pub id: String,
     /// The direction that is asked for.
     pub kind: Kind,

@@ -1,4 +1,4 @@
-//! A bank on actix-persistence: imports bookings, and tells balances and histories.
+//! A bank on actix-persistence: imports bookings, and shows balances and histories.
 
 mod import;
 mod lines;
@@ -212,7 +212,7 @@ async fn history(persistence: &Persistence, account: &str) -> anyhow::Result<()>
     Ok(out.flush()?)
 }
 
-/// Returns whether whoever read our output has seen enough, as `head` does.
+/// Returns whether the reader of our output has seen enough, as `head` does.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<io::Error>()

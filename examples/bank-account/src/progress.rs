@@ -87,7 +87,7 @@ fn bar(total_bytes: Option<u64>) -> ProgressBar {
         Some(_) => "{bar:30} {percent:>3} % {elapsed_precise} {msg}",
         None => "{spinner} {elapsed_precise} {msg}",
     };
-    // Draws also while nothing is read or answered, so that a person sees that the program lives.
+    // Draws even while nothing is read or answered, so that a person sees that the program lives.
     bar.enable_steady_tick(TICK);
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),

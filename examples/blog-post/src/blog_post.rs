@@ -66,7 +66,7 @@ pub enum PostError {
 /// The answer to a command: the revision that the post has afterwards.
 type Answer = Result<Revision, PostError>;
 
-/// Gives the post a title and a text; a published one stays published.
+/// Sets the title and the text of the post; a published one stays published.
 #[derive(Message)]
 #[rtype(result = "Answer")]
 pub struct Write {

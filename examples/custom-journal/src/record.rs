@@ -31,7 +31,7 @@ pub(crate) enum Record {
     },
     /// The events up to `to` were deleted.
     Deleted { id: PersistenceId, to: SequenceNr },
-    /// Every event was deleted, numbers start again, and whoever had taken over the id lost it.
+    /// Every event was deleted, numbers start again, and the writer that had the id lost it.
     Reset { id: PersistenceId, epoch: Epoch },
 }
 

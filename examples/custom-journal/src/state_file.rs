@@ -40,7 +40,7 @@ impl Stored {
     // ANCHOR_END: next_timestamp
 }
 
-/// The file of one id. Whoever uses it has the turn to work on states.
+/// The file of one id. The caller has the turn to work on states.
 pub(crate) struct StateFile {
     id: PersistenceId,
     folder: PathBuf,

@@ -26,10 +26,10 @@ struct Position<'h> {
 struct End {
     /// The time before which everything known must have been shown.
     before: u64,
-    /// The time at which it was told so, and the line.
+    /// The time at which the reader came to the end, and the line.
     at: u64,
     line: usize,
-    /// True if a state may be left out that was changed again before it was told so.
+    /// True if a state may be left out that was changed again before the reader came to the end.
     leaves_out: bool,
 }
 

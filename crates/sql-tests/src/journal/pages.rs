@@ -101,7 +101,7 @@ pub async fn a_page_keeps_to_both_limits_and_tells_whether_there_is_more(place: 
     }
 }
 
-/// SQLite gives up to 128 events in a row.
+/// SQLite returns up to 128 events in one row.
 pub async fn a_page_tells_whether_there_is_more_wherever_its_last_row_ends(place: &dyn Tables) {
     let journal = place.journal().await;
     for stored in [127, 128, 129, 255, 256, 257] {

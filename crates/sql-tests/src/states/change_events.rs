@@ -1,4 +1,4 @@
-//! Events that tell of changes, in the journal of the same database.
+//! Events that record changes of states, in the journal of the same database.
 
 use std::sync::Arc;
 

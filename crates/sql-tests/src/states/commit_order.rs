@@ -39,7 +39,7 @@ impl ChangeHandler for Unsteady {
     }
 }
 
-/// Reads on from where it is, page by page, as whoever builds on changes does.
+/// Reads on from where it is, page by page, as a program that builds on changes does.
 struct Reader {
     store: Arc<dyn StateStore>,
     query: StateChangesQuery,

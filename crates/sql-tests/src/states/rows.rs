@@ -69,7 +69,7 @@ pub async fn texts_come_back_whatever_they_hold(tables: &dyn Tables) {
     }
 }
 
-/// The tables refuse rows that no store writes, whoever inserts them.
+/// The tables refuse rows that no store writes, even from other programs.
 ///
 /// # Panics
 /// If it can.

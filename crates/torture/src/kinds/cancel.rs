@@ -87,7 +87,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets the stores have so few connections that each one that is not given back is missed.
+/// Lets the stores have so few connections that each one that is not returned is missed.
 fn spare_connections(writers: &Writers<'_>) -> anyhow::Result<()> {
     let config = fs::read_to_string(writers.config_file())?;
     let mut spared = String::new();

@@ -137,7 +137,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Puts older copies in place; true if a start has to notice it. Notes that tell of it may be left, as by mistake.
+    /// Puts older copies in place; true if a start has to notice it. Notes that show it may be left, as by mistake.
     fn restore(&mut self, change: Change, rng: &mut Rng) -> anyhow::Result<bool> {
         let Some((copied, model)) = &self.copied else {
             return Ok(false);
@@ -249,7 +249,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// A life that was not killed tells of everything that is judged: else nothing would be wrong with silence.
+    /// A life that was not killed reports everything that is judged: else nothing would be wrong with silence.
     fn judge_completeness(&self, name: &str, writes: u32, said: &[Said]) {
         let count = |is_it: &dyn Fn(&Said) -> bool| said.iter().filter(|said| is_it(said)).count();
         let opened = count(&|said| matches!(said, Said::Opened));

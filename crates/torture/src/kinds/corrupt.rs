@@ -1,4 +1,4 @@
-//! Files and rows are damaged: whoever reads them then gets exactly what was written, or an error that says where it is.
+//! Files and rows are damaged: a reader then gets exactly what was written, or an error that says where it is.
 
 mod rows;
 

@@ -29,7 +29,7 @@ const STREAMS: u32 = 3;
 const STATES: u32 = 2;
 /// A round has a database and settings of its own, and is judged in its end; it has so many phases.
 ///
-/// Between two of them nobody writes, and some ids are reset.
+/// Between two of them no process writes, and some ids are reset.
 const PHASES: u32 = 3;
 const LONGEST_PHASE: Duration = Duration::from_secs(5);
 /// The largest number of lines for which a process lives.

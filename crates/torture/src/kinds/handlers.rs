@@ -1,5 +1,5 @@
 //! Code of the application does in the transactions of the stores whatever it likes, beside events, snapshots and states
-//! that have nothing to do with it: no answer is untrue, and nobody waits for long.
+//! that have nothing to do with it: no answer is untrue, and no call waits for long.
 
 mod judge;
 

@@ -109,7 +109,7 @@ fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
             while let Some(line) = worker.next_line()? {
                 writers.hear(line);
             }
-            // It may have ended by itself before, when it was told to.
+            // It may have ended by itself before, when it was asked to.
             worker.ended_or_killed()?;
             run.cycle();
         }

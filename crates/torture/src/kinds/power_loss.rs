@@ -347,7 +347,7 @@ impl<'a> Explored<'a> {
             Ok(left) if left == *found => return Ok(()),
             // A database that is not known any more, or is no database, was never confirmed.
             Ok(left) if left.commits == 0 => return Ok(()),
-            // Without any log, damage to pages tells that its copy was not finished, or nothing does.
+            // Without any log, damage to pages shows that its copy was not finished, or nothing does.
             Ok(left) if is_removed && left.commits >= note.commits => return Ok(()),
             Ok(_) | Err(_) => {}
         }

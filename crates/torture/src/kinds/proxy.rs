@@ -39,9 +39,9 @@ const LONGEST_FAULT: Duration = Duration::from_millis(2000);
 const OTHERS: u8 = 12;
 /// An application that writes is cut after each number of bytes up to this one, from some moment on.
 const OFFSETS: usize = 2_000;
-/// A start is cut after so many bytes at most; a first one, which makes the tables, is told more.
+/// The largest number of bytes after which a start is cut; a first one, which makes the tables, has more.
 const OFFSETS_OF_A_START: usize = 24_000;
-/// Goes through all of the latter, each once, far from the one before.
+/// The step between two such numbers, which goes through all of them, each once, far from the one before.
 const STEP: usize = 7_919;
 /// The share of starts that meet a network that falls silent instead of being cut, which costs a time limit: one in
 /// this many.
@@ -185,7 +185,7 @@ fn disturb_once(proxy: &FaultProxy, rng: &mut Rng) -> &'static str {
             "swallowed replies"
         }
         2 => {
-            // Whoever asked has given up by the time that the server hears of it.
+            // The asker has stopped waiting by the time that the server hears of it.
             proxy.set(Direction::Requests, Flow::Hold);
             last();
             "late requests"

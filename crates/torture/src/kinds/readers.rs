@@ -1,5 +1,6 @@
 //! Readers follow what changes without a pause, while processes store new states and change others, transactions of
-//! others stay open, and processes and servers are killed: each reader is shown all of it, in order, also after a restart.
+//! others stay open, and processes and servers are killed: each reader is shown all of it, in order, even after a
+//! restart.
 
 use std::fs;
 use std::path::PathBuf;
@@ -104,7 +105,7 @@ impl<'a> Round<'a> {
         let partition = number.is_multiple_of(2).then(|| rng.u16(..8));
         let is_killed = run.backend().server().is_some() && rng.bool();
         let (place, server) = match is_killed {
-            // It shows nobody what it may lose.
+            // It shows no reader what it may lose.
             true => {
                 let server = run.server_with_log()?;
                 (Place::on(run.backend(), &server)?, Some(Mutex::new(server)))
@@ -223,7 +224,7 @@ impl<'a> Round<'a> {
             let written = writers.into_iter().fold(written, |written, writer| {
                 written.and(writer.join().unwrap_or_else(|_| panicked()))
             });
-            // Readers are told in any case, or they would go on for ever.
+            // Readers hear of it in any case, or they would go on for ever.
             let written = written.and_then(|()| self.mark());
             self.reading.store(false, Ordering::Release);
             let read: Vec<_> = readers
@@ -333,7 +334,7 @@ impl<'a> Round<'a> {
                 }
             }
             if !killed {
-                // It was told that no more is written, and reads on until it has seen the mark.
+                // It has heard that no more is written, and reads on until it has seen the mark.
                 self.end(process, worker, false, &mut slots)?;
                 self.check_marks(&slots);
                 return Ok(slots);
@@ -413,7 +414,7 @@ impl<'a> Round<'a> {
         Ok((process, worker.arg(assignment).start()?))
     }
 
-    /// Kills a process, or tells it to end, and hears what it still has to say.
+    /// Kills a process, or asks it to end, and hears what it still has to say.
     fn end(
         &self,
         process: u32,
@@ -475,7 +476,8 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Stores a last state for each reader to find: whoever was shown it, and that there is no more, has seen all.
+    /// Stores a last state for each reader to find: a reader that was shown it, and that there is no more, has seen
+    /// all.
     fn mark(&self) -> anyhow::Result<()> {
         let config = fs::read_to_string(&self.config)?;
         block_on(async {
@@ -526,7 +528,7 @@ async fn store_once(store: &dyn StateStore, id: PersistenceId, uid: Uid) -> anyh
     loop {
         match store.upsert(state.clone()).await {
             Ok(()) => return Ok(()),
-            // Nobody else writes it: an attempt of unknown outcome has stored it.
+            // No one else writes it: an attempt of unknown outcome has stored it.
             Err(error)
                 if is_perhaps_stored && error.kind() == StorageErrorKind::RevisionConflict =>
             {

@@ -146,7 +146,7 @@ impl<'a, 'r> Application<'a, 'r> {
         })
     }
 
-    /// Listens until this is true; it is told when each line was said that acknowledges something.
+    /// Listens until this is true; it gets the time of each line that acknowledges something.
     pub(super) fn goes_on_until(
         &mut self,
         mut is_enough: impl FnMut(Option<u64>) -> bool,

@@ -165,7 +165,7 @@ fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
     }
     match life.stopped {
         Some(_) => life.worker.ended(true)?,
-        // A signal before it listens ends it as any other process; whoever listens tells how it has stopped.
+        // A signal before it listens ends it as any other process; a process that listens reports how it has stopped.
         None if by_signal && !life.is_listening => {
             life.worker.ended_by_ctrl_c()?;
             run.add("killed before they listened", 1);
@@ -215,7 +215,7 @@ impl Life<'_, '_> {
         Ok(())
     }
 
-    /// Hears one line, and tells whether it acknowledges something; `None` in the end.
+    /// Hears one line, and returns whether it acknowledges something; `None` in the end.
     fn hear_one(&mut self) -> anyhow::Result<Option<bool>> {
         let Some(line) = self.worker.next_line()? else {
             return Ok(None);
@@ -244,7 +244,7 @@ impl Life<'_, '_> {
     }
 }
 
-/// Returns whether a record tells of a handler that ran after something was stored.
+/// Returns whether a record is of a handler that ran after something was stored.
 fn is_of_actor(record: &Record) -> bool {
     matches!(
         record.what,

@@ -68,7 +68,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 anyhow::Ok(disturbing)
             }
         });
-        // It also ends with whoever started us.
+        // It also ends with the process that started us.
         told_to_end().await?;
         if stops_amid {
             // Those that stand still, or are gone, hold nothing up.
@@ -119,7 +119,7 @@ fn open_elsewhere(assignment: Assignment) -> anyhow::Result<Persistence> {
     Ok(opened)
 }
 
-/// An arbiter, and whoever ends it.
+/// An arbiter, and the thread that ends it.
 enum Home {
     OfThisSystem(Arbiter),
     OfAnother {
@@ -140,7 +140,7 @@ impl Home {
         let thread = thread::spawn(move || {
             let runner = System::new();
             let system = System::current();
-            // Whoever waits for it is still there.
+            // The caller that waits for it is still there.
             let _ = sender.send((system.arbiter().clone(), system));
             let _ = runner.run();
         });
@@ -212,7 +212,7 @@ impl Disturbing {
             return Ok(());
         }
         let home = self.homes.swap_remove(chosen);
-        // Whoever starts actors may know of the end or not.
+        // A caller that starts actors may know of the end or not.
         if self.rng.bool() {
             self.tell();
         }

@@ -114,7 +114,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
             };
             cancellers.push(actix::spawn(canceller.work()));
         }
-        // It also ends with whoever started us.
+        // It also ends with the process that started us.
         told_to_end().await?;
         process.ended.set(true);
         for canceller in cancellers {

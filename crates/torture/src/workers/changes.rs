@@ -77,7 +77,7 @@ fn check_that_the_clock_is_moved() -> anyhow::Result<()> {
     };
     let after = clock::of_the_machine();
     let right = before + moved - PRECISION..=after + moved + PRECISION;
-    // Whoever moves it may have done so meanwhile.
+    // The driver may have moved it meanwhile.
     if !right.contains(&believed) && moved_by()? == moved {
         fault(format!(
             "the clock of the process is to be {moved} ns from that of the machine, and is {} ns from it",
@@ -120,7 +120,7 @@ async fn read_until(told: Told, reading: Reading) -> anyhow::Result<()> {
         ticks.borrow().check();
         tokio::time::sleep(PAUSE).await;
     }
-    // Nobody writes any more.
+    // No process writes any more.
     let since = Instant::now();
     let ticks_before = ticks.borrow().count;
     while ticks.borrow().count == ticks_before {

@@ -101,7 +101,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     })
 }
 
-/// Tells the driver of a write, if it was acknowledged.
+/// Reports a write to the driver, if it was acknowledged.
 fn acknowledged(is_acknowledged: bool) {
     if is_acknowledged {
         count("acknowledged");
@@ -146,7 +146,7 @@ impl Corrupter {
             })
             .await?;
         program.close().await;
-        // Nothing is under way behind an answer any more: the note of how far the database has come is up to date.
+        // Nothing is under way after an answer any more: the note of how far the database has come is up to date.
         let mut program = Program::open(&made, stores, database * 1_000 + 500).await?;
         for id in ["a", "b", "a"] {
             acknowledged(program.put(id, 2).await?);

@@ -94,7 +94,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 }
             }
         });
-        // It also ends with whoever started us.
+        // It also ends with the process that started us.
         told_to_end().await?;
         ended.set(true);
         working.await?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::hooks::reached;
 use super::{Scribe, stream::Trouble};
 
-/// A state: nothing but what tells it apart.
+/// A state: nothing but what identifies it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptState {
     /// The identity of the state, see [`Uid`].
@@ -30,7 +30,7 @@ pub(crate) fn kept_id(number: u32) -> PersistenceId {
     PersistenceId::of("Kept", &number.to_string())
 }
 
-/// Keeps a state, and tells of each step.
+/// Keeps a state, and reports each step.
 pub(crate) struct Kept {
     number: u32,
     state: Option<KeptState>,

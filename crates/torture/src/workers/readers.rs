@@ -1,4 +1,4 @@
-//! Writes states, or reads what has changed of them, until it is told to end.
+//! Writes states, or reads what has changed of them, until it is asked to end.
 //!
 //! `torture worker readers ASSIGNMENT`, for the kind `readers`.
 
@@ -68,8 +68,8 @@ pub(crate) struct Reading {
     pub(crate) page: usize,
     /// The text of the offset.
     pub(crate) offset: String,
-    /// The id whose change is the last one: whoever was shown it, and that there is no more, has seen all. Empty if it
-    /// was shown already.
+    /// The id whose change is the last one: a reader that was shown it, and that there is no more, has seen all. Empty
+    /// if it was shown already.
     pub(crate) mark: String,
 }
 
@@ -145,7 +145,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 reading::start(&process, &runtime, assignment.seed, readings)
             }
         };
-        // It also ends with whoever started us.
+        // It also ends with the process that started us.
         told_to_end().await?;
         process.ends.store(true, Ordering::Release);
         for task in tasks {

@@ -186,7 +186,7 @@ async fn look<E: EventForm, S: SnapshotForm>(
 }
 
 impl Shared {
-    /// Tells of a recovery that failed: only what this version cannot read may be a reason, and the error names it.
+    /// Reports a recovery that failed: only what this version cannot read may be a reason, and the error names it.
     fn tell_of(&self, error: &RecoveryError) {
         let Program {
             may_meet_events,
@@ -243,7 +243,7 @@ impl Shared {
     }
 }
 
-/// Folds its events, and tells of each step.
+/// Folds its events, and reports each step.
 struct Entries<E, S> {
     number: u32,
     shared: Rc<Shared>,

@@ -29,7 +29,7 @@ pub(crate) const BOUND: Duration = Duration::from_secs(5);
 pub(crate) const SECOND: Duration = Duration::from_secs(20);
 /// An actor that is asked answers within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// After a deadline, whoever goes on although it must not has so long to show it.
+/// The time that an actor which goes on after the deadline, although it must not, has to show it.
 const AFTERMATH: Duration = Duration::from_millis(15);
 
 /// The way in which a process ends.
@@ -40,15 +40,15 @@ pub(crate) struct Plan {
     /// A place in the code of actors and handlers, and how often it is reached before; besides when the driver says so.
     pub(crate) place: Option<(String, u32)>,
     pub(crate) deadline: Duration,
-    /// Someone else stops everything at the same time.
+    /// The deadline of another task that stops everything at the same time.
     pub(crate) other_deadline: Option<Duration>,
-    /// Someone begins to stop everything, and gives it up.
+    /// True if a task begins to stop everything, and drops that future.
     pub(crate) given_up: bool,
     /// A file of SQLite that holds everything by itself after a stop.
     pub(crate) file: Option<PathBuf>,
 }
 
-/// The things that the driver is told besides.
+/// The things that are reported to the driver besides.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Told {

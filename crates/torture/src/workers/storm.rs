@@ -251,7 +251,7 @@ impl Weather {
         }
         let last = self.burst(&actor, fate);
         if fate == Fate::Abandoned {
-            // Whoever asked goes away at once.
+            // The asker goes away at once.
             drop(last);
         } else {
             asked.push(last);
@@ -330,7 +330,7 @@ impl Weather {
         }
     }
 
-    /// Tells of all that is stored in the end, where there is no other way to see it.
+    /// Reports all that is stored in the end, where there is no other way to see it.
     async fn look_at_all(&self) {
         let again = |_: &_| count("last looks begun again");
         for number in 0..self.assignment.droplets {

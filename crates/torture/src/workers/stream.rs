@@ -15,7 +15,7 @@ use super::hooks::reached;
 use super::self_driven::Drive;
 use super::versions::{AnyEvent, AnySnapshot};
 
-/// An event: nothing but what tells it apart. Programs of [older versions](super::versions) store it in other forms.
+/// An event: nothing but what identifies it. Programs of [older versions](super::versions) store it in other forms.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(from = "AnyEvent")]
 pub(crate) struct Written {
@@ -50,7 +50,7 @@ pub struct Retaining {
     pub keep: usize,
 }
 
-/// Is told why a recovery failed.
+/// Gets the reason why a recovery failed.
 pub(crate) type Trouble = fn(&RecoveryError);
 
 /// The id of a stream.
@@ -58,7 +58,7 @@ pub(crate) fn stream_id(number: u32) -> PersistenceId {
     PersistenceId::of("Stream", &number.to_string())
 }
 
-/// Folds its events, and tells of each step.
+/// Folds its events, and reports each step.
 pub(crate) struct Stream {
     number: u32,
     retaining: Option<Retaining>,
@@ -446,7 +446,7 @@ impl Handler<Pair> for Stream {
                 stream
                     .persist_one(second.0, true, ctx)
                     .then(move |_, _, ctx| {
-                        // Whoever asked may be gone.
+                        // The asker may be gone.
                         let _ = ctx.reply_to::<Pair>().send(Ok(number));
                     })
                     .detach();

@@ -15,7 +15,7 @@ pub(crate) trait Backend {
     /// Returns the URL of the database.
     fn address(&self) -> String;
 
-    /// Returns its section of the config: its kind, where it is, and how long it is waited for.
+    /// Returns its section of the config: its kind, where it is, and the time for which it is waited for.
     fn section(&self) -> String;
 
     /// Every event by account and number, read by plain SQL: a second way to the data that shares nothing with the first.

@@ -49,7 +49,7 @@ impl Import {
         }
     }
 
-    /// Gives it more lines, which it reads in its own time.
+    /// Adds lines to its input, which it reads in its own time.
     pub(crate) fn feed(&mut self, lines: &[FileLine]) {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let written = self.input.as_mut().unwrap().write_all(text.as_bytes());

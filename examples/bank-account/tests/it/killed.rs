@@ -1,6 +1,6 @@
 //! An import whose process or server is killed: the same import again, or the one under way, ends with every balance right.
 //!
-//! That nothing acknowledged is lost, whoever is killed, is shown by `cargo xtask torture` on every database.
+//! That nothing acknowledged is lost, whichever process is killed, is shown by `cargo xtask torture` on every database.
 
 use actix_persistence_test_servers::Database;
 

@@ -34,7 +34,7 @@ impl Receipt {
     }
 }
 
-/// Reads the receipts of an import, also while it adds to them.
+/// Reads the receipts of an import, even while it adds to them.
 pub(crate) struct Receipts {
     file: PathBuf,
     /// The number of bytes read.
@@ -74,7 +74,7 @@ impl Receipts {
     }
 }
 
-/// Fails unless every booking that was acknowledged is stored, once, as it was told.
+/// Fails unless every booking that was acknowledged is stored, once, as it was answered.
 pub(crate) fn check_acknowledged(receipts: &[Receipt], stored: &Histories) -> Result<(), String> {
     let mut decisions = BTreeMap::<(&str, &str), Vec<&Entry>>::new();
     for (account, history) in stored {

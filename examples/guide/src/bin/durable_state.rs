@@ -84,7 +84,7 @@ impl From<PersistError> for Refused {
 }
 
 // ANCHOR: persist
-/// Adds a paragraph; answers with how many the post has then.
+/// Adds a paragraph; answers with the number that the post has then.
 #[derive(Message)]
 #[rtype(result = "Result<usize, Refused>")]
 struct Write(&'static str);

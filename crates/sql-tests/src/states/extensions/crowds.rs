@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::with_handler;
 use crate::states::{revision_of, state, store};
 
-/// Says that it has begun, and ends when it is told to.
+/// Says that it has begun, and ends when it is asked to.
 struct Held {
     begun: Arc<Semaphore>,
     may_end: Arc<Semaphore>,

@@ -63,8 +63,8 @@ impl ChangeHandler for Endless {
     }
 }
 
-/// A statement of a handler whose time is over ends with it: whoever is next finds none of its locks. The stores that are
-/// opened give handlers 50 ms, and the given statement lasts longer than everything here.
+/// A statement of a handler whose time is over ends with it: the next call finds none of its locks. The stores that are
+/// opened allow handlers 50 ms, and the given statement lasts longer than everything here.
 ///
 /// # Panics
 /// If it is otherwise.

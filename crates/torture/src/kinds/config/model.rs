@@ -116,7 +116,7 @@ impl Model {
         }
     }
 
-    /// Compares a life with what was expected, and takes note of what it has stored; returns how many writes.
+    /// Compares a life with what was expected, and records what it has stored; returns the number of writes.
     ///
     /// # Errors
     /// A sentence if anything is otherwise.

@@ -115,7 +115,7 @@ impl Expected {
         expected
     }
 
-    /// Takes note of what the program said.
+    /// Records what the program said.
     pub(crate) fn hear(&mut self, mark: &Mark) {
         match mark {
             Mark::Asked { id, uid, events } => {
@@ -316,7 +316,7 @@ impl Judged<'_> {
                 self.verdict.lost.push(lost);
             }
         }
-        // Of a state without any event a recovery has nothing to tell.
+        // Of a state without any event a recovery has nothing to report.
         let recovered = if writes.0.is_empty() { 0 } else { last };
         let state = (recovered, writes);
         self.verdict.states.insert(self.id.to_owned(), state);

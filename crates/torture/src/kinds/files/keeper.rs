@@ -88,7 +88,7 @@ impl Snapshot for KeptSnapshot {
 pub(crate) struct Shared {
     /// The file for marks; `None` for an actor that only recovers.
     pub(crate) marks: Option<Marks>,
-    /// The errors that stores and recoveries gave.
+    /// The errors that stores and recoveries returned.
     pub(crate) errors: Arc<Mutex<Vec<String>>>,
 }
 

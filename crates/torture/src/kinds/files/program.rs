@@ -156,7 +156,7 @@ impl Program {
         Self { plant, ..self }
     }
 
-    /// Takes the errors that stores and recoveries gave until now.
+    /// Takes the errors that stores and recoveries returned until now.
     pub(crate) fn take_errors(&self) -> Vec<String> {
         self.shared.take_errors()
     }

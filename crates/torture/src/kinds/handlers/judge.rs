@@ -18,7 +18,7 @@ pub(super) struct Judge<'a> {
     handled: BTreeMap<String, Vec<(u64, i64)>>,
     /// Of each id, its last revision, the column, and the state.
     states: BTreeMap<String, (u64, Option<i64>, Option<Slip>)>,
-    /// Of each id whose changes are told, the number and the payload of its events, in order.
+    /// Of each id whose changes have events, the number and the payload of its events, in order.
     events: BTreeMap<String, Vec<(u64, Value)>>,
     /// The parts of each transaction, in order.
     worked: HashMap<i64, Vec<i64>>,

@@ -1,4 +1,4 @@
-//! The note beside a database that tells how many transactions were confirmed.
+//! The note beside a database with the number of transactions that were confirmed.
 
 /// The content of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

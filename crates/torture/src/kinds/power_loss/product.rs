@@ -26,7 +26,7 @@ async fn open(folder: &Path, stores: Stores) -> anyhow::Result<Result<Persistenc
     Ok(tokio::time::timeout(PATIENCE, opened).await?)
 }
 
-/// Opens the files, and recovers every id as the judge says it is. The last argument is told of each error after which a look
+/// Opens the files, and recovers every id as the judge says it is. The last argument gets each error after which a look
 /// is begun again.
 ///
 /// # Errors

@@ -305,7 +305,7 @@ impl Process {
             1
         };
         let uids: Vec<_> = (0..events).map(|_| scribe.uid()).collect();
-        // Of a batch the actor itself tells.
+        // A batch is reported by the actor itself.
         let call = (events == 1).then(|| {
             scribe.invoke(Operation::Ask {
                 id: stream_id(number).to_string(),
@@ -334,7 +334,7 @@ impl Process {
         }
     }
 
-    /// Sees what is stored, without an actor; gives whether that could be seen.
+    /// Sees what is stored, without an actor; returns whether that could be seen.
     async fn look(&self, number: u32) -> bool {
         let call = self.scribe.invoke(Operation::Replay {
             id: stream_id(number).to_string(),

@@ -34,7 +34,7 @@ pub(crate) struct PublicFuture {
     pub(super) drops_inside: bool,
     /// Is done before, to its end.
     pub(super) prepare: Option<fn(Rc<Desk>) -> LocalBoxFuture<'static, ()>>,
-    /// Begins it; the number of polls is for those that drop it inside, which tell whether it had ended by then.
+    /// Begins it; the number of polls is for those that drop it inside, which report whether it had ended by then.
     pub(super) begin: fn(Rc<Desk>, usize) -> LocalBoxFuture<'static, bool>,
 }
 
@@ -79,7 +79,7 @@ fn done<T>(_: T) -> bool {
 /// The longest time that a stop waits, in here.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Every public future, by the name of the function that gives it.
+/// Every public future, by the name of the function that returns it.
 pub(crate) const FUTURES: &[PublicFuture] = &[
     future!(PLAIN, "open", |desk| {
         drop(Persistence::open(desk.config.clone()).await)

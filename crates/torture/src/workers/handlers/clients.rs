@@ -41,9 +41,9 @@ const CALM_OPS: u32 = 2;
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 /// And everybody within this time.
 const LONGEST_ANSWER: Duration = Duration::from_secs(40);
-/// Part of the text that tells of a conflict.
+/// Part of the text that reports a conflict.
 const CONFLICT: &str = "another writer took over";
-/// Part of the text that tells that code of the application took too long.
+/// Part of the text that reports that code of the application took too long.
 const TOO_SLOW: &str = "did not end within";
 /// Of answers that were not waited for.
 const LEFT: &str = "nobody has waited for it";
@@ -90,7 +90,7 @@ enum To {
     },
 }
 
-/// The operation, its outcome to come, and for how long it is waited for, if that is not as long as it takes.
+/// The operation, its outcome to come, and the time for which it is waited for; `None` for as long as it takes.
 type Asked = (
     Option<What>,
     LocalBoxFuture<'static, Outcome>,
@@ -153,7 +153,7 @@ impl Clients {
         })
     }
 
-    /// Lets all of them work side by side until each has done its part.
+    /// Lets all of them work at the same time until each has done its part.
     pub(super) async fn work(&self, round: Round) {
         let working = self.clients.iter().filter(|client| client.misbehaves());
         self.working.set(working.count());

@@ -8,7 +8,7 @@ use super::mischief::Plan;
 
 /// The entity type whose changes are handled.
 pub(crate) const SHELF: &str = "Shelf";
-/// The entity type whose changes are handled, and told to a journal.
+/// The entity type whose changes are handled, and recorded in a journal.
 pub(crate) const TOLD_SHELF: &str = "ToldShelf";
 /// The entity type without a handler.
 pub(crate) const PLAIN: &str = "Plain";

@@ -68,7 +68,7 @@ impl Fate {
     }
 }
 
-/// Folds its events, tells of each step, and fails as it is its fate.
+/// Folds its events, reports each step, and fails as it is its fate.
 pub(super) struct Droplet {
     number: u32,
     fate: Fate,

@@ -27,7 +27,7 @@ pub(super) struct Leaks {
 }
 
 impl Leaks {
-    /// Looks after a storm of so many actors, and tells if something has grown; returns the memory in KiB.
+    /// Looks after a storm of this number of actors, and reports if something has grown; returns the memory in KiB.
     pub(super) fn look(&mut self, actors: u64) -> anyhow::Result<u64> {
         let memory = memory()?;
         let threads = entries("/proc/self/task")?;

@@ -27,7 +27,7 @@ pub(super) struct Fates {
     calls: Mutex<HashMap<u64, u64>>,
 }
 
-/// The fate of one call, and how long it takes.
+/// The fate of one call, and the time that it takes.
 pub(super) struct Draw {
     random: Rng,
     fault_in: Option<u32>,
@@ -102,13 +102,13 @@ impl Draw {
             .is_some_and(|fault_in| random.u32(..fault_in * times) == 0)
     }
 
-    /// Returns how long it takes before it is done, or after that.
+    /// Returns the time that the call takes before it is done, or after that.
     pub(super) fn lag(&mut self) -> Option<Duration> {
         let lags = self.fault_in.is_some() && self.random.bool();
         lags.then(|| LONGEST_LAG.mul_f64(self.random.f64()))
     }
 
-    /// Returns how long after its answer it is done.
+    /// Returns the time from its answer until the call is done.
     pub(super) fn lateness(&mut self) -> Duration {
         LATEST.mul_f64(self.random.f64())
     }

@@ -147,7 +147,7 @@ impl Process {
         }
     }
 
-    /// Lists ids; gives whether that worked.
+    /// Lists ids; returns whether that worked.
     pub(super) async fn list(&self, rng: &mut Rng) -> bool {
         let queries = self.queries(rng.usize(1..=LARGEST_PAGE));
         let entity_type = [NEW, KEPT][rng.usize(..2)];
@@ -230,7 +230,7 @@ impl Process {
     /// A query must have failed for a simulated reason.
     fn query_failed(&self, error: &QueryError) {
         let expected = match error {
-            // The product itself tells of what took too long; of a panic it tells with its text.
+            // The product itself reports what took too long; a panic it reports with its text.
             QueryError::Store(error) if error.kind() == StorageErrorKind::Timeout => {
                 self.stores.explains_a_time_out(error.operation())
             }
@@ -253,7 +253,7 @@ impl Scene {
 }
 
 impl Reader {
-    /// Takes what there is; gives whether it was told that this is all.
+    /// Takes what there is; returns whether the query said that this is all.
     async fn look(&self) -> bool {
         let asked_at = self.now();
         let shown = match self.slot.how {
@@ -297,7 +297,7 @@ impl Reader {
         })
     }
 
-    /// Returns what the query gives until it ends, or fails.
+    /// Returns what the query returns until it ends, or fails.
     async fn current(&self) -> Option<Shown> {
         let mut changes = self.queries.current_changes_by_slices::<KeptState>(
             self.slot.entity_type,
@@ -320,7 +320,7 @@ impl Reader {
         }
     }
 
-    /// Takes some of what the live query gives, and lets go of it.
+    /// Takes some of what the live query returns, and lets go of it.
     async fn live(&self, rng: &mut Rng) {
         let asked_at = self.now();
         let mut changes = self.queries.changes_by_slices::<KeptState>(
@@ -369,7 +369,7 @@ impl Reader {
         }
     }
 
-    /// Reads until there is no more, while nothing goes wrong; gives whether that was so.
+    /// Reads until there is no more, while nothing goes wrong; returns whether that was so.
     async fn sees_all(&self) -> bool {
         if self.slot.how != How::Live {
             for _ in 0..MOST_PAGES {
@@ -396,7 +396,7 @@ impl Reader {
         true
     }
 
-    /// Tells of what was shown, and goes on after it.
+    /// Reports what was shown, and goes on after it.
     fn show(&self, asked_at: u64, shown: Shown) {
         let Shown {
             entries,
