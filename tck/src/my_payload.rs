@@ -41,7 +41,7 @@ impl MyPayload {
         }
     }
 
-    /// As [`new`](Self::new), with a number that no other has.
+    /// Returns a payload as [`new`](Self::new) does, with a number that no other has.
     pub(crate) fn unique(data: &str) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(100);
         Self {

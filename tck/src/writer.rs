@@ -50,7 +50,7 @@ impl Writer {
         })
     }
 
-    /// As [`recover`](Self::recover), of a fresh id.
+    /// Recovers a fresh id as [`recover`](Self::recover) does.
     pub(crate) async fn of_fresh_id(journal: &dyn Journal) -> Result<Self, Failure> {
         Self::recover(journal, &fresh_id()).await
     }

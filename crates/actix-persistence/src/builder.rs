@@ -374,7 +374,7 @@ impl Builder {
         Ok((settings, stores))
     }
 
-    /// Returns the stores of one kind; as many as it has sections, unless there are mistakes.
+    /// Returns the stores of one kind, one for each of its sections, unless there are mistakes.
     fn make<K: StoreKind>(
         &self,
         sections: &StoreSections<K::Settings>,

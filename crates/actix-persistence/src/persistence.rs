@@ -126,8 +126,9 @@ impl Persistence {
         })
     }
 
-    /// As [`start`](Self::start), once the id is free: waits for the end of the actor that has it, and again if another one
-    /// is started in between. So an id is started again right after its last address was dropped.
+    /// Starts an actor as [`start`](Self::start) does, once the id is free: waits for the end of the actor that has it,
+    /// and again if another one is started in between. So an id is started again right after its last address was
+    /// dropped.
     ///
     /// It asks no actor to stop: one that others hold an address of, or that lives by timers, is waited for as long as
     /// it goes on. The actor must be able to run meanwhile: await this on its own arbiter, do not block.

@@ -93,7 +93,7 @@ impl Batch {
         self.run_stream(stream::iter(ids)).await
     }
 
-    /// As [`run`](Self::run), for ids that are still being found out.
+    /// Runs the batch as [`run`](Self::run) does, for ids that are still being found out.
     ///
     /// # Errors
     /// As [`run`](Self::run).

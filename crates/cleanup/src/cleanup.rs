@@ -1,4 +1,4 @@
-//! Cleaning up one id.
+//! The clean-up of one id.
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{LiveIds, ReservedId};
@@ -56,7 +56,7 @@ impl Cleanup {
         self
     }
 
-    /// Does the task with one id: the method that it names.
+    /// Does a task with one id, by the method that the task names.
     ///
     /// # Errors
     /// As that method.

@@ -102,7 +102,7 @@ pub(crate) struct HandlerRun {
     pub(crate) uid: Uid,
 }
 
-/// An event under a number, as somebody saw it.
+/// An event under a number, as an actor or a reader saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Placed {
     pub(crate) number: u64,

@@ -105,7 +105,7 @@ pub(crate) const MAX_ALLOWED_PACKET: &str = "SELECT CAST(@@max_allowed_packet AS
 
 /// Lets one session of a database make tables; ends with the session. Returns 1 if it got the lock.
 ///
-/// A name may have 64 bytes, as many as that of a database. The time is in seconds.
+/// A name may have 64 bytes, as the name of a database may. The time is in seconds.
 pub(crate) const LOCK_SCHEMA: &str = "\
 SELECT CAST(GET_LOCK(CONCAT('actix_persistence.', MD5(DATABASE())), 30) AS SIGNED)";
 

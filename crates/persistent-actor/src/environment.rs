@@ -68,7 +68,8 @@ pub struct BackOffSettings {
     pub random_factor: f64,
     /// The number of failures in a row that ends the actor for good; `None` for no limit.
     pub max_restarts: Option<u32>,
-    /// An actor that worked for so long starts again from `min`; `None` for half-way between `min` and `max`, as in Akka.
+    /// The time after which an actor that works starts its delays again from `min`; `None` for half-way between `min`
+    /// and `max`, as in Akka.
     pub reset_after: Option<Duration>,
     /// True if commands that wait survive a failure that waiting may cure; otherwise their channels close.
     pub keep_stash: bool,
@@ -120,7 +121,7 @@ impl BackOffSettings {
         self
     }
 
-    /// Returns the same value, starting again from `min` once the actor has worked for so long.
+    /// Returns the same value, starting again from `min` once the actor has worked for this time.
     #[must_use]
     pub fn reset_after(mut self, reset_after: Duration) -> Self {
         self.reset_after = Some(reset_after);

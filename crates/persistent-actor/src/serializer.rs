@@ -201,7 +201,7 @@ pub(crate) fn decode<T: DeserializeOwned>(
     decode_as(payload)
 }
 
-/// As [`decode`], whatever the type of what was stored.
+/// Decodes bytes as [`decode`] does, whatever the type of what was stored.
 pub(crate) fn decode_as<T: DeserializeOwned>(payload: &Payload) -> Result<T, DecodeError> {
     if payload.len() > HARD_PAYLOAD_LIMIT {
         return Err(DecodeError::TooLarge {

@@ -97,8 +97,8 @@ impl StateQuery {
         stream_of(Changes::current(Arc::clone(&self.pages), query))
     }
 
-    /// As [`current_changes_by_slices`](Self::current_changes_by_slices), and goes on with what is stored from then on,
-    /// by anybody: never past a change, and those of one id by rising revisions.
+    /// Returns the changes as [`current_changes_by_slices`](Self::current_changes_by_slices) does, and goes on with
+    /// what is stored from then on, by any process: never past a change, and those of one id by rising revisions.
     ///
     /// Of an id that changes faster than changes are taken, the last state is given, not those between.
     /// Trouble that waiting may cure is logged and waited for; any other error is the last that is given.

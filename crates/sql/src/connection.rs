@@ -178,8 +178,8 @@ impl<C: Connector> Connections<C> {
         self.read_then(operation, work, Lease::give_back).await
     }
 
-    /// As [`read`](Self::read), for statements with a part that the application wrote: functions that it calls may leave
-    /// something in the session.
+    /// Runs a read as [`read`](Self::read) does, for statements with a part that the application wrote: functions that
+    /// it calls may leave something in the session.
     pub(crate) async fn read_for_application<T: Send + 'static>(
         &self,
         operation: Operation,
@@ -235,8 +235,9 @@ impl<C: Connector> Connections<C> {
             .await
     }
 
-    /// As [`transaction`](Self::transaction), for work in which code of the application runs: it may take so much longer, and
-    /// delays only work of the same kind. The work begins its transaction where the dialect says so.
+    /// Runs a transaction as [`transaction`](Self::transaction) does, for work in which code of the application runs:
+    /// it may take longer by the limit of that code, and delays only work of the same kind. The work begins its
+    /// transaction where the dialect says so.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -287,7 +288,7 @@ impl<C: Connector> Connections<C> {
         .await
     }
 
-    /// As [`transaction_with`](Self::transaction_with), for work that cannot be repeated.
+    /// Runs a transaction as [`transaction_with`](Self::transaction_with) does, for work that cannot be repeated.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -339,7 +340,7 @@ impl<C: Connector> Connections<C> {
         }
     }
 
-    /// As [`write`](Self::write), for work that begins its transaction where the dialect says so.
+    /// Writes as [`write`](Self::write) does, for work that begins its transaction where the dialect says so.
     ///
     /// # Errors
     /// As for [`write`](Self::write).
@@ -512,8 +513,8 @@ impl<C: Connector> Call<C> {
         self.end(lease, result).await
     }
 
-    /// As [`transaction`](Self::transaction), for work that begins it; if others are in the way, it is begun as patiently as
-    /// any other.
+    /// Runs a transaction as [`transaction`](Self::transaction) does, for work that begins it; if others are in the
+    /// way, it is begun as patiently as any other.
     async fn begun_by_work<I: Clone, T>(
         &self,
         input: I,

@@ -48,7 +48,7 @@ pub trait Dialect:
     /// The connector that opens connections to the database.
     type Connector: Connector<Dialect = Self>;
 
-    /// Returns the number of lanes that the journal asks for: as many of its calls run at the same time.
+    /// Returns the number of lanes that the journal asks for: this number of its calls run at the same time.
     fn lanes(options: &Self::Options) -> usize;
 
     /// Returns the failure that confirmed data survives, as far as the settings show.

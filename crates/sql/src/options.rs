@@ -124,10 +124,10 @@ pub struct StoreOptions {
     /// `handler-timeout`: the longest time that a change handler, or a transaction of the application, may take.
     /// Default 3 s; on a server three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
     ///
-    /// For so long it holds the state that changes; on SQLite every other writer waits, too. It must be less than the time for
-    /// which others wait for a connection: `acquire-timeout` on a server, twice `busy-timeout`, at least 5 s, on SQLite. Keep
-    /// it well below the `call-timeout` of the store.
-    /// A server ends the transaction earlier if no statement comes for `statement-timeout` and a second.
+    /// The code holds the state that changes for this time; on SQLite every other writer waits, too. It must be less
+    /// than the time for which others wait for a connection: `acquire-timeout` on a server, twice `busy-timeout`, at
+    /// least 5 s, on SQLite. Keep it well below the `call-timeout` of the store. A server ends the transaction earlier
+    /// if no statement comes for `statement-timeout` and a second.
     pub handler_timeout: Duration,
     /// `max-group-events`: the most events that the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,
@@ -140,7 +140,7 @@ pub struct StoreOptions {
     pub max_page_bytes: usize,
     /// `delete-chunk-events`: the most deleted rows that are removed in one transaction, so that writers wait little.
     ///
-    /// Fewer are removed where they have more than 16 MiB, and after removing as many took too long.
+    /// Fewer are removed where they have more than 16 MiB, and after a removal of this number took too long.
     /// Default 1,000.
     pub delete_chunk_events: usize,
 }

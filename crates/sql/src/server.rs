@@ -71,8 +71,8 @@ pub struct ServerOptions {
     pub tls_client_key: Option<PathBuf>,
     /// `writers`: the number of calls that write at the same time, each on a connection of its own; 1 to 64. Default 2.
     ///
-    /// Change handlers and transactions of the application have as many again, opened when they are needed, so that they
-    /// are never in the way of what the stores themselves write.
+    /// Change handlers and transactions of the application have the same number of connections besides, opened when
+    /// they are needed, so that they are never in the way of what the stores themselves write.
     pub writers: usize,
     /// `read-connections`: the number of reads that run at the same time, beside the writers; 1 to 64. Default 4.
     pub read_connections: usize,

@@ -64,7 +64,7 @@ pub struct StateStatements {
     pub remove: SqlStr,
     /// Ids in the order of their bytes. Values: the lowest, the one to begin after, 1 for deleted ones, too, the most.
     pub ids: SqlStr,
-    /// As `ids`, of those without an entity type.
+    /// The statement `ids`, for ids without an entity type.
     pub ids_without_type: SqlStr,
     /// Selects the place up to which the changes are complete: the highest number of each partition at or below which
     /// nothing is added any more; no row for one without changes. Never above the number of a change that was stored.
@@ -87,7 +87,7 @@ pub struct StateStatements {
     /// Returns: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and
     /// the first row anyway.
     pub find: SqlStr,
-    /// As `find`, of ids without an entity type.
+    /// The statement `find`, for ids without an entity type.
     pub find_without_type: SqlStr,
     /// Explains a statement that ends with `/*condition*/` and has its values, and does not run it.
     pub explain: SqlStr,
@@ -144,8 +144,9 @@ pub struct NumberingStatements {
 pub struct LateNumberingStatements {
     /// Raises a counter, and holds it until the commit. Values: by how much, its number.
     pub raise: SqlStr,
-    /// As `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how
-    /// far the first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
+    /// The statement `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it.
+    /// Values: the distance of the first below the highest; the ids, twice. The last one may be repeated; that is the
+    /// same row.
     pub set_several: SqlStr,
     /// Locks the row of an id if it has no number; fails at once if another transaction has locked it. Values: id. Gives
     /// some row; no row if it has a number, or is not there.

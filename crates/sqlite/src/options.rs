@@ -17,7 +17,7 @@ pub(crate) use location::{Location, Mode};
 /// SQLite counts the milliseconds of the busy time-out in 32 bits; this is more than is ever needed.
 const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// Below it the log would be begun anew all the time.
+/// The sizes that a log may have in bytes. Below the least the log would be begun anew all the time.
 const MAX_LOG_BYTES: RangeInclusive<usize> = 64 * 1024..=1024 * 1024 * 1024 * 1024;
 
 /// The options of [`SqliteJournal`](crate::SqliteJournal), [`SqliteSnapshotStore`](crate::SqliteSnapshotStore) and

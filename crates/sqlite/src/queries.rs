@@ -44,7 +44,8 @@ pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
 /// it when events are stored. One that [`POSITION`] does not take for a number stays as it is.
 pub(crate) const COMMIT: &str = "\
     UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actix_persistence_commits' AND seq > 1; COMMIT";
-/// Not counted: it comes before the number is compared with what was confirmed, and would hide as many lost transactions.
+/// Commits the set-up, and does not count it: it comes before the number is compared with what was confirmed, and would
+/// hide a lost transaction each time.
 pub(crate) const COMMIT_SET_UP: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
@@ -56,7 +57,8 @@ pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";
 pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
-/// In milliseconds: SQLite pauses for 1 and 2, and for longer and longer after that.
+/// The time for which SQLite waits for a lock, in milliseconds: it pauses for 1 and 2, and for longer and longer after
+/// that.
 pub(crate) const WAIT_HARDLY: &str = "PRAGMA busy_timeout = 3";
 /// The time for which all writers may wait, in milliseconds, until readers have let go of a log that is too long.
 pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
@@ -68,7 +70,7 @@ pub(crate) const COPY_LOG: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 pub(crate) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 
-/// Beside the versions, what counts transactions.
+/// The table of versions, which counts transactions besides.
 ///
 /// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the file.
 pub(crate) const CREATE_VERSION_TABLE: &str = "\

@@ -21,7 +21,7 @@ pub struct StateStoreProxy {
 }
 
 impl StateStoreProxy {
-    /// Sends to this actor.
+    /// Returns a proxy that sends to this actor.
     pub fn new(handle: StateHandle) -> Self {
         Self { handle }
     }

@@ -28,7 +28,7 @@ pub struct JournalCapabilities {
     pub metadata: bool,
     /// True if the journal keeps [`EventRecord::tags`](crate::EventRecord::tags).
     pub tags: bool,
-    /// Can [`reset`](crate::Journal::reset) the numbers of an id.
+    /// True if the journal can [`reset`](crate::Journal::reset) the numbers of an id.
     pub reset: bool,
     /// The number of writing calls that may run at the same time, at least 1; 1 for a single-writer store.
     pub lanes: usize,
@@ -158,8 +158,8 @@ impl SnapshotCapabilities {
 pub struct StateCapabilities {
     /// True if the store keeps [`StateUpdate::tags`](crate::StateUpdate::tags).
     pub tags: bool,
-    /// Has [additional columns](crate::AdditionalColumn), [change handlers](crate::ChangeHandler), tables by entity type,
-    /// and [finds states by SQL](crate::SqlStates).
+    /// True if the store has [additional columns](crate::AdditionalColumn), [change handlers](crate::ChangeHandler),
+    /// tables by entity type, and [finds states by SQL](crate::SqlStates).
     pub sql_session: bool,
     /// Stores an [event](crate::ChangeEvent) with each change of a state, in a journal of the same database that its
     /// config names.

@@ -70,7 +70,7 @@ impl Caller {
 }
 
 impl<T> Call<T> {
-    /// Waits for the call, at most so long.
+    /// Waits for the call, at most for `limit`.
     ///
     /// # Cancel safety
     /// The call goes on; its answer is lost.
@@ -90,7 +90,7 @@ impl<T> LateCall<T> {
             .with_message(format!("no answer within {:?}", self.limit))
     }
 
-    /// Waits on, at most so much longer.
+    /// Waits on for the call, at most for `longer`.
     ///
     /// # Cancel safety
     /// The call goes on; its answer is lost.

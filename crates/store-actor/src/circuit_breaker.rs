@@ -82,7 +82,7 @@ struct Position {
     state: State,
     /// Grows with every change of state, so that late results are recognised.
     generation: u64,
-    /// Since a call last worked.
+    /// The number of trials that failed since a call last worked.
     failed_trials: u32,
     /// True if a probe let calls through and none has worked yet.
     on_probation: bool,

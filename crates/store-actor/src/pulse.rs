@@ -38,7 +38,7 @@ impl Pulse {
         })
     }
 
-    /// Returns how often it has beaten.
+    /// Returns the number of beats.
     pub(crate) fn beats(&self) -> u64 {
         self.beats.load(Ordering::Relaxed)
     }

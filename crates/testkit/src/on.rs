@@ -67,7 +67,7 @@ impl<S: StoreKind> On<S> {
         self.all(Verdict::Answer(answer))
     }
 
-    /// Never answers; the store does not see them.
+    /// Leaves the calls without an answer for ever; the store does not see them.
     pub fn hang(self) -> Rule {
         self.all(Verdict::Hang)
     }

@@ -43,7 +43,7 @@ impl<A> Verdict<A> {
         Verdict::Reject(fault.into())
     }
 
-    /// Does with a call what the verdict says; for a [`Hook`](crate::Hook).
+    /// Carries out the verdict on a call; for a [`Hook`](crate::Hook).
     ///
     /// # Errors
     /// That of the verdict, or what the store or a rule says if it passes.

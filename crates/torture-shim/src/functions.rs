@@ -160,7 +160,7 @@ unsafe extern "C" fn pwrite64(
     unsafe { write_at(fd, bytes, count, Some(at)) }
 }
 
-/// # Safety
+/// At least `count` bytes can be written at `bytes`.
 /// So many bytes can be written there.
 unsafe fn read_at(fd: c_int, bytes: *mut c_void, count: size_t, at: off_t) -> ssize_t {
     let allowed = match let_through(&mut watched(), Class::Read, fd, count) {

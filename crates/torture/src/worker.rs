@@ -157,7 +157,7 @@ impl Worker {
         self.signal(Signal::STOP)
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Lets the worker go on (SIGCONT).
     ///
     /// # Errors
     /// If the operating system refuses.

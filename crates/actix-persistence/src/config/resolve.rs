@@ -1,4 +1,4 @@
-//! From keys to settings.
+//! The way from the keys of a config to settings.
 
 use actix_persistence_storage_api::{ConfigErrors, Item, Origin, Section, SectionReader, Value};
 

@@ -179,7 +179,8 @@ impl<T: Taken> Member for Job<Ask<T>, WriterId> {
         self.slot.dispatched();
     }
 
-    /// As long as anybody waits: one that has little time left must not fail those it travels with.
+    /// Returns the time for which any of the askers waits: one that has little time left must not fail those it travels
+    /// with.
     fn limit(part: &[Self], call_timeout: Duration) -> Duration {
         let now = Instant::now();
         let longest = part.iter().map(|job| job.time_left(now)).max();

@@ -302,7 +302,8 @@ fn limits(options: &MysqlOptions, role: Role) -> Names {
         .text("transaction_seconds", &seconds(transaction).to_string())
 }
 
-/// As in `10.11.6-MariaDB-log` or `8.0.36`; some servers of MariaDB put `5.5.5-` before it.
+/// Returns the numbers of a version such as `10.11.6-MariaDB-log` or `8.0.36`; some servers of MariaDB put `5.5.5-`
+/// before it.
 fn version_of(text: &str) -> (u64, u64, u64) {
     let text = text.strip_prefix("5.5.5-").unwrap_or(text);
     let numbers = text.split('-').next().unwrap_or_default();

@@ -195,7 +195,7 @@ DELETE FROM {tag_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequenc
 const PURGE_EVENTS: &str = "\
 DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ?";
 
-/// Never lowers it: somebody else may have removed more.
+/// Raises `purged_to`, and never lowers it: another process may have removed more.
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, ?) WHERE persistence_id = ?";
 

@@ -132,7 +132,8 @@ UPDATE {state_table} SET ordering = LAST_INSERT_ID() - ? WHERE persistence_id = 
 /// Only where code of the application may do so: the index would have two changes in the place of one.
 pub(super) const TAKE_NUMBER: &str = ", ordering = 0";
 
-/// Does not wait for another transaction, with a connection that others need: that may number the row itself.
+/// Locks a row without a number, and does not wait for another transaction, with a connection that others need: that
+/// may number the row itself.
 const LOCK_UNNUMBERED: &str = "\
 SELECT 1 FROM {state_table} WHERE persistence_id = ? AND ordering = 0 FOR UPDATE NOWAIT";
 

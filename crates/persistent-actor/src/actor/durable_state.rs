@@ -85,7 +85,7 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
     /// The state that it stores.
     type State: State;
 
-    /// Under which id its state is stored; the same for every actor that the factory makes.
+    /// Returns the id under which its state is stored; the same for every actor that the factory makes.
     ///
     /// An id belongs to a durable state or to an event-sourced actor, never to both. Where both traits are in scope, ask
     /// [`PersistentContext::persistence_id`] for it: they have a method of this name.

@@ -39,8 +39,9 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
 
     /// Applies an event to the actor: the one place where its state changes, called once it is stored, and in replay.
     ///
-    /// Must not fail; a panic in replay makes the recovery fail. A recovery that fails may have called it for some events, also
-    /// for one after an event that is missing; the actor is dropped then, and none of its handlers has run.
+    /// Must not fail; a panic in replay makes the recovery fail. A recovery that fails may have called it for some
+    /// events, even for one after an event that is missing; the actor is dropped then, and none of its handlers has
+    /// run.
     fn on_event(&mut self, event: &Self::Event);
 
     /// Applies an event whose number and time the actor may need; called in place of

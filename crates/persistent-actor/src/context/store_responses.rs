@@ -48,8 +48,8 @@ impl StoreResponses {
             })
     }
 
-    /// Waits for all answers although no actor is left to receive them: a request dies with its asker before it has
-    /// reached its store, and saves and deletes were promised to happen.
+    /// Waits for all answers although no actor is left to receive them: a request is dropped with its asker before it
+    /// has reached its store, and saves and deletes were promised to happen.
     pub(crate) async fn finish(self) {
         futures_util::join!(
             self.journal.for_each(|_| std::future::ready(())),

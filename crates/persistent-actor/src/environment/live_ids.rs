@@ -30,7 +30,7 @@ struct Registry {
 struct Live {
     /// Distinguishes the actor from its successor.
     generation: u64,
-    /// True if it is on its way out, so that a successor may be started.
+    /// True if the actor is about to end, so that a successor may be started.
     stopping: bool,
     signal: Arc<DrainSignal>,
     /// Closed when the actor is gone; until then and after that it says why its last recovery failed.

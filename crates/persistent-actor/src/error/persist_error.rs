@@ -10,29 +10,29 @@ use crate::{EncodeError, RecoveryError};
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PersistError {
-    /// Certainly not stored; the actor goes on, and the number goes to what is persisted next.
+    /// The event or state is certainly not stored; the actor goes on, and the number goes to what is persisted next.
     #[error("the write was rejected")]
     Rejected(#[source] RejectionCause),
-    /// Certainly not stored, because another writer was there first; the actor is recovered onto what the winner stored,
-    /// and the command may be sent again.
+    /// The event or state is certainly not stored, because another writer was there first; the actor is recovered onto
+    /// what the winner stored, and the command may be sent again.
     ///
     /// Of a state, [`revision_conflict`](Self::revision_conflict) names the expected and the found revision.
     #[error("another writer took over, the write was not stored")]
     Conflict(#[source] StorageError),
-    /// Certainly not stored; the actor stops and is recovered.
+    /// The event or state is certainly not stored; the actor stops and is recovered.
     #[error("the write was not stored")]
     NotStored(#[source] StorageError),
     /// Stored or not; the actor stops, and its recovery finds out.
     #[error("it is not known whether the write was stored")]
     Unknown(#[source] StorageError),
-    /// Certainly not stored, because the actor failed before the write was sent to its store.
+    /// The event or state is certainly not stored, because the actor failed before the write was sent to its store.
     #[error("the actor failed before the write was sent to its store")]
     ActorFailed,
     /// Stored, but the actor failed before it could answer.
     #[error("the write was stored, but the actor failed before it could answer")]
     StoredUnanswered,
-    /// Certainly not stored, because the actor could not be recovered and its command was not processed; the source says
-    /// why.
+    /// The command has certainly stored nothing, because the actor could not be recovered and did not process it; the
+    /// source says why.
     ///
     /// Only the askers that the actor [names](crate::RecoveryReplies) get this, in place of a closed channel.
     #[error("the command was not processed, because its actor could not be recovered")]

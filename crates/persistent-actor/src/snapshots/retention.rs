@@ -115,7 +115,7 @@ impl<A: PersistentActor> Retention<A> {
         self
     }
 
-    /// Keeps, of the events to delete, `batches` times as many as lie between two snapshots; 0 unless set.
+    /// Keeps, of the events to delete, `batches` times the number that lies between two snapshots; 0 unless set.
     ///
     /// They help to find out what happened, and to recover should the snapshots be lost again by a store that is less
     /// reliable than the journal.

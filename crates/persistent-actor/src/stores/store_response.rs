@@ -98,7 +98,7 @@ pub enum DeleteMessagesError {
     AboveLast {
         /// The bound asked for.
         to_sequence_nr: SequenceNr,
-        /// The actor's last event.
+        /// The number of the actor's last event.
         last_sequence_nr: SequenceNr,
     },
 }

@@ -21,7 +21,7 @@ struct Traces {
 }
 
 impl Visit {
-    /// May take so much longer than the store's own work.
+    /// Returns a visit that may take longer than the store's own work by `limit`.
     pub(crate) fn of(limit: Duration) -> Self {
         Self {
             limit,

@@ -151,7 +151,8 @@ fn merge<T: Clone>(
     }
 }
 
-/// Never the name of the user of the operating system or the like: what is meant is said.
+/// Returns a part of the place, or fails if it is not set. No default stands in for it, such as the name of the user of
+/// the operating system.
 fn required(
     options: &ServerOptions,
     key: &'static str,

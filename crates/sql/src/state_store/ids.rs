@@ -7,7 +7,7 @@ use crate::row::get_key;
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
 
-/// Above every id, which has at most 255 bytes.
+/// A character that, repeated, is above every id, which has at most 255 bytes.
 const ABOVE_ALL: char = '\u{10ffff}';
 
 /// The ids of one entity type, or of all of them, after an id: one range in the order of bytes, so that the primary key

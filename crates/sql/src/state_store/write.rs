@@ -1,4 +1,4 @@
-//! Storing a state at the revision that follows, in the transaction or the statement of the caller.
+//! The storing of a state at the revision that follows, in the transaction or the statement of the caller.
 
 use std::collections::HashSet;
 use std::iter;
@@ -224,7 +224,8 @@ impl Handling {
     }
 }
 
-/// Stores a row, where one transaction writes at a time with its place in the order of commits.
+/// Stores a row, on a database where only one transaction writes at a time, together with its place in the order of
+/// commits.
 async fn write_row<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
@@ -290,7 +291,8 @@ async fn number<D: Dialect>(
     }
 }
 
-/// Takes as many numbers from the counter of a partition, and its lock until the end of the transaction.
+/// Takes numbers from the counter of a partition, as many as there are rows, and holds its lock until the end of the
+/// transaction.
 async fn raise_counter<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     late: &LateNumberingStatements,

@@ -105,7 +105,7 @@ async fn save(
     Ok(())
 }
 
-/// Fails if a connection that was just opened has another log than those that opened the database before it.
+/// Fails if a connection that was just opened has another log than the connections that opened the database before it.
 ///
 /// All connections of a process share one index of the log, even after the file of the index was removed; those of other
 /// processes do not find it then. Every frame that the index counts must be in the log that this connection has.

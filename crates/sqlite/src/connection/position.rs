@@ -26,7 +26,7 @@ use crate::queries;
 
 use note::{LogEnd, Note};
 
-/// A log is copied to the database as soon as it has so many frames, as SQLite does by itself.
+/// The number of frames at which a log is copied to the database, as SQLite does by itself.
 const CHECKPOINT_AT: u32 = 1000;
 /// The number of further frames after which the copy is tried again, where a reader keeps the log from being begun
 /// anew.

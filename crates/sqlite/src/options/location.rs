@@ -19,7 +19,7 @@ pub(crate) enum Mode {
     Create,
     /// The file is never created.
     Existing,
-    /// Never written; SQLite refuses, and the store says so.
+    /// The file is never written; SQLite refuses, and the store says so.
     ReadOnly,
 }
 

@@ -5,7 +5,7 @@ use sqlx::SqlStr;
 
 /// The most rows in one statement.
 const LARGEST: usize = 128;
-/// Above this the sizes are its multiples.
+/// The number of rows above which the sizes of statements are its multiples.
 const STEP: usize = 16;
 
 /// The limit of SQLite: <https://www.sqlite.org/limits.html#max_variable_number>.

@@ -112,7 +112,7 @@ UPDATE {state_ordering_table} SET newest = newest + 1
 WHERE partition_nr = 0
   AND EXISTS (SELECT 1 FROM {state_table} AS s WHERE s.persistence_id = ?1 AND s.ordering = {next})";
 
-/// After code of the application, which may have done anything to the row.
+/// Sets the number of a row after code of the application ran, which may have done anything to the row.
 const SET: &str = "\
 UPDATE {state_table} SET ordering = (SELECT newest FROM {state_ordering_table} WHERE partition_nr = 0) - ?1
 WHERE persistence_id = ?2";

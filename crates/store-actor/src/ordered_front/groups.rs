@@ -46,7 +46,7 @@ struct Shared<C> {
 }
 
 struct Queue<C> {
-    /// In the order of their numbers.
+    /// The changes that wait, in the order of their numbers.
     waiting: VecDeque<Member<C>>,
     next_number: u64,
     /// The number of performers.

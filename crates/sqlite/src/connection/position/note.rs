@@ -77,7 +77,7 @@ impl Note {
         )
     }
 
-    /// Always of the same length, so that each note covers the one before.
+    /// Returns the text of the note, always of the same length, so that each note covers the one before.
     pub(super) fn to_text(&self) -> String {
         let durable = if self.is_durable { "full" } else { "norm" };
         let LogEnd { salts, frames } = self.log;

@@ -103,7 +103,7 @@ struct Process {
     ended: Cell<bool>,
 }
 
-/// Plays the history of this seed; the clock stands still but when everybody waits.
+/// Plays the history of this seed; the clock moves only while every task waits.
 pub(super) fn play(seed: u64) -> anyhow::Result<Played> {
     // What the product draws is drawn from the seed, too.
     fastrand::seed(seed);

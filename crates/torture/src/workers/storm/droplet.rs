@@ -14,7 +14,7 @@ use crate::workers::stream::{Write, Written, stream_id};
 use crate::workers::writers::tell_of_recovery;
 use crate::workers::{Scribe, count};
 
-/// The panic of a storm.
+/// The text of the panics that a storm makes on purpose.
 pub(super) const PANIC: &str = "a storm";
 /// The error of a handler.
 pub(super) const REFUSAL: &str = "it does not want to";
