@@ -144,11 +144,11 @@ pub(crate) struct EventStream<'h> {
     pub(crate) log: Vec<Placed>,
     /// The highest number that was known to be stored.
     pub(crate) known: Rising,
-    /// Up to where events may have been deleted, by the time at which it was asked.
+    /// The number up to which events may have been deleted, by the time at which it was asked.
     pub(crate) maybe_deleted: Rising,
-    /// Up to where events certainly were deleted, by the time at which it was answered.
+    /// The number up to which events certainly were deleted, by the time at which it was answered.
     pub(crate) surely_deleted: Rising,
-    /// As `maybe_deleted`, without what retention deletes.
+    /// The same as `maybe_deleted`, without what retention deletes.
     pub(crate) maybe_deleted_uncovered: Rising,
 }
 

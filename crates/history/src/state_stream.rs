@@ -64,7 +64,7 @@ pub(crate) struct StateStream<'h> {
     // From here on derived by `settle`.
     /// The changes whose revision is known, by revision; also from what was seen of unknown ones.
     pub(crate) revisions: Vec<(u64, usize)>,
-    /// For each of `revisions`, when the first delete from there on was asked for.
+    /// The time at which the first delete from each of `revisions` on was asked for.
     pub(crate) deletes_from: Vec<u64>,
     /// The time at which the first delete of unknown outcome was asked for.
     pub(crate) unknown_delete: Option<u64>,

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 mod queries;
 
-/// Every state of a storage behind the one lock of its state stores.
+/// Every state of a storage, under the one lock of its state stores.
 pub(crate) type States = Mutex<StoredStates>;
 
 /// The stored states, and the order in which they changed.

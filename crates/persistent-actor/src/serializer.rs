@@ -143,7 +143,7 @@ impl Serializer {
                 levels: message_pack_scan::MAX_DEPTH,
                 finite: false,
             },
-            // `serde_json` gives up at the 128th bracket, and writes `null` for floats that JSON cannot name.
+            // `serde_json` fails at the 128th bracket, and writes `null` for floats that JSON cannot name.
             Serializer::Json => Rules {
                 levels: 127,
                 finite: true,

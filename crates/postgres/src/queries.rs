@@ -68,7 +68,7 @@ SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity AS a
 WHERE a.pid = $1::integer AND a.backend_start = $2::text::timestamptz";
 
 /// Sets what must not depend on the server, the database or the role. Values: milliseconds of statement, lock and idle
-/// transaction; what a commit waits for, or NULL; the schema. Gives what a commit waits for now.
+/// transaction; what a commit waits for, or NULL; the schema. Returns what a commit waits for now.
 ///
 /// A plan is made once and kept, perhaps while the tables are empty: it must not read whole tables when they are large, nor sort
 /// them where an index has most of the order.

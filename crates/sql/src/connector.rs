@@ -104,7 +104,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// request has reached the database.
     fn abandon(&self, open: Self::Open) -> impl Future<Output = bool> + Send;
 
-    /// The key by which one sets how long a call waits for one of them.
+    /// The key of the setting for the time that a call waits for one of them.
     const PATIENCE_KEY: &'static str;
 
     /// Returns the time for which a call waits for a connection, and the setting to change if that was not enough.

@@ -462,7 +462,7 @@ async fn find_positions<D: Dialect>(
         let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
         if let Some(row) = rows.first() {
             let position = WriterPosition {
-                // That of an id whose events tell of changes of a state is no number of ours.
+                // That of an id whose events record changes of a state is no number of ours.
                 epoch: u64::try_from(get_integer::<D>(row, 0)?).unwrap_or(0),
                 writer: get_writer::<D>(row, 1)?,
                 sequence_nr: get_number::<D>(row, 2)?,

@@ -338,7 +338,7 @@ impl<D: Dialect> SqlStates for SqlStateStore<D> {
     }
 }
 
-/// Fails unless a handler ends before others give up waiting for a connection: they wait while code of the application
+/// Fails unless a handler ends before others stop waiting for a connection: they wait while code of the application
 /// runs. Those are other such calls everywhere, and where only one connection writes, all writers.
 fn check_handler_timeout<C: Connector>(
     options: &<C::Dialect as Dialect>::Options,

@@ -148,8 +148,8 @@ pub struct LateNumberingStatements {
     /// Values: the distance of the first below the highest; the ids, twice. The last one may be repeated; that is the
     /// same row.
     pub set_several: SqlStr,
-    /// Locks the row of an id if it has no number; fails at once if another transaction has locked it. Values: id. Gives
-    /// some row; no row if it has a number, or is not there.
+    /// Locks the row of an id if it has no number; fails at once if another transaction has locked it. Values: id.
+    /// Returns some row; no row if it has a number, or is not there.
     pub lock_unnumbered: SqlStr,
     /// Returns 0 if the index by which changes are read was dropped, and so is not there for `unnumbered` either.
     pub has_index: SqlStr,

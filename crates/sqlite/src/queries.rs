@@ -87,7 +87,7 @@ pub(crate) const CREATE_VERSION_TABLE: &str = "\
     INSERT INTO actix_persistence_commits (commits, database)
     SELECT 2, lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM actix_persistence_commits);
     UPDATE actix_persistence_commits SET commits = 1";
-/// Returns: which database it is, and how many transactions it had. No row if nothing counts them: a program has
+/// Returns: which database it is, and the number of transactions it had. No row if nothing counts them: a program has
 /// emptied `sqlite_sequence`, or has copied the tables without it. The count begins at 2: 1 is what a copy of the row
 /// leaves there.
 pub(crate) const POSITION: &str = "\

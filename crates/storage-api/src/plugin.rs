@@ -6,7 +6,7 @@ use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore, StateExtension
 
 /// Makes stores from sections of the config.
 ///
-/// One plugin makes any number of stores; those of one database may share what is behind them.
+/// One plugin makes any number of stores; those of one database may share resources, such as data in memory.
 /// Making a store opens nothing: that is what `initialize` is for.
 pub trait Plugin: Send + Sync {
     /// Returns the value of `kind` that chooses this plugin in a section, such as `sqlite`.

@@ -17,7 +17,7 @@ const STANDSTILL: Duration = Duration::from_secs(1);
 /// Given out in the order in which they were asked for; clones share them.
 ///
 /// A turn belongs to the actor that waits for it, on the arbiter of that actor. While that arbiter is blocked, no actor
-/// there can use the turn or give it back; so an actor whose arbiter stands still for more than a second loses it to
+/// there can use the turn or return it; so an actor whose arbiter stands still for more than a second loses it to
 /// the next, and asks [again](RecoveryPermit::is_lost) before it goes on.
 #[derive(Clone, Debug)]
 pub struct RecoveryPermits {

@@ -32,7 +32,7 @@ pub struct Slot<Q: Question> {
     question: Q,
     sender: Option<oneshot::Sender<Q::Answer>>,
     dispatched: bool,
-    // Given back after the answer was sent: fields are dropped after `Drop::drop` has run.
+    // Returned after the answer was sent: fields are dropped after `Drop::drop` has run.
     _ticket: Ticket,
 }
 

@@ -11,7 +11,7 @@ use crate::{Rules, StoreKind};
 /// Sees each call of a store, decides what becomes of it, and sees what it returns.
 ///
 /// [`Rules`] are a hook for most tests. A type of your own may hold what the test wants to set and to read; an
-/// [`Intercepted`](crate::Intercepted) store gives access to it.
+/// [`Intercepted`](crate::Intercepted) store offers access to it.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};

@@ -100,7 +100,7 @@ impl<S: StoreKind, H: Hook<S>> Intercepted<S, H> {
     }
 }
 
-/// Gives access to the hook, so that a test sets and reads what it wants on the store itself.
+/// Dereferences to the hook, so that a test sets and reads what it wants on the store itself.
 impl<S: StoreKind, H> Deref for Intercepted<S, H> {
     type Target = H;
 

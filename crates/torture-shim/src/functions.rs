@@ -94,7 +94,7 @@ fn let_through(
 }
 
 /// # Safety
-/// So many bytes can be read there.
+/// At least `count` bytes can be read at `bytes`.
 unsafe fn write_at(fd: c_int, bytes: *const c_void, count: size_t, at: Option<off_t>) -> ssize_t {
     let mut watched = watched();
     // SAFETY: as the caller says.
@@ -160,8 +160,8 @@ unsafe extern "C" fn pwrite64(
     unsafe { write_at(fd, bytes, count, Some(at)) }
 }
 
+/// # Safety
 /// At least `count` bytes can be written at `bytes`.
-/// So many bytes can be written there.
 unsafe fn read_at(fd: c_int, bytes: *mut c_void, count: size_t, at: off_t) -> ssize_t {
     let allowed = match let_through(&mut watched(), Class::Read, fd, count) {
         Ok(bytes) => bytes,

@@ -27,7 +27,7 @@ pub(crate) enum Sort {
 }
 
 impl Sort {
-    /// By the name of the file.
+    /// Returns the purpose of a file by its name.
     pub(crate) fn of(path: &CStr) -> Self {
         let names = path.to_bytes().rsplit(|byte| *byte == b'/');
         match names.into_iter().next() {

@@ -7,12 +7,12 @@ use actix_persistence::{
 };
 use tokio::time::sleep;
 
-/// A busy database is asked again for so long; a process under test may be silent for longer.
+/// The time for which a busy database is asked again; a process under test may be silent for longer.
 pub(crate) const LONGEST_BUSY: Duration = Duration::from_secs(75);
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Does something again as long as its error is one that waiting cures, for this time at most.
+/// Repeats an action as long as its error is one that waiting cures, for this time at most.
 pub(crate) async fn until_cured<T, E>(
     limit: Duration,
     mut attempt: impl AsyncFnMut() -> Result<T, E>,

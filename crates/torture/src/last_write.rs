@@ -57,7 +57,7 @@ impl LastWrites {
         }))
     }
 
-    /// Has every stream and every state of the scene take one write, until one does not, and stops the stores.
+    /// Lets every stream and every state of the scene take one write, until one does not, and stops the stores.
     ///
     /// A database that is busy is asked again, for a while.
     pub(crate) async fn write(&self, persistence: &Persistence, process: u32, scene: &Scene) {

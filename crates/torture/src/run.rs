@@ -12,7 +12,7 @@ use fastrand::Rng;
 use crate::worker::WorkerBuilder;
 use crate::{Backend, Chronicle, Kind, Place, Settings, Summary, is_interrupted};
 
-/// A run in which nothing is acknowledged goes on for so long after its time: a loaded machine may be slow.
+/// The time for which a run in which nothing is acknowledged goes on after its time: a loaded machine may be slow.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
 /// The number of sentences that are kept; the others are counted.
 const MOST_SENTENCES: usize = 20;

@@ -20,9 +20,10 @@ use crate::{Line, is_interrupted};
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The time between two looks whether someone pressed Ctrl-C.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Once something is violated a process may go on for so long: it may end as it should, and say what is wrong besides.
+/// The time for which a process may go on once something is violated: it may end as it should, and say what is wrong
+/// besides.
 const GRACE: Duration = Duration::from_secs(5);
-/// An error shows so many lines of its log.
+/// The number of lines of its log that an error shows.
 const LAST_LINES: usize = 40;
 
 /// A process to be started.

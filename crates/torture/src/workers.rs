@@ -106,7 +106,7 @@ impl Told {
     }
 }
 
-/// Does something in an actix system. It has to end when it is asked to.
+/// Runs code in an actix system. It has to end when it is asked to.
 pub(crate) fn run_until_told(
     work: impl AsyncFnOnce(Told) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {

@@ -52,9 +52,9 @@ pub struct Scene {
     pub states: u32,
     /// The deletes of the former; none if it is `None`.
     pub retaining: Option<Retaining>,
-    /// An actor gets so many groups of commands at most before something else is done with its id.
+    /// The largest number of groups of commands that an actor gets before something else is done with its id.
     pub longest_burst: u32,
-    /// A client waits for so long at most between two groups of commands.
+    /// The longest time for which a client waits between two groups of commands.
     pub longest_pause: Duration,
 }
 
@@ -72,7 +72,7 @@ pub struct Writers<'a> {
 }
 
 impl<'a> Writers<'a> {
-    /// At a place that is empty; the name is that of the history.
+    /// Makes the tables at a place that is empty; the name is that of the history.
     ///
     /// # Errors
     /// If a file or a table cannot be made.
@@ -323,7 +323,7 @@ impl<'a> Writers<'a> {
         Ok(())
     }
 
-    /// By plain SQL: a second way to the data that shares nothing with the first.
+    /// Reads the tables by plain SQL: a second way to the data that shares nothing with the first.
     fn dump(&self) -> anyhow::Result<()> {
         if self.place.backend() == Backend::Memory {
             return Ok(());
@@ -367,7 +367,7 @@ fn is_curable(error: &CleanupError) -> bool {
     matches!(error, CleanupError::Storage(error) if error.kind().is_curable_by_waiting())
 }
 
-/// Has the checker judge a history; its violations are those of the run.
+/// Lets the checker judge a history; its violations are those of the run.
 pub(crate) fn judge(run: &Run, name: &str, chronicle: Chronicle) {
     for violation in check(&chronicle.end()) {
         match violation.invariant {
@@ -453,7 +453,7 @@ pub(crate) fn acknowledges(record: &Record) -> bool {
     )
 }
 
-/// As the product stores it by default.
+/// Decodes a payload in the form in which the product stores it by default.
 fn decoded<T: DeserializeOwned>(payload: &[u8]) -> anyhow::Result<T> {
     rmp_serde::from_slice(payload).context("a payload cannot be decoded")
 }

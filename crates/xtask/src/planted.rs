@@ -76,7 +76,7 @@ pub(crate) struct Bug {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
-    /// From the root of the workspace.
+    /// The path of the file, from the root of the workspace.
     pub(crate) file: String,
     pub(crate) find: String,
     replace: String,
@@ -152,8 +152,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(report(&outcomes))
 }
 
-/// Works on items in their order, so many at once, each in a lane that is its own for as long; begins nothing more after an
-/// error, and returns the first one.
+/// Works on items in their order, `lanes` at once, each in a lane that is its own meanwhile; begins nothing more after
+/// an error, and returns the first one.
 fn in_lanes<T: Sync>(
     lanes: NonZeroUsize,
     items: &[T],
@@ -385,7 +385,7 @@ mod tests {
     const BUG: &str =
         "[[bug]]\nname = \"a\"\nbreaks = \"b\"\nkind = \"fight\"\nbackend = \"sqlite\"\n";
 
-    /// Returns the items that so many lanes begin, of which one fails, and how that ended.
+    /// Returns the items that this number of lanes begins, of which one fails, and how that ended.
     fn begun(lanes: usize, fails: Option<i32>) -> (Vec<i32>, anyhow::Result<()>) {
         let items: Vec<_> = (0..100).collect();
         let begun = Mutex::new(Vec::new());

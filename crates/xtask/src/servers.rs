@@ -126,7 +126,7 @@ pub(crate) fn needed_by(packages: &[&Package]) -> Vec<Database> {
     needed
 }
 
-/// As most programs understand it.
+/// Returns whether a variable is set, as most programs understand it.
 fn is_set(variable: Option<&str>) -> bool {
     variable.is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
 }

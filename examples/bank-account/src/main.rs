@@ -25,7 +25,7 @@ use bank::{Account, Decided};
 const DEFAULT_DATABASE: &str = "bank.db";
 /// The time for which the bank waits in the end for what is under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
-/// As shells report a program that Ctrl-C ended.
+/// The exit code that shells report for a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
 /// A bank whose accounts survive a crash.

@@ -118,7 +118,7 @@ impl Directory {
         work(log.as_mut().expect("initialising has opened it"))
     }
 
-    /// After a panic the file and the index cannot be trusted: then every call fails.
+    /// Locks the log. After a panic the file and the index cannot be trusted: then every call fails.
     fn lock_log(&self) -> MutexGuard<'_, Option<Log>> {
         self.log
             .lock()

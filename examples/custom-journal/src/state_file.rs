@@ -20,7 +20,7 @@ const VERSION: u8 = 1;
 /// The content of the file: the state, or the tombstone, and when it was stored.
 pub(crate) struct Stored {
     pub(crate) current: CurrentState,
-    /// Of the tombstone too, so that the next state is later.
+    /// The time of the state, and of the tombstone, too, so that the next state is later.
     pub(crate) timestamp: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! Of each incarnation the handlers run once per event, in order, and never after a failure.
+//! The check that the handlers of each incarnation run once per event, in order, and never after a failure.
 
 use std::collections::HashMap;
 

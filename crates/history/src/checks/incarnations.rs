@@ -57,7 +57,7 @@ fn nothing_unseen_below(
     }
 }
 
-/// After a recovery that fenced, nothing is stored that was sent before and that it did not show.
+/// Checks that after a recovery that fenced, nothing is stored that was sent before and that it did not show.
 ///
 /// Every recovery fences that follows, in the same process, on a write which is known to be of unknown outcome.
 fn no_late_write(

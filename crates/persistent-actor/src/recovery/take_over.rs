@@ -22,7 +22,7 @@ pub enum TakeOver {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnConflict {
-    /// The actor is rebuilt behind the same address, and recovered onto what is there: with the next command, or at
+    /// The actor is rebuilt with the same address, and recovered onto what is there: with the next command, or at
     /// once if commands wait or it has timers, streams or futures of its own. The first times without a delay.
     #[default]
     Recover,

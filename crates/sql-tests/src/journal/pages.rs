@@ -127,7 +127,7 @@ pub async fn a_page_tells_whether_there_is_more_wherever_its_last_row_ends(place
     }
 }
 
-/// Between the events are those of another id, which have tags, too.
+/// Checks that tags come with their events, although those of another id, which have tags, too, are between them.
 pub async fn tags_come_with_their_events_wherever_a_row_or_a_page_ends(place: &dyn Tables) {
     let journal = place.journal().await;
     let other = WriterId::random();
@@ -183,7 +183,7 @@ pub async fn a_page_of_large_events_ends_at_its_byte_limit(place: &dyn Tables) {
     assert_eq!(shape(&page(&*journal, 3, 10, 1).await), (vec![3], true));
 }
 
-/// A caller that asks for as much as there is.
+/// Reads with a caller that asks for as much as there is.
 pub async fn settings_cap_a_page_whatever_is_asked_for(place: &dyn Tables) {
     let journal = place
         .journal_with(

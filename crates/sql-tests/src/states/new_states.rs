@@ -16,7 +16,8 @@ use crate::Tables;
 
 use super::{id, state, store};
 
-/// The most sequences into which a store divides its changes: ids whose slices differ by as much are in the same one.
+/// The most sequences into which a store divides its changes: ids whose slices differ by this number are in the same
+/// one.
 const SEQUENCES: u16 = 8;
 /// Prime, so that pages begin and end anywhere.
 const PAGE: usize = 97;

@@ -20,9 +20,9 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::arbiters::work),
 };
 
-/// A process lives for so long at least.
+/// The least time for which a process lives.
 const SHORTEST_LIFE: Duration = Duration::from_millis(500);
-/// And for so long at most.
+/// The longest time for which a process lives.
 const LONGEST_LIFE: Duration = Duration::from_secs(6);
 /// The largest number of lives on one database; then their history is judged.
 const MOST_LIVES: u32 = 5;

@@ -24,7 +24,7 @@ pub(super) const KIND: Kind = Kind {
 
 /// The ids: `r` deletes what its snapshots cover, `s` takes snapshots and keeps all events, `d` deletes by hand.
 const IDS: [&str; 6] = ["r1", "r2", "s1", "s2", "d1", "p1"];
-/// A round has databases of its own; it has so many lives at most.
+/// The largest number of lives in a round, which has databases of its own.
 const LIVES: u32 = 12;
 /// The largest number of writes to each id in a life.
 const MOST_WRITES: u32 = 6;

@@ -28,7 +28,7 @@ pub const HASTY: Kind = Kind {
 /// The number of processes at once, which is high because they wait most of the time.
 const PROCESSES: u32 = 3;
 
-/// With something that is wrong on purpose.
+/// Runs the kind with something that is wrong on purpose.
 fn fail(run: &Run, plant: &str) -> anyhow::Result<()> {
     let seeds: Vec<u64> = (0..PROCESSES).map(|_| run.rng().u64(..)).collect();
     let number = AtomicU32::new(0);

@@ -27,7 +27,7 @@ const PROCESSES: u32 = 5;
 const STREAMS: u32 = 3;
 /// The number of states that they want.
 const STATES: u32 = 2;
-/// A round has a database and settings of its own, and is judged in its end; it has so many phases.
+/// A round has a database and settings of its own, and is judged in its end; this is the number of its phases.
 ///
 /// Between two of them no process writes, and some ids are reset.
 const PHASES: u32 = 3;
@@ -174,7 +174,7 @@ impl Fight<'_> {
         self.writers.hear(line);
     }
 
-    /// For as long as a stop or an absence lasts; no check depends on how much they do.
+    /// Lets the other processes work as long as a stop or an absence lasts; no check depends on how much they do.
     fn let_others_work(&self, rng: &mut Rng) {
         let (answers, since) = (self.answers.load(Ordering::Relaxed), Instant::now());
         let enough = answers + rng.u64(1..=OTHERS);

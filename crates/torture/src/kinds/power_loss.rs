@@ -61,11 +61,11 @@ const PARTS: usize = 4;
 const OPENED_ONE_IN: u32 = 120;
 /// The share of states that lose a part of their log that was safe, which the product has to notice: one in this many.
 const CUT_ONE_IN: u32 = 400;
-/// A state in so many is where the next program begins.
+/// The share of states where the next program begins: one in this many.
 const BASE_ONE_IN: u32 = 150;
 /// Power is lost again at most so often while a program recovers.
 const DEEPEST: u32 = 3;
-/// A log has a header of so many bytes.
+/// The number of bytes of the header of a log.
 const LOG_HEADER: usize = 32;
 
 fn lose_power(run: &Run, plant: Plant) -> anyhow::Result<()> {

@@ -31,9 +31,9 @@ const FAULTS: u32 = 60;
 const STARTS: u32 = 10;
 /// The largest number of writes that are acknowledged between two faults.
 const MOST_WRITES: u32 = 6;
-/// The fault comes so long after the last of them at most: in the middle of the next ones.
+/// The longest time from the last acknowledged write to the fault: in the middle of the next ones.
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
-/// A fault that is no cut lasts for so long at most; longer than a statement, a call and a breaker have.
+/// The longest time of a fault that is no cut; longer than a statement, a call and a breaker have.
 const LONGEST_FAULT: Duration = Duration::from_millis(2000);
 /// The share of faults that are no cut at an offset: one in this many.
 const OTHERS: u8 = 12;

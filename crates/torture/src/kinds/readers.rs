@@ -34,7 +34,7 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::readers::work),
 };
 
-/// A round has a database of its own, and is judged in its end; it has so many phases.
+/// The number of phases of a round, which has a database of its own and is judged in its end.
 ///
 /// In the end of each all readers catch up with what is stored.
 const PHASES: u32 = 4;
@@ -44,13 +44,13 @@ const WRITERS: usize = 2;
 const READERS: usize = 2;
 /// The number of states that are changed all the time.
 const KEPT_STATES: usize = 4;
-/// A process lives for so long at most before it is killed.
+/// The longest time for which a process lives before it is killed.
 const LONGEST_LIFE: Duration = Duration::from_secs(4);
-/// A transaction of someone else is open for so long at most.
+/// The longest time for which a transaction of another program is open.
 const LONGEST_TRANSACTION: Duration = Duration::from_secs(2);
-/// On SQLite it keeps writers out, for less than they wait.
+/// The longest time for which a lock keeps writers out on SQLite, less than they wait.
 const LONGEST_LOCK: Duration = Duration::from_millis(100);
-/// A server is away for so long at most.
+/// The longest time for which a server is away.
 const LONGEST_ABSENCE: Duration = Duration::from_millis(500);
 /// Readers have this long to catch up; more than a server needs that was killed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -73,7 +73,7 @@ struct Round<'a> {
     name: String,
     chronicle: Chronicle,
     place: Place,
-    /// In its end so that the place is gone before.
+    /// The server; the field is after `place`, so that the place is gone before its server.
     server: Option<Mutex<Server>>,
     config: PathBuf,
     partition: Option<u16>,

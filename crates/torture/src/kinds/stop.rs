@@ -33,7 +33,7 @@ const LANES: u32 = 3;
 const MOST_LIVES: u32 = 60;
 /// The largest number of writes that are acknowledged before the driver stops a process that has not stopped itself.
 const MOST_WRITES: u32 = 80;
-/// The driver waits for so long after the last of them at most.
+/// The longest time for which the driver waits after the last of them.
 const LONGEST_WAIT: Duration = Duration::from_millis(3);
 /// The deadlines of a stop.
 const DEADLINES: [Duration; 6] = [
@@ -44,7 +44,7 @@ const DEADLINES: [Duration; 6] = [
     Duration::from_secs(10),
     Duration::from_secs(10),
 ];
-/// The second signal comes so long after the first one at most.
+/// The longest time from the first signal to the second one.
 const SECOND_SIGNAL: Duration = Duration::from_millis(30);
 /// Within this time after the deadline, and the time of a second stop, the process is gone.
 const GONE: Duration = Duration::from_secs(20);
@@ -197,7 +197,7 @@ struct Life<'a, 'r> {
     worker: Worker,
     /// True if a signal is a wish from now on.
     is_listening: bool,
-    /// Since when it is to stop.
+    /// The time since which it is to stop.
     asked: Option<Instant>,
     /// The time at which it had stopped everything, and whether everything was done.
     stopped: Option<(u64, bool)>,
@@ -262,7 +262,7 @@ fn file_of(writers: &Writers<'_>) -> Option<PathBuf> {
     Some(PathBuf::from(path))
 }
 
-/// After a stop that did everything, the file is whole and holds everything by itself.
+/// Checks that after a stop that did everything, the file is whole and holds everything by itself.
 fn look_at_file(run: &Run, writers: &Writers<'_>, file: &std::path::Path) -> anyhow::Result<()> {
     for end in ["-wal", "-journal"] {
         let other = PathBuf::from(format!("{}{end}", file.display()));

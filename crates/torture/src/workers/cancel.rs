@@ -1,4 +1,4 @@
-//! Begins every public future again and again, and drops it after so many polls, beside clients that write.
+//! Begins every public future again and again, and drops it after some polls, beside clients that write.
 //!
 //! `torture worker cancel ASSIGNMENT`
 
@@ -38,13 +38,13 @@ const RECOVERIES: u32 = 2;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// A future that has not ended by then is dropped after its first poll again.
 const MOST_POLLS: usize = 40;
-/// After one in so many it is done once more, to its end.
+/// The share of futures after which the same is done once more, to its end: one in this many.
 const WHOLE: u8 = 16;
-/// After one in so many something is written.
+/// The share of futures after which something is written: one in this many.
 const WRITES: u8 = 4;
 /// The share of futures that are left alone for a while before they are dropped: one in this many.
 const RESTS: u8 = 6;
-/// A future is left alone for so long at most before it is dropped.
+/// The longest time for which a future is left alone before it is dropped.
 const LONGEST_REST: Duration = Duration::from_millis(2);
 /// The stores have nothing to do in the end.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
@@ -206,7 +206,7 @@ pub(crate) async fn cut(future: impl Future, most_polls: usize, rest: Option<Dur
     ended
 }
 
-/// As [`cut`], in code that runs in a transaction.
+/// Drops a future as [`cut`] does, in code that runs in a transaction.
 pub(crate) async fn cut_inside<T>(
     statement: impl Future<Output = T>,
     polls: usize,
@@ -217,7 +217,7 @@ pub(crate) async fn cut_inside<T>(
 /// Someone who begins futures and drops them.
 struct Canceller {
     desk: Rc<Desk>,
-    /// After so many polls each future is dropped the next time.
+    /// The number of polls after which each future is dropped the next time.
     polls: HashMap<&'static str, usize>,
     rng: Rng,
 }

@@ -33,7 +33,7 @@ pub(crate) const READS: &str = "reads";
 const TICK: Duration = Duration::from_millis(50);
 /// The time within which a timer ticks again, on a loaded machine.
 const LONGEST_SILENCE: Duration = Duration::from_secs(45);
-/// The time that a process believes in is right by so much, in nanoseconds.
+/// The largest error of the time that a process believes in, in nanoseconds.
 const PRECISION: i128 = 1_000_000_000;
 /// The time between two looks for changes.
 const PAUSE: Duration = Duration::from_millis(5);

@@ -19,7 +19,7 @@ use crate::kinds::files::program::{Program, Step};
 use crate::kinds::files::stores::{MAIN, Stores};
 use crate::workers::{count, fault, run_until_told};
 
-/// A reader may take so long on a loaded machine.
+/// The time that a reader may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The ids that are read.
 const KEEPERS: [&str; 4] = ["a", "b", "r1", "d1"];
@@ -112,7 +112,7 @@ struct Corrupter {
     folder: PathBuf,
     kept: PathBuf,
     stores: Stores,
-    /// With a log, as a crash leaves it.
+    /// The files with a log, as a crash leaves it.
     files: Files,
     /// The result of reading them while they are whole.
     whole: Read,

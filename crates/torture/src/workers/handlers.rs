@@ -37,11 +37,11 @@ pub(crate) use mischief::{Expectation, Mischief, Plan};
 pub(crate) use record::{Outcome, Record, What};
 pub(crate) use shelf::{DELETED, PLAIN, Slip, TOLD_SHELF};
 
-/// A transaction of the application makes so many rows.
+/// The number of rows that a transaction of the application makes.
 pub(crate) const PARTS: i64 = 3;
-/// A process has so many streams; their numbers begin at its own times this.
+/// The number of streams of a process; their numbers begin at its own times this.
 pub(crate) const STREAMS: u32 = 3;
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The assignment of a process.

@@ -21,7 +21,7 @@ use crate::kinds::files::keeper::{DELETING, DeleteAllBut, Keeper, Put, Shared};
 use crate::kinds::files::program::persistence_id;
 use crate::last_look::{LONGEST_BUSY, last_look};
 
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 /// The largest number of events in one write.
 const LARGEST_WRITE: u32 = 3;

@@ -26,7 +26,7 @@ pub(crate) const NEW: &str = "New";
 pub(crate) const KEPT: &str = "Kept";
 /// The number of ranges of slices with readers of their own; the ids of [`NEW`] begin with theirs.
 pub(crate) const RANGES: u16 = 4;
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The assignment of a process.
@@ -78,9 +78,9 @@ pub(crate) struct Reading {
 pub(crate) enum How {
     /// Page after page from the store.
     Pages,
-    /// By the query that ends where there are no more, again and again.
+    /// The reader uses the query that ends where there are no more, again and again.
     Current,
-    /// By the query that goes on.
+    /// The reader uses the query that goes on.
     Live,
 }
 

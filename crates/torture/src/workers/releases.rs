@@ -28,7 +28,7 @@ use super::{Scribe, Told, count, fault, run_until_told, writers};
 
 /// The first argument of a program that is not the newest.
 pub(crate) const OLDER: &str = "older";
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 /// The largest number of commands that are sent at once.
 const LARGEST_GROUP: usize = 4;
@@ -338,7 +338,7 @@ impl<E: EventForm, S: SnapshotForm> Entries<E, S> {
                 digest,
             });
             saves.borrow_mut().insert(number, call);
-            // Retention deletes so much at most from now on; who answers that comes later.
+            // Retention deletes no more than this from now on; who answers that comes later.
             let id = id.clone();
             shared.scribe.invoke(Operation::Retain { id, to: number });
             shared.scribe.invoke(Operation::DeleteSnapshots {

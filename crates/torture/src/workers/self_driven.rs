@@ -19,13 +19,13 @@ use super::{count, fault};
 
 /// The time between two ticks at most.
 const LONGEST_TICK: Duration = Duration::from_millis(12);
-/// An actor is let live for so long at most.
+/// The longest time for which an actor is let live.
 const LONGEST_LIFE: Duration = Duration::from_millis(1_500);
 /// The time within which an actor has its next tick, even after a database was away.
 const UNTIL_ENDED: Duration = Duration::from_secs(60);
 /// The largest number of messages that an actor sends to itself, one after the other.
 const MOST_STEPS: u32 = 4;
-/// A stream has so many items at most.
+/// The largest number of items of a stream.
 const MOST_ITEMS: u32 = 4;
 
 /// The way in which an actor lives by itself, from one incarnation to the next.

@@ -37,7 +37,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const UNTIL_GONE: Duration = Duration::from_secs(30);
 /// The time between two looks whether actors are gone.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The assignment of a process.
@@ -59,7 +59,7 @@ pub(crate) struct Assignment {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Over {
     pub(crate) actors: u64,
-    /// From the first start until the last actor is gone.
+    /// The time from the first start until the last actor is gone.
     pub(crate) millis: u64,
     /// The memory that the process has, in KiB.
     pub(crate) memory: u64,

@@ -44,7 +44,7 @@ impl Snapshot for Digest {
 /// The snapshots that a stream takes; the events that they cover are deleted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Retaining {
-    /// A snapshot is taken after so many events.
+    /// The number of events after which a snapshot is taken.
     pub every: u64,
     /// The number of snapshots that are kept.
     pub keep: usize,
@@ -237,7 +237,8 @@ impl Stream {
         });
         let mut saves = life.saves.borrow_mut();
         saves.entry(number).or_default().push(call);
-        // Retention, here or by a clean-up of others, deletes so much at most from now on; who answers that comes later.
+        // Retention, here or by a clean-up of others, deletes no more than this from now on; who answers that comes
+        // later.
         life.scribe.invoke(Operation::Retain {
             id: life.id.clone(),
             to: number,

@@ -204,7 +204,7 @@ impl SnapshotForm for Second {
 pub(crate) enum Version {
     /// The program with the oldest form.
     Plain,
-    /// With one more field in events and in snapshots, which others do without.
+    /// The program with one more field in events and in snapshots, which others do without.
     Noted,
     /// Reads a field of events by its next name, and writes it by the old one.
     Ready,
@@ -217,7 +217,7 @@ pub(crate) enum Version {
 }
 
 impl Version {
-    /// In the order in which they were released.
+    /// The versions, in the order in which they were released.
     pub(crate) const ALL: [Self; 6] = [
         Self::Plain,
         Self::Noted,

@@ -26,7 +26,7 @@ use super::kept::{Change, Kept, NO_NOTE, Noted, kept_id};
 use super::stream::{Pair, Retaining, Save, Stream, Write, stream_id};
 use super::{Scribe, count, fault, self_driven, told_to_end};
 
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 /// The patience of clients whose server may be away.
 const PATIENCE: Duration = Duration::from_secs(100);
@@ -54,7 +54,7 @@ pub(crate) struct Assignment {
     /// The number of states it writes to.
     pub(crate) states: u32,
     pub(crate) retaining: Option<Retaining>,
-    /// An actor gets so many groups of commands at most before something else is done with its id.
+    /// The largest number of groups of commands that an actor gets before something else is done with its id.
     pub(crate) longest_burst: u32,
     /// The longest pause of a client, which lets others in between.
     pub(crate) longest_pause: Duration,
@@ -157,7 +157,7 @@ impl Writing {
     }
 }
 
-/// Opens the stores of an assignment; so many actors recover at once, if that is not left to the default.
+/// Opens the stores of an assignment; `recoveries` actors recover at once, if that is not left to the default.
 pub(super) async fn opened(
     assignment: &Assignment,
     recoveries: Option<u32>,

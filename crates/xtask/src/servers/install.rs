@@ -74,7 +74,7 @@ pub(super) fn if_missing(database: Database) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Never asks for a password.
+/// Returns whether `sudo` works without asking for a password.
 fn may_sudo() -> bool {
     let mut command = Command::new("sudo");
     command.args(["-n", "true"]);

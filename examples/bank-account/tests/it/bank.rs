@@ -26,7 +26,7 @@ reset-timeout = \"500ms\"
 
 pub(crate) struct Bank {
     directory: TempDir,
-    /// Of every command, before its own.
+    /// The options of every command, before its own.
     options: Vec<String>,
 }
 

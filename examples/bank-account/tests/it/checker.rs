@@ -17,7 +17,7 @@ pub(crate) struct FileLine {
     pub(crate) cents: u64,
 }
 
-/// As a file has it.
+/// Prints the line as a file has it.
 impl fmt::Display for FileLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.deposit { "deposit" } else { "withdraw" };

@@ -30,7 +30,7 @@ impl State for Post {
 
     // ANCHOR: from_stored
     fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
-        /// Until version 1 the text was in one piece.
+        /// The post up to version 1, with the text in one piece.
         #[derive(Deserialize)]
         struct Post1 {
             title: String,

@@ -235,7 +235,7 @@ impl Model {
     }
 }
 
-/// The writes without the first so many events.
+/// Returns the writes without the first events of this number.
 fn after(writes: &Writes, mut gone: u64) -> Writes {
     let mut left = Writes::default();
     for (uid, events) in &writes.0 {

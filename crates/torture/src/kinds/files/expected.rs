@@ -24,7 +24,7 @@ struct Asked {
     fate: Fate,
 }
 
-/// Of the events and snapshots of an id.
+/// The expectation of the events and snapshots of an id.
 #[derive(Clone, Debug, Default)]
 struct Stream {
     asked: BTreeMap<u32, Asked>,
@@ -36,7 +36,7 @@ struct Stream {
     has_holes: bool,
 }
 
-/// Of the state of an id.
+/// The expectation of the state of an id.
 #[derive(Clone, Debug, Default)]
 struct Held {
     /// True if it is no tombstone, and what became of it.
@@ -68,7 +68,7 @@ pub(crate) struct Verdict {
 }
 
 impl Expected {
-    /// After a crash that left this: whatever is there stays.
+    /// Returns what is expected after a crash that left this: whatever is there stays.
     pub(crate) fn of(found: &Found) -> Self {
         let mut expected = Self::default();
         for (id, found) in &found.streams {

@@ -18,7 +18,7 @@ pub(crate) struct FoundStream {
     pub(crate) purged_to: u64,
     /// Every row, in the order of numbers: number and text.
     pub(crate) events: Vec<(u64, String)>,
-    /// In the order of numbers.
+    /// The snapshots, in the order of numbers.
     pub(crate) snapshots: Vec<(u64, String)>,
 }
 

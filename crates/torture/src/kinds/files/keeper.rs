@@ -206,7 +206,7 @@ fn uid_of(text: &str, id: &str) -> Option<u32> {
     text.strip_prefix(':')?.split(':').next()?.parse().ok()
 }
 
-/// Stores so many events at once; answers with the number of the last one.
+/// Stores this number of events at once; answers with the number of the last one.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "Result<SequenceNr, PersistError>")]
 pub(crate) struct Put {
@@ -237,7 +237,7 @@ impl Handler<Put> for Keeper {
     }
 }
 
-/// Deletes events by hand, all but so many.
+/// Deletes events by hand, all but this number.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct DeleteAllBut(pub(crate) u64);

@@ -15,7 +15,7 @@ pub(crate) const FILE: &str = "marks";
 /// A mark: what the program is about to do, or was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// A write of so many events is asked for; `uid` is used for no other one.
+    /// A write of this number of events is asked for; `uid` is used for no other one.
     Asked { id: String, uid: u32, events: u32 },
     /// The write is confirmed; this is the number of its last event.
     Stored { id: String, uid: u32, last: u64 },
@@ -127,7 +127,7 @@ impl Marks {
         Ok(Self(Arc::new(Mutex::new(file))))
     }
 
-    /// In one write, so that it is there whole or not at all.
+    /// Writes a mark at once, so that it is there whole or not at all.
     ///
     /// # Panics
     /// If it cannot be written: what is not said is not judged.

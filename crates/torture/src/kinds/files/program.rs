@@ -151,7 +151,7 @@ impl Program {
         })
     }
 
-    /// With something that is wrong.
+    /// Returns the program with something that is wrong.
     pub(crate) fn planted(self, plant: Plant) -> Self {
         Self { plant, ..self }
     }
@@ -191,7 +191,7 @@ impl Program {
         Ok(())
     }
 
-    /// Stores so many events at once; true if they are stored.
+    /// Stores this number of events at once; true if they are stored.
     pub(crate) async fn put(&mut self, id: &str, events: u32) -> anyhow::Result<bool> {
         let uid = self.next_uid();
         let keeper = self.keeper(id).await?;

@@ -17,9 +17,9 @@ use crate::kinds::files::shim::Happened;
 
 /// The number of writes of the same place up to which they are distinguished until a sync.
 const MOST_OF_ONE_PLACE: usize = 12;
-/// Disks write so many bytes at once.
+/// The numbers of bytes that disks write at once.
 const SECTORS: [u64; 2] = [512, 4096];
-/// Of the flags of `open` on Linux.
+/// The flag of `open` on Linux that cuts a file.
 const TRUNCATES: u64 = 0o1000;
 
 /// The files of one folder.
@@ -89,7 +89,7 @@ pub(crate) enum Survives {
 }
 
 impl Disk {
-    /// With these files, all of them safe.
+    /// Returns a disk with these files, all of them safe.
     pub(crate) fn new(folder: &Path, files: &BTreeMap<String, Vec<u8>>, rng: Rng) -> Self {
         let names: BTreeMap<_, _> = files.keys().cloned().zip(0..).collect();
         let of_bytes = |bytes: &Vec<u8>| File {
@@ -108,12 +108,12 @@ impl Disk {
         }
     }
 
-    /// From now on a sync does nothing.
+    /// Makes every later sync do nothing.
     pub(crate) fn lie(&mut self) {
         self.lies = true;
     }
 
-    /// Does what has happened.
+    /// Applies an operation that the program has made.
     pub(crate) fn apply(&mut self, happened: &Happened) -> anyhow::Result<Changed> {
         Ok(match happened {
             Happened::Opened { fd, flags, path } => return self.opened(*fd, *flags, path),

@@ -146,7 +146,7 @@ impl SimStores {
         result
     }
 
-    /// Returns whether a call of this operation has been without an answer for so long that its caller may have
+    /// Returns whether a call of this operation has been without an answer until its caller may have
     /// given up just now; it is blamed once.
     pub(super) fn explains_a_time_out(&self, operation: Operation) -> bool {
         let now = Instant::now();

@@ -34,15 +34,15 @@ const MOST_PLACES: usize = 3;
 const MOST_LIVES: usize = 3;
 const STREAMS: u32 = 2;
 const STATES: u32 = 2;
-/// A client sends so many groups of commands at most before its actor is let go.
+/// The largest number of groups of commands that a client sends before its actor is let go.
 const LONGEST_BURST: u32 = 4;
 const LARGEST_GROUP: usize = 3;
 const LARGEST_BATCH: usize = 4;
-/// A process is killed after so long at the latest, or ends.
+/// The longest time after which a process is killed, or ends.
 const LONGEST_LIFE: Duration = Duration::from_secs(8);
-/// A client that gets no answer for so long asks again.
+/// The time after which a client that gets no answer asks again.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Until then everything is done that comes late.
+/// The time until which everything is done that comes late.
 const AFTERMATH: Duration = Duration::from_secs(600);
 
 /// The outcome of a seed.

@@ -32,7 +32,7 @@ pub(crate) struct PublicFuture {
     pub(super) needs_sql: bool,
     /// True if it is dropped inside of what is begun, which goes on to its end.
     pub(super) drops_inside: bool,
-    /// Is done before, to its end.
+    /// The step that is done before, to its end.
     pub(super) prepare: Option<fn(Rc<Desk>) -> LocalBoxFuture<'static, ()>>,
     /// Begins it; the number of polls is for those that drop it inside, which report whether it had ended by then.
     pub(super) begin: fn(Rc<Desk>, usize) -> LocalBoxFuture<'static, bool>,
@@ -378,7 +378,7 @@ async fn ask(desk: &Desk) {
     scribe.answer(call, answer);
 }
 
-/// Drops a future of the context after so many polls, in the actor; the answer is whether it had ended.
+/// Drops a future of the context after this number of polls, in the actor; the answer is whether it had ended.
 #[derive(Message)]
 #[rtype(result = "bool")]
 struct InActor {

@@ -24,28 +24,28 @@ use crate::{Backend, Line};
 
 /// The name of the ids that all processes write to.
 pub(super) const SHARED: &str = "shared";
-/// Of one of the two streams.
+/// The retention of one of the two streams.
 const RETAINING: Retaining = Retaining { every: 5, keep: 1 };
 /// A number above that of the operations that a client ever makes.
 const OPS_OF_A_CLIENT: i64 = 1_000_000_000;
 const OPS_OF_A_PROCESS: i64 = 100 * OPS_OF_A_CLIENT;
-/// A client makes so many changes or transactions at most in a wild round.
+/// The largest number of changes or transactions that a client makes in a wild round.
 const MOST_OPS: u32 = 10;
 /// The number of calls that hang at once for each client that begins transactions.
 const CROWD: u32 = 12;
-/// A client makes so many operations in a calm round.
+/// The number of operations that a client makes in a calm round.
 const CALM_OPS: u32 = 2;
 
 /// A client that does nothing wrong gets each answer within this time, whatever code of the application does: a handler
 /// takes 300 ms at most, and one at a time comes before them; the rest is for a busy machine.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// And everybody within this time.
+/// The time within which every client has its answer.
 const LONGEST_ANSWER: Duration = Duration::from_secs(40);
 /// Part of the text that reports a conflict.
 const CONFLICT: &str = "another writer took over";
 /// Part of the text that reports that code of the application took too long.
 const TOO_SLOW: &str = "did not end within";
-/// Of answers that were not waited for.
+/// The text of answers that were not waited for.
 const LEFT: &str = "nobody has waited for it";
 
 /// The behaviour of the code of the application in a round.

@@ -25,7 +25,7 @@ pub(crate) enum Mischief {
     ColumnFails,
     /// The code of the column panics.
     ColumnPanics,
-    /// Never ends, outside the database.
+    /// The code never ends, outside the database.
     Hangs,
     /// Drops a statement before its end.
     GivesUp {
@@ -85,12 +85,12 @@ pub(crate) struct Plan {
 /// The transaction in which code of the application runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the transaction that stores a state.
+    /// The code runs in the transaction that stores a state.
     Change {
         /// True if an event is stored with it.
         with_event: bool,
     },
-    /// In one of its own.
+    /// The code runs in a transaction of its own.
     Transaction,
 }
 
@@ -170,7 +170,7 @@ impl Plan {
     }
 }
 
-/// Never ends by itself, or not soon.
+/// Returns a statement that never ends by itself, or not soon.
 fn endless(backend: Backend) -> &'static str {
     match backend {
         Backend::Sqlite | Backend::Memory => {

@@ -20,7 +20,7 @@ pub(crate) const DELETED: i64 = -1;
 pub(crate) struct Slip {
     /// The operation that stored it.
     pub(crate) op: i64,
-    /// Of all operations since the last delete, in their order.
+    /// The sum of all operations since the last delete, in their order.
     pub(crate) chain: u64,
     /// The mischief done beside.
     pub(crate) plan: Plan,

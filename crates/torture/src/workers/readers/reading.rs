@@ -18,11 +18,11 @@ use crate::workers::kept::KeptState;
 use crate::workers::{count, fault, tell};
 use crate::{Line, clock};
 
-/// A reader waits for so long after trouble that waiting cures.
+/// The time for which a reader waits after trouble that waiting cures.
 const AFTER_TROUBLE: Duration = Duration::from_millis(20);
 /// A reader is shown the last change within this time after it was stored.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// A live query is asked for so long before it is seen whether the process is to end.
+/// The time for which a live query is asked before a look whether the process is to end.
 const LIVE_WAIT: Duration = Duration::from_millis(50);
 /// The share of looks at which a live query is begun anew at its offset: one in this many.
 const BEGUN_ANEW: u32 = 50;

@@ -24,7 +24,7 @@ const LARGEST_GROUP: usize = 4;
 const AFTER_TROUBLE: Duration = Duration::from_millis(20);
 /// The share of changes that are deletes: one in this many.
 const DELETES: u32 = 8;
-/// An actor is asked for so many groups at most before it ends.
+/// The largest number of groups that an actor is asked for before it ends.
 const LONGEST_BURST: u32 = 30;
 /// MessagePack with names, as the product writes it by default.
 const SERIALIZER: u32 = 1;

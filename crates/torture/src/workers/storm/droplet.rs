@@ -234,7 +234,7 @@ impl Handler<Burst> for Droplet {
     }
 }
 
-/// Is answered with an error.
+/// A message that is answered with an error.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "Result<(), String>")]
 pub(super) struct Fail;

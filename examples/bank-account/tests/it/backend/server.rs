@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection};
 
 use super::{Backend, Row, SELECTED, Stalls, StoredEvent, block_on};
 
-/// As `SELECTED`, where ids are bytes.
+/// The same statement as `SELECTED`, where ids are bytes.
 const SELECTED_BYTES: &str = "SELECT CONVERT(persistence_id USING utf8mb4), sequence_nr, payload \
                               FROM event_journal ORDER BY event_journal.persistence_id, sequence_nr";
 
@@ -38,7 +38,7 @@ impl OwnServer {
 }
 
 impl SharedServer {
-    /// On the server that `cargo xtask test` has started, or that somebody else has named.
+    /// Finds the server that `cargo xtask test` has started, or that somebody else has named.
     pub(crate) fn find(database: Database) -> Self {
         let variable = database.variable();
         let server = env::var(variable).unwrap_or_else(|_| {

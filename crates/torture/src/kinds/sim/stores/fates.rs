@@ -38,7 +38,7 @@ pub(super) struct Draw {
 pub(super) enum Fate {
     Works,
     Fails,
-    /// Of a read: what is there cannot be read.
+    /// A read meets what cannot be read.
     Corrupt,
     UnknownDone,
     UnknownNotDone,
@@ -95,7 +95,7 @@ impl Draw {
         }
     }
 
-    /// Returns whether it is one of those that are so many times rarer than the calls that go wrong.
+    /// Returns whether a call is one of those that are rarer by this factor than the calls that go wrong.
     pub(super) fn once_in(&mut self, times: u32) -> bool {
         let random = &mut self.random;
         self.fault_in

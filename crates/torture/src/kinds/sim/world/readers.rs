@@ -29,7 +29,7 @@ const MOST_READERS: usize = 3;
 const LARGEST_PAGE: usize = 5;
 /// The longest time that a reader waits for a page of the store, or for the next change of a live query.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// A reader that is shown nothing for so long, while nothing is wrong, has seen all.
+/// The time after which a reader that is shown nothing, while nothing is wrong, has seen all.
 const SILENCE: Duration = Duration::from_secs(60);
 /// The largest number of pages that are read in the end: there are fewer changes.
 const MOST_PAGES: usize = 10_000;
