@@ -10,7 +10,7 @@ use crate::failure::{CaseResult, Failure, expect, expect_eq};
 use crate::subject::Subject;
 use crate::writer::Writer;
 
-/// No limit on the number of events.
+/// The limit that allows any number of events.
 pub(crate) const ALL: usize = usize::MAX;
 /// The bound of a range without an upper end.
 pub(crate) const MAX: SequenceNr = SequenceNr::MAX;

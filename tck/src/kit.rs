@@ -20,7 +20,7 @@ pub use run::{CaseOutcome, CaseReport};
 use run::{Prepared, execute};
 use suite::{PrepareSuite, Suite};
 
-/// Every case of the contract, run on the stores of the given fixtures.
+/// The kit: every case of the contract, run on the stores of the given fixtures.
 ///
 /// All cases of [`run`](Self::run) run on one multi-threaded tokio runtime, in parallel, each on a store of its own.
 #[derive(Default)]

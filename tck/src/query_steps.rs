@@ -13,7 +13,7 @@ use crate::failure::{CaseResult, Failure, expect, expect_eq};
 /// The entity type of ids that a case makes itself.
 pub(crate) const ENTITY_TYPE: &str = "Tck";
 
-/// The queries of a store that has them.
+/// Returns the queries of a store, or fails if it has none.
 pub(crate) fn queries(store: &dyn StateStore) -> Result<&dyn StateQueries, Failure> {
     store
         .queries()

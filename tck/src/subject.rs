@@ -16,7 +16,7 @@ use crate::{snapshot_store_serialization_spec, snapshot_store_spec, state_querie
 /// A kind of store that the kit has specs for.
 #[async_trait]
 pub(crate) trait UnderTest: Send + Sync + 'static {
-    /// Every spec of this kind.
+    /// The specs of this kind.
     const SPECS: &'static [Spec<Self>];
 
     async fn make_ready(&self) -> Result<(), StorageError>;

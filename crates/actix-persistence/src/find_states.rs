@@ -24,7 +24,7 @@ pub struct Found<S> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindStatesError {
-    /// No such state store.
+    /// The config has no such state store.
     #[error(transparent)]
     UnknownPlugin(StartError),
     /// The store failed, or has no SQL.

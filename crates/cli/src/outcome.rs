@@ -9,7 +9,7 @@ pub(crate) enum Outcome {
     Done,
     /// The command has done nothing, because neither `--yes` nor `--dry-run` was on the command line.
     Refused,
-    /// Ctrl-C came before everything was done.
+    /// The command was interrupted by Ctrl-C before everything was done.
     Interrupted,
 }
 

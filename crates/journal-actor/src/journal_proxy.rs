@@ -169,7 +169,7 @@ impl Journal for JournalProxy {
         self.handle.reset(persistence_id.clone()).await
     }
 
-    /// Past the actor, which answers for itself while its breakers are open.
+    /// Asks the store itself, past the actor, which answers for itself while its breakers are open.
     async fn ping(&self) -> Result<(), StorageError> {
         self.handle.journal().ping().await
     }

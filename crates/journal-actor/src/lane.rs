@@ -37,7 +37,8 @@ pub(crate) struct LaneSender {
 pub(crate) struct Lane {
     calls: Arc<PluginCalls>,
     ordered: UnboundedReceiver<Ordered>,
-    /// Apart, because a read need not wait for the writes of other ids: it wakes the lane in the middle of a call.
+    /// The channel of reads. It is apart, because a read need not wait for the writes of other ids: it wakes the lane
+    /// in the middle of a call.
     reads: UnboundedReceiver<Read>,
     closed: bool,
     waiting: Waiting,
@@ -342,7 +343,8 @@ fn ids<M: Member>(group: &[M]) -> Vec<PersistenceId> {
     group.iter().map(|m| m.persistence_id().clone()).collect()
 }
 
-/// A journal that returns too many or too few outcomes says nothing about any of them.
+/// Fails unless there is one outcome for each request: a journal that returns too many or too few says nothing about
+/// any of them.
 fn checked<M: Member>(
     part: &[M],
     result: Result<Vec<M::Outcome>, StorageError>,

@@ -13,7 +13,7 @@ use crate::job::{Job, Read, ReplayJob};
 use crate::journal_settings::JournalSettings;
 use crate::standing::Standing;
 
-/// Shared by the lanes and by what goes past them.
+/// The calls to a plugin, shared by the lanes and by what goes past them.
 pub(crate) struct PluginCalls {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) caller: Caller,

@@ -22,14 +22,14 @@ pub struct ReplayFilterSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ReplayFilterMode {
-    /// A warning each, and the events of the older writer are left out; Akka's default.
+    /// The filter logs a warning for each issue, and leaves out the events of the older writer; Akka's default.
     RepairByDiscardOld,
     /// The recovery fails; the default, because an event that was stored is never left out unasked.
     #[default]
     Fail,
-    /// A warning each, and every event is applied.
+    /// The filter logs a warning for each issue, and every event is applied.
     Warn,
-    /// No check is made, and every event is applied.
+    /// The filter makes no check, and every event is applied.
     Off,
 }
 

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{
 use actix_persistence_store_actor::Question;
 use tokio::time::Instant;
 
-/// Atomic writes of one id, to be stored in order.
+/// A request to store atomic writes of one id, in order.
 #[derive(Debug)]
 pub struct WriteRequest {
     /// The persistence id of the events.

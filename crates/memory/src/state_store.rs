@@ -184,7 +184,7 @@ impl StateStore for MemoryStateStore {
     }
 }
 
-/// Now, but never as early as the one before.
+/// Returns the present time, but never an earlier one than that of the state before.
 fn timestamp_after(before: Option<Timestamp>) -> Timestamp {
     let now = Timestamp::now();
     match before {

@@ -40,7 +40,7 @@ impl StatementDialect for Mysql {
     }
 }
 
-/// The isolation level is that of the session.
+/// Begins a transaction, at the isolation level of the session.
 pub(crate) const BEGIN: &str = "START TRANSACTION";
 pub(crate) const BEGIN_READING: &str = "START TRANSACTION READ ONLY";
 pub(crate) const COMMIT: &str = "COMMIT";

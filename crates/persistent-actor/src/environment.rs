@@ -64,7 +64,7 @@ pub struct BackOffSettings {
     pub min: Duration,
     /// The longest delay between two attempts.
     pub max: Duration,
-    /// 0.2 lengthens each delay by up to a fifth, at random.
+    /// The random part of each delay: 0.2 lengthens it by up to a fifth.
     pub random_factor: f64,
     /// The number of failures in a row that ends the actor for good; `None` for no limit.
     pub max_restarts: Option<u32>,

@@ -32,7 +32,7 @@ pub const DEFAULT_STATE_LIMIT: usize = 15 * 1024 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Serializer {
-    /// MessagePack with named fields, so that fields may be added, removed and reordered; id 1.
+    /// The encoding MessagePack with named fields, so that fields may be added, removed and reordered; id 1.
     #[default]
     MessagePack,
     /// The encoding JSON, with serializer id 2.
@@ -80,7 +80,7 @@ pub enum DecodeError {
     /// The type does not take it, see [`StoredState::refuse`](crate::StoredState::refuse).
     #[error("the type refuses it: {0}")]
     Refused(String),
-    /// No serializer with this id.
+    /// The library has no serializer with this id.
     #[error("unknown serializer id {0}, this program knows 1 (MessagePack) and 2 (JSON)")]
     UnknownSerializer(u32),
     /// The stored value has more bytes than this program decodes.

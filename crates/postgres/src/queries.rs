@@ -136,7 +136,7 @@ pub(crate) const SET_VERSION: &str = "\
 INSERT INTO {version_table} (table_name, other_tables, component, version)
 VALUES ($1::text, $2::text, $3::text, $4::bigint)
 ON CONFLICT (table_name) DO UPDATE SET version = EXCLUDED.version";
-/// Whatever has the name: views, indexes and the like have theirs in common with tables.
+/// Finds a relation of any sort with the name: views, indexes and the like have theirs in common with tables.
 pub(crate) const TABLE_EXISTS: &str = "\
 SELECT count(*) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = {schema_text} AND c.relname = $1::text";

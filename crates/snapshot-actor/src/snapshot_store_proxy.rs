@@ -77,7 +77,7 @@ impl SnapshotStore for SnapshotStoreProxy {
             .await
     }
 
-    /// Past the actor, which answers for itself while its breakers are open.
+    /// Asks the store itself, past the actor, which answers for itself while its breakers are open.
     async fn ping(&self) -> Result<(), StorageError> {
         self.handle.store().ping().await
     }

@@ -468,7 +468,7 @@ struct Call<C: Connector> {
     seats: Arc<Seats<C>>,
     all: [Arc<Seats<C>>; 3],
     time_limit: Option<Duration>,
-    /// Code of the application that runs in it, and whose turn it is.
+    /// The code of the application that runs in it, and the turns of such code.
     visit: Option<(Visit, Arc<Semaphore>)>,
     connector: Arc<C>,
 }
@@ -627,7 +627,7 @@ where
     work
 }
 
-/// Work of which it is known how it begins.
+/// Returns the work with `opening` passed to it.
 pub(crate) fn with_opening<D: Dialect, I, T>(
     work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T> + Send + Sync + 'static,
     opening: Opening,

@@ -10,7 +10,7 @@ use crate::{ConnectionOf, Dialect, Driver, Fault, Portable, TransactionDialect};
 /// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Making tables; used once.
+    /// The connection makes tables, and is used once.
     SetUp {
         /// True if a database that is missing may be made.
         may_create: bool,

@@ -10,7 +10,7 @@ use crate::state_store::ORDERING;
 use crate::{ServerOptions, TableName};
 
 const MEBIBYTE: usize = 1024 * 1024;
-/// No event, no snapshot and no state is ever larger.
+/// The largest size in bytes of any event, snapshot or state.
 pub(crate) const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
 const MAX_GROUP_BYTES: usize = 256 * MEBIBYTE;
 

@@ -26,7 +26,7 @@ pub struct Component<D: Dialect> {
     tables: Vec<TableName>,
     /// The columns that the steps add to each of them, in the same order.
     columns: Vec<Vec<Box<str>>>,
-    /// Step `n` makes version `n + 1` of version `n`.
+    /// The steps of which the schema is made: step `n` makes version `n + 1` of version `n`.
     steps: Vec<SqlStr>,
     names: Names,
     versions: Versions,

@@ -383,7 +383,8 @@ async fn select<D: Dialect>(
         .collect()
 }
 
-/// Several statements in one text, and procedures, may return rows with other columns after the first ones.
+/// Returns whether a row has these columns. Several statements in one text, and procedures, may return rows with other
+/// columns after the first ones.
 fn has_columns<D: Dialect>(row: &RowOf<D>, columns: &[Box<str>]) -> bool {
     let names = row.columns().iter().map(Column::name);
     names.eq(columns.iter().map(|name| &**name))

@@ -359,9 +359,9 @@ fn check_handler_timeout<C: Connector>(
 /// The further work in the transaction that changes a state.
 enum Company {
     None,
-    /// Other changes are made, or an event is stored.
+    /// The transaction makes other changes, too, or stores an event.
     Others,
-    /// Code of the application runs.
+    /// The transaction runs code of the application.
     Application(Visit),
 }
 

@@ -38,7 +38,7 @@ pub struct SqliteConnector {
 /// A connection, and the files it has open.
 #[derive(Debug)]
 pub struct OpenFile {
-    /// Dropped before the connection, which is closed after its statement has ended.
+    /// The guard that ends a statement; dropped before the connection, which is closed after its statement has ended.
     release: Option<Release>,
     connection: SqliteConnection,
     file: FileId,
@@ -170,7 +170,7 @@ impl Connector for SqliteConnector {
         &mut open.connection
     }
 
-    /// Used only if the path still leads to its files: others may have been put there.
+    /// Returns true only if the path still leads to its files: others may have been put there.
     async fn is_usable(&self, open: &mut OpenFile, _: Duration) -> Result<bool, Fault> {
         Ok(FileId::of(&self.location)? == open.file
             && log::is_current(&mut open.connection, &self.location, &open.log).await?)

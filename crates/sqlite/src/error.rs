@@ -6,7 +6,7 @@ use sqlx::error::DatabaseError;
 
 use crate::Sqlite;
 
-/// Primary result codes, see <https://www.sqlite.org/rescode.html#primary_result_code_list>.
+/// The primary result codes, see <https://www.sqlite.org/rescode.html#primary_result_code_list>.
 mod code {
     pub(super) const ERROR: i32 = 1;
     pub(super) const PERM: i32 = 3;

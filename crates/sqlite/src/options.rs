@@ -14,7 +14,7 @@ use actix_persistence_storage_api::SectionReader;
 
 pub(crate) use location::{Location, Mode};
 
-/// SQLite counts the milliseconds of the busy time-out in 32 bits; this is more than is ever needed.
+/// The longest busy time-out. SQLite counts its milliseconds in 32 bits; this is more than is ever needed.
 const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// The sizes that a log may have in bytes. Below the least the log would be begun anew all the time.

@@ -101,7 +101,7 @@ impl StateStore for StateStoreProxy {
         self.handle.hard_delete(persistence_id.clone()).await
     }
 
-    /// Past the actor, which answers for itself while its breakers are open.
+    /// Asks the store itself, past the actor, which answers for itself while its breakers are open.
     async fn ping(&self) -> Result<(), StorageError> {
         self.handle.store().ping().await
     }

@@ -7,7 +7,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Durability {
-    /// No failure: the data ends with the process, or before.
+    /// The data survives no failure: it ends with the process, or before.
     None,
     /// The end of the process, even by `kill -9`; a crash of the machine, or of the server, may lose the last writes.
     ProcessCrash,

@@ -34,9 +34,10 @@ pub enum StorageErrorKind {
     RevisionConflict,
     /// The store cannot be reached or is too busy now; waiting may help.
     Unavailable,
-    /// Every connection that this process may have is in use, while the store answers those who have one; waiting may help.
+    /// The process uses every connection that it may have, while the store answers those who have one; waiting may
+    /// help.
     Busy,
-    /// No answer in time; for a write the outcome is unknown.
+    /// The store did not answer in time; for a write the outcome is unknown.
     Timeout,
     /// An event, snapshot or group is larger than the store or its settings allow; make it smaller or raise the limit.
     TooLarge,
@@ -44,7 +45,7 @@ pub enum StorageErrorKind {
     Corrupt,
     /// The schema is missing, newer than this version, or not ours; migrate, or use another database.
     SchemaMismatch,
-    /// Refused: login, permissions, a read-only database, a file that cannot be opened.
+    /// The database refuses access: login, permissions, a read-only database, a file that cannot be opened.
     AccessDenied,
     /// The store never does this, as its capabilities say.
     Unsupported,

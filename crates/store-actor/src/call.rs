@@ -30,7 +30,7 @@ pub struct Call<T> {
 pub enum CallEnd<T> {
     /// The call ended in time; a panic, or the end of the runtime, is an error of unknown effect.
     InTime(Result<T, StorageError>),
-    /// Time is over and the call goes on.
+    /// The time is over and the call goes on.
     Late(LateCall<T>),
 }
 

@@ -26,7 +26,7 @@ pub struct BreakerSettings {
     pub max_reset_timeout: Duration,
     /// The factor by which the time it stays open is multiplied after each failed trial; 1.0 keeps it constant.
     pub exponential_backoff: f64,
-    /// 0.2 lengthens the time it stays open by up to a fifth, at random.
+    /// The random part of the time it stays open: 0.2 lengthens it by up to a fifth.
     pub random_factor: f64,
 }
 

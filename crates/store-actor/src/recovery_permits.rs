@@ -14,7 +14,7 @@ use crate::pulse::Pulse;
 /// The time for which an arbiter may stand still before the turns of its actors go on to others.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
-/// Given out in the order in which they were asked for; clones share them.
+/// The permits to recover, which are handed out in the order in which they were asked for; clones share them.
 ///
 /// A turn belongs to the actor that waits for it, on the arbiter of that actor. While that arbiter is blocked, no actor
 /// there can use the turn or return it; so an actor whose arbiter stands still for more than a second loses it to

@@ -38,7 +38,7 @@ struct State {
 }
 
 impl<S: StoreKind> Rules<S> {
-    /// No rules yet: every call passes.
+    /// Returns no rules yet: every call passes.
     pub fn new() -> Self {
         Self::default()
     }

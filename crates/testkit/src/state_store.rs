@@ -36,8 +36,9 @@ pub enum StateCall {
         revision: Revision,
         event: Option<ChangeEvent>,
     },
-    /// Made only of a store that declares groups, by [`with_capabilities`](crate::Intercepted::with_capabilities): other
-    /// stores are asked for each change alone, so that rules see it.
+    /// The call of a group. It is made only of a store that declares groups, by
+    /// [`with_capabilities`](crate::Intercepted::with_capabilities): other stores are asked for each change alone, so
+    /// that rules see it.
     WriteGroup {
         changes: Vec<StateWrite>,
     },

@@ -53,7 +53,7 @@ pub(crate) type StoreFuture<T> =
 pub(crate) mod sealed {
     //! Keeps other crates from adding kinds of stores.
 
-    /// Implemented for the three kinds.
+    /// The seal of the trait, implemented for the three kinds.
     pub trait Sealed {}
 }
 

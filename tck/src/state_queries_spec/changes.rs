@@ -22,7 +22,7 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     .needing(Capability::Queries),
 ];
 
-/// Entity types that are easily taken for each other.
+/// Returns entity types that are easily taken for each other.
 pub(super) fn odd_types() -> [&'static str; 14] {
     [
         "Post",

@@ -55,7 +55,7 @@ pub(crate) struct StoreSection<S> {
     pub(crate) settings: S,
     /// The keys that are left for the plugin.
     pub(crate) section: Section,
-    /// Every key with its place, also those that are not written and have a default.
+    /// Every key with its place, even those that are not written and have a default.
     pub(super) effective: Section,
     secret_keys: &'static [&'static str],
     pub(super) inherited: Inherited,

@@ -199,7 +199,8 @@ impl<T: Taken> Member for Job<Ask<T>, WriterId> {
         async move { journal.recover_many(&requests).await }.boxed()
     }
 
-    /// Whatever its effect: to raise an epoch twice does no harm.
+    /// Returns whether the requests may be sent again one by one, whatever the effect of the error: to raise an epoch
+    /// twice does no harm.
     fn can_split(error: &StorageError) -> bool {
         may_be_one_request(error)
     }

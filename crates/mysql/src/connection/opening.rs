@@ -20,10 +20,11 @@ use crate::{Mysql, MysqlOptions};
 /// The time without a word from the client after which the server ends the connection, and frees its locks.
 pub(super) const IDLE: Duration = Duration::from_secs(120);
 
-/// Making tables larger or other takes as long as it takes.
+/// The longest time of a migration: making tables larger or other takes as long as it takes.
 const MIGRATION: Duration = Duration::from_secs(3_600);
 
-/// Nine sizes of a handful of statements, and the others: none is prepared twice.
+/// The number of statements that a connection keeps: nine sizes of a handful, and the others, so that none is prepared
+/// twice.
 const STATEMENTS: usize = 256;
 
 /// The most that a packet holds beside a payload.

@@ -75,7 +75,7 @@ VALUES {rows}
 ON DUPLICATE KEY UPDATE
     highest = IF(epoch = VALUES(epoch) AND highest = VALUES(deleted_to), VALUES(highest), highest)";
 
-/// Other tools may have put events there that the row does not know.
+/// Makes the rows of ids. Other tools may have put events there that the row does not know.
 const KNOW: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 VALUES {rows}
@@ -88,8 +88,9 @@ const KNOWN_ROW: &str = "\
 const FORGET: &str = "\
 DELETE FROM {metadata_table} WHERE persistence_id IN ({rows}) AND epoch = 0 AND highest = 0";
 
-/// Slower than an upsert, whose changes see each other, so that it cannot change both numbers on one condition; but once
-/// in the life of an incarnation. The order of the join is given, because the other one would lock every row on its way.
+/// Takes ids over. It is slower than an upsert, whose changes see each other, so that it cannot change both numbers on
+/// one condition; but once in the life of an incarnation. The order of the join is given, because the other one would
+/// lock every row on its way.
 const TAKE_OVER: &str = "\
 UPDATE ({rows}) AS v
 STRAIGHT_JOIN {metadata_table} AS m FORCE INDEX (PRIMARY) ON m.persistence_id = v.id
@@ -129,7 +130,7 @@ VALUES {rows}";
 const INSERT_TAGS: &str = "\
 INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering) VALUES {rows}";
 
-/// Read a page; in files of their own, so that a test can check what they read.
+/// The statements that read a page; in files of their own, so that a test can check what they read.
 const PAGE: &str = include_str!("page.sql");
 const WHOLE_PAGE: &str = include_str!("whole_page.sql");
 

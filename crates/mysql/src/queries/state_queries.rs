@@ -127,7 +127,7 @@ UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHE
 const SET: &str = "\
 UPDATE {state_table} SET ordering = LAST_INSERT_ID() - ? WHERE persistence_id = ?";
 
-/// No reader is shown a row from here on until [`SET`], even if it is committed in between.
+/// Hides the row from readers from here on until [`SET`], even if it is committed in between.
 ///
 /// Only where code of the application may do so: the index would have two changes in the place of one.
 pub(super) const TAKE_NUMBER: &str = ", ordering = 0";
@@ -137,7 +137,7 @@ pub(super) const TAKE_NUMBER: &str = ", ordering = 0";
 const LOCK_UNNUMBERED: &str = "\
 SELECT 1 FROM {state_table} WHERE persistence_id = ? AND ordering = 0 FOR UPDATE NOWAIT";
 
-/// Found by the index, in each partition of each entity type. What is not committed is not there.
+/// Finds rows without a number by the index, in each partition of each entity type. What is not committed is not there.
 const UNNUMBERED: &str = "\
 SELECT s.persistence_id
 FROM (SELECT DISTINCT entity_type, partition_nr FROM {state_table} FORCE INDEX ({state_index})) AS d

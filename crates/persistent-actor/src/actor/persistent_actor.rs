@@ -34,7 +34,7 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     #[doc(hidden)]
     const STORED_AS: StoredAs<Self> = StoredAs::EVENTS;
 
-    /// Under which id its events are stored; the same for every actor that the factory makes.
+    /// Returns the id under which its events are stored; the same for every actor that the factory makes.
     fn persistence_id(&self) -> PersistenceId;
 
     /// Applies an event to the actor: the one place where its state changes, called once it is stored, and in replay.

@@ -10,7 +10,7 @@ use crate::StoreResponse;
 
 type Responses = FuturesOrdered<LocalBoxFuture<'static, StoreResponse>>;
 
-/// Given in the order of the requests for each of the two stores, which is the order in which it answers.
+/// The answers that are to come from the two stores, in the order of the requests to each, in which it answers.
 #[derive(Default)]
 pub(crate) struct StoreResponses {
     journal: Responses,

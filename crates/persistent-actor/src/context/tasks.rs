@@ -15,7 +15,7 @@ type Task<A> = Pin<Box<dyn ActorFuture<A, Output = ()>>>;
 pub(crate) struct Tasks<A: PersistentActor> {
     spawned: Vec<(SpawnHandle, Task<A>)>,
     waits: VecDeque<Task<A>>,
-    /// Cancelled while all were being polled, and out of the list for that; `None` if they are not.
+    /// The tasks that were cancelled while all were being polled, and so were out of the list; `None` if they are not.
     cancelled: Option<Vec<SpawnHandle>>,
     last_handle: SpawnHandle,
     /// True if a spawned future may be ready that was not polled since.

@@ -22,7 +22,7 @@ struct Registry {
     live: HashMap<PersistenceId, Live>,
     /// Ids that must not become live, with how often each is reserved.
     reserved: HashMap<PersistenceId, usize>,
-    /// Set when everything stops; nothing becomes live any more.
+    /// The stop of all actors, set when everything stops; no actor becomes live any more.
     drain: Option<Drain>,
 }
 
@@ -33,7 +33,7 @@ struct Live {
     /// True if the actor is about to end, so that a successor may be started.
     stopping: bool,
     signal: Arc<DrainSignal>,
-    /// Closed when the actor is gone; until then and after that it says why its last recovery failed.
+    /// The end of the actor, closed when it is gone; until then and after that it says why its last recovery failed.
     gone: Gone,
 }
 

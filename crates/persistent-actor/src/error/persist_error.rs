@@ -22,13 +22,13 @@ pub enum PersistError {
     /// The event or state is certainly not stored; the actor stops and is recovered.
     #[error("the write was not stored")]
     NotStored(#[source] StorageError),
-    /// Stored or not; the actor stops, and its recovery finds out.
+    /// The event or state is stored or not; the actor stops, and its recovery finds out.
     #[error("it is not known whether the write was stored")]
     Unknown(#[source] StorageError),
     /// The event or state is certainly not stored, because the actor failed before the write was sent to its store.
     #[error("the actor failed before the write was sent to its store")]
     ActorFailed,
-    /// Stored, but the actor failed before it could answer.
+    /// The event or state is stored, but the actor failed before it could answer.
     #[error("the write was stored, but the actor failed before it could answer")]
     StoredUnanswered,
     /// The command has certainly stored nothing, because the actor could not be recovered and did not process it; the

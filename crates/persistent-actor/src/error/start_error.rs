@@ -35,7 +35,7 @@ pub enum StartError {
         /// The rule that the id breaks.
         source: InvalidPersistenceId,
     },
-    /// No store is configured under this plugin id.
+    /// The config has no store with this plugin id.
     #[error("there is no {store} with the plugin id '{plugin_id}'; known are: {}", known.join(", "))]
     UnknownPlugin {
         /// `journal`, `snapshot store` or `state store`.

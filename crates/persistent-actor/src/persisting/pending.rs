@@ -34,9 +34,9 @@ struct Invocation<A: PersistentActor> {
 }
 
 enum State {
-    /// Encoded, to be numbered and sent with the next write.
+    /// The call is encoded, to be numbered and sent with the next write.
     Unsent,
-    /// Sent in the write under way, with this first number and this time.
+    /// The call is sent in the write under way, with this first number and this time.
     Sent {
         first: SequenceNr,
         timestamp: Timestamp,
@@ -100,8 +100,8 @@ pub(crate) struct PendingQueue<A: PersistentActor> {
     /// The place after that of the youngest call that holds back commands; it has left the queue when `left` is as
     /// high.
     held_back_until: u64,
-    /// No call before this place is in the write under way, and none before the next is unsent, so that a search need
-    /// not look there.
+    /// The place before which no call is in the write under way; none before the next field is unsent, so that a search
+    /// need not look there.
     sent_from: u64,
     unsent_from: u64,
     /// The first failure of a write: nothing is sent after it.

@@ -35,7 +35,7 @@ pub enum DeadLetterCause {
         /// The type of the message, as the compiler names it.
         message_type: &'static str,
     },
-    /// Saving a snapshot, or deleting snapshots or events, failed, and the actor does not implement
+    /// A request to save a snapshot, or to delete snapshots or events, failed; the actor either does not implement
     /// [`on_store_response`](crate::PersistentActor::on_store_response) or
     /// [passed it on](crate::PersistentContext::unhandled). It was logged as a warning.
     ///

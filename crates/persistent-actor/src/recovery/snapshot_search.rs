@@ -23,7 +23,7 @@ pub(crate) struct SnapshotSearch<S> {
     persistence_id: PersistenceId,
     criteria: SnapshotCriteria,
     is_optional: bool,
-    /// No snapshot may be above it.
+    /// The number above which no snapshot may be.
     limit: SequenceNr,
     offered: Option<(SequenceNr, OfferAnswer)>,
     /// The reason why the youngest snapshot is not used.

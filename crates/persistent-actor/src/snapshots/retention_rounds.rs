@@ -29,11 +29,11 @@ pub(crate) struct RetentionRounds<A: PersistentActor> {
 /// The next request to a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Find the youngest snapshot up to this number.
+    /// The step that finds the youngest snapshot up to this number.
     FindSnapshot { up_to: SequenceNr },
-    /// Delete events up to this number.
+    /// The step that deletes events up to this number.
     DeleteEvents { up_to: SequenceNr },
-    /// Delete snapshots up to this number.
+    /// The step that deletes snapshots up to this number.
     DeleteSnapshots { up_to: SequenceNr },
 }
 

@@ -44,7 +44,7 @@ impl<A: PersistentActor> From<Envelope<A>> for Waiting<A> {
     }
 }
 
-/// Shared by the mailbox and the context.
+/// The stash of an actor, shared by the mailbox and the context.
 pub(crate) type StashRef<A> = Rc<RefCell<Stash<A>>>;
 
 /// The internal stash, for what arrives while the actor recovers or persists, and those that the actor fills itself.

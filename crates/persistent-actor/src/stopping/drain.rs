@@ -17,7 +17,7 @@ pub struct Drain(Arc<[Drained]>);
 pub(crate) struct Drained {
     pub(crate) persistence_id: PersistenceId,
     pub(crate) signal: Arc<DrainSignal>,
-    /// Closed when the actor is gone.
+    /// The end of the actor; closed when it is gone.
     pub(crate) gone: Gone,
 }
 

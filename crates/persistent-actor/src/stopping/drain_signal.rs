@@ -8,7 +8,7 @@ use futures_util::task::AtomicWaker;
 
 use crate::UnfinishedWork;
 
-/// Shared by an actor and the code that stops it.
+/// The signal to end, shared by an actor and the code that stops it.
 #[derive(Debug)]
 pub(crate) struct DrainSignal {
     urgency: AtomicU8,

@@ -39,12 +39,12 @@ pub enum StoreResponse {
         /// The reason of the failure.
         error: StorageError,
     },
-    /// No snapshot that the criteria select is left.
+    /// The snapshots that the criteria select are deleted.
     DeleteSnapshotsSuccess {
         /// The criteria asked for.
         criteria: SnapshotCriteria,
     },
-    /// Selected snapshots may still be there.
+    /// The delete failed; selected snapshots may still be there.
     DeleteSnapshotsFailure {
         /// The criteria asked for.
         criteria: SnapshotCriteria,

@@ -138,8 +138,8 @@ LEFT JOIN LATERAL (
 ) AS e ON e.place <= 2 OR e.bytes_before <= $5::bigint
 ORDER BY e.sequence_nr";
 
-/// Adding up once what many events hold costs a quarter of what adding up row by row does. Nothing is sorted
-/// here: the rows come out of the index in their order.
+/// Reads the whole page if it fits. Adding up once what many events hold costs a quarter of what adding up row by row
+/// does. Nothing is sorted here: the rows come out of the index in their order.
 const WHOLE_PAGE: &str = "\
 SELECT {deleted_to}, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count::bigint, e.serializer_id,
        e.event_manifest, {payload_read}, e.metadata_serializer_id, e.metadata_manifest, e.metadata_payload, e.checksum,

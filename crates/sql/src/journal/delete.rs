@@ -129,9 +129,9 @@ const LOOK: u64 = 1_000;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purged {
     Nothing,
-    /// All deleted rows of an id are removed.
+    /// The step has removed all deleted rows of an id.
     All,
-    /// A chunk, and some is left.
+    /// The step has removed a chunk, and some is left.
     Some,
 }
 

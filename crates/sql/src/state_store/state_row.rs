@@ -78,7 +78,8 @@ impl StateRow {
         checksum::of_state(&self.id, revision, payload.as_ref(), tags)
     }
 
-    /// Revision, whether deleted, timestamp, tags, serializer, manifest, payload, checksum, and what the columns get.
+    /// Adds revision, whether deleted, timestamp, tags, serializer, manifest, payload, checksum, and what the columns
+    /// get.
     pub(super) fn add_to<D: Dialect>(&self, values: &mut Values<D>) {
         let checksum = self.checksum();
         let payload = self.content.payload.clone();

@@ -180,7 +180,8 @@ fn may_open_to_write(path: &Path) -> io::Result<()> {
     options.read(true).write(true).open(path).map(drop)
 }
 
-/// <https://www.sqlite.org/fileformat2.html#magic_header_string>; a new file is empty.
+/// Returns whether the file begins as <https://www.sqlite.org/fileformat2.html#magic_header_string> says; a new file is
+/// empty.
 fn begins_like_a_database(location: &Location) -> bool {
     const HEADER: &[u8] = b"SQLite format 3\0";
     let begin = first_bytes(&location.path, HEADER.len());

@@ -10,7 +10,7 @@ use crate::options::Location;
 
 pub(super) const HEADER_BYTES: u64 = 32;
 pub(super) const FRAME_HEADER_BYTES: u64 = 24;
-/// The last bit says how the words are read that checksums are made of.
+/// The number with which a log begins. Its last bit says how the words are read of which checksums are made.
 const MAGIC: u32 = 0x377f_0682;
 
 /// The file of a log.

@@ -151,7 +151,7 @@ pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<(), Fault>
 pub(super) enum Truncated {
     /// The database file holds everything, and the log is empty.
     Everything,
-    /// Somebody still reads what is in the log, or writes to it.
+    /// The log is in use: another connection still reads what is in it, or writes to it.
     Busy,
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Position {
     note: Note,
     /// The file of the log; `None` if it cannot be read.
     log: Option<LogFile>,
-    /// No later transaction has a frame up to here.
+    /// The end of the log up to which no later transaction has a frame.
     before: LogEnd,
     checkpoint_at: u32,
 }

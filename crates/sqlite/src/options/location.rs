@@ -7,7 +7,7 @@ use actix_persistence_sql::percent_decoded;
 /// The database file a `url` names, and how it may be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// Absolute, and with symbolic links resolved where the directory exists.
+    /// The path of the file, absolute, and with symbolic links resolved where the directory exists.
     pub(crate) path: PathBuf,
     pub(crate) mode: Mode,
 }
@@ -15,7 +15,7 @@ pub(crate) struct Location {
 /// The `mode` parameter of a `url`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Created when missing, if the schema may be created too.
+    /// The file is created when missing, if the schema may be created too.
     Create,
     /// The file is never created.
     Existing,

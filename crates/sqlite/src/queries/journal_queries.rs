@@ -189,7 +189,7 @@ WHERE persistence_id = ?2";
 
 const GO_ON: &str = "UPDATE {metadata_table} SET purged_ordering = ";
 
-/// AUTOINCREMENT remembers the newest row that ever was. It is still there, or was removed after a delete.
+/// The newest row that ever was, which AUTOINCREMENT remembers. It is still there, or was removed after a delete.
 const NEWEST: &str = "\
 SELECT s.seq, CASE
     WHEN s.seq <= (SELECT MAX(ordering) FROM {event_table}) THEN s.seq

@@ -61,7 +61,7 @@ impl fmt::Display for Origin {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// Text; also durations and sizes, such as `"10s"`.
+    /// A text; durations and sizes, such as `"10s"`, are texts, too.
     String(String),
     /// A whole number, with or without a sign.
     Integer(i64),
@@ -73,7 +73,7 @@ pub enum Value {
     List(Vec<Item>),
     /// A section within the section.
     Section(Section),
-    /// Text that is read as whatever the key expects.
+    /// A text that is read as whatever the key expects.
     Untyped(Untyped),
 }
 

@@ -21,7 +21,7 @@ pub struct EventRecord {
     /// The tags by which queries find the event; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
     /// Their order has no meaning. The maker of the event names each once; a journal need not check that.
     pub tags: Vec<Arc<str>>,
-    /// Data beside the event, kept only by journals with the capability `metadata`.
+    /// The data beside the event, kept only by journals with the capability `metadata`.
     pub metadata: Option<Payload>,
 }
 

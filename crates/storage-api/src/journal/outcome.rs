@@ -8,7 +8,7 @@ use crate::StorageError;
 /// trouble with the database is never a rejection, because an actor goes on after one.
 #[derive(Clone, Debug)]
 pub enum WriteOutcome {
-    /// Durable, and visible to every replay that starts from now on.
+    /// The write is durable, and visible to every replay that starts from now on.
     Stored,
     /// The write is certainly not stored, decided before storing (too large, unsupported); the actor goes on.
     Rejected(StorageError),

@@ -34,7 +34,7 @@ pub struct PageLimit {
 }
 
 impl PageLimit {
-    /// 1,000 events or 4 MiB.
+    /// The default limit: 1,000 events or 4 MiB.
     pub const DEFAULT: PageLimit = PageLimit {
         max_events: 1_000,
         max_bytes: 4 * 1024 * 1024,
@@ -59,7 +59,7 @@ impl Default for PageLimit {
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ReplayPage {
-    /// Ascending by number, without a gap but for deleted events.
+    /// The events, ascending by number, without a gap but for deleted events.
     pub events: Vec<EventRecord>,
     /// True if stored events within the range remain after these.
     pub more: bool,

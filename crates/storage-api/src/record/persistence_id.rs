@@ -29,7 +29,7 @@ pub enum InvalidPersistenceId {
         /// The length of the whole id in bytes.
         bytes: usize,
     },
-    /// NUL cannot be stored in every database.
+    /// The id contains NUL, which cannot be stored in every database.
     #[error("a persistence id must not contain NUL")]
     Nul,
     /// `of("a|b", "c")` and `of("a", "b|c")` would be one id.

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// "Not given": as the timestamp of a delete it matches any.
+    /// The value for "no time": as the timestamp of a delete it matches any.
     pub const UNSET: Timestamp = Timestamp(0);
     /// The earliest time that can be stored, for lower bounds.
     pub const MIN: Timestamp = Timestamp(i64::MIN);

@@ -12,7 +12,7 @@ pub struct SnapshotMetadata {
     pub sequence_nr: SequenceNr,
     /// The time at which the snapshot was taken, by the clock of the writer.
     pub timestamp: Timestamp,
-    /// Data beside the snapshot, kept only by stores with the capability `metadata`.
+    /// The data beside the snapshot, kept only by stores with the capability `metadata`.
     pub metadata: Option<Payload>,
 }
 

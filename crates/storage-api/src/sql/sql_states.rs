@@ -8,8 +8,8 @@ use async_trait::async_trait;
 
 use crate::{CurrentState, ExtensionError, PersistenceId, Session, Sql, SqlValue, StorageError};
 
-/// SQL over the states of a store and the columns beside them; a [`StateStore`](crate::StateStore) returns it as its
-/// [`sql`](crate::StateStore::sql).
+/// The access by SQL to the states of a store and the columns beside them; a [`StateStore`](crate::StateStore) returns
+/// it as its [`sql`](crate::StateStore::sql).
 #[async_trait]
 pub trait SqlStates: Send + Sync {
     /// Returns the states of an entity type for which a condition holds, in the order of the bytes of their ids.
@@ -51,7 +51,7 @@ pub trait SqlStates: Send + Sync {
     async fn transact(&self, work: SessionWork) -> Result<(), StorageError>;
 }
 
-/// Code that runs once in a transaction.
+/// A piece of code that runs once in a transaction.
 ///
 /// ```
 /// use actix_persistence_storage_api::SessionWork;

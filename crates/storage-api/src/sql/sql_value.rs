@@ -11,7 +11,7 @@ use bytes::Bytes;
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum SqlValue {
-    /// No value; fits every type.
+    /// The value NULL; it fits every type.
     Null,
     /// True or false. Databases without such a type keep 1 or 0, and return that.
     Boolean(bool),

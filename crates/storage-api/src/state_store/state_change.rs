@@ -29,7 +29,7 @@ pub enum ChangeKind<'a> {
     },
     /// A tombstone takes its place.
     Deleted,
-    /// Every trace of it is removed; there was one.
+    /// The state is removed with every trace of it; there was one.
     Removed,
 }
 

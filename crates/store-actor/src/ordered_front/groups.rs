@@ -59,7 +59,7 @@ struct Member<C> {
     slot: Slot<Ask<()>>,
     change: C,
     deadline: Instant,
-    /// Dropped when the next request of the id may be served.
+    /// The guard that is dropped when the next request of the id may be served.
     end: oneshot::Sender<()>,
 }
 

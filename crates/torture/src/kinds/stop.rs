@@ -33,7 +33,7 @@ const LANES: u32 = 3;
 const MOST_LIVES: u32 = 60;
 /// The largest number of writes that are acknowledged before the driver stops a process that has not stopped itself.
 const MOST_WRITES: u32 = 80;
-/// The longest time for which the driver waits after the last of them.
+/// The longest time for which the driver waits after the last acknowledged write.
 const LONGEST_WAIT: Duration = Duration::from_millis(3);
 /// The deadlines of a stop.
 const DEADLINES: [Duration; 6] = [

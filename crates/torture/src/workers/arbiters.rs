@@ -20,7 +20,7 @@ use super::{count, fault, told_to_end};
 
 /// The number of arbiters at once.
 const ARBITERS: usize = 3;
-/// The longest time between two ends.
+/// The longest time between the ends of two arbiters.
 const LONGEST_PEACE: Duration = Duration::from_millis(60);
 /// The longest time for which an arbiter is blocked; longer than a turn to recover is kept for it.
 const LONGEST_BLOCK: Duration = Duration::from_millis(1500);

@@ -36,7 +36,8 @@ const CANCELLERS: u32 = 6;
 const RECOVERIES: u32 = 2;
 /// Whatever comes after a dropped future gets through within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A future that has not ended by then is dropped after its first poll again.
+/// The largest number of polls before a drop. A future that has not ended by then is dropped after its first poll
+/// again.
 const MOST_POLLS: usize = 40;
 /// The share of futures after which the same is done once more, to its end: one in this many.
 const WHOLE: u8 = 16;

@@ -134,7 +134,7 @@ impl Scanner {
     }
 }
 
-/// Up to the closing quotes, or all if there are none.
+/// Returns the length of a string up to the closing quotes, or of all if there are none.
 fn string_length(text: &str) -> usize {
     if let Some(inner) = text.strip_prefix("\"\"\"") {
         // Quotes at the end belong to the text.
@@ -156,7 +156,7 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// Up to the end of the line, without its break.
+/// Returns the length of the line, without its break.
 fn line_length(text: &str) -> usize {
     text.find('\n').unwrap_or(text.len())
 }

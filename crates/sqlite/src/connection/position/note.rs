@@ -123,7 +123,7 @@ fn lost(what: &str, path: &Path) -> Fault {
     )
 }
 
-/// FNV-1a: it has to find a note that was written in part, nothing worse.
+/// Returns the sum FNV-1a of a text: it has to find a note that was written in part, nothing worse.
 fn checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -288,7 +288,8 @@ fn can_split(error: &StorageError) -> bool {
     error.is_certainly_not_stored() && may_be_one_request(error)
 }
 
-/// A store that returns too many or too few outcomes says nothing about any of them.
+/// Fails unless there is one outcome for each change: a store that returns too many or too few says nothing about any
+/// of them.
 fn checked(expected: usize, result: GroupResult) -> GroupResult {
     match result {
         Ok(outcomes) if outcomes.len() != expected => {
