@@ -220,7 +220,7 @@ impl Cleanup {
     /// leaves nothing, so that revisions start again at 1.
     ///
     /// # Errors
-    /// [`CleanupError`], among them a conflict of revisions, if somebody else writes to the id meanwhile.
+    /// [`CleanupError`], among them a conflict of revisions, if another writer writes to the id meanwhile.
     ///
     /// # Cancel safety
     /// The state is deleted or there.

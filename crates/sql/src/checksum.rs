@@ -2,7 +2,7 @@
 //!
 //! A row that was damaged, or that has what belongs to another id or number, has another sum. CRC-32 finds every single
 //! flipped bit and every burst of up to 32 of them for certain, and anything else but for one in four thousand million.
-//! It is no protection against somebody who means it.
+//! It is no protection against a deliberate change.
 
 use actix_persistence_storage_api::{
     EventRecord, Payload, PersistenceId, Revision, SnapshotMetadata,

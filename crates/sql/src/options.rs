@@ -387,7 +387,8 @@ impl StoreOptions {
     }
 }
 
-/// Shows the options. Written by hand, so that a new field is shown only after somebody thought about secrets.
+/// Shows the options. Written by hand, so that a new field is shown only if it is added here, and so can be no secret
+/// by mistake.
 impl fmt::Debug for StoreOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreOptions")

@@ -155,7 +155,7 @@ impl<D: Dialect> Component<D> {
     /// Returns whether the tables are there, in the version of this crate.
     ///
     /// # Errors
-    /// If they are newer, incomplete, or somebody else's.
+    /// If they are newer, incomplete, or of another program.
     pub async fn is_current(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
         Ok(self.version(connection).await? == Some(self.newest()))
     }

@@ -282,7 +282,7 @@ impl ServerOptions {
     }
 }
 
-/// Shows the options. Written by hand: a URL may hold a password, and a new field is shown only after somebody thought
+/// Shows the options. Written by hand: a URL may hold a password, and a new field is shown only after a decision
 /// about that.
 impl fmt::Debug for ServerOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

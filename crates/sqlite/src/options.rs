@@ -207,7 +207,8 @@ impl Settings for SqliteOptions {
     }
 }
 
-/// Shows the options. Written by hand, so that a new field is shown only after somebody thought about secrets.
+/// Shows the options. Written by hand, so that a new field is shown only if it is added here, and so can be no secret
+/// by mistake.
 impl fmt::Debug for SqliteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteOptions")

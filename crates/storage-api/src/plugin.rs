@@ -51,8 +51,8 @@ pub trait Plugin: Send + Sync {
     }
 
     /// Returns the statements that make what the journal of a section needs, for a person who does it instead of
-    /// [`initialize`](Journal::initialize); with roles, also what those are allowed. `None` if there is nothing to
-    /// make.
+    /// [`initialize`](Journal::initialize); with roles, they include the rights of the two accounts. `None` if there is
+    /// nothing to make.
     ///
     /// # Errors
     /// All that is wrong with the section or the roles.

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// The time between two beats.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Beats as long as the runtime of its thread runs tasks, and anybody listens.
+/// Beats as long as the runtime of its thread runs tasks, and a listener is left.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
     beats: AtomicU64,

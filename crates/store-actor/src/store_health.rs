@@ -231,7 +231,7 @@ impl StoreHealth {
     }
 
     /// Waits until the store works again after an outage that [accounts](Self::accounts_for) for a failure, and for a
-    /// moment at random more, so that not everybody goes on at once; for ever if nothing is known of an outage.
+    /// moment at random more, so that not all go on at once; for ever if nothing is known of an outage.
     ///
     /// The future needs a tokio timer where it is polled. It does not keep the probes going.
     ///

@@ -13,7 +13,7 @@ use actix_rt::{Arbiter, ArbiterHandle, System};
 #[derive(Clone, Debug)]
 pub struct StoreThread {
     arbiter: ArbiterHandle,
-    /// Stops the thread with the last clone; `None` for an arbiter that belongs to somebody else.
+    /// Stops the thread with the last clone; `None` for an arbiter that belongs to other code.
     _owned: Option<Arc<OwnSystem>>,
 }
 

@@ -65,7 +65,7 @@ async fn keep_all_parts_of_metadata(subject: Subject<dyn SnapshotStore>) -> Case
         snapshot.metadata.metadata = metadata;
         snapshot
     };
-    // Replaced together with the snapshot, also by nothing.
+    // The metadata is replaced together with the snapshot, even by nothing.
     let mut replaced = with(Some(text("first")));
     save(subject.store(), &replaced).await?;
     replaced.metadata.metadata = None;

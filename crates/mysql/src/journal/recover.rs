@@ -15,7 +15,7 @@ pub(crate) async fn recover(
     queries: &JournalQueries,
     requests: Vec<RecoveryRequest>,
 ) -> Result<Vec<Recovered>, Fault> {
-    // Locks are taken in the order of ids by everybody.
+    // All writers take locks in the order of ids.
     let mut sorted: Vec<_> = requests.iter().collect();
     sorted.sort_unstable_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
     let mut by_id = HashMap::with_capacity(requests.len());

@@ -149,7 +149,7 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
 
     /// Answers the command as [`reply`](Self::reply) does, and `answer` sees the context: right after the last event of
     /// this call was handled, so that [`last_sequence_nr`](PersistentContext::last_sequence_nr), or
-    /// [`revision`](PersistentContext::revision), is the number of that event, also among calls of `persist_async`. It
+    /// [`revision`](PersistentContext::revision), is the number of that event, even among calls of `persist_async`. It
     /// may persist.
     pub fn reply_with<M>(
         self,

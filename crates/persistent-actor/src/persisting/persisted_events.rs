@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-/// The events of one call, or the one state; shared only once somebody listens to them.
+/// The events of one call, or the one state; shared only once a listener reads them.
 pub(crate) enum PersistedEvents<E> {
     /// The events as the actor passed them.
     Owned(Vec<E>),

@@ -12,7 +12,7 @@ use std::task::{Context, Poll};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// The largest capacity: places are reserved when somebody begins to listen.
+/// The largest capacity: places are reserved when a listener begins to read.
 pub(crate) const MAX_CAPACITY: usize = 1 << 20;
 
 /// A stream of notifications, from the moment it was made.

@@ -6,8 +6,8 @@
 pub enum TakeOver {
     /// The actor takes its id over with its first write: the recovery only reads, and takes nothing over.
     ///
-    /// A write is refused as a [`Conflict`](crate::PersistError::Conflict) if anybody has written since the recovery, in
-    /// this process or another; then the actor is recovered onto what is there.
+    /// A write is refused as a [`Conflict`](crate::PersistError::Conflict) if another writer has written since the
+    /// recovery, in this process or another; then the actor is recovered onto what is there.
     #[default]
     WithFirstWrite,
     /// The actor takes its id over before its recovery: from then on no other writer can write, until one takes the id

@@ -144,7 +144,7 @@ where
     M: Message + Send + 'static,
     M::Result: Send,
 {
-    /// Returns whether somebody asked, and has given up.
+    /// Returns whether the message has an asker, and the asker no longer waits.
     fn is_abandoned(&self) -> bool {
         self.sender
             .as_ref()

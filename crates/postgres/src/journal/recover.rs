@@ -15,7 +15,7 @@ pub(crate) async fn recover(
     queries: &PostgresQueries,
     requests: Vec<RecoveryRequest>,
 ) -> Result<Vec<Recovered>, Fault> {
-    // Locks are taken in the order of ids by everybody.
+    // All writers take locks in the order of ids.
     let mut sorted: Vec<_> = requests.iter().collect();
     sorted.sort_unstable_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
     let ids: Vec<&str> = sorted

@@ -24,7 +24,7 @@ pub trait TransactionDialect: Driver {
     /// run.
     const PREPARES_COMMIT: bool = false;
 
-    /// Ends the one that makes tables ready, which every start does, also one that then fails.
+    /// Ends the transaction that makes tables ready, which every start has, even one that then fails.
     const COMMIT_SET_UP: &'static str = Self::COMMIT;
 
     /// Ends any of them as if nothing had been done.

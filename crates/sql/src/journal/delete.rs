@@ -138,7 +138,7 @@ enum Purged {
 /// Removes rows of the id that a statement finds: those above its `purged_to`, up to `deleted_to`.
 ///
 /// Every statement names where the rows begin: a database may have to step over each row that was removed before, for
-/// as long as an old transaction of somebody else might still see it.
+/// as long as an old transaction of another session might still see it.
 async fn purge_found<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,

@@ -1,6 +1,6 @@
 //! The escapes for characters that have a meaning in a URL.
 
-/// Decodes `%20` and the like; `None` if that does not work out.
+/// Decodes `%20` and the like; `None` if the text is not valid.
 pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());

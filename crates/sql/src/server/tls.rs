@@ -38,7 +38,7 @@ impl TlsMode {
         reader.choice_or("tls", &choices, None)
     }
 
-    /// The mode a word stands for, also spelt as MySQL does: `VERIFY_CA`, `VERIFY_IDENTITY`.
+    /// Returns the mode that a word stands for, even if it is spelt as in MySQL: `VERIFY_CA`, `VERIFY_IDENTITY`.
     pub(super) fn of_word(word: &str) -> Result<Self, String> {
         let word = word.to_ascii_lowercase().replace('_', "-");
         let plain = match word.as_str() {

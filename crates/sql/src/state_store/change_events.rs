@@ -17,7 +17,7 @@ use crate::schema::Component;
 use crate::values::Values;
 use crate::{ConnectionOf, Connector, Dialect, Fault, InvalidOption, Portable, Settings};
 
-/// The epoch of ids whose events record changes: below every epoch of an actor, however often somebody tries to take
+/// The epoch of ids whose events record changes: below every epoch of an actor, however often an actor tries to take
 /// such an id over.
 const EPOCH: i64 = i64::MIN / 2;
 

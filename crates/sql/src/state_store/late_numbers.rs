@@ -22,7 +22,7 @@ use crate::{
     ConnectionOf, Connector, Dialect, Fault, LateNumberingStatements, Portable, StateStatements,
 };
 
-/// The time between two looks, beside those that somebody asks for.
+/// The time between two looks, beside those that a caller asks for.
 const INTERVAL: Duration = Duration::from_secs(60);
 /// The time for which a caller waits for numbers; a statement that was ended holds its row for a moment.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -159,8 +159,8 @@ impl<D: Dialect> Clone for LateNumbers<D> {
 }
 
 impl<D: Dialect> Work<D> {
-    /// Looks for rows whenever somebody asks, after each interval, and again if that failed, until the store is closed or
-    /// dropped.
+    /// Looks for rows whenever a caller asks, after each interval, and again if that failed, until the store is closed
+    /// or dropped.
     async fn run(self: Arc<Self>, mut closing: watch::Receiver<()>) {
         let mut delays = BackOff::new(SHORTEST_DELAYS[1], INTERVAL, 0.2);
         let mut delay = None;

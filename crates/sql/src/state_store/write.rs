@@ -89,7 +89,7 @@ pub(super) async fn write_all<D: Dialect>(
         let told = stored.iter().filter_map(|change| change.told()).collect();
         journal.store(connection, told, guilty).await?;
     }
-    // Counters are raised in one order by everybody, so that two transactions never wait for each other.
+    // All writers raise counters in one order, so that two transactions never wait for each other.
     stored.sort_by_key(|change| change.place());
     for of_counter in stored.chunk_by(|one, other| one.place() == other.place()) {
         number::<D>(connection, of_counter).await?;

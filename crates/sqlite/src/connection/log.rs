@@ -139,8 +139,8 @@ pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Fau
     Ok(u32::try_from(row.try_get::<i64, _>("log")?).unwrap_or(0))
 }
 
-/// Copies what is in the log to the database file as far as readers allow it, without waiting for anybody. What is there may
-/// be overwritten then, by the next transaction that no reader hinders.
+/// Copies what is in the log to the database file as far as readers allow it, without waiting for other connections.
+/// What is there may be overwritten then, by the next transaction that no reader hinders.
 pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<(), Fault> {
     sqlx::query(queries::COPY_LOG).fetch_one(connection).await?;
     Ok(())

@@ -32,7 +32,7 @@ pub(super) async fn open(
             Synchronous::Full => SqliteSynchronous::Full,
             Synchronous::Normal => SqliteSynchronous::Normal,
         })
-        // The schema may come from somebody else: it gets no say, and damaged pages are found early.
+        // The schema may come from another program: it gets no say, and damaged pages are found early.
         // https://www.sqlite.org/security.html
         .pragma("trusted_schema", "OFF")
         .pragma("cell_size_check", "ON")

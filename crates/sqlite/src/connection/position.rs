@@ -105,7 +105,7 @@ fn frames_of_noted(noted: &Note, location: &Location) -> io::Result<Option<u32>>
         return Ok(None);
     };
     let found = log.committed(&header, noted.log.frames)?;
-    // Meanwhile somebody may have emptied it or begun it anew, after a checkpoint.
+    // Meanwhile another process may have emptied it or begun it anew, after a checkpoint.
     Ok(look()?.map(|_| found))
 }
 

@@ -1,4 +1,4 @@
-//! The name somebody probably meant.
+//! The name that the writer of a config probably meant.
 
 /// Returns the known name that `name` is most likely a misspelling of, if one is near enough.
 ///
