@@ -10,7 +10,7 @@ use crate::{Incarnation, Uid};
 pub enum Operation {
     /// An actor with events recovers. Answered by [`Done::Recovered`](crate::Done::Recovered).
     Recover {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life that begins with it.
         incarnation: Incarnation,
@@ -21,7 +21,7 @@ pub enum Operation {
     ///
     /// Answered by [`Done::Persisted`](crate::Done::Persisted) when its handlers have run.
     Persist {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor.
         incarnation: Incarnation,
@@ -32,7 +32,7 @@ pub enum Operation {
     ///
     /// Answered by [`Done::Persisted`](crate::Done::Persisted). The actor itself may report the same event.
     Ask {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The number of the sender; its commands are handled in order. Unique in the history.
         sender: u64,
@@ -41,7 +41,7 @@ pub enum Operation {
     },
     /// Events up to a number, inclusive, are deleted. Answered by [`Done::Done`](crate::Done::Done).
     DeleteEvents {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The highest number that is deleted.
         to: u64,
@@ -51,27 +51,27 @@ pub enum Operation {
     /// From now on retention may delete the events up to a number, once a snapshot of them is stored: said before the
     /// snapshot is saved. It has no answer. The delete itself may be recorded besides, when it is done.
     Retain {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The highest number that may be deleted.
         to: u64,
     },
     /// The delete of all events of an id, whose numbers start again at 1; while there is no writer.
     ResetEvents {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
     },
     /// Events are read by someone other than an actor that recovers. Answered by
     /// [`Done::Recovered`](crate::Done::Recovered).
     Replay {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
     },
     /// A snapshot is saved. Answered by [`Done::Done`](crate::Done::Done).
     SaveSnapshot {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
-        /// The life of the actor.
+        /// The incarnation: the life of the actor that reads.
         incarnation: Incarnation,
         /// The number of the last event that it covers.
         number: u64,
@@ -80,7 +80,7 @@ pub enum Operation {
     },
     /// Snapshots are deleted. Answered by [`Done::Done`](crate::Done::Done).
     DeleteSnapshots {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The lowest number that is deleted.
         from: u64,
@@ -89,7 +89,7 @@ pub enum Operation {
     },
     /// A state is stored in the place of the one before. Answered by [`Done::Changed`](crate::Done::Changed).
     Upsert {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor, or the writer.
         incarnation: Incarnation,
@@ -101,7 +101,7 @@ pub enum Operation {
     },
     /// A state is deleted, which takes a revision. Answered by [`Done::Changed`](crate::Done::Changed).
     DeleteState {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor, or the writer that deletes.
         incarnation: Incarnation,
@@ -113,12 +113,12 @@ pub enum Operation {
     },
     /// Every trace of a state is removed, and its revisions start again at 1; while there is no writer.
     ResetState {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
     },
     /// A state is read, or its actor recovers. Answered by [`Done::Loaded`](crate::Done::Loaded).
     Load {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life that begins with it; `None` if it is only read.
         #[serde(default, skip_serializing_if = "Option::is_none")]

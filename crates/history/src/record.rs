@@ -38,7 +38,7 @@ pub enum What {
     },
     /// A live actor knows that its event is stored: the handler of that event ran.
     Handled {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor.
         incarnation: Incarnation,
@@ -49,7 +49,7 @@ pub enum What {
     },
     /// An incarnation has ended: no handler of it runs any more.
     Ended {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor.
         incarnation: Incarnation,
@@ -148,7 +148,7 @@ pub struct Page {
 /// An event or a change of a state that a reader was shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The persistence id.
+    /// The persistence id of the actor.
     pub id: String,
     /// The sequence number of an event, or the revision of a state; 0 if a query for ids returned the id alone.
     pub number: u64,

@@ -10,7 +10,7 @@ use crate::Uid;
 pub enum Row {
     /// An event in the journal.
     Event {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The sequence number.
         number: u64,
@@ -19,7 +19,7 @@ pub enum Row {
     },
     /// The numbers at which an id stands.
     Head {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The highest number ever stored.
         highest: u64,
@@ -28,7 +28,7 @@ pub enum Row {
     },
     /// A snapshot in the snapshot store.
     Snapshot {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The number of the last event that it covers.
         number: u64,
@@ -37,7 +37,7 @@ pub enum Row {
     },
     /// A state, or what is left of a deleted one.
     State {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The revision of the state.
         revision: u64,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Uid(pub u64);
 
 impl Uid {
-    /// Makes the id of the payload that this process made as its `counter`th one.
+    /// Makes the id of the payload that a process made as number `counter`.
     pub fn of(process: u32, counter: u32) -> Self {
         Self(u64::from(process) << 32 | u64::from(counter))
     }

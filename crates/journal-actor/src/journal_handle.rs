@@ -216,7 +216,7 @@ impl JournalHandle {
         self.inner.front.service().health()
     }
 
-    /// Closes the journal, once everything else was answered; nothing is asked of it then by itself.
+    /// Closes the journal, once everything else was answered; after that the actor makes no call of its own accord.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

@@ -48,7 +48,7 @@ pub(crate) struct Lane {
     late: FuturesUnordered<BoxFuture<'static, Vec<PersistenceId>>>,
     /// The ids of the late calls.
     blocked: HashSet<PersistenceId>,
-    /// Ids of which a write ended with an unknown outcome, until they are taken over: it may still be stored.
+    /// The ids of which a write ended with an unknown outcome, until they are taken over: it may still be stored.
     unsettled: HashSet<PersistenceId>,
 }
 

@@ -269,7 +269,7 @@ where
 enum Ended {
     /// The last one stopped as it wanted, or because it has no address any more.
     Stopped,
-    /// The last one failed.
+    /// The last incarnation failed.
     Failed,
 }
 

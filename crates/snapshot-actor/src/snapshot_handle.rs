@@ -135,7 +135,7 @@ impl SnapshotHandle {
         self.inner.front.health()
     }
 
-    /// Closes the store, once everything else was answered; nothing is asked of it then by itself.
+    /// Closes the store, once everything else was answered; after that the actor makes no call of its own accord.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

@@ -80,7 +80,7 @@ pub struct CircuitBreaker {
 #[derive(Debug)]
 struct Position {
     state: State,
-    /// Grows with every change of state, so that late results are recognised.
+    /// The number of changes of state, by which late results are recognised.
     generation: u64,
     /// The number of trials that failed since a call last worked.
     failed_trials: u32,

@@ -58,7 +58,7 @@ impl Server {
     /// Starts a server that lets clients encrypt, with a certificate for the name `localhost` and no other.
     ///
     /// # Errors
-    /// As for [`start`](Self::start); also without the program `openssl`.
+    /// As for [`start`](Self::start); or if the program `openssl` is missing.
     pub fn start_encrypted(database: Database, locks: &Path) -> Result<Self, ServerError> {
         let extras = Extras {
             encrypted: true,

@@ -22,7 +22,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 pub struct Place {
     backend: Backend,
     url: String,
-    /// The URL by which processes under test reach it, if it is another one.
+    /// The URL by which processes under test reach the database, if it is another one.
     way: Option<String>,
     home: Home,
 }

@@ -54,7 +54,7 @@ impl<R: BufRead> Lines<R> {
         Ok(lines)
     }
 
-    /// The next line that is not blank; `None` at the end.
+    /// Returns the next line that is not blank; `None` at the end.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
             let Some(text) = self.next_text()? else {

@@ -1,4 +1,4 @@
-//! Every field of a snapshot comes back as it was saved.
+//! Cases of fields: every field of a snapshot comes back as it was saved.
 
 use actix_persistence_storage_api::{Payload, SnapshotRecord, SnapshotStore, Timestamp};
 

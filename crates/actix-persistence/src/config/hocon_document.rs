@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 32;
 pub(super) struct Source {
     name: Arc<str>,
     base: Option<PathBuf>,
-    /// The environment of the process if it is `None`.
+    /// The variables of the environment; those of the process if it is `None`.
     environment: Option<HashMap<String, String>>,
 }
 

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreSchema {
-    /// `journal`, `snapshot store` or `state store`.
+    /// The sort of the store: `journal`, `snapshot store` or `state store`.
     pub sort: &'static str,
     /// The plugin id of the store.
     pub plugin_id: String,

@@ -48,7 +48,7 @@ pub(crate) struct RecoveryProcess<E, S> {
 }
 
 enum Stage<E, S> {
-    /// The start for an actor that will write.
+    /// The first stage for an actor that will write.
     Begin(WriterId, TakeOver),
     /// The start for one that only reads.
     ReadHead,

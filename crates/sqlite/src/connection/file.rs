@@ -164,8 +164,9 @@ fn may_be_written(location: &Location) -> bool {
     !is_closed && ["", "-wal", "-shm"].into_iter().all(may_open)
 }
 
-/// Asks the system without opening the file: when a process closes one, it loses all its locks on it, those of SQLite's
-/// connections too. See "Posix advisory locks canceled" in <https://www.sqlite.org/howtocorrupt.html>.
+/// Returns whether this process may write to the file. Asks the system and does not open the file: a process that
+/// closes a file loses all its locks on it, even those of SQLite's connections. See "Posix advisory locks canceled" in
+/// <https://www.sqlite.org/howtocorrupt.html>.
 #[cfg(unix)]
 fn may_open_to_write(path: &Path) -> io::Result<()> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};

@@ -77,7 +77,7 @@ impl SessionWork {
         Self(Box::new(work))
     }
 
-    /// Starts the code; for stores.
+    /// Starts the code in a session. Stores call this.
     pub fn run<'s>(self, session: &'s mut dyn Session) -> SessionFuture<'s> {
         (self.0)(session)
     }

@@ -188,7 +188,8 @@ impl Weather {
         Ok(())
     }
 
-    /// An actor that does not fail does what it is asked, whatever happens to its neighbours; a database may be too busy.
+    /// Checks that an actor that does not fail does what it is asked, whatever happens to its neighbours; a database
+    /// may be too busy.
     fn check_the_calm(&self) {
         let (asked, stored) = (self.calm.asked.get(), self.calm.stored.get());
         let least = match self.assignment.config {

@@ -67,7 +67,7 @@ pub(crate) fn histories(events: Vec<StoredEvent>) -> Histories {
     histories
 }
 
-/// Runs something of sqlx to its end.
+/// Runs a future of sqlx to its end.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -38,7 +38,7 @@ pub(super) fn check(text: &str) -> Result<(), (usize, &'static str)> {
 
 /// Counts without knowing keys from values: too much rather than too little.
 struct Scanner {
-    /// Breaks of lines so far.
+    /// The number of line breaks so far.
     line: usize,
     /// The depth that each open brace or bracket adds: itself, and the dots in its key.
     open: Vec<usize>,

@@ -14,7 +14,7 @@ pub(crate) enum Mischief {
     Runs {
         /// In the way of the database.
         statements: Vec<String>,
-        /// True if it takes no notice of errors.
+        /// True if the code ignores errors.
         swallows: bool,
     },
     /// Fails after all its work.

@@ -41,7 +41,7 @@ impl State for Slip {
     const SERIALIZER: Option<Serializer> = Some(Serializer::Json);
 }
 
-/// An event with a change.
+/// An event that is stored with a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Told {
     op: i64,
