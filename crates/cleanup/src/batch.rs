@@ -1,4 +1,4 @@
-//! Cleaning up many ids.
+//! The clean-up of many ids.
 
 use std::fmt;
 use std::pin::pin;

@@ -149,7 +149,7 @@ impl Cleanup {
     /// [`CleanupError`].
     ///
     /// # Cancel safety
-    /// Each of them is deleted or there.
+    /// Each of them is deleted or still there.
     pub async fn delete_snapshots(
         &self,
         id: &PersistenceId,

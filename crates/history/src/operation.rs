@@ -71,7 +71,7 @@ pub enum Operation {
     SaveSnapshot {
         /// The persistence id of the actor.
         id: String,
-        /// The incarnation: the life of the actor that reads.
+        /// The incarnation: the life of the actor that saves it.
         incarnation: Incarnation,
         /// The number of the last event that it covers.
         number: u64,

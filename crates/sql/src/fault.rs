@@ -96,7 +96,7 @@ impl Meaning {
 }
 
 impl Fault {
-    /// The plugin refuses something.
+    /// Returns the fault of a request that the plugin refuses.
     pub fn refused(kind: StorageErrorKind, message: impl Into<String>) -> Self {
         Fault::Refused {
             kind,

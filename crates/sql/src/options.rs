@@ -208,7 +208,7 @@ impl StoreOptions {
         self
     }
 
-    /// Sets the largest event.
+    /// Sets the largest size of an event, in bytes.
     #[must_use]
     pub fn with_max_event_bytes(mut self, bytes: usize) -> Self {
         self.max_event_bytes = bytes;

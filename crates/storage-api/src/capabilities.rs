@@ -32,7 +32,7 @@ pub struct JournalCapabilities {
     pub reset: bool,
     /// The number of writing calls that may run at the same time, at least 1; 1 for a single-writer store.
     pub lanes: usize,
-    /// The most events in one call of `write_messages`; a single larger atomic write still comes, alone.
+    /// The largest number of events in one call of `write_messages`; a single larger atomic write still comes, alone.
     pub max_group_events: usize,
     /// The most payload bytes in one call of `write_messages`; a single larger atomic write still comes, alone.
     pub max_group_bytes: usize,

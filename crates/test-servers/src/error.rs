@@ -21,7 +21,7 @@ pub enum ServerError {
     NotStarted {
         /// The server, for a person.
         software: &'static str,
-        /// The thing that happened instead.
+        /// The event that happened instead.
         what: String,
         /// The last lines of its log.
         log: String,

@@ -64,7 +64,7 @@ impl<S: StoreKind, H: Hook<S> + ?Sized> Hook<S> for Arc<H> {
 /// The way from a hook to the store: the rules that come after it, and then the store itself.
 pub struct Next<S: StoreKind> {
     store: Arc<S::Store>,
-    /// The last one is met first; of each, those above a number.
+    /// The rules after the current one. The last one is met first; of each, those above a number.
     rest: Vec<(Rules<S>, u64)>,
 }
 

@@ -23,21 +23,21 @@ pub struct Intercepted<S: StoreKind, H = Rules<S>> {
 }
 
 impl Intercepted<Journals> {
-    /// Puts rules in front of a journal; there are none yet.
+    /// Puts rules in front of a journal, at first none.
     pub fn journal(journal: impl Journal) -> Self {
         Self::with_hook(Arc::new(journal), Rules::new())
     }
 }
 
 impl Intercepted<SnapshotStores> {
-    /// Puts rules in front of a snapshot store; there are none yet.
+    /// Puts rules in front of a snapshot store, at first none.
     pub fn snapshot_store(store: impl SnapshotStore) -> Self {
         Self::with_hook(Arc::new(store), Rules::new())
     }
 }
 
 impl Intercepted<StateStores> {
-    /// Puts rules in front of a state store; there are none yet.
+    /// Puts rules in front of a state store, at first none.
     pub fn state_store(store: impl StateStore) -> Self {
         Self::with_hook(Arc::new(store), Rules::new())
     }

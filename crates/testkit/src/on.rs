@@ -92,7 +92,7 @@ impl<S: StoreKind> On<S> {
         })
     }
 
-    /// Changes each before it goes on.
+    /// Changes each call before it goes on.
     pub fn change(self, change: impl Fn(&mut S::Call) + Send + Sync + 'static) -> Rule {
         self.run(move |mut call, next: Next<S>| {
             change(&mut call);

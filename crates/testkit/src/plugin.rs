@@ -23,7 +23,7 @@ pub struct InterceptedPlugin {
 }
 
 impl InterceptedPlugin {
-    /// Puts rules in front of every store that the plugin makes; there are none yet.
+    /// Puts rules in front of every store that the plugin makes, at first none.
     pub fn around(plugin: impl Plugin + 'static) -> Self {
         Self {
             plugin: Arc::new(plugin),

@@ -75,7 +75,7 @@ pub(crate) enum Exit {
 pub(crate) struct Failure {
     /// True if another attempt will probably fail, too, so that no asker should wait for it.
     pub(crate) is_lasting: bool,
-    /// The time that the actor had worked after its recovery.
+    /// The time for which the actor had worked after its recovery.
     pub(crate) worked_for: Option<Duration>,
     /// True if it was about to stop, so that no other one is wanted.
     pub(crate) was_stopping: bool,
@@ -170,7 +170,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.ctx.terminated |= urgency >= Urgency::End;
     }
 
-    /// Returns the work that it still has to do.
+    /// Returns the work that the actor still has to do.
     pub(crate) fn unfinished_work(&self) -> UnfinishedWork {
         if self.recovery.is_some() {
             UnfinishedWork::Recovering

@@ -50,9 +50,9 @@ pub(crate) struct RecoveryProcess<E, S> {
 enum Stage<E, S> {
     /// The first stage for an actor that will write.
     Begin(WriterId, TakeOver),
-    /// The start for one that only reads.
+    /// The first stage for a replay that only reads.
     ReadHead,
-    /// The start for an actor that keeps no events, with the right to write or without.
+    /// The first stage for an actor that keeps no events, with the right to write or without.
     ReadState {
         read: ReadState<E>,
         writes: bool,

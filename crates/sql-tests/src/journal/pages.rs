@@ -1,4 +1,4 @@
-//! Pages of a replay: small and large events, limits, odd ranges.
+//! Tests of pages of a replay: small and large events, limits, odd ranges.
 
 use std::sync::Arc;
 

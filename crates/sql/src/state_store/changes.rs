@@ -64,7 +64,7 @@ pub(super) async fn read_changes<D: Dialect>(
 /// The changes of one sequence that a page may return.
 struct Sequence {
     number: u16,
-    /// True if some slice that is asked for is numbered by it.
+    /// True if the sequence numbers some slice that is asked for.
     is_asked_for: bool,
     /// The number up to which all changes are there, so that none is added below it; `None` if there never was one.
     complete_to: Option<i64>,

@@ -141,8 +141,8 @@ impl<D: Dialect> LateNumbers<D> {
         self.look();
     }
 
-    /// Ends what looks for rows after the one at hand, and waits for that and for changes with handlers, as long as a call
-    /// waits for a connection.
+    /// Stops the task that looks for rows once it has done the row at hand, and waits for it and for changes with
+    /// handlers, as long as a call waits for a connection.
     pub(super) async fn close(&self) {
         self.shared.closing.send_replace(());
         let (patience, _) = self.shared.work.connections.connector().patience();

@@ -28,7 +28,7 @@ const IDS: [&str; 6] = ["r1", "r2", "s1", "s2", "d1", "p1"];
 const LIVES: u32 = 12;
 /// The largest number of writes to each id in a life.
 const MOST_WRITES: u32 = 6;
-/// Uids of one life.
+/// The number of uids of one life.
 const UIDS: u32 = 1_000;
 /// The beginning of the warning about a snapshot store that is less durable than the journal.
 const WARNING: &str = "the snapshot store keeps less than the journal";

@@ -159,7 +159,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    /// False if there are fewer operations.
+    /// Runs a trial; returns false if there are fewer operations.
     async fn run(&mut self, trial: Trial) -> anyhow::Result<bool> {
         self.trials += 1;
         let folder = self.folder.join(format!("trial-{}", self.trials));

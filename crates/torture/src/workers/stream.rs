@@ -495,7 +495,7 @@ impl Stream {
         }
     }
 
-    /// Persists these; the answer is the number of the first.
+    /// Persists these events; the answer is the number of the first.
     pub(super) fn write<M>(&mut self, write: Write, ctx: &mut PersistentContext<Self>) -> Reply<M>
     where
         M: Message<Result = Result<SequenceNr, PersistError>> + 'static,

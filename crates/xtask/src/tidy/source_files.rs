@@ -2,7 +2,7 @@
 
 use super::tree::{SourceFile, Tree, Violation};
 
-/// Lines of a file, tests included.
+/// The largest number of lines of a file, tests included.
 const LONGEST_FILE: usize = 800;
 /// Lines of a `lib.rs`, which holds no logic.
 const LONGEST_LIB: usize = 120;

@@ -48,7 +48,7 @@ struct Scanner {
     dots: usize,
     /// The last line has ended and nothing has followed; the brace of its key still may.
     line_ended: bool,
-    /// The last thing was `=` or `:`, so that the value may follow in another line.
+    /// True if the last token was `=` or `:`, so that the value may follow in another line.
     expects_value: bool,
     links: usize,
     copies: Copies,

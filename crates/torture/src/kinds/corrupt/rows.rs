@@ -1,5 +1,5 @@
-//! Rows of a server are damaged, one after the other: a reader of the id gets what was written, or an error; all others
-//! get what was written.
+//! The damage of rows on a server, one after the other: a reader of the id gets what was written, or an error; all
+//! others get what was written.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

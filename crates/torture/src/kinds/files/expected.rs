@@ -1,4 +1,4 @@
-//! Says what must be in the files, from the marks of the program under test, and whether it is.
+//! The judge of files: what must be in them, from the marks of the program under test, and whether it is.
 
 use std::collections::BTreeMap;
 
