@@ -164,7 +164,7 @@ fn may_be_written(location: &Location) -> bool {
     !is_closed && ["", "-wal", "-shm"].into_iter().all(may_open)
 }
 
-/// Returns whether this process may write to the file. Asks the system and does not open the file: a process that
+/// Fails unless this process may read and write the file. Asks the system and does not open the file: a process that
 /// closes a file loses all its locks on it, even those of SQLite's connections. See "Posix advisory locks canceled" in
 /// <https://www.sqlite.org/howtocorrupt.html>.
 #[cfg(unix)]
