@@ -121,7 +121,7 @@ impl MysqlOptions {
         self
     }
 
-    /// Changes tables and limits.
+    /// Changes the names of tables, and the limits.
     #[must_use]
     pub fn with_store(mut self, change: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
         self.store = change(self.store);

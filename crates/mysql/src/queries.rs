@@ -109,7 +109,8 @@ pub(crate) const MAX_ALLOWED_PACKET: &str = "SELECT CAST(@@max_allowed_packet AS
 pub(crate) const LOCK_SCHEMA: &str = "\
 SELECT CAST(GET_LOCK(CONCAT('actix_persistence.', MD5(DATABASE())), 30) AS SIGNED)";
 
-/// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the database.
+/// The table of versions, with a row for the journal, one for the snapshot store, and one for the state store of each
+/// set of table names in the database.
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
 CREATE TABLE IF NOT EXISTS {version_table} (
     table_name   VARCHAR(64)  NOT NULL PRIMARY KEY,

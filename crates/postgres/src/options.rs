@@ -176,7 +176,7 @@ impl PostgresOptions {
         self
     }
 
-    /// Changes tables and limits.
+    /// Changes the names of tables, and the limits.
     #[must_use]
     pub fn with_store(mut self, change: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
         self.store = change(self.store);

@@ -71,7 +71,7 @@ pub trait Dialect:
     /// If a setting cannot be used.
     fn connector(options: &Self::Options) -> Result<Self::Connector, InvalidOption>;
 
-    /// Names without tables: how they are quoted, what else stands for keys in the steps.
+    /// Returns names without tables: how they are quoted, what else stands for keys in the steps.
     ///
     /// # Errors
     /// If a setting cannot be used.

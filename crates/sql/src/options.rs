@@ -124,10 +124,10 @@ pub struct StoreOptions {
     /// `handler-timeout`: the longest time that a change handler, or a transaction of the application, may take.
     /// Default 3 s; on a server three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
     ///
-    /// The code holds the state that changes for this time; on SQLite every other writer waits, too. It must be less
-    /// than the time for which others wait for a connection: `acquire-timeout` on a server, twice `busy-timeout`, at
-    /// least 5 s, on SQLite. Keep it well below the `call-timeout` of the store. A server ends the transaction earlier
-    /// if no statement comes for `statement-timeout` and a second.
+    /// The handler or transaction holds the state that changes for this time; on SQLite every other writer waits, too.
+    /// It must be less than the time for which others wait for a connection: `acquire-timeout` on a server, twice
+    /// `busy-timeout`, at least 5 s, on SQLite. Keep it well below the `call-timeout` of the store. A server ends the
+    /// transaction earlier if no statement comes for `statement-timeout` and a second.
     pub handler_timeout: Duration,
     /// `max-group-events`: the most events that the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,

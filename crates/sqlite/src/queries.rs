@@ -40,8 +40,8 @@ impl StatementDialect for Sqlite {
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 /// Begins a transaction of several statements that read.
 pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
-/// Raises the number of transactions, which stands where the newest `ordering` stands, too: no other page is written for
-/// it when events are stored. One that [`POSITION`] does not take for a number stays as it is.
+/// Commits, and raises the number of transactions, which stands where the newest `ordering` stands, too: no other page
+/// is written for it when events are stored. One that [`POSITION`] does not take for a number stays as it is.
 pub(crate) const COMMIT: &str = "\
     UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actix_persistence_commits' AND seq > 1; COMMIT";
 /// Commits the set-up, and does not count it: it comes before the number is compared with what was confirmed, and would
@@ -95,7 +95,8 @@ pub(crate) const POSITION: &str = "\
     FROM actix_persistence_commits AS c
     JOIN sqlite_sequence AS s ON s.name = 'actix_persistence_commits' AND s.seq > 1
     LIMIT 1";
-/// Counts anew where nothing counts. As of another database, because notes of others may go on that nothing was counted for.
+/// Begins to count transactions where nothing counts them, as of another database: notes of others may go on for which
+/// nothing was counted.
 pub(crate) const COUNT_ANEW: &str = "\
     BEGIN IMMEDIATE;
     DELETE FROM sqlite_sequence WHERE name = 'actix_persistence_commits' AND seq <= 1;

@@ -28,7 +28,7 @@ pub struct JournalQueries {
     /// the newest number, and the last one of these events.
     pub(crate) number_one: SqlStr,
     /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and the number of events,
-    /// then the partitions again; one may be given several times.
+    /// then the partitions again; one may be there several times.
     pub(crate) number_many: SqlStr,
     /// The newest numbers. Values: [`PARTITIONS`] partitions. Returns: partition, newest number.
     pub(crate) newest: SqlStr,
@@ -65,9 +65,9 @@ const RECOVERED: &str = "\
 SELECT persistence_id, highest, deleted_to, epoch FROM {metadata_table} WHERE persistence_id IN ({rows})
 ORDER BY persistence_id";
 
-/// An upsert, because that is the fastest fence by far: no rows of values have to be made a table first. Its row carries
-/// the number that is expected as `deleted_to`. An id never seen would be inserted; that counts 1, as does one that is not
-/// changed, because the driver asks for the number of rows found:
+/// Raises the highest numbers of ids by an upsert, because that is the fastest fence by far: no rows of values have to
+/// be made a table first. Its row carries the number that is expected as `deleted_to`. An id never seen would be
+/// inserted; that counts 1, as does one that is not changed, because the driver asks for the number of rows found:
 /// <https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html>.
 const RAISE_HIGHEST: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
@@ -138,8 +138,8 @@ const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table}
 WHERE persistence_id = ? AND sequence_nr BETWEEN ? AND ? ORDER BY sequence_nr, tag";
 
-/// `LIMIT` keeps the server from merging the inner query into the outer one: MariaDB 10.11 does not know the columns of a
-/// merged query any more when the statement runs again.
+/// Reads the head of an id. `LIMIT` keeps the server from merging the inner query into the outer one: MariaDB 10.11
+/// does not know the columns of a merged query any more when the statement runs again.
 const HEAD: &str = "\
 SELECT GREATEST(COALESCE(m.highest, 0),
                 COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = given.id
@@ -150,7 +150,7 @@ LEFT JOIN {metadata_table} AS m ON m.persistence_id = given.id";
 
 const LOCK_EPOCH: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ? FOR UPDATE";
 
-/// `LIMIT` as in `HEAD`.
+/// Reads the highest number of an id, with `LIMIT` as in `HEAD`.
 const HIGHEST: &str = "\
 SELECT GREATEST(
     COALESCE((SELECT m.highest FROM {metadata_table} AS m WHERE m.persistence_id = given.id), 0),

@@ -6,7 +6,7 @@ use sqlx::SqlStr;
 /// The most rows in one statement.
 pub(crate) const LARGEST: usize = 256;
 
-/// The protocol counts the values of a statement in 16 bits:
+/// The limit of the protocol, which counts the values of a statement in 16 bits:
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_prepare.html>.
 const MOST_BINDS: usize = 65_535;
 const MOST_COLUMNS: usize = 16;

@@ -51,8 +51,8 @@ FROM {state_table} WHERE persistence_id = ?";
 const REVISION: &str = "\
 SELECT revision FROM {state_table} WHERE persistence_id = ?";
 
-/// Fails for an id that exists. A statement that would do nothing for such an id would also do nothing for a duplicate
-/// in a unique column of the application.
+/// Inserts a state, and fails for an id that exists. A statement that would do nothing for such an id would also do
+/// nothing for a duplicate in a unique column of the application.
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
     checksum, ordering{more_columns})
@@ -92,7 +92,8 @@ fn changes() -> String {
 
 const CHANGES_OF_PARTITION: &str = include_str!("state_changes_of_partition.sql");
 
-/// Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
+/// Reads a page of changes. Sizes are summed up before anything large is read: of what does not fit into a page only
+/// the first state is.
 const CHANGES: &str = "\
 SELECT s.persistence_id, s.ordering, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id,
     s.manifest, s.payload, s.checksum

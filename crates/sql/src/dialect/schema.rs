@@ -61,10 +61,10 @@ pub struct VersionTexts {
 /// `{application}`.
 #[derive(Clone, Copy, Debug)]
 pub struct RoleTexts {
-    /// Comes before anything is made, if something must.
+    /// The statement that comes before anything is made, if something must.
     pub before: Option<&'static str>,
-    /// Allows the use of a `{table}`.
+    /// The statement that allows the use of a `{table}`.
     pub use_table: &'static str,
-    /// Allows to look at the versions.
+    /// The statement that allows a look at the versions.
     pub read_versions: &'static str,
 }

@@ -57,8 +57,8 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
     }
 }
 
-/// Payloads that have more bytes with their metadata are left out of a page and read one by one, so that little is
-/// read in vain where a page ends.
+/// The number of bytes above which payloads, with their metadata, are left out of a page and read one by one, so that
+/// little is read in vain where a page ends.
 pub(crate) const LARGE_PAYLOAD_BYTES: usize = 16 * 1024;
 
 /// The number of events that a page reads at a time.

@@ -106,7 +106,7 @@ EXPLAIN SELECT persistence_id FROM {state_table} WHERE
 const NEXT: &str = "\
 COALESCE((SELECT o.newest FROM {state_ordering_table} AS o WHERE o.partition_nr = 0), 0) + 1";
 
-/// Changes nothing if the row was not stored, or if a trigger has taken it away again.
+/// Raises the counter of changes. Changes nothing if the row was not stored, or if a trigger has taken it away again.
 const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = newest + 1
 WHERE partition_nr = 0

@@ -55,7 +55,7 @@ struct Reader {
     queries: StateQuery,
 }
 
-/// Changes that were shown at once.
+/// The changes that a reader was shown at once.
 struct Shown {
     entries: Vec<Entry>,
     offset: StateOffset,
