@@ -21,7 +21,7 @@ use crate::writers::Scene;
 const PAUSE: Duration = Duration::from_millis(100);
 /// The number of attempts that may lose against another writer: a write of a process that was killed may end only now.
 const MOST_CONFLICTS: u32 = 5;
-/// The stores have little to do in the end.
+/// The longest time of a stop in the end, when the stores have little to do.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The records and the faults of the process that writes last.

@@ -190,8 +190,8 @@ ON CONFLICT (persistence_id) DO UPDATE SET
     highest = GREATEST(m.highest, EXCLUDED.highest),
     deleted_to = GREATEST(m.deleted_to, LEAST($1::bigint, GREATEST(m.highest, EXCLUDED.highest)))";
 
-/// Locks the row, so that two that remove rows of an id come one after the other: what the later one removes are never
-/// rows that were stored after a reset.
+/// Selects the range to remove, and locks the row, so that two removals of rows of one id come one after the other:
+/// what the later one removes are never rows that were stored after a reset.
 const UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = $1::text FOR UPDATE";
 

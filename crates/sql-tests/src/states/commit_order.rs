@@ -47,7 +47,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads a page of at most this many; whether there is more.
+    /// Reads a page of at most this number; returns whether there is more.
     async fn read(&mut self, limit: usize) -> bool {
         self.query.limit = limit;
         let queries = self.store.queries().expect("there are queries");

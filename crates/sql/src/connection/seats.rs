@@ -93,8 +93,8 @@ impl<C: Connector> Seats<C> {
         self.idle().clear();
     }
 
-    /// Closes all connections; waits for those in use as long as a call would. Callers that ask after that time get
-    /// new connections.
+    /// Closes the connections; waits for those in use as long as a call would, and then closes the others alone.
+    /// Callers that ask after that time get new connections.
     pub(super) async fn close(&self) {
         let all = u32::try_from(self.number).unwrap_or(u32::MAX);
         // Without a seat that is still in use the others are closed nevertheless.

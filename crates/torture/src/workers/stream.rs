@@ -538,7 +538,7 @@ impl Stream {
         })
     }
 
-    /// Persists this; the future is that of the call.
+    /// Persists this event; returns the future of the call.
     pub(super) fn persisting(
         &mut self,
         uid: u64,
