@@ -14,7 +14,7 @@ mod initialize;
 mod race;
 mod upsert;
 
-/// The spec; the groups stand in the order in which a new plugin wants to make them pass.
+/// The spec of state stores; its groups stand in the order in which a new plugin wants to make them pass.
 pub(crate) const SPEC: Spec<dyn StateStore> = Spec {
     name: "durable_state_store_spec",
     groups: &[

@@ -18,9 +18,9 @@ pub(crate) struct Site {
     subject: Subject<dyn StateStore>,
     /// The form in which a store gets it.
     table: String,
-    /// As statements name it.
+    /// The name of the table of states, as statements name it.
     pub(crate) states: String,
-    /// As statements name it.
+    /// The name of the table of counts, as statements name it.
     pub(crate) counts: String,
     /// The name of a table that is not there yet.
     pub(crate) values: String,
@@ -305,7 +305,7 @@ impl ChangeHandler for Counting {
     }
 }
 
-/// 1 for what is there afterwards, 100 for what is deleted, 10,000 for what is removed.
+/// Returns 1 for a state that is there afterwards, 100 for a delete, 10,000 for a state that is removed.
 pub(crate) fn by_kind(change: &StateChange<'_>) -> i64 {
     match change.kind {
         ChangeKind::Updated { .. } => 1,

@@ -10,7 +10,7 @@ use crate::my_payload::MyPayload;
 use crate::subject::Subject;
 use crate::writer::Writer;
 
-/// The spec.
+/// The spec of what a journal keeps of payloads.
 pub(crate) const SPEC: Spec<dyn Journal> = Spec {
     name: "journal_serialization_spec",
     groups: &[CASES],

@@ -8,9 +8,9 @@ use actix_persistence_storage_api::{
 
 use crate::failure::{CaseResult, Failure, expect, expect_eq};
 
-/// No limit on the number of events.
+/// The limit that allows any number of events.
 pub(crate) const ALL: usize = usize::MAX;
-/// No upper bound.
+/// The bound of a range without an upper end.
 pub(crate) const MAX: SequenceNr = SequenceNr::MAX;
 
 /// Reads one page.
@@ -25,7 +25,7 @@ pub(crate) async fn page(
     Ok(journal.replay_messages(id, range, limit).await?)
 }
 
-/// Reads every event.
+/// Reads every event of an id.
 pub(crate) async fn replayed(
     journal: &dyn Journal,
     id: &PersistenceId,

@@ -21,7 +21,7 @@ pub use run::{CaseOutcome, CaseReport};
 use run::{Prepared, execute};
 use suite::{PrepareSuite, Suite};
 
-/// Every case of the contract, run on the stores of the given fixtures.
+/// The kit: every case of the contract, run on the stores of the given fixtures.
 ///
 /// All cases of [`run`](Self::run) run on one multi-threaded tokio runtime, in parallel, each on a store of its own.
 #[derive(Default)]
@@ -119,7 +119,7 @@ impl Kit {
         conclusion.exit_code()
     }
 
-    /// Runs every case, one after the other, and tells what became of each; for tests of the kit itself.
+    /// Runs every case, one after the other, and returns the result of each; for tests of the kit itself.
     ///
     /// On one worker thread, where tasks that yield to each other do so in the same order every time: whether a case
     /// finds a fault is then no matter of luck.

@@ -41,7 +41,7 @@ impl MyPayload {
         }
     }
 
-    /// As [`new`](Self::new), with a number that no other has.
+    /// Returns a payload as [`new`](Self::new) does, with a number that no other has.
     pub(crate) fn unique(data: &str) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(100);
         Self {
@@ -60,7 +60,7 @@ impl MyPayload {
         Payload::new(format.serializer_id, format.manifest, bytes)
     }
 
-    /// The value, if serializer id, manifest and bytes are what [`encode`](Self::encode) gave.
+    /// The value, if serializer id, manifest and bytes are what [`encode`](Self::encode) returned.
     pub(crate) fn decode(payload: &Payload) -> Result<Self, Failure> {
         let known = [Self::V1, Self::V2].into_iter().any(|format| {
             (format.serializer_id, format.manifest) == (payload.serializer_id, &*payload.manifest)

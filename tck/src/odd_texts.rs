@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::PersistenceId;
 
-/// Short texts, all different byte by byte, none blank, none with NUL.
+/// The short texts that stores may confuse, all different byte by byte, none blank, none with NUL.
 pub(crate) const ODD_TEXTS: &[&str] = &[
     // Case, and letters whose case depends on the locale.
     "case",
@@ -75,7 +75,7 @@ pub(crate) const ODD_TEXTS: &[&str] = &[
     "\u{10ffff}",
 ];
 
-/// Valid persistence ids that must be kept apart: the odd texts, and three of the greatest length.
+/// Returns valid persistence ids that must be kept apart: the odd texts, and three of the greatest length.
 pub(crate) fn odd_ids() -> Vec<PersistenceId> {
     let longest = [
         "x".repeat(255),

@@ -13,7 +13,7 @@ use crate::failure::{CaseResult, Failure, expect, expect_eq};
 /// The entity type of ids that a case makes itself.
 pub(crate) const ENTITY_TYPE: &str = "Tck";
 
-/// The queries of a store that has them.
+/// Returns the queries of a store, or fails if it has none.
 pub(crate) fn queries(store: &dyn StateStore) -> Result<&dyn StateQueries, Failure> {
     store
         .queries()
@@ -72,7 +72,7 @@ pub(crate) async fn read_ids(
 /// Reads pages of changes and checks what is true of all of them.
 pub(crate) struct Reader {
     pub(crate) query: StateChangesQuery,
-    /// Everything that was given, in order.
+    /// The changes that were returned, in order.
     pub(crate) given: Vec<ChangedState>,
     revisions: BTreeMap<PersistenceId, Revision>,
     said_more: bool,

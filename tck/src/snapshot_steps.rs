@@ -46,7 +46,7 @@ pub(crate) fn moved(timestamp: Timestamp, micros: i64) -> Timestamp {
     Timestamp::from_micros(timestamp.as_micros() + micros)
 }
 
-/// Saves the snapshot.
+/// Saves a snapshot in the store.
 pub(crate) async fn save(store: &dyn SnapshotStore, snapshot: &SnapshotRecord) -> CaseResult {
     let (metadata, payload) = (snapshot.metadata.clone(), snapshot.payload.clone());
     Ok(store.save(metadata, payload).await?)

@@ -9,7 +9,7 @@ use crate::my_payload::MyPayload;
 use crate::snapshot_steps::{expect_snapshots, fresh_snapshot, save};
 use crate::subject::Subject;
 
-/// The spec.
+/// The spec of what a snapshot store keeps of payloads.
 pub(crate) const SPEC: Spec<dyn SnapshotStore> = Spec {
     name: "snapshot_store_serialization_spec",
     groups: &[CASES],

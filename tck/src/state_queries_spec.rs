@@ -9,7 +9,7 @@ mod ids;
 mod offset;
 mod while_written;
 
-/// The spec; ignored as a whole for a store without queries.
+/// The spec of queries of states; ignored as a whole for a store without queries.
 pub(crate) const SPEC: Spec<dyn StateStore> = Spec {
     name: "state_queries_spec",
     groups: &[

@@ -52,17 +52,17 @@ impl<S: UnderTest + ?Sized> Subject<S> {
         Self::open(self.place).await
     }
 
-    /// Another instance on the same place, as in another process.
+    /// Opens another instance on the same place, as in another process.
     pub(crate) async fn another(&self) -> Result<Arc<S>, Failure> {
         Ok(Self::open(Arc::clone(&self.place)).await?.store)
     }
 
-    /// Another instance on the same place that is not initialised yet.
+    /// Opens another instance on the same place that is not initialised yet.
     pub(crate) async fn another_uninitialised(&self) -> Result<Arc<S>, Failure> {
         Ok(self.place.open().await?)
     }
 
-    /// Another instance on the same place, with what an application adds to it; not initialised yet.
+    /// Opens another instance on the same place, with what an application adds to it; not initialised yet.
     pub(crate) async fn open_with(&self, extensions: StateExtensions) -> Result<Arc<S>, Failure> {
         Ok(self.place.open_with(extensions).await?)
     }

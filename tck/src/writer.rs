@@ -1,4 +1,4 @@
-//! One incarnation that recovered a persistence id and writes to it.
+//! A writer: one incarnation that recovered a persistence id and writes to it.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +68,7 @@ impl Writer {
         })
     }
 
-    /// As [`recover`](Self::recover), of a fresh id.
+    /// Recovers a fresh id as [`recover`](Self::recover) does.
     pub(crate) async fn of_fresh_id(journal: &dyn Journal) -> Result<Self, Failure> {
         Self::recover(journal, &fresh_id()).await
     }
@@ -118,28 +118,28 @@ impl Writer {
         numbers.map(|number| self.event(number)).collect()
     }
 
-    /// One atomic write of the events of these numbers, whether or not they are due.
+    /// Returns an atomic write of the events of these numbers, whether or not they are due.
     pub(crate) fn write(&self, numbers: RangeInclusive<SequenceNr>) -> AtomicWrite {
         self.write_of(self.events(numbers))
     }
 
-    /// One atomic write of one event of this number.
+    /// Returns an atomic write of one event of this number.
     pub(crate) fn single(&self, sequence_nr: SequenceNr) -> AtomicWrite {
         self.write(sequence_nr..=sequence_nr)
     }
 
-    /// One atomic write of these events.
+    /// Returns an atomic write of these events.
     pub(crate) fn write_of(&self, events: Vec<EventRecord>) -> AtomicWrite {
         AtomicWrite::new(self.id.clone(), self.recovered.epoch, events)
             .expect("the kit makes events with consecutive numbers and one writer")
     }
 
-    /// One atomic write of the event of this number that takes the id over.
+    /// Returns an atomic write of the event of this number that takes the id over.
     pub(crate) fn claim(&self, sequence_nr: SequenceNr) -> AtomicWrite {
         self.claim_of(vec![self.event(sequence_nr)])
     }
 
-    /// One atomic write of these events that takes the id over.
+    /// Returns an atomic write of these events that takes the id over.
     pub(crate) fn claim_of(&self, events: Vec<EventRecord>) -> AtomicWrite {
         let from = self.recovered.epoch;
         AtomicWrite::new(self.id.clone(), Fence::TakesOver { from }, events)

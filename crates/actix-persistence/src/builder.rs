@@ -252,8 +252,8 @@ impl Builder {
     }
 
     /// Returns the statements that make what the stores of the config need, for a person who does it instead of
-    /// `auto-initialize`; with roles, also what those are allowed. Opens nothing, and does without the columns and
-    /// change handlers that the config names: the program that registers them makes their tables.
+    /// `auto-initialize`; with roles, they include the rights of the two accounts. Opens nothing, and does without the
+    /// columns and change handlers that the config names: the program that registers them makes their tables.
     ///
     /// # Errors
     /// [`OpenError::Config`] with every mistake of the config, or if a database knows no roles.
@@ -374,7 +374,7 @@ impl Builder {
         Ok((settings, stores))
     }
 
-    /// Returns the stores of one kind; as many as it has sections, unless there are mistakes.
+    /// Returns the stores of one kind, one for each of its sections, unless there are mistakes.
     fn make<K: StoreKind>(
         &self,
         sections: &StoreSections<K::Settings>,

@@ -12,7 +12,7 @@ pub use actix_persistence_cleanup::{
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CleanupStores {
-    /// The journal.
+    /// The plugin id of the journal.
     pub journal: Option<String>,
     /// The snapshot store, which holds the snapshots of the journal's ids.
     pub snapshot_store: Option<String>,

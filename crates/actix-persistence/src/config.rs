@@ -56,7 +56,7 @@ use document::Document;
 #[derive(Clone)]
 pub struct Config {
     root: Section,
-    /// Mistakes of the file that belong to no key, reported together with the rest.
+    /// The mistakes of the file that belong to no key, reported together with the rest.
     mistakes: Vec<ConfigError>,
     /// Parts of the file that are ignored; they are logged when persistence is opened.
     warnings: Vec<String>,

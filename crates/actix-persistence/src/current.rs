@@ -11,7 +11,7 @@ use crate::persistence::Shared;
 /// The handles by system id, in the order they were opened; weak, so that the last handle still closes the stores.
 type Installed = HashMap<usize, Vec<Weak<Shared>>>;
 
-/// Makes it one of the running system.
+/// Makes a persistence one of the running system.
 pub(crate) fn install(persistence: &Persistence) {
     if let Some(system) = System::try_current() {
         let mut installed = lock();

@@ -14,9 +14,9 @@ use crate::stores::store_runtime::sql_of;
 pub struct Found<S> {
     /// The persistence id of the state.
     pub persistence_id: PersistenceId,
-    /// Its revision.
+    /// The revision of the state.
     pub revision: Revision,
-    /// The state.
+    /// The decoded state.
     pub state: S,
 }
 
@@ -24,7 +24,7 @@ pub struct Found<S> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindStatesError {
-    /// No such state store.
+    /// The config has no such state store.
     #[error(transparent)]
     UnknownPlugin(StartError),
     /// The store failed, or has no SQL.
@@ -35,7 +35,7 @@ pub enum FindStatesError {
     Decode {
         /// The persistence id of the state.
         persistence_id: PersistenceId,
-        /// Its revision.
+        /// The revision of the state.
         revision: Revision,
         /// The error of decoding the state.
         source: DecodeError,

@@ -10,8 +10,8 @@ impl Persistence {
     /// An event is published when its actor learns that it is stored, before its handlers run; those of one actor in
     /// the order of their numbers. Replay publishes nothing. For notifications, not for exactly-once processing: a
     /// reader that is late by more than the setting `persistence.published-events.capacity` (1,024, rounded up to
-    /// a power of two) is told how many events it missed, and events are left out whose actor failed before it learned
-    /// that they are stored.
+    /// a power of two) gets the number of events that it missed, and events are left out whose actor failed before it
+    /// learned that they are stored.
     ///
     /// The stream may be read on any thread; it ends when the last clone of this handle and the last actor are gone.
     pub fn events<E: Event>(&self) -> Subscription<PublishedEvent<E>> {
@@ -22,7 +22,7 @@ impl Persistence {
     /// and failures of snapshots and deletes that the actor does not handle.
     ///
     /// A reader that is late by more than the setting `persistence.dead-letters.capacity` (1,024, rounded up to a
-    /// power of two) is told how many it missed.
+    /// power of two) gets the number of those that it missed.
     pub fn dead_letters(&self) -> Subscription<DeadLetter> {
         self.0.dead_letters.subscribe()
     }

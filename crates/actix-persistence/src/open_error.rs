@@ -19,7 +19,7 @@ pub enum OpenError {
     /// A journal cannot be used.
     #[error("could not open the journal '{plugin_id}'")]
     Journal {
-        /// Its plugin id.
+        /// The plugin id of the journal.
         plugin_id: String,
         /// The error of the store.
         source: StorageError,
@@ -27,7 +27,7 @@ pub enum OpenError {
     /// A snapshot store cannot be used.
     #[error("could not open the snapshot store '{plugin_id}'")]
     SnapshotStore {
-        /// Its plugin id.
+        /// The plugin id of the snapshot store.
         plugin_id: String,
         /// The error of the store.
         source: StorageError,
@@ -35,7 +35,7 @@ pub enum OpenError {
     /// A state store cannot be used.
     #[error("could not open the state store '{plugin_id}'")]
     StateStore {
-        /// Its plugin id.
+        /// The plugin id of the state store.
         plugin_id: String,
         /// The error of the store.
         source: StorageError,

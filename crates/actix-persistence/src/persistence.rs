@@ -35,7 +35,7 @@ pub(crate) struct Shared {
     pub(crate) stash_policy: StashPolicy,
     pub(crate) published_events: PublishedEvents,
     pub(crate) dead_letters: DeadLetters,
-    /// One environment for the plugin ids of each kind of actor in use, none of them left to a default.
+    /// The environment of each combination of plugin ids in use; none of these ids is left to a default.
     pub(crate) environments: Mutex<HashMap<PluginIds, Arc<Environment>>>,
     /// The thread on which the store actors live.
     pub(crate) _thread: StoreThread,
@@ -126,8 +126,9 @@ impl Persistence {
         })
     }
 
-    /// As [`start`](Self::start), once the id is free: waits for the end of the actor that has it, and again if another one
-    /// is started in between. So an id is started again right after its last address was dropped.
+    /// Starts an actor as [`start`](Self::start) does, once the id is free: waits for the end of the actor that has it,
+    /// and again if another one is started in between. So an id is started again right after its last address was
+    /// dropped.
     ///
     /// It asks no actor to stop: one that others hold an address of, or that lives by timers, is waited for as long as
     /// it goes on. The actor must be able to run meanwhile: await this on its own arbiter, do not block.

@@ -1,4 +1,4 @@
-//! Everything that a file with persistent actors needs: `use actix_persistence::prelude::*;`.
+//! The names that a file with persistent actors needs: `use actix_persistence::prelude::*;`.
 
 pub use actix_persistence_persistent_actor::{
     BackOffSettings, DurableState, Event, EventMeta, FromPersistError, ManyEvents, NoEvent,

@@ -23,15 +23,15 @@ pub struct Replayed<A> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// Nothing can be stored under this id.
+    /// The text is no valid persistence id, so nothing can be stored under it.
     #[error("{persistence_id:?} is no valid persistence id")]
     InvalidPersistenceId {
-        /// The id.
+        /// The invalid id.
         persistence_id: PersistenceId,
         /// The rule that the id breaks.
         source: InvalidPersistenceId,
     },
-    /// No such store.
+    /// The config has no such store.
     #[error(transparent)]
     UnknownPlugin(StartError),
     /// The stream cannot be brought back.

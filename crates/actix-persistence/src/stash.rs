@@ -1,4 +1,4 @@
-//! The stash: commands that wait, how many may wait, and what happens to one too many.
+//! The stash: commands that wait, their largest number, and what happens to one too many.
 
 pub use actix_persistence_persistent_actor::{
     FullStash, Overflow, OverflowReplies, OverflowStrategy, StashPolicy, UserStash,

@@ -10,7 +10,7 @@ use crate::stores::store_entries::StateEntry;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StateQueriesError {
-    /// No such state store, or no default one.
+    /// The config has no such state store, or no default one.
     #[error(transparent)]
     UnknownPlugin(StartError),
     /// The store has none.

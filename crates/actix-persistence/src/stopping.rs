@@ -1,4 +1,4 @@
-//! Stopping everything: the deadline, the signals, and the report of what was left.
+//! The stop of everything: the deadline, the signals, and the report of what was left.
 
 mod stop;
 mod stop_report;

@@ -10,7 +10,7 @@ use crate::stores::store_runtime::sql_of;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactError {
-    /// No such state store.
+    /// The config has no such state store.
     #[error(transparent)]
     UnknownPlugin(#[from] StartError),
     /// The store has no SQL, the database failed, or the code said no; the error knows what is certain.

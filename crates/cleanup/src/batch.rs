@@ -1,4 +1,4 @@
-//! Cleaning up many ids.
+//! The clean-up of many ids.
 
 use std::fmt;
 use std::pin::pin;
@@ -14,7 +14,7 @@ use crate::{BatchError, Cleanup, Task};
 /// The number of ids between two reports of progress, unless set.
 const REPORT_EVERY: u64 = 100;
 
-/// One task for each of many ids, one after the other unless said otherwise.
+/// A task for each of many ids, one id after the other unless said otherwise.
 ///
 /// It stops at the first id that fails and says which one that is: all before it are done, so the rest of the list can be
 /// given to another batch. Each is as safe to do again as it is alone.
@@ -93,7 +93,7 @@ impl Batch {
         self.run_stream(stream::iter(ids)).await
     }
 
-    /// As [`run`](Self::run), for ids that are still being found out.
+    /// Runs the batch as [`run`](Self::run) does, for ids that are still being found out.
     ///
     /// # Errors
     /// As [`run`](Self::run).

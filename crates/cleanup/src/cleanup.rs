@@ -1,4 +1,4 @@
-//! Cleaning up one id.
+//! The clean-up of one id.
 
 use actix_persistence_journal_actor::JournalHandle;
 use actix_persistence_persistent_actor::{LiveIds, ReservedId};
@@ -56,7 +56,7 @@ impl Cleanup {
         self
     }
 
-    /// Does the task with one id: the method that it names.
+    /// Does a task with one id, by the method that the task names.
     ///
     /// # Errors
     /// As that method.
@@ -101,7 +101,7 @@ impl Cleanup {
     /// Deletes the events of an id before the first one that was written at `moment` or later; the highest number is
     /// kept.
     ///
-    /// The timestamps that the writers' clocks gave count. If one was set back, old events after younger ones
+    /// The timestamps are those of the writers' clocks. If one was set back, old events after younger ones
     /// stay: there is never a gap.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl Cleanup {
     /// [`CleanupError`].
     ///
     /// # Cancel safety
-    /// Each of them is deleted or there.
+    /// Each of them is deleted or still there.
     pub async fn delete_snapshots(
         &self,
         id: &PersistenceId,
@@ -220,7 +220,7 @@ impl Cleanup {
     /// leaves nothing, so that revisions start again at 1.
     ///
     /// # Errors
-    /// [`CleanupError`], among them a conflict of revisions, if somebody else writes to the id meanwhile.
+    /// [`CleanupError`], among them a conflict of revisions, if another writer writes to the id meanwhile.
     ///
     /// # Cancel safety
     /// The state is deleted or there.

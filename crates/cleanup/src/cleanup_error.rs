@@ -10,10 +10,10 @@ pub enum CleanupError {
     /// An actor with the id runs in this process; nothing was done.
     #[error("{0:?} has a running actor in this process; stop it first")]
     Running(PersistenceId),
-    /// Everything is being stopped; nothing was done.
+    /// The persistence is stopping; nothing was done.
     #[error("nothing can be cleaned up any more, because the persistence is stopping")]
     Stopping,
-    /// There is no such store; nothing was done.
+    /// The store does not exist; nothing was done.
     #[error("there is no {store} to clean up; name one in the config, or leave this out")]
     NoStore {
         /// `journal`, `snapshot store` or `state store`.

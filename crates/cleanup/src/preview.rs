@@ -120,7 +120,7 @@ fn forgotten(numbers: Numbers, highest: u64) -> Option<u64> {
     (numbers == Numbers::Reset && highest > 0).then_some(highest)
 }
 
-/// As `events 1 to 5, snapshots up to 3, numbers start again after 5`.
+/// Prints the preview in the form `events 1 to 5, snapshots up to 3, numbers start again after 5`.
 impl fmt::Display for Preview {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let parts = [

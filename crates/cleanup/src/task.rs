@@ -2,7 +2,7 @@
 
 use actix_persistence_storage_api::{SequenceNr, SnapshotCriteria, Timestamp};
 
-/// Something to do with an id, or with each of many.
+/// A task for an id, or for each of many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Task {

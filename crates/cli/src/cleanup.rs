@@ -45,7 +45,7 @@ pub(crate) enum Command {
     },
     /// Delete snapshots; events stay.
     Snapshots {
-        /// Only those up to this sequence number, inclusive.
+        /// Deletes only events or snapshots up to this sequence number, inclusive.
         #[arg(long, value_name = "NUMBER")]
         to: Option<SequenceNr>,
         #[command(flatten)]
@@ -109,7 +109,7 @@ pub(crate) struct Run {
     /// A file with a persistence id in each line; `-` for the standard input.
     #[arg(long, value_name = "FILE", conflicts_with = "ids")]
     ids_from: Option<PathBuf>,
-    /// The persistence ids.
+    /// The persistence ids to clean up.
     #[arg(value_name = "PERSISTENCE-ID", required_unless_present = "ids_from")]
     ids: Vec<String>,
 }

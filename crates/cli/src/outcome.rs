@@ -5,11 +5,11 @@ use std::process::ExitCode;
 /// The meaning of the exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Everything is done.
+    /// The command has done all its work.
     Done,
-    /// Nothing was done, because something was not said.
+    /// The command has done nothing, because neither `--yes` nor `--dry-run` was on the command line.
     Refused,
-    /// Ctrl-C came before everything was done.
+    /// The command was interrupted by Ctrl-C before everything was done.
     Interrupted,
 }
 
@@ -24,5 +24,5 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// As shells tell it of a program that SIGINT has ended.
+/// The exit code that shells report of a program that SIGINT has ended.
 pub(crate) const INTERRUPTED: u8 = 130;

@@ -9,13 +9,13 @@ use crate::record::Entry;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// It is done.
+    /// The call has done what was asked.
     Ok(Done),
-    /// It certainly was not done and will not be, and whoever asked goes on.
+    /// The call certainly was not done and will not be, and its caller goes on.
     Rejected,
-    /// It certainly was not done and will not be; an actor that is told so of a write ends.
+    /// The call certainly was not done and will not be; an actor that gets this answer to a write ends.
     Failed,
-    /// It may have been done, or be done later, whole and once; an actor that is told so of a write ends.
+    /// The call may have been done, or be done later, whole and once; an actor that gets this answer to a write ends.
     Unknown,
 }
 
@@ -23,9 +23,9 @@ pub enum Answer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Done {
-    /// Nothing more is to be said.
+    /// The call has no result beyond its success.
     Done,
-    /// Events were stored.
+    /// The call stored events.
     Persisted {
         /// The number of the first; the others follow on it.
         first: u64,
@@ -53,7 +53,7 @@ pub enum Done {
 pub struct Recovered {
     /// The highest number that it knows afterwards.
     pub highest: u64,
-    /// The highest deleted number, if it was told.
+    /// The highest deleted number, if the answer names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_to: Option<u64>,
     /// The number of the snapshot it began with.
@@ -64,7 +64,8 @@ pub struct Recovered {
     pub snapshot_digest: Option<u64>,
     /// The numbers and events that it saw, in the order in which they came.
     ///
-    /// They begin after the snapshot, or lower where the state itself remembers more. `None` if it did not take note.
+    /// They begin after the snapshot, or lower where the state itself remembers more. `None` if the actor did not
+    /// record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<(u64, Uid)>>,
     /// The digest of the state afterwards; see [`fold`](crate::fold).
@@ -72,9 +73,9 @@ pub struct Recovered {
     pub digest: Option<u64>,
 }
 
-/// The states that a query gave.
+/// The states that a query returned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Listed {
-    /// Each state that was given.
+    /// The states that were returned.
     pub entries: Vec<Entry>,
 }

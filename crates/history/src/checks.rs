@@ -20,7 +20,7 @@ use crate::History;
 use crate::gathered::Gathered;
 use crate::violation::{Violation, Violations};
 
-/// Gives every violation that the history shows, the first lines first; none if it is as promised.
+/// Returns every violation that the history shows, the first lines first; none if it is as promised.
 ///
 /// Takes time in proportion to n log n of the records and of what they list.
 pub fn check(history: &History) -> Vec<Violation> {

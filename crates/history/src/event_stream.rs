@@ -1,4 +1,4 @@
-//! Everything that a history tells of the events of one id, between two resets.
+//! The events of one id as a history shows them, between two resets.
 
 use crate::answer::Recovered;
 use crate::rising::Rising;
@@ -9,7 +9,7 @@ use crate::{Incarnation, Uid};
 pub(crate) enum Outcome {
     /// Stored, the first event under this number.
     Stored(u64),
-    /// Certainly not.
+    /// The events are certainly not stored.
     Not,
     Unknown,
 }
@@ -102,7 +102,7 @@ pub(crate) struct HandlerRun {
     pub(crate) uid: Uid,
 }
 
-/// An event under a number, as somebody saw it.
+/// An event under a number, as an actor or a reader saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Placed {
     pub(crate) number: u64,
@@ -118,7 +118,7 @@ pub(crate) struct Head {
     pub(crate) line: usize,
 }
 
-/// Everything that a history tells of the events of one id, between two resets.
+/// The events of one id as a history shows them, between two resets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventStream<'h> {
     pub(crate) id: &'h str,
@@ -144,11 +144,11 @@ pub(crate) struct EventStream<'h> {
     pub(crate) log: Vec<Placed>,
     /// The highest number that was known to be stored.
     pub(crate) known: Rising,
-    /// Up to where events may have been deleted, by the time at which it was asked.
+    /// The number up to which events may have been deleted, by the time at which it was asked.
     pub(crate) maybe_deleted: Rising,
-    /// Up to where events certainly were deleted, by the time at which it was answered.
+    /// The number up to which events certainly were deleted, by the time at which it was answered.
     pub(crate) surely_deleted: Rising,
-    /// As `maybe_deleted`, without what retention deletes.
+    /// The same as `maybe_deleted`, without what retention deletes.
     pub(crate) maybe_deleted_uncovered: Rising,
 }
 

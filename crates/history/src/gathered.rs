@@ -48,7 +48,7 @@ pub(crate) struct Dumped<'h> {
     pub(crate) changes: Vec<(&'h str, &'h str, usize)>,
 }
 
-/// Everything that is known of one id.
+/// The facts that are known of one id.
 #[derive(Debug, Default)]
 struct Id<'h> {
     name: &'h str,

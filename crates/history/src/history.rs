@@ -10,7 +10,7 @@ use crate::Record;
 /// Violations name records by their place here, from 1 on: the line of the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    /// The records.
+    /// The records, in the order of the file.
     pub records: Vec<Record>,
 }
 
@@ -47,11 +47,11 @@ impl Record {
 /// A history could not be read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// The reader failed.
+    /// The reader of the file failed.
     Io(io::Error),
     /// A line is no record.
     Line {
-        /// Its number, from 1 on.
+        /// The number of the line, from 1 on.
         line: usize,
         /// The reason why it is none.
         source: serde_json::Error,

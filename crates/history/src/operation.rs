@@ -10,7 +10,7 @@ use crate::{Incarnation, Uid};
 pub enum Operation {
     /// An actor with events recovers. Answered by [`Done::Recovered`](crate::Done::Recovered).
     Recover {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life that begins with it.
         incarnation: Incarnation,
@@ -21,7 +21,7 @@ pub enum Operation {
     ///
     /// Answered by [`Done::Persisted`](crate::Done::Persisted) when its handlers have run.
     Persist {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor.
         incarnation: Incarnation,
@@ -30,9 +30,9 @@ pub enum Operation {
     },
     /// Someone sends a command to an actor, which answers when its event is stored.
     ///
-    /// Answered by [`Done::Persisted`](crate::Done::Persisted). The actor itself may tell of the same event.
+    /// Answered by [`Done::Persisted`](crate::Done::Persisted). The actor itself may report the same event.
     Ask {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The number of the sender; its commands are handled in order. Unique in the history.
         sender: u64,
@@ -41,7 +41,7 @@ pub enum Operation {
     },
     /// Events up to a number, inclusive, are deleted. Answered by [`Done::Done`](crate::Done::Done).
     DeleteEvents {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The highest number that is deleted.
         to: u64,
@@ -49,29 +49,29 @@ pub enum Operation {
         covered: bool,
     },
     /// From now on retention may delete the events up to a number, once a snapshot of them is stored: said before the
-    /// snapshot is saved. It has no answer. The delete itself may be told of besides, when it is done.
+    /// snapshot is saved. It has no answer. The delete itself may be recorded besides, when it is done.
     Retain {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The highest number that may be deleted.
         to: u64,
     },
-    /// All events of an id are deleted, and its numbers start again at 1; while there is no writer.
+    /// The delete of all events of an id, whose numbers start again at 1; while there is no writer.
     ResetEvents {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
     },
     /// Events are read by someone other than an actor that recovers. Answered by
     /// [`Done::Recovered`](crate::Done::Recovered).
     Replay {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
     },
     /// A snapshot is saved. Answered by [`Done::Done`](crate::Done::Done).
     SaveSnapshot {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
-        /// The life of the actor.
+        /// The incarnation: the life of the actor that saves it.
         incarnation: Incarnation,
         /// The number of the last event that it covers.
         number: u64,
@@ -80,7 +80,7 @@ pub enum Operation {
     },
     /// Snapshots are deleted. Answered by [`Done::Done`](crate::Done::Done).
     DeleteSnapshots {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The lowest number that is deleted.
         from: u64,
@@ -89,19 +89,19 @@ pub enum Operation {
     },
     /// A state is stored in the place of the one before. Answered by [`Done::Changed`](crate::Done::Changed).
     Upsert {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor, or the writer.
         incarnation: Incarnation,
         /// The revision, if it is known before it is stored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         revision: Option<u64>,
-        /// The state.
+        /// The state that is stored.
         uid: Uid,
     },
     /// A state is deleted, which takes a revision. Answered by [`Done::Changed`](crate::Done::Changed).
     DeleteState {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor, or the writer that deletes.
         incarnation: Incarnation,
@@ -113,18 +113,19 @@ pub enum Operation {
     },
     /// Every trace of a state is removed, and its revisions start again at 1; while there is no writer.
     ResetState {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
     },
     /// A state is read, or its actor recovers. Answered by [`Done::Loaded`](crate::Done::Loaded).
     Load {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life that begins with it; `None` if it is only read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         incarnation: Option<Incarnation>,
     },
-    /// States are looked for by a query that gives each as it is now. Answered by [`Done::Listed`](crate::Done::Listed).
+    /// States are looked for by a query that returns each as it is now. Answered by
+    /// [`Done::Listed`](crate::Done::Listed).
     List {
         /// The query, for people.
         query: String,

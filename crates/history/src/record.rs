@@ -1,27 +1,28 @@
-//! One line of a history.
+//! A record: one line of a history.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Answer, Incarnation, Operation, Row, Table, Uid};
 
-/// One line of a history.
+/// A record: one line of a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The time on a clock that all processes share, such as nanoseconds of `CLOCK_MONOTONIC`; only its order counts.
     ///
     /// Of two records with the same time the checker takes neither for the earlier one.
     pub at: u64,
-    /// The number of the process that says so; a process that is started again gets another. 0 is whoever starts them.
+    /// The number of the process that says so; a process that is started again gets another. 0 is the program that
+    /// starts them.
     pub process: u32,
-    /// The fact that the record tells.
+    /// The fact that the record states.
     pub what: What,
 }
 
-/// A fact that a record tells.
+/// A fact that a record states.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// A call begins.
+    /// A process begins a call.
     Invoke {
         /// The number of the call, unique in its process.
         call: u64,
@@ -35,27 +36,27 @@ pub enum What {
         /// The answer to it.
         answer: Answer,
     },
-    /// A live actor was told that its event is stored: the handler of that event ran.
+    /// A live actor knows that its event is stored: the handler of that event ran.
     Handled {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor.
         incarnation: Incarnation,
-        /// The event.
+        /// The event that was handled.
         uid: Uid,
-        /// The sequence number it was told.
+        /// The sequence number that the actor got.
         number: u64,
     },
     /// An incarnation has ended: no handler of it runs any more.
     Ended {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The life of the actor.
         incarnation: Incarnation,
     },
-    /// A reader begins.
+    /// A reader begins to read.
     ReaderOpened {
-        /// Its number, unique in the history.
+        /// The number of the reader, unique in the history.
         reader: u64,
         /// The query, for people.
         query: String,
@@ -73,7 +74,7 @@ pub enum What {
     },
     /// A reader was shown a page.
     Shown {
-        /// Its number.
+        /// The number of the reader.
         reader: u64,
         /// The time before it asked for the page.
         asked_at: u64,
@@ -85,19 +86,19 @@ pub enum What {
     /// To be recorded only where that is promised: as long as someone has a transaction under way, a page may say that
     /// there is no more and leave out what was stored meanwhile.
     CaughtUp {
-        /// Its number.
+        /// The number of the reader.
         reader: u64,
         /// The time before it asked for the last page.
         asked_at: u64,
     },
-    /// Something was done to a process.
+    /// The driver has done something to a process.
     Process {
         /// The number of the process.
         number: u32,
         /// The change in the life of the process.
         event: ProcessEvent,
     },
-    /// Something was done to a database server.
+    /// The driver has done something to a database server.
     Server {
         /// The name of the server.
         name: String,
@@ -114,17 +115,17 @@ pub enum What {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessEvent {
-    /// It was started.
+    /// The process was started.
     Started,
-    /// It was stopped by SIGSTOP.
+    /// The process was stopped by SIGSTOP.
     Paused,
-    /// It was let go on.
+    /// The process goes on after SIGCONT.
     Continued,
-    /// It was asked to stop.
+    /// The process was asked to stop.
     AskedToStop,
-    /// It was killed.
+    /// The process was killed.
     Killed,
-    /// It has ended by itself.
+    /// The process has ended by itself.
     Ended,
 }
 
@@ -136,7 +137,7 @@ pub struct Page {
     pub offset: Option<u64>,
     /// Events or changes in the order in which they were shown.
     pub entries: Vec<Entry>,
-    /// True if a reader of states was told that there is no more for now.
+    /// True if the query said that there is no more for now.
     ///
     /// Then it has been shown everything that was stored before any change that it was shown, unless the same id was
     /// changed again before the page was shown: that change comes later.
@@ -147,9 +148,9 @@ pub struct Page {
 /// An event or a change of a state that a reader was shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The persistence id.
+    /// The persistence id of the actor.
     pub id: String,
-    /// The sequence number of an event, or the revision of a state; 0 if a query for ids gave the id alone.
+    /// The sequence number of an event, or the revision of a state; 0 if a query for ids returned the id alone.
     pub number: u64,
     /// The payload; `None` for a state that was deleted.
     pub uid: Option<Uid>,

@@ -12,7 +12,7 @@ impl Rising {
         self.points.push((at, value, line));
     }
 
-    /// Must be called after the last `add` and before a question.
+    /// Prepares for questions. Must be called after the last `add` and before a question.
     pub(crate) fn settle(&mut self) {
         self.points.sort_unstable();
         let mut highest = (0, 0);

@@ -8,27 +8,27 @@ use crate::Uid;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Row {
-    /// An event.
+    /// An event in the journal.
     Event {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The sequence number.
         number: u64,
-        /// The event.
+        /// The event that is stored.
         uid: Uid,
     },
     /// The numbers at which an id stands.
     Head {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The highest number ever stored.
         highest: u64,
         /// The highest number that is deleted.
         deleted_to: u64,
     },
-    /// A snapshot.
+    /// A snapshot in the snapshot store.
     Snapshot {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
         /// The number of the last event that it covers.
         number: u64,
@@ -37,9 +37,9 @@ pub enum Row {
     },
     /// A state, or what is left of a deleted one.
     State {
-        /// The persistence id.
+        /// The persistence id of the actor.
         id: String,
-        /// Its revision.
+        /// The revision of the state.
         revision: u64,
         /// The state; `None` if it is deleted.
         uid: Option<Uid>,
@@ -72,7 +72,7 @@ pub enum Table {
     States,
     /// Holds each [`Row::Change`] of one table. Rows of ids whose states were removed altogether may be there or not.
     Changes {
-        /// The table.
+        /// The name of the table.
         table: String,
         /// The beginning of the ids whose every change has a row in it; empty for all states of the history.
         prefix: String,

@@ -1,4 +1,4 @@
-//! Everything that a history tells of the state of one id, between two resets.
+//! The changes of one id's state as a history shows them, between two resets.
 
 use crate::rising::Rising;
 use crate::{Incarnation, Uid};
@@ -51,7 +51,7 @@ pub(crate) struct ChangeRow<'h> {
     pub(crate) line: usize,
 }
 
-/// Everything that a history tells of the state of one id, between two resets.
+/// The changes of one id's state as a history shows them, between two resets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StateStream<'h> {
     pub(crate) id: &'h str,
@@ -64,7 +64,7 @@ pub(crate) struct StateStream<'h> {
     // From here on derived by `settle`.
     /// The changes whose revision is known, by revision; also from what was seen of unknown ones.
     pub(crate) revisions: Vec<(u64, usize)>,
-    /// For each of `revisions`, when the first delete from there on was asked for.
+    /// The time at which the first delete from each of `revisions` on was asked for.
     pub(crate) deletes_from: Vec<u64>,
     /// The time at which the first delete of unknown outcome was asked for.
     pub(crate) unknown_delete: Option<u64>,

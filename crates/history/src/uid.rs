@@ -1,4 +1,4 @@
-//! The ids that tell payloads and incarnations apart.
+//! The ids that identify payloads and incarnations.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct Uid(pub u64);
 
 impl Uid {
-    /// Makes the id of the payload that this process made as its `counter`th one.
+    /// Makes the id of the payload that a process made as number `counter`.
     pub fn of(process: u32, counter: u32) -> Self {
         Self(u64::from(process) << 32 | u64::from(counter))
     }
@@ -30,7 +30,7 @@ impl fmt::Display for Uid {
     }
 }
 
-/// One life of an actor, between a recovery and its end; unique in a history.
+/// An incarnation: one life of an actor, between a recovery and its end; unique in a history.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Incarnation(pub u64);
@@ -56,7 +56,7 @@ impl fmt::Display for Incarnation {
 
 /// Returns the digest of a state after one more event; that of the empty state is 0.
 ///
-/// An actor that folds the ids of its events this way can tell in 8 bytes all that it has ever seen, in order.
+/// An actor that folds the ids of its events this way can report in 8 bytes all that it has ever seen, in order.
 pub fn fold(digest: u64, uid: Uid) -> u64 {
     let mut mixed = digest.rotate_left(23) ^ uid.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -12,7 +12,7 @@ macro_rules! invariants {
         }
 
         impl Invariant {
-            /// Each of them.
+            /// The list of all invariants.
             pub const ALL: &'static [Self] = &[$(Self::$name,)*];
         }
     };
@@ -21,7 +21,7 @@ macro_rules! invariants {
 invariants! {
     /// The history itself contradicts itself, or uses an id twice: the program that wrote it is wrong.
     WellFormed,
-    /// Everything that was acknowledged, or seen, is there ever after, unless it was deleted.
+    /// The history keeps everything that was acknowledged, or seen, for ever, unless it was deleted.
     NothingLost,
     /// The numbers of an id are 1, 2, 3 and so on, without a gap.
     NoGap,
@@ -29,19 +29,20 @@ invariants! {
     NoNumberTwice,
     /// No event is stored under two numbers.
     NoEventTwice,
-    /// Everything that an id shows was written to it.
+    /// An id shows only what was written to it.
     NothingOfOthers,
     /// A batch is stored whole, in order and without another's event in it, or not at all.
     WholeBatches,
-    /// Anything that was said certainly not to be stored never is.
+    /// A write that was reported as certainly not stored never is.
     RefusedNeverStored,
     /// Of each incarnation the handlers run once per event, in order.
     HandlersOnceInOrder,
     /// After a failed write, and after its end, no handler of an incarnation runs.
     StopsOnFailure,
-    /// Nothing is stored on top of a state that missed an event: what an incarnation stores follows on what it recovered.
+    /// An incarnation stores nothing on top of a state that missed an event: what it stores follows on what it
+    /// recovered.
     NothingUnseenBelow,
-    /// Nothing that a recovery that fenced did not show is stored later by those who wrote before.
+    /// A recovery that fences shows every write of earlier writers: none is stored later that it did not show.
     NoLateWrite,
     /// A write that begins after another was acknowledged comes later; one sender's commands are handled in order.
     OrderOfWrites,
@@ -53,7 +54,7 @@ invariants! {
     SnapshotOfStored,
     /// A snapshot that is loaded was saved, and was not deleted since.
     SnapshotWasSaved,
-    /// Nothing that was deleted is shown again; nothing is deleted that no one asked to delete.
+    /// A delete is final, and removes only what was to be deleted: nothing that was deleted is shown again.
     DeletesAsAsked,
     /// Retention deletes no event before a snapshot of it is stored.
     DeleteIsCovered,
@@ -69,7 +70,7 @@ invariants! {
     ReadersMissNothing,
     /// A reader is shown nothing twice, and each id in order.
     ReadersInOrder,
-    /// A query gives each state that it selects, once, and no other.
+    /// A query returns each state that it selects, once, and no other.
     QueriesExact,
 }
 

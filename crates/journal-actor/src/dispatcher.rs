@@ -22,7 +22,7 @@ pub(crate) struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// Starts the lanes.
+    /// Starts the lanes of a journal.
     pub(crate) fn new(
         calls: PluginCalls,
         settings: &JournalSettings,

@@ -110,10 +110,10 @@ impl JournalHandle {
         reply
     }
 
-    /// Tells an incarnation where its id stands, once all earlier requests of it have ended.
+    /// Returns to an incarnation where its id stands, once all earlier requests of it have ended.
     ///
     /// Takes the id over at once if a write of it that was sent through this handle may still be stored: so nothing of
-    /// ours appears after what is told. An earlier write that hangs is waited for at most twice the call time-out.
+    /// ours appears after what is returned. An earlier write that hangs is waited for at most twice the call time-out.
     pub fn look(
         &self,
         persistence_id: PersistenceId,
@@ -210,7 +210,7 @@ impl JournalHandle {
         self.inner.front.service().health()
     }
 
-    /// Closes the journal, once everything else was answered; nothing is asked of it then by itself.
+    /// Closes the journal, once everything else was answered; after that the actor makes no call of its own accord.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

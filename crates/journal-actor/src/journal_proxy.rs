@@ -34,7 +34,7 @@ impl JournalProxy {
     /// Starts an actor on a thread of its own that calls the journal on the current tokio runtime: for tests and tools.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system cannot start a thread.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -44,7 +44,7 @@ impl JournalProxy {
         Ok(Self::new(handle))
     }
 
-    /// Returns the actor.
+    /// Returns the handle of the journal actor.
     pub fn handle(&self) -> &JournalHandle {
         &self.handle
     }
@@ -169,7 +169,7 @@ impl Journal for JournalProxy {
         self.handle.reset(persistence_id.clone()).await
     }
 
-    /// Past the actor, which answers for itself while its breakers are open.
+    /// Asks the store itself, past the actor, which answers for itself while its breakers are open.
     async fn ping(&self) -> Result<(), StorageError> {
         self.handle.journal().ping().await
     }

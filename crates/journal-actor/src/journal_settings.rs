@@ -26,7 +26,7 @@ pub struct JournalSettings {
     pub write_timeout: Duration,
     /// The longest time of one page of a replay, of a recovery, or of a read of the highest number, waiting included.
     ///
-    /// One whose time ends while it waits is answered when its lane looks through its queue next, and never sent.
+    /// A request whose time ends while it waits is answered when its lane looks through its queue next, and never sent.
     /// A recovery merged with later ones is waited for as long as the last of them, at most a call time-out.
     pub recovery_event_timeout: Duration,
     /// The time for which an actor waits for its turn to recover.

@@ -1,4 +1,4 @@
-//! One call that writes at a time, and everything that arrives meanwhile as the next one.
+//! A lane, which makes one call that writes at a time, and takes everything that arrives meanwhile as the next one.
 
 mod member;
 mod tally;
@@ -38,7 +38,8 @@ pub(crate) struct LaneSender {
 pub(crate) struct Lane {
     calls: Arc<PluginCalls>,
     ordered: UnboundedReceiver<Ordered>,
-    /// Apart, because a read need not wait for the writes of other ids: it wakes the lane in the middle of a call.
+    /// The channel of reads. It is apart, because a read need not wait for the writes of other ids: it wakes the lane
+    /// in the middle of a call.
     reads: UnboundedReceiver<Read>,
     closed: bool,
     waiting: Waiting,
@@ -48,7 +49,7 @@ pub(crate) struct Lane {
     late: FuturesUnordered<BoxFuture<'static, Vec<PersistenceId>>>,
     /// The ids of the late calls.
     blocked: HashSet<PersistenceId>,
-    /// Ids of which a write ended with an unknown outcome, until they are taken over: it may still be stored.
+    /// The ids of which a write ended with an unknown outcome, until they are taken over: it may still be stored.
     unsettled: HashSet<PersistenceId>,
 }
 
@@ -58,7 +59,7 @@ impl LaneSender {
         let _ = self.ordered.send(request);
     }
 
-    /// As [`send`](Self::send).
+    /// Queues a read, as [`send`](Self::send) queues a request.
     pub(crate) fn send_read(&self, read: Read) {
         let _ = self.reads.send(read);
     }
@@ -324,7 +325,8 @@ fn ids<M: Member>(group: &[M]) -> Vec<PersistenceId> {
     group.iter().map(|m| m.persistence_id().clone()).collect()
 }
 
-/// A journal that returns too many or too few outcomes tells nothing about any of them.
+/// Fails unless there is one outcome for each request: a journal that returns too many or too few says nothing about
+/// any of them.
 fn checked<M: Member>(
     part: &[M],
     result: Result<Vec<M::Outcome>, StorageError>,
@@ -334,7 +336,7 @@ fn checked<M: Member>(
         Ok(outcomes) if outcomes.len() != expected => {
             Err(
                 StorageError::new(StorageErrorKind::Backend, M::OPERATION).with_message(format!(
-                    "the plugin gave {} outcomes where {expected} are due",
+                    "the plugin returned {} outcomes where {expected} are due",
                     outcomes.len()
                 )),
             )

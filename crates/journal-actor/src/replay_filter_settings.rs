@@ -3,8 +3,8 @@
 /// The check of replays of a journal for overlapping writers, as Akka's `replay-filter`.
 ///
 /// A journal with a unique key and epochs cannot hold such events; the filter is for stores that were filled by other
-/// programs, or damaged. A journal that has several events with one number must give them in one page, because the next
-/// page begins at the next number.
+/// programs, or damaged. A journal that has several events with one number must return them in one page, because the
+/// next page begins at the next number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReplayFilterSettings {
@@ -22,14 +22,14 @@ pub struct ReplayFilterSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum ReplayFilterMode {
-    /// A warning each, and the events of the older writer are left out; Akka's default.
+    /// The filter logs a warning for each issue, and leaves out the events of the older writer; Akka's default.
     RepairByDiscardOld,
     /// The recovery fails; the default, because an event that was stored is never left out unasked.
     #[default]
     Fail,
-    /// A warning each, and every event is applied.
+    /// The filter logs a warning for each issue, and every event is applied.
     Warn,
-    /// No check is made, and every event is applied.
+    /// The filter makes no check, and every event is applied.
     Off,
 }
 

@@ -26,7 +26,7 @@ impl Standing {
         head: StreamHead,
     ) -> Result<Self, StorageError> {
         if head.holds_changes {
-            let message = "its events tell of the changes of a durable state; give the event-sourced actor another id";
+            let message = "its events record the changes of a durable state; give the event-sourced actor another id";
             let error = StorageError::new(StorageErrorKind::Unsupported, Operation::ReadHead);
             return Err(error
                 .with_persistence_id(persistence_id.clone())

@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{
 use actix_persistence_store_actor::Question;
 use tokio::time::Instant;
 
-/// Atomic writes of one id, to be stored in order.
+/// A request to store atomic writes of one id, in order.
 #[derive(Debug)]
 pub struct WriteRequest {
     /// The persistence id of the events.
@@ -24,7 +24,7 @@ pub struct WriteRequest {
 pub struct WriteReply {
     /// The incarnation that asked.
     pub incarnation: WriterId,
-    /// One per write, in order; when the call as a whole failed, each is [`WriteOutcome::Failed`].
+    /// The outcomes, one per write, in order; when the call as a whole failed, each is [`WriteOutcome::Failed`].
     pub outcomes: Vec<WriteOutcome>,
 }
 

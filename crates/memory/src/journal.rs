@@ -1,4 +1,4 @@
-//! The journal.
+//! The journal in memory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -12,7 +12,7 @@ use actix_persistence_storage_api::{
 };
 use async_trait::async_trait;
 
-/// Every stream of a storage behind the one lock of its journals.
+/// Every stream of a storage, under the one lock of its journals.
 pub(crate) type Streams = Mutex<HashMap<PersistenceId, Stream>>;
 
 /// A journal in memory, with every capability and no limits.

@@ -1,4 +1,4 @@
-//! The snapshot store.
+//! The snapshot store in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 type ById = HashMap<PersistenceId, BTreeMap<SequenceNr, SnapshotRecord>>;
 
-/// Every snapshot of a storage behind the one lock of its snapshot stores.
+/// Every snapshot of a storage, under the one lock of its snapshot stores.
 pub(crate) type Snapshots = Mutex<ById>;
 
 /// A snapshot store in memory, with every capability and no limits.

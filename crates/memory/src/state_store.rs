@@ -1,4 +1,4 @@
-//! The state store.
+//! The state store in memory.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use async_trait::async_trait;
 
 mod queries;
 
-/// Every state of a storage behind the one lock of its state stores.
+/// Every state of a storage, under the one lock of its state stores.
 pub(crate) type States = Mutex<StoredStates>;
 
 /// The stored states, and the order in which they changed.
@@ -184,7 +184,7 @@ impl StateStore for MemoryStateStore {
     }
 }
 
-/// Now, but never as early as the one before.
+/// Returns the present time, but never an earlier one than that of the state before.
 fn timestamp_after(before: Option<Timestamp>) -> Timestamp {
     let now = Timestamp::now();
     match before {

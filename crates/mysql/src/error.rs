@@ -15,7 +15,7 @@ use crate::Mysql;
 struct Reported {
     number: u16,
     state: String,
-    /// Left out where the server quotes values of rows.
+    /// The message of the server; left out where the server quotes values of rows.
     message: Option<String>,
 }
 

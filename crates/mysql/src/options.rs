@@ -24,7 +24,7 @@ pub(crate) const KIND: ServerKind = ServerKind {
 pub struct MysqlOptions {
     /// The address of the server, and the time limits.
     pub server: ServerOptions,
-    /// Tables and limits.
+    /// The names of tables, and the limits.
     pub store: StoreOptions,
     /// `durability`: what a commit must have reached. Default [`Durability::Disk`].
     pub durability: Durability,
@@ -116,14 +116,14 @@ impl MysqlOptions {
         }
     }
 
-    /// Changes where the server is, or for how long one waits.
+    /// Changes where the server is, or the times for which a call waits.
     #[must_use]
     pub fn with_server(mut self, change: impl FnOnce(ServerOptions) -> ServerOptions) -> Self {
         self.server = change(self.server);
         self
     }
 
-    /// Changes tables and limits.
+    /// Changes the names of tables, and the limits.
     #[must_use]
     pub fn with_store(mut self, change: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
         self.store = change(self.store);

@@ -1,6 +1,6 @@
 //! Every SQL text of the crate; the tables are made by the files in `migrations`.
 //!
-//! Each runs on MySQL 8 and on MariaDB 10.11, by the manuals of both: nothing is returned by what writes, `VALUES()` tells
+//! Each runs on MySQL 8 and on MariaDB 10.11, by the manuals of both: nothing is returned by what writes, `VALUES()` is
 //! what an upsert would have inserted, and ids and tags are bytes.
 
 mod journal_queries;
@@ -40,7 +40,7 @@ impl StatementDialect for Mysql {
     }
 }
 
-/// The isolation level is that of the session.
+/// Begins a transaction, at the isolation level of the session.
 pub(crate) const BEGIN: &str = "START TRANSACTION";
 pub(crate) const BEGIN_READING: &str = "START TRANSACTION READ ONLY";
 pub(crate) const COMMIT: &str = "COMMIT";
@@ -56,7 +56,7 @@ pub(crate) const BEFORE_NEXT: &str =
 
 /// Selects the facts about a server. Rows: version, largest packet, when the log is flushed, whether there is a binary
 /// log and when it is flushed, whether nothing can be written, how rows are replicated, the number of the session,
-/// and the client's end of it, empty where the server does not tell.
+/// and the client's end of it, empty where the server does not report it.
 ///
 /// Casts make numbers signed and texts no bytes, whatever the server has for types.
 pub(crate) const SERVER: &str = "\
@@ -105,11 +105,12 @@ pub(crate) const MAX_ALLOWED_PACKET: &str = "SELECT CAST(@@max_allowed_packet AS
 
 /// Lets one session of a database make tables; ends with the session. Returns 1 if it got the lock.
 ///
-/// A name may have 64 bytes, as many as that of a database. The time is in seconds.
+/// A name may have 64 bytes, as the name of a database may. The time is in seconds.
 pub(crate) const LOCK_SCHEMA: &str = "\
 SELECT CAST(GET_LOCK(CONCAT('actix_persistence.', MD5(DATABASE())), 30) AS SIGNED)";
 
-/// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the database.
+/// The table of versions, with a row for the journal, one for the snapshot store, and one for the state store of each
+/// set of table names in the database.
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
 CREATE TABLE IF NOT EXISTS {version_table} (
     table_name   VARCHAR(64)  NOT NULL PRIMARY KEY,
@@ -169,7 +170,7 @@ pub(crate) const TRY_STATE_STORE: &[&str] = &[
     "DELETE FROM {state_table} WHERE 1 = 0",
 ];
 
-/// The counters of events that are lower than the rows: that of each partition, found by the index. Gives: partition,
+/// The counters of events that are lower than the rows: that of each partition, found by the index. Returns: partition,
 /// the number to be reached.
 pub(crate) const EVENTS_AHEAD: &str = "\
 SELECT found.partition_nr, found.highest

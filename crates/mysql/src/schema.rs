@@ -23,13 +23,13 @@ impl SchemaDialect for Mysql {
     };
     const JOURNAL_STEPS: &'static [&'static str] =
         &[include_str!("../migrations/0001_journal.sql")];
-    /// Numbers events.
+    /// The table that numbers events.
     const MORE_JOURNAL_TABLES: &'static [&'static str] = &["ordering"];
     const SNAPSHOT_STEPS: &'static [&'static str] =
         &[include_str!("../migrations/0001_snapshot_store.sql")];
     const STATE_STEPS: &'static [&'static str] =
         &[include_str!("../migrations/0001_state_store.sql")];
-    /// Numbers the changes of states.
+    /// The table that numbers the changes of states.
     const MORE_STATE_TABLES: &'static [&'static str] = &["ordering"];
     /// The texts about rights. On MySQL and MariaDB a table has no owner, so the owner's rights are those on the database.
     ///
@@ -107,7 +107,7 @@ async fn raise_counters(connection: &mut MySqlConnection, names: &Names) -> Resu
         tracing::warn!(
             partition,
             number,
-            "a counter that numbers rows for queries was behind them, as after a restore, and was raised; see whether \
+            "a counter that numbers rows for queries was lower than they, as after a restore, and was raised; see whether \
              anything else was lost"
         );
     }

@@ -21,7 +21,7 @@ impl SessionDialect for Mysql {
         "?".to_owned()
     }
 
-    /// Whole numbers are made of others by rounding.
+    /// Returns whether the column changes the value: whole numbers are made of others by rounding.
     fn changes(value: &SqlValue, type_name: &str) -> bool {
         let type_name = type_name.to_ascii_lowercase();
         let is_whole = ["tinyint", "smallint", "mediumint", "int", "bigint"]

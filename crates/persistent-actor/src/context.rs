@@ -73,7 +73,7 @@ pub struct PersistentContext<A: PersistentActor> {
     pub(crate) retention: RetentionRounds<A>,
     /// The step of its round that is under way.
     pub(crate) retention_step: Option<StepFuture>,
-    /// The last event the actor has taken note of.
+    /// The last event that the actor has applied.
     pub(crate) last_sequence_nr: SequenceNr,
     pub(crate) snapshot_sequence_nr: SequenceNr,
     /// The cause of the turn under way.
@@ -133,7 +133,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         }
     }
 
-    /// Stores an event, then gives it to [`on_event`](PersistentActor::on_event), or a state to
+    /// Stores an event, then passes it to [`on_event`](PersistentActor::on_event), or a state to
     /// [`on_state`](crate::DurableState::on_state), then runs the handler and the reply
     /// that are attached to what this returns.
     ///
@@ -252,7 +252,8 @@ impl<A: PersistentActor> PersistentContext<A> {
     /// Returns the channel of the command that caused what runs now, as Akka's `sender()`: the command itself, a
     /// handler of its events, of theirs, or a deferred one.
     ///
-    /// In a timer, a stream or a spawned future it leads nowhere: there keep what this gave before. See [`ReplyTo`].
+    /// In a timer, a stream or a spawned future it leads nowhere: there use what this returned in a handler before. See
+    /// [`ReplyTo`].
     pub fn reply_to<M: Message>(&mut self) -> ReplyTo<M> {
         ReplyTo::new(self.cause())
     }
@@ -358,7 +359,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         &self.persistence_id
     }
 
-    /// Returns the number of the last event the actor has taken note of, replayed or persisted; 0 for none. Of a
+    /// Returns the number of the last event that the actor has applied, replayed or persisted; 0 for none. Of a
     /// durable state, its [`revision`](Self::revision).
     pub fn last_sequence_nr(&self) -> SequenceNr {
         self.last_sequence_nr
@@ -466,7 +467,8 @@ impl<A: PersistentActor> ActorContext for PersistentContext<A> {
 
 impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
     /// Returns the address of the actor; while everything stops it is closed, so that what is sent to it is refused, as
-    /// it is to everybody else. An actor that has more to do then tells itself with [`notify`](AsyncContext::notify).
+    /// it is from every other sender. An actor that has more to do then sends to itself with
+    /// [`notify`](AsyncContext::notify).
     fn address(&self) -> Addr<A> {
         (self.address)()
     }
@@ -493,8 +495,9 @@ impl<A: PersistentActor> AsyncContext<A> for PersistentContext<A> {
         self.tasks.cancel(handle)
     }
 
-    /// Gives the actor the items of a stream: its start, each item and its end are turns, which may persist, and everything
-    /// waits for the handlers. The provided [`finished`](StreamHandler::finished) stops the actor, as in actix.
+    /// Feeds the items of a stream to the actor: its start, each item and its end are turns, which may persist, and
+    /// everything waits for the handlers. The provided [`finished`](StreamHandler::finished) stops the actor, as in
+    /// actix.
     ///
     /// The same cannot be had from what polls a stream without this context:
     /// [`StreamHandler::add_stream`], called on the actor, and `ActorStreamExt::finish`. There, further items may come

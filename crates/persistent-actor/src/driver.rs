@@ -1,4 +1,4 @@
-//! Keeps an actor alive: one incarnation after the other behind the same address.
+//! The driver, which keeps an actor alive: one incarnation after the other, all with the same address.
 
 mod contention;
 mod draining;
@@ -26,11 +26,11 @@ use crate::error::panics::caught;
 use crate::stopping::drain_signal::Urgency;
 use crate::{BackOffSettings, OnConflict, PersistentActor, RecoveryError, StashPolicy};
 
-/// The task behind the address of a persistent actor: ends with it.
+/// The task of a persistent actor, which takes the messages of its address, and ends with it.
 pub(crate) struct Driver<A: PersistentActor, F> {
     stage: Stage<A>,
     mailbox: Mailbox<A>,
-    /// Shared with what an incarnation leaves behind: it keeps the stores open.
+    /// The factory of incarnations, shared with the requests that an incarnation leaves: it keeps the stores open.
     factory: Rc<RefCell<F>>,
     persistence_id: PersistenceId,
     environment: Arc<Environment>,
@@ -267,9 +267,9 @@ where
 /// The reason why there is no further incarnation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
-    /// The last one stopped as it wanted, or because it has no address any more.
+    /// The last incarnation stopped as it wanted, or because it has no address any more.
     Stopped,
-    /// The last one failed.
+    /// The last incarnation failed.
     Failed,
 }
 
@@ -312,7 +312,7 @@ where
                     if !is_wanted && self.mailbox.is_abandoned(cx) {
                         tracing::info!(
                             persistence_id = %self.persistence_id,
-                            "the actor is not rebuilt: nothing waits for it, and nobody can reach it"
+                            "the actor is not rebuilt: nothing waits for it, and no one can reach it"
                         );
                         return Poll::Ready(Ended::Stopped);
                     }

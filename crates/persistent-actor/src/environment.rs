@@ -62,13 +62,14 @@ pub struct Environment {
 pub struct BackOffSettings {
     /// The delay after the first failure.
     pub min: Duration,
-    /// The longest delay.
+    /// The longest delay between two attempts.
     pub max: Duration,
-    /// 0.2 lengthens each delay by up to a fifth, at random.
+    /// The random part of each delay: 0.2 lengthens it by up to a fifth.
     pub random_factor: f64,
     /// The number of failures in a row that ends the actor for good; `None` for no limit.
     pub max_restarts: Option<u32>,
-    /// An actor that worked for so long starts again from `min`; `None` for half-way between `min` and `max`, as in Akka.
+    /// The time after which an actor that works starts its delays again from `min`; `None` for half-way between `min`
+    /// and `max`, as in Akka.
     pub reset_after: Option<Duration>,
     /// True if commands that wait survive a failure that waiting may cure; otherwise their channels close.
     pub keep_stash: bool,
@@ -120,7 +121,7 @@ impl BackOffSettings {
         self
     }
 
-    /// Returns the same value, starting again from `min` once the actor has worked for so long.
+    /// Returns the same value, starting again from `min` once the actor has worked for this time.
     #[must_use]
     pub fn reset_after(mut self, reset_after: Duration) -> Self {
         self.reset_after = Some(reset_after);

@@ -1,4 +1,4 @@
-//! The errors of actors, and how errors and panics are told.
+//! The errors of actors, and how errors and panics become text.
 
 pub(crate) mod error_chain;
 pub(crate) mod panics;

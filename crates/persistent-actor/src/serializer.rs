@@ -28,14 +28,14 @@ pub const DEFAULT_SNAPSHOT_LIMIT: usize = 15 * 1024 * 1024;
 /// The largest durable state unless the store says otherwise: 15 MiB.
 pub const DEFAULT_STATE_LIMIT: usize = 15 * 1024 * 1024;
 
-/// The encodings that come with the library. The encoding behind an id never changes.
+/// The encodings that come with the library. The encoding that an id stands for never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Serializer {
-    /// MessagePack with named fields, so that fields may be added, removed and reordered; id 1.
+    /// The encoding MessagePack with named fields, so that fields may be added, removed and reordered; id 1.
     #[default]
     MessagePack,
-    /// JSON; id 2.
+    /// The encoding JSON, with serializer id 2.
     Json,
 }
 
@@ -69,7 +69,7 @@ pub enum EncodeError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// Another type, or a newer version of this one.
+    /// The manifest is that of another type, or of a newer version of this one.
     #[error("unknown manifest {found:?}, this program reads {expected:?} and older versions of it")]
     UnknownManifest {
         /// The manifest that is stored.
@@ -80,7 +80,7 @@ pub enum DecodeError {
     /// The type does not take it, see [`StoredState::refuse`](crate::StoredState::refuse).
     #[error("the type refuses it: {0}")]
     Refused(String),
-    /// No serializer with this id.
+    /// The library has no serializer with this id.
     #[error("unknown serializer id {0}, this program knows 1 (MessagePack) and 2 (JSON)")]
     UnknownSerializer(u32),
     /// The stored value has more bytes than this program decodes.
@@ -143,7 +143,7 @@ impl Serializer {
                 levels: message_pack_scan::MAX_DEPTH,
                 finite: false,
             },
-            // `serde_json` gives up at the 128th bracket, and writes `null` for floats that JSON cannot name.
+            // `serde_json` fails at the 128th bracket, and writes `null` for floats that JSON cannot name.
             Serializer::Json => Rules {
                 levels: 127,
                 finite: true,
@@ -151,7 +151,7 @@ impl Serializer {
         }
     }
 
-    /// Encodes a value, giving up as soon as it grows over `limit` bytes; refuses what [`decode`] would refuse.
+    /// Encodes a value, and stops as soon as it grows over `limit` bytes; refuses what [`decode`] would refuse.
     pub(crate) fn encode<T: Serialize>(
         self,
         value: &T,
@@ -190,7 +190,7 @@ impl Serializer {
     }
 }
 
-/// Decodes what a store gave back: the stored serializer decides, never the present setting.
+/// Decodes what a store returned: the stored serializer decides, never the present setting.
 ///
 /// Every size up to [`HARD_PAYLOAD_LIMIT`] is decoded, whatever the limits of today are.
 pub(crate) fn decode<T: DeserializeOwned>(
@@ -201,7 +201,7 @@ pub(crate) fn decode<T: DeserializeOwned>(
     decode_as(payload)
 }
 
-/// As [`decode`], whatever the type of what was stored.
+/// Decodes bytes as [`decode`] does, whatever the type of what was stored.
 pub(crate) fn decode_as<T: DeserializeOwned>(payload: &Payload) -> Result<T, DecodeError> {
     if payload.len() > HARD_PAYLOAD_LIMIT {
         return Err(DecodeError::TooLarge {

@@ -42,8 +42,8 @@ where
     Ok(spawn(actor, factory, environment, registration))
 }
 
-/// As [`start`], once the id is free: waits for the end of the actor that has it, and again if another one is started in
-/// between. Asks no actor to stop; one that goes on is waited for without end.
+/// Starts an actor as [`start`] does, once the id is free: waits for the end of the actor that has it, and again if
+/// another one is started in between. Asks no actor to stop; one that goes on is waited for without end.
 ///
 /// # Errors
 /// As [`start`], but for [`StartError::AlreadyRunning`].

@@ -54,7 +54,7 @@ impl TimeSlice {
     }
 }
 
-/// Has the task polled again once everything else that is ready had its turn: other tasks, timers and sockets.
+/// Asks that the task is polled again once everything else that is ready had its turn: other tasks, timers and sockets.
 ///
 /// A task that only wakes itself is polled again and again before tokio looks at its timers.
 pub(crate) fn yield_to_others(cx: &mut Context<'_>) {

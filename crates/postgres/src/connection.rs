@@ -170,7 +170,7 @@ impl Connector for PostgresConnector {
     }
 }
 
-/// Everything the driver would else take from the environment is set.
+/// Returns the options of the driver; sets everything that it would else take from the environment.
 async fn server_options(place: &ServerPlace) -> Result<PgConnectOptions, Fault> {
     let password = place.password.read().await?;
     let options = PgConnectOptions::new_without_pgpass()

@@ -8,7 +8,7 @@ use actix_persistence_storage_api::Durability;
 use crate::options::PostgresOptions;
 use crate::{PostgresConnector, queries, schema};
 
-/// PostgreSQL 13 and newer.
+/// The dialect of PostgreSQL 13 and newer.
 #[derive(Clone, Copy, Debug)]
 pub enum Postgres {}
 

@@ -14,7 +14,7 @@ use crate::Postgres;
 #[derive(Debug)]
 struct Reported {
     code: String,
-    /// Left out where the server quotes values.
+    /// The message of the server; left out where the server quotes values.
     message: Option<String>,
     /// The name of the constraint that was violated, and of its table.
     rule: String,

@@ -27,7 +27,7 @@ pub(crate) const KIND: ServerKind = ServerKind {
 pub struct PostgresOptions {
     /// The address of the server, and the time limits.
     pub server: ServerOptions,
-    /// Tables and limits.
+    /// The names of tables, and the limits.
     pub store: StoreOptions,
     /// `schema`: where the tables are. Created by `auto-initialize` if it is missing. Default `public`.
     pub schema: String,
@@ -128,7 +128,7 @@ impl PayloadColumn {
         }
     }
 
-    /// The type of the column, how it is written and read, and how many bytes it counts.
+    /// The type of the column, how it is written and read, and the number of bytes that it counts.
     pub(crate) fn add_to(self, names: Names) -> Names {
         let [kind, written, read, size] = match self {
             PayloadColumn::Bytes => ["bytea", "n.payload", "e.payload", "octet_length(e.payload)"],
@@ -176,14 +176,14 @@ impl PostgresOptions {
         self
     }
 
-    /// Changes tables and limits.
+    /// Changes the names of tables, and the limits.
     #[must_use]
     pub fn with_store(mut self, change: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
         self.store = change(self.store);
         self
     }
 
-    /// Changes where the server is and how long one waits.
+    /// Changes where the server is, and the times for which a call waits.
     #[must_use]
     pub fn with_server(mut self, change: impl FnOnce(ServerOptions) -> ServerOptions) -> Self {
         self.server = change(self.server);

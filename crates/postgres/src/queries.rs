@@ -1,6 +1,6 @@
 //! Every SQL text of the crate; the tables are made by the files in `migrations`.
 //!
-//! Casts tell the types of values, so that the server never guesses. Names are qualified: no search path matters.
+//! Casts state the types of values, so that the server never guesses. Names are qualified: no search path matters.
 
 mod journal_queries;
 mod snapshot_queries;
@@ -47,7 +47,8 @@ BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL enable_sort = on; SET LOCAL plan
 /// [`SET_SESSION`] forbids is right for the few statements of the store only.
 pub(crate) const BEFORE_APPLICATION: &str = "\
 ; SET LOCAL enable_seqscan TO DEFAULT; SET LOCAL enable_sort TO DEFAULT; SET LOCAL jit TO DEFAULT";
-/// A plan of the store's that is made after them is kept, too.
+/// Forbids the same again after the statements of the application: a plan of the store that is made after them is kept,
+/// too.
 pub(crate) const AFTER_APPLICATION: &str = "\
 ; SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off; SET LOCAL jit = off";
 pub(crate) const COMMIT: &str = "COMMIT";
@@ -68,7 +69,7 @@ SELECT count(pg_terminate_backend(a.pid)) FROM pg_stat_activity AS a
 WHERE a.pid = $1::integer AND a.backend_start = $2::text::timestamptz";
 
 /// Sets what must not depend on the server, the database or the role. Values: milliseconds of statement, lock and idle
-/// transaction; what a commit waits for, or NULL; the schema. Gives what a commit waits for now.
+/// transaction; what a commit waits for, or NULL; the schema. Returns what a commit waits for now.
 ///
 /// A plan is made once and kept, perhaps while the tables are empty: it must not read whole tables when they are large, nor sort
 /// them where an index has most of the order.
@@ -119,10 +120,11 @@ pub(crate) const SCHEMA_EXISTS: &str = "\
 SELECT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = {schema_text})";
 pub(crate) const CREATE_SCHEMA: &str = "CREATE SCHEMA {schema}";
 
-/// Ends with the transaction. The number means this crate's tables and nothing else.
+/// Locks the schema until the transaction ends. The number means this crate's tables and nothing else.
 pub(crate) const LOCK_SCHEMA: &str = "SELECT pg_advisory_xact_lock(4703186298134021477)";
 
-/// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the schema.
+/// The table of versions, with a row for the journal, one for the snapshot store, and one for the state store of each
+/// set of table names in the schema.
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
 CREATE TABLE IF NOT EXISTS {version_table} (
     table_name   TEXT COLLATE \"C\" NOT NULL PRIMARY KEY,
@@ -136,19 +138,20 @@ pub(crate) const SET_VERSION: &str = "\
 INSERT INTO {version_table} (table_name, other_tables, component, version)
 VALUES ($1::text, $2::text, $3::text, $4::bigint)
 ON CONFLICT (table_name) DO UPDATE SET version = EXCLUDED.version";
-/// Whatever has the name: views, indexes and the like have theirs in common with tables.
+/// Finds a relation of any sort with the name: views, indexes and the like have theirs in common with tables.
 pub(crate) const TABLE_EXISTS: &str = "\
 SELECT count(*) FROM pg_catalog.pg_class AS c JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = {schema_text} AND c.relname = $1::text";
 
-/// Types without their length: a cast to a length cuts off what does not fit, where storing fails.
+/// Selects the columns of a table, with types without their length: a cast to a length cuts off what does not fit,
+/// where storing fails.
 pub(crate) const COLUMNS: &str = "\
 SELECT a.attname::text, pg_catalog.format_type(a.atttypid, NULL)
 FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_class AS c ON c.oid = a.attrelid
     JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 WHERE n.nspname = {schema_text} AND c.relname = $1::text AND a.attnum > 0 AND NOT a.attisdropped";
 
-/// Statements for a person who may make schemas and act for the owner.
+/// The statements for a person who may make schemas and act for the owner.
 pub(crate) const OWNER_BEFORE: &str = "\
 CREATE SCHEMA IF NOT EXISTS {schema};
 GRANT USAGE, CREATE ON SCHEMA {schema} TO {owner};

@@ -36,7 +36,8 @@ impl SessionDialect for Postgres {
         format!("{placeholder}::{given}::{type_name}")
     }
 
-    /// A cast to a whole number rounds, and one to a text writes bytes in a way of its own.
+    /// Returns whether a cast to the type changes the value: one to a whole number rounds, and one to a text writes
+    /// bytes in a way of its own.
     fn changes(value: &SqlValue, type_name: &str) -> bool {
         match value {
             SqlValue::Float(value) => {

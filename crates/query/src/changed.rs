@@ -11,7 +11,7 @@ use crate::QueryError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Changed<S> {
-    /// There is a state.
+    /// The id has a state.
     Updated(Updated<S>),
     /// The state was deleted.
     Deleted(Deleted),
@@ -25,7 +25,7 @@ pub struct Updated<S> {
     pub persistence_id: PersistenceId,
     /// The revision of the state.
     pub revision: Revision,
-    /// The state.
+    /// The decoded state.
     pub state: S,
     /// The time at which it was stored, by the clock of the store.
     pub timestamp: Timestamp,

@@ -70,7 +70,7 @@ impl<S: State> Changes<S> {
         None
     }
 
-    /// Reads a page.
+    /// Reads the next page of changes.
     async fn read(&mut self) -> Result<(), StorageError> {
         let page = self.read_or_wait().await?;
         let StateChangesPage {

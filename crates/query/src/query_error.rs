@@ -18,7 +18,7 @@ pub enum QueryError {
     Decode {
         /// The persistence id of the state.
         persistence_id: PersistenceId,
-        /// Its revision.
+        /// The revision of the state.
         revision: Revision,
         /// The serializer that encoded it.
         serializer_id: u32,

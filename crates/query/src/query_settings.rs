@@ -16,7 +16,7 @@ pub struct QuerySettings {
 }
 
 impl Default for QuerySettings {
-    /// 3 s, 100 states, 30 s.
+    /// Returns 3 s, 100 states, 30 s.
     fn default() -> Self {
         Self {
             refresh_interval: Duration::from_secs(3),

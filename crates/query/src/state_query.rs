@@ -59,7 +59,7 @@ impl StateQuery {
 
     /// Returns every id that has a state, in the order of their bytes.
     ///
-    /// An id that gets its first state meanwhile may be given or not.
+    /// An id that gets its first state while the stream reads may be among them or be left out.
     pub fn current_persistence_ids(&self) -> PersistenceIdsStream {
         self.persistence_ids(PersistenceIdsQuery::new(self.page_size()))
     }
@@ -85,7 +85,8 @@ impl StateQuery {
     ///
     /// From [`StateOffset::start`] on these are all states, and what is left of deleted ones; on PostgreSQL, without those
     /// that changed since the oldest transaction of the server began that is still writing.
-    /// A change stored while it reads may be given or not; an id that changes again meanwhile may come again.
+    /// A change stored while the stream reads may be returned or left out; an id that changes again meanwhile may come
+    /// again.
     pub fn current_changes_by_slices<S: State>(
         &self,
         entity_type: &str,
@@ -96,8 +97,8 @@ impl StateQuery {
         stream_of(Changes::current(Arc::clone(&self.pages), query))
     }
 
-    /// As [`current_changes_by_slices`](Self::current_changes_by_slices), and goes on with what is stored from then on,
-    /// by anybody: never past a change, and those of one id by rising revisions.
+    /// Returns the changes as [`current_changes_by_slices`](Self::current_changes_by_slices) does, and goes on with
+    /// what is stored from then on, by any process: never past a change, and those of one id by rising revisions.
     ///
     /// Of an id that changes faster than changes are taken, the last state is given, not those between.
     /// Trouble that waiting may cure is logged and waited for; any other error is the last that is given.

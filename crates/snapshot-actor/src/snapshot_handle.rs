@@ -94,7 +94,7 @@ impl SnapshotHandle {
         })
     }
 
-    /// Stores a snapshot.
+    /// Stores a snapshot, or replaces the one with the same number.
     ///
     /// After an outcome of unknown effect the snapshot is stored whole or not at all, and nothing is deleted.
     pub fn save(
@@ -108,7 +108,7 @@ impl SnapshotHandle {
         })
     }
 
-    /// Deletes one snapshot.
+    /// Deletes one snapshot of an id.
     pub fn delete(&self, metadata: SnapshotMetadata) -> Reply<Result<(), StorageError>> {
         let (store, id) = (self.store().clone(), metadata.persistence_id.clone());
         self.change(Operation::DeleteSnapshot, id, async move {
@@ -135,7 +135,7 @@ impl SnapshotHandle {
         self.inner.front.health()
     }
 
-    /// Closes the store, once everything else was answered; nothing is asked of it then by itself.
+    /// Closes the store, once everything else was answered; after that the actor makes no call of its own accord.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

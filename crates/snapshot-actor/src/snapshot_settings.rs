@@ -18,8 +18,8 @@ pub struct SnapshotSettings {
     pub initialize_timeout: Duration,
     /// The longest time of a load, waiting included; never longer than a call time-out once it is sent.
     ///
-    /// One whose time ends while it waits for another request of its id, or before the store is initialised, is never
-    /// sent, but answered only when it would be its turn.
+    /// A request whose time ends while it waits for another request of its id, or before the store is initialised, is
+    /// never sent, but answered only when it would be its turn.
     pub load_timeout: Duration,
     /// The time for which a save or delete waits for its turn; afterwards it is not sent any more, and answered as a
     /// load is.

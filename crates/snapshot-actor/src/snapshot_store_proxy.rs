@@ -29,7 +29,7 @@ impl SnapshotStoreProxy {
     /// Starts an actor on a thread of its own that calls the store on the current tokio runtime: for tests and tools.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system cannot start a thread.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -39,7 +39,7 @@ impl SnapshotStoreProxy {
         Ok(Self::new(handle))
     }
 
-    /// Returns the actor.
+    /// Returns the handle of the snapshot actor.
     pub fn handle(&self) -> &SnapshotHandle {
         &self.handle
     }
@@ -77,7 +77,7 @@ impl SnapshotStore for SnapshotStoreProxy {
             .await
     }
 
-    /// Past the actor, which answers for itself while its breakers are open.
+    /// Asks the store itself, past the actor, which answers for itself while its breakers are open.
     async fn ping(&self) -> Result<(), StorageError> {
         self.handle.store().ping().await
     }

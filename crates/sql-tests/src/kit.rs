@@ -15,7 +15,7 @@ use actix_persistence_storage_api::{
 use actix_persistence_tck::{BoxError, Fixture, Fronts, Kit};
 use async_trait::async_trait;
 
-/// A database on a server with room for the tables of many places, told apart by their numbers.
+/// A database on a server with room for the tables of many places, distinguished by their numbers.
 #[async_trait]
 pub trait KitServer: Send + Sync + 'static {
     /// Returns a plugin with connections of its own, as in another process.
@@ -34,11 +34,11 @@ pub trait KitServer: Send + Sync + 'static {
 /// The kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum StoreKind {
-    /// Keeps events.
+    /// A store that keeps events.
     Journal,
-    /// Keeps snapshots.
+    /// A store that keeps snapshots.
     SnapshotStore,
-    /// Keeps states.
+    /// A store that keeps states.
     StateStore,
 }
 
@@ -96,7 +96,7 @@ enum User {
 /// Places on a server, of which those without states are used by one case after the other.
 ///
 /// No case finds anything of another in a journal or a snapshot store: the ids of cases differ, and only state stores list
-/// ids. So nothing has to be removed in between, and it is no matter if a call that a case gave up is done later.
+/// ids. So nothing has to be removed in between, and it is no matter if a call that a case dropped is done later.
 struct Places<S> {
     server: Arc<S>,
     next: Arc<AtomicUsize>,

@@ -32,7 +32,7 @@ struct Scene {
     /// True if its client is gone when it arrives; one that is not goes on with it then.
     client_is_gone: bool,
     delivered: Delivered,
-    /// One of [`HELD_AFTER`].
+    /// The tenths of its bytes after which the write is held back, one of [`HELD_AFTER`].
     tenths: usize,
 }
 
@@ -51,8 +51,8 @@ use Delivered::{AfterRecovery, AfterWrite, First};
 
 /// Holds writes back at many points, each until its id was recovered elsewhere.
 ///
-/// A write that such a recovery has seen stays, any other must never be stored, and a client that is still there is
-/// told the truth.
+/// A write that such a recovery has seen stays, any other must never be stored, and a client that is still there
+/// gets a true answer.
 ///
 /// # Panics
 /// If an event is stored that must not be, or lost, or if no write is late.

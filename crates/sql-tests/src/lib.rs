@@ -19,5 +19,5 @@ pub use kit::{KitServer, StoreKind, actors, run_kit};
 pub use late_writes::late_writes_are_refused;
 pub use tables::Tables;
 
-/// Opens a journal on the database at this URL, with connections of its own; whoever calls it initialises it.
+/// Opens a journal on the database at this URL, with connections of its own; the caller initialises it.
 pub type OpenJournal = dyn Fn(&str) -> Arc<dyn Journal>;

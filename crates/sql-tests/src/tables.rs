@@ -29,7 +29,7 @@ pub trait Tables: Send + Sync {
     async fn number(&self, sql: &str) -> i64;
 
     /// Returns a statement that stores event 1 of an id as another tool would, without the rows of the id. Where a
-    /// database gives numbers to all its events, it has this one.
+    /// database numbers all its events, the event has this number.
     fn event_of_another_tool(&self, persistence_id: &str, ordering: i64) -> String;
 
     /// Returns the statement that makes a trigger, which lets no event with this number be removed.
@@ -52,7 +52,7 @@ pub trait Tables: Send + Sync {
         }
     }
 
-    /// Returns a journal.
+    /// Returns a journal on these tables.
     async fn journal(&self) -> Arc<dyn Journal> {
         self.journal_with(self.section()).await
     }
@@ -140,7 +140,7 @@ pub trait Tables: Send + Sync {
         self.state_store_with(section, &none).await
     }
 
-    /// A state store and the journal that it tells of changes, of which another process may hold either.
+    /// A state store and the journal into which it writes its changes, of which another process may hold either.
     async fn open_with_change_events(&self) -> (Arc<dyn StateStore>, Arc<dyn Journal>) {
         let mut extensions = StateExtensions::default();
         extensions.change_event_journal = Some(self.section());

@@ -1,4 +1,4 @@
-//! One incarnation that writes to a journal directly.
+//! An incarnation that writes to a journal directly.
 
 use actix_persistence_storage_api::{
     AtomicWrite, Epoch, EventRecord, Journal, PageLimit, Payload, PersistenceId, Recovered,

@@ -2,7 +2,7 @@
 //!
 //! A row that was damaged, or that has what belongs to another id or number, has another sum. CRC-32 finds every single
 //! flipped bit and every burst of up to 32 of them for certain, and anything else but for one in four thousand million.
-//! It is no protection against somebody who means it.
+//! It is no protection against a deliberate change.
 
 use actix_persistence_storage_api::{
     EventRecord, Payload, PersistenceId, Revision, SnapshotMetadata,
@@ -14,7 +14,8 @@ use crate::Fault;
 
 /// The method of a sum; a database keeps it above the 32 bits of the sum.
 ///
-/// It also keeps sums from being small: the bit that tells a number from NULL is far from theirs in a row of SQLite.
+/// It also keeps sums from being small: the bit that distinguishes a number from NULL is far from theirs in a row of
+/// SQLite.
 const WAY: i64 = 1;
 
 /// Returns the sum over an event of an id: all of it.
@@ -86,7 +87,7 @@ struct Sum {
     count: usize,
 }
 
-/// As many bytes are gathered.
+/// The number of bytes that are gathered before they are added to the sum.
 const GATHERED: usize = 256;
 /// The number of bytes that are worth a step of their own.
 const MANY: usize = 128;

@@ -5,7 +5,7 @@
 //! Only after a success that is certain does the connection go back; otherwise it is closed, which rolls back what
 //! was not committed, and the next operation opens a fresh one. So no error state of a database or its driver survives:
 //! with sqlx 0.9, one full disk makes SQLite refuse every further transaction on a connection, and a `BEGIN` that was
-//! cancelled makes PostgreSQL roll back what later callers were told is stored.
+//! cancelled makes PostgreSQL roll back what was reported to later callers as stored.
 
 mod attempts;
 mod seats;
@@ -39,7 +39,7 @@ pub type Work<'c, T> = BoxFuture<'c, Result<T, Fault>>;
 /// Says whether a transaction is begun when its work runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opening {
-    /// It is, or the work needs none.
+    /// The transaction is begun, or the work needs none.
     Done,
     /// The work begins it with [`BEGIN`](TransactionDialect::BEGIN), which may be in one text with what comes first: one wait less.
     Due,
@@ -66,14 +66,15 @@ pub struct Connections<C: Connector> {
     readers: Arc<Seats<C>>,
     /// Writers on which code of the application runs; where only one connection can write, it is that one.
     visited: Arc<Seats<C>>,
-    /// As many as may be there at a time. Where they share one with the store, others come between two of them.
+    /// The number of writers that may be there at a time. Where they share one with the store, others come between two
+    /// of them.
     visits: Arc<Semaphore>,
     /// Turns of snapshots, at most half of the writers, but one.
     snapshot_turns: Semaphore,
 }
 
 impl<C: Connector> Connections<C> {
-    /// Opens nothing yet.
+    /// Returns connections of which none is open yet.
     pub fn new(connector: C) -> Self {
         let connector = Arc::new(connector);
         let half_of_the_writers = connector.seats(Role::Writer) / 2;
@@ -177,8 +178,8 @@ impl<C: Connector> Connections<C> {
         self.read_then(operation, work, Lease::give_back).await
     }
 
-    /// As [`read`](Self::read), for statements with a part that the application wrote: functions that it calls may leave
-    /// something in the session.
+    /// Runs a read as [`read`](Self::read) does, for statements with a part that the application wrote: functions that
+    /// it calls may leave something in the session.
     pub(crate) async fn read_for_application<T: Send + 'static>(
         &self,
         operation: Operation,
@@ -210,7 +211,7 @@ impl<C: Connector> Connections<C> {
     /// Runs statements in one transaction that writes.
     ///
     /// Whatever fails before the commit is certainly not stored: that connection will never commit.
-    /// If the commit itself fails, it is the database's answer that tells.
+    /// If the commit itself fails, the database's answer decides.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -234,8 +235,9 @@ impl<C: Connector> Connections<C> {
             .await
     }
 
-    /// As [`transaction`](Self::transaction), for work in which code of the application runs: it may take so much longer, and
-    /// delays only work of the same kind. The work begins its transaction where the dialect says so.
+    /// Runs a transaction as [`transaction`](Self::transaction) does, for work in which code of the application runs:
+    /// it may take longer by the limit of that code, and delays only work of the same kind. The work begins its
+    /// transaction where the dialect says so.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -286,7 +288,7 @@ impl<C: Connector> Connections<C> {
         .await
     }
 
-    /// As [`transaction_with`](Self::transaction_with), for work that cannot be repeated.
+    /// Runs a transaction as [`transaction_with`](Self::transaction_with) does, for work that cannot be repeated.
     ///
     /// # Errors
     /// If the database does not answer, or refuses.
@@ -338,7 +340,7 @@ impl<C: Connector> Connections<C> {
         }
     }
 
-    /// As [`write`](Self::write), for work that begins its transaction where the dialect says so.
+    /// Writes as [`write`](Self::write) does, for work that begins its transaction where the dialect says so.
     ///
     /// # Errors
     /// As for [`write`](Self::write).
@@ -400,7 +402,7 @@ impl<C: Connector> Connections<C> {
     /// Runs one statement that writes and commits by itself.
     ///
     /// # Errors
-    /// If the database does not answer, or refuses; then the answer tells whether it may be stored.
+    /// If the database does not answer, or refuses; then the answer shows whether it may be stored.
     ///
     /// # Cancel safety
     /// The work goes on to its end even if the future is dropped.
@@ -447,7 +449,7 @@ impl<C: Connector> Connections<C> {
         call
     }
 
-    /// Returns the error with the place in its message: a plugin id alone does not tell a person where to look.
+    /// Returns the error with the place in its message: a plugin id alone does not show a person where to look.
     fn named(&self, error: StorageError) -> StorageError {
         let place = self.connector.place();
         match error.message() {
@@ -466,7 +468,7 @@ struct Call<C: Connector> {
     seats: Arc<Seats<C>>,
     all: [Arc<Seats<C>>; 3],
     time_limit: Option<Duration>,
-    /// Code of the application that runs in it, and whose turn it is.
+    /// The code of the application that runs in it, and the turns of such code.
     visit: Option<(Visit, Arc<Semaphore>)>,
     connector: Arc<C>,
 }
@@ -511,8 +513,8 @@ impl<C: Connector> Call<C> {
         self.end(lease, result).await
     }
 
-    /// As [`transaction`](Self::transaction), for work that begins it; if others are in the way, it is begun as patiently as
-    /// any other.
+    /// Runs a transaction as [`transaction`](Self::transaction) does, for work that begins it; if others are in the
+    /// way, it is begun as patiently as any other.
     async fn begun_by_work<I: Clone, T>(
         &self,
         input: I,
@@ -625,7 +627,7 @@ where
     work
 }
 
-/// Work of which it is known how it begins.
+/// Returns the work with `opening` passed to it.
 pub(crate) fn with_opening<D: Dialect, I, T>(
     work: impl for<'c> Fn(&'c mut ConnectionOf<D>, I, Opening) -> Work<'c, T> + Send + Sync + 'static,
     opening: Opening,

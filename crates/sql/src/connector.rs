@@ -10,7 +10,7 @@ use crate::{ConnectionOf, Dialect, Driver, Fault, Portable, TransactionDialect};
 /// The purpose of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Making tables; used once.
+    /// The connection makes tables, and is used once.
     SetUp {
         /// True if a database that is missing may be made.
         may_create: bool,
@@ -99,11 +99,12 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Closes a connection whose last statement may still run, because code of the application gave it up, and ends that: it
-    /// may take as long as it likes, and would hold its locks as long. Tells whether the database has heard of it.
+    /// Closes a connection whose last statement may still run, because code of the application stopped waiting for it,
+    /// and ends that statement: it may take as long as it likes, and would hold its locks as long. Returns whether the
+    /// request has reached the database.
     fn abandon(&self, open: Self::Open) -> impl Future<Output = bool> + Send;
 
-    /// The key by which one sets how long a call waits for one of them.
+    /// The key of the setting for the time that a call waits for one of them.
     const PATIENCE_KEY: &'static str;
 
     /// Returns the time for which a call waits for a connection, and the setting to change if that was not enough.
@@ -112,7 +113,7 @@ pub trait Connector: fmt::Debug + Send + Sync + 'static {
     /// Returns the longest time of an operation; `None` if the database has its own limit.
     fn time_limit(&self) -> Option<Duration>;
 
-    /// Returns the name of the database, for messages and to tell one from another; without secrets.
+    /// Returns the name of the database, for messages and to distinguish one from another; without secrets.
     fn place(&self) -> String;
 
     /// Returns the first key in which stores on one database must agree and these do not.

@@ -45,13 +45,13 @@ pub trait Dialect:
     /// The options of a store.
     type Options: Settings;
 
-    /// Opens connections.
+    /// The connector that opens connections to the database.
     type Connector: Connector<Dialect = Self>;
 
-    /// Returns the number of lanes that the journal asks for: as many of its calls run at the same time.
+    /// Returns the number of lanes that the journal asks for: this number of its calls run at the same time.
     fn lanes(options: &Self::Options) -> usize;
 
-    /// Returns the failure that confirmed data survives, as far as the settings tell.
+    /// Returns the failure that confirmed data survives, as far as the settings show.
     fn durability(options: &Self::Options) -> Option<Durability>;
 
     /// The most changes of states in one transaction, whatever the settings say.
@@ -71,7 +71,7 @@ pub trait Dialect:
     /// If a setting cannot be used.
     fn connector(options: &Self::Options) -> Result<Self::Connector, InvalidOption>;
 
-    /// Names without tables: how they are quoted, what else stands for keys in the steps.
+    /// Returns names without tables: how they are quoted, what else stands for keys in the steps.
     ///
     /// # Errors
     /// If a setting cannot be used.
@@ -82,7 +82,7 @@ pub trait Dialect:
 ///
 /// Never a value: everything that differs between two stores is in the [`Options`](Dialect::Options).
 pub trait Driver: fmt::Debug + Send + Sync + Sized + 'static {
-    /// The driver.
+    /// The driver of the database.
     type Database: Portable;
 
     /// True if keys, which are compared byte by byte, are bytes for the driver, because its texts have a collation.

@@ -32,7 +32,7 @@ pub enum Fault {
         /// True if other connections that wait for work are likely to be lost, too.
         ends_connection: bool,
     },
-    /// No answer within the time an operation may take.
+    /// The database did not answer within the time an operation may take.
     Silent,
 }
 
@@ -96,7 +96,7 @@ impl Meaning {
 }
 
 impl Fault {
-    /// The plugin refuses something.
+    /// Returns the fault of a request that the plugin refuses.
     pub fn refused(kind: StorageErrorKind, message: impl Into<String>) -> Self {
         Fault::Refused {
             kind,
@@ -204,7 +204,7 @@ impl Fault {
         }
     }
 
-    /// Opening a connection to a server failed: before there is one, none was lost.
+    /// Returns the fault of opening a connection to a server: before there is one, none was lost.
     pub fn of_connecting(error: sqlx::Error) -> Self {
         let (kind, message, error) = match error {
             // This is how the handshake reports what it finds in a certificate.

@@ -14,20 +14,21 @@ use crate::values::{to_bound, to_integer};
 /// The part of a call that is to be stored, for all ids together.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// One for each id, in the order of ids, so that locks are taken in one order by everybody.
+    /// The heads of the group, one for each id, in the order of ids, so that every writer takes its locks in the same
+    /// order.
     pub heads: Vec<Head>,
-    /// All their events; of one id in order.
+    /// The events of all ids; those of one id in order.
     pub events: Vec<EventRow>,
 }
 
 /// The condition on the head of an id under which its events are stored, and the head afterwards.
 #[derive(Clone, Debug)]
 pub struct Head {
-    /// The persistence id.
+    /// The persistence id of the stream.
     pub id: PersistenceId,
-    /// Its epoch; 0 for one that was never taken over.
+    /// The epoch of the id; 0 if it was never taken over.
     pub epoch: i64,
-    /// Its epoch afterwards.
+    /// The epoch of the id after the write.
     pub epoch_afterwards: i64,
     /// The writer that takes it over, the last one if several do; `None` if its writer holds it, at an epoch above 0,
     /// which stays.
@@ -81,7 +82,7 @@ impl EventRow {
         }
     }
 
-    /// Its number; one that has no place in a database is never in a group.
+    /// Returns the number of the event; an event whose number has no place in a database is never in a group.
     pub fn sequence_nr(&self) -> i64 {
         to_bound(self.event.sequence_nr)
     }
@@ -113,11 +114,11 @@ enum Chain {
         /// The index of its head; `None` if it has already lost.
         head: Option<usize>,
     },
-    /// One before is not stored.
+    /// An earlier write of the id is not stored.
     Broken,
 }
 
-/// Decides what can be decided; `refusal` tells what the database has no place for.
+/// Decides what can be decided; `refusal` returns what the database has no place for.
 pub(crate) fn plan(
     writes: Vec<AtomicWrite>,
     max_event_bytes: usize,

@@ -1,4 +1,4 @@
-//! The journal.
+//! The journal of every SQL database.
 
 mod delete;
 mod purger;
@@ -135,7 +135,7 @@ impl<D: Dialect> SqlJournal<D> {
     ) -> Result<(), StorageError> {
         let statements = Arc::clone(&self.statements);
         let turn = match deletion.epoch {
-            // The epoch keeps it from what was stored after whoever deletes.
+            // The epoch keeps it from what was stored after the writer that deletes.
             Some(_) => None,
             None => Some(self.turns.take([persistence_id].into_iter()).await),
         };
@@ -152,8 +152,8 @@ impl<D: Dialect> SqlJournal<D> {
             .map_err(|error| error.with_persistence_id(persistence_id.clone()))
     }
 
-    /// Returns why an id cannot be taken over if its row tells: a database says of a number that cannot be raised only that
-    /// it breaks a rule.
+    /// Returns why an id cannot be taken over if its row shows it: a database reports of a number that cannot be raised
+    /// only that it breaks a rule.
     async fn reason_of(&self, error: StorageError, requests: &[RecoveryRequest]) -> StorageError {
         use StorageErrorKind::{Busy, Timeout, Unavailable};
         if matches!(error.kind(), Busy | Timeout | Unavailable) {
@@ -174,7 +174,7 @@ impl<D: Dialect> SqlJournal<D> {
 
     /// Returns the heads of the ids that lost.
     ///
-    /// Read afterwards, because the others are stored by then, whether or not this can be told: then nothing is known
+    /// They are read afterwards, because the others are stored by then, even if this read fails: then nothing is known
     /// of the winners.
     async fn positions(
         &self,
@@ -200,7 +200,7 @@ impl<D: Dialect> SqlJournal<D> {
             Ok(found) => positions.extend(found),
             Err(error) => tracing::warn!(
                 error = &error as &dyn std::error::Error,
-                "a second writer was refused, but it cannot be told which one was first"
+                "a second writer was refused, but it is not known which one was first"
             ),
         }
         positions
@@ -462,7 +462,7 @@ async fn find_positions<D: Dialect>(
         let rows = D::Database::fetch_all(connection, sql, values.into_arguments()).await?;
         if let Some(row) = rows.first() {
             let position = WriterPosition {
-                // That of an id whose events tell of changes of a state is no number of ours.
+                // That of an id whose events record changes of a state is no number of ours.
                 epoch: u64::try_from(get_integer::<D>(row, 0)?).unwrap_or(0),
                 writer: get_writer::<D>(row, 1)?,
                 sequence_nr: get_number::<D>(row, 2)?,

@@ -18,7 +18,8 @@ pub struct Names {
 }
 
 impl Names {
-    /// No names yet; `quote` is what the database puts around a name, `schema` what it puts before that of a table.
+    /// Returns no names yet; `quote` is what the database puts around a name, `schema` what it puts before that of a
+    /// table.
     pub fn new(quote: char, schema: Option<TableName>) -> Self {
         let names = Self {
             quote,

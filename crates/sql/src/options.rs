@@ -10,7 +10,7 @@ use crate::state_store::ORDERING;
 use crate::{ServerOptions, TableName};
 
 const MEBIBYTE: usize = 1024 * 1024;
-/// No event, no snapshot and no state is ever larger.
+/// The largest size in bytes of any event, snapshot or state.
 pub(crate) const MAX_PAYLOAD_BYTES: usize = 64 * MEBIBYTE;
 const MAX_GROUP_BYTES: usize = 256 * MEBIBYTE;
 
@@ -117,16 +117,17 @@ pub struct StoreOptions {
     pub max_state_bytes: usize,
     /// `assert-single-writer`: whether a state is stored only at the revision that follows on the stored one.
     ///
-    /// Without it any revision replaces whatever is stored, also a higher one, and a second writer of an id goes unnoticed:
-    /// for tools that bring states from elsewhere, never for actors. Default `true`.
+    /// Without it, a change replaces the stored state whatever the two revisions are, even a stored revision that is
+    /// higher, and a second writer of an id goes unnoticed: for tools that bring states from elsewhere, never for
+    /// actors. Default `true`.
     pub assert_single_writer: bool,
     /// `handler-timeout`: the longest time that a change handler, or a transaction of the application, may take.
     /// Default 3 s; on a server three quarters of `acquire-timeout`, which are 1.5 s unless that is set.
     ///
-    /// For so long it holds the state that changes; on SQLite every other writer waits, too. It must be less than the time for
-    /// which others wait for a connection: `acquire-timeout` on a server, twice `busy-timeout`, at least 5 s, on SQLite. Keep
-    /// it well below the `call-timeout` of the store.
-    /// A server ends the transaction earlier if no statement comes for `statement-timeout` and a second.
+    /// The handler or transaction holds the state that changes for this time; on SQLite every other writer waits, too.
+    /// It must be less than the time for which others wait for a connection: `acquire-timeout` on a server, twice
+    /// `busy-timeout`, at least 5 s, on SQLite. Keep it well below the `call-timeout` of the store. A server ends the
+    /// transaction earlier if no statement comes for `statement-timeout` and a second.
     pub handler_timeout: Duration,
     /// `max-group-events`: the most events that the journal actor may put into one transaction. Default 1,000.
     pub max_group_events: usize,
@@ -139,7 +140,7 @@ pub struct StoreOptions {
     pub max_page_bytes: usize,
     /// `delete-chunk-events`: the most deleted rows that are removed in one transaction, so that writers wait little.
     ///
-    /// Fewer are removed where they have more than 16 MiB, and after removing as many took too long.
+    /// Fewer are removed where they have more than 16 MiB, and after a removal of this number took too long.
     /// Default 1,000.
     pub delete_chunk_events: usize,
 }
@@ -207,7 +208,7 @@ impl StoreOptions {
         self
     }
 
-    /// Sets the largest event.
+    /// Sets the largest size of an event, in bytes.
     #[must_use]
     pub fn with_max_event_bytes(mut self, bytes: usize) -> Self {
         self.max_event_bytes = bytes;
@@ -303,7 +304,7 @@ impl StoreOptions {
         }
     }
 
-    /// Everything that cannot be used.
+    /// Returns every setting that cannot be used.
     pub fn mistakes(&self) -> Vec<InvalidOption> {
         let mut mistakes = Vec::new();
         let mut check = |key, result: Result<(), String>| {
@@ -367,7 +368,7 @@ impl StoreOptions {
         TableName::parse(&self.state_table).map_err(InvalidOption::of("state-table"))
     }
 
-    /// The setting that gives this name to something else than states.
+    /// Returns the setting that uses this name for a table that does not hold states.
     pub(crate) fn other_use_of(&self, name: &TableName) -> Option<&'static str> {
         let tables = self.tables();
         let mut others = tables.iter().filter(|(key, _)| *key != "state-table");
@@ -386,7 +387,8 @@ impl StoreOptions {
     }
 }
 
-/// Shows the options. Written by hand, so that a new field is shown only after somebody thought about secrets.
+/// Shows the options. Written by hand, so that a new field is shown only if it is added here, and so can be no secret
+/// by mistake.
 impl fmt::Debug for StoreOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreOptions")

@@ -51,8 +51,8 @@ pub struct PageStatements<'q, D: Dialect> {
 /// Reads a page with statements that return a row for each event, ascending by number, and with another one its tags.
 ///
 /// They return: deleted_to, number, timestamp, writer, adapter manifest, number of tags; serializer,
-/// manifest and payload; serializer, manifest and payload of metadata; checksum or NULL; how many bytes the event has if that
-/// is more than it may have, and NULL otherwise. A number of NULL if there is no event.
+/// manifest and payload; serializer, manifest and payload of metadata; checksum or NULL; the size of the event in bytes
+/// if that is more than it may have, and NULL otherwise. A number of NULL if there is no event.
 ///
 /// The page is read again if events were removed in between.
 pub async fn read_page_of_rows<D: Dialect>(

@@ -6,12 +6,12 @@
 /// The quotes and comments of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quoting {
-    /// As SQLite: a quote within quotes is doubled, and `[..]` quotes a name.
+    /// The rules of SQLite: a quote within quotes is doubled, and `[..]` quotes a name.
     Sqlite,
-    /// As MySQL and MariaDB: a backslash makes the next character mean nothing, `#` begins a comment, and `--` only before
-    /// a space.
+    /// The rules of MySQL and MariaDB: a backslash makes the next character mean nothing, `#` begins a comment, and
+    /// `--` only before a space.
     Mysql,
-    /// As PostgreSQL: `E'..'` has backslashes, `$$..$$` quotes, and comments stand in comments.
+    /// The rules of PostgreSQL: `E'..'` has backslashes, `$$..$$` quotes, and comments stand in comments.
     Postgres,
 }
 

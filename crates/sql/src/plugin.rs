@@ -16,7 +16,7 @@ use crate::{
 /// The values of the program, such as connection pools, to which sections of a plugin may refer by name.
 type ResourcesOf<D> = <<D as Dialect>::Options as Settings>::Resources;
 
-/// The parts of which the store of a section is made.
+/// The parts of which a store is made for its section.
 type Opened<D> = (
     <D as Dialect>::Options,
     Arc<Connections<<D as Dialect>::Connector>>,

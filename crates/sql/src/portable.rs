@@ -14,16 +14,16 @@ use sqlx::{
 pub trait Portable: Database {
     /// Adds an integer to the values of a statement.
     fn add_integer(arguments: &mut Self::Arguments, value: Option<i64>);
-    /// Adds a text.
+    /// Adds a text to the values of a statement.
     fn add_text(arguments: &mut Self::Arguments, value: Option<Arc<str>>);
-    /// Adds bytes.
+    /// Adds bytes to the values of a statement.
     fn add_bytes(arguments: &mut Self::Arguments, value: Option<Vec<u8>>);
 
     /// Reads an integer of a row.
     fn integer(row: &Self::Row, column: usize) -> Result<Option<i64>, sqlx::Error>;
-    /// Reads a text.
+    /// Reads a text from a column of a row.
     fn text(row: &Self::Row, column: usize) -> Result<Option<String>, sqlx::Error>;
-    /// Reads bytes.
+    /// Reads bytes from a column of a row.
     fn bytes(row: &Self::Row, column: usize) -> Result<Option<Vec<u8>>, sqlx::Error>;
     /// Reads a text that stays in the row.
     fn text_of(row: &Self::Row, column: usize) -> Result<Option<&str>, sqlx::Error>;
@@ -44,7 +44,7 @@ pub trait Portable: Database {
         arguments: Self::Arguments,
     ) -> BoxFuture<'_, Result<Self::QueryResult, sqlx::Error>>;
 
-    /// Runs a text of one or several prepared statements that return no rows, and gives the result of each.
+    /// Runs a text of one or several prepared statements that return no rows, and returns the result of each.
     fn execute_each(
         connection: &mut Self::Connection,
         sql: SqlStr,

@@ -25,23 +25,23 @@ pub fn get_number<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<SequenceN
     u64::try_from(number).map_err(|_| Fault::corrupt(format!("a number is stored as {number}")))
 }
 
-/// The epochs below this one are of ids whose events tell of changes.
+/// The epochs below this one are of ids whose events record changes.
 const OF_CHANGES_BELOW: i64 = i64::MIN / 4;
 
-/// Reads the epoch of an id that was taken over; those of ids whose events tell of changes are not for actors that store
+/// Reads the epoch of an id that was taken over; those of ids whose events record changes are not for actors that store
 /// events.
 pub fn get_epoch<D: Dialect>(row: &RowOf<D>, column: usize) -> Result<Epoch, Fault> {
     match get_epoch_or_changes::<D>(row, column)? {
         Some(0) => Err(no_epoch(0)),
         Some(epoch) => Ok(epoch),
         None => {
-            let message = "its events tell of the changes of a durable state; give the event-sourced actor another id";
+            let message = "its events record the changes of a durable state; give the event-sourced actor another id";
             Err(Fault::refused(StorageErrorKind::Unsupported, message))
         }
     }
 }
 
-/// Reads the epoch of an id, 0 if it was never taken over; none if its events tell of changes.
+/// Reads the epoch of an id, 0 if it was never taken over; `None` if its events record changes.
 pub(crate) fn get_epoch_or_changes<D: Dialect>(
     row: &RowOf<D>,
     column: usize,

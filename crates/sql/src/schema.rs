@@ -23,13 +23,13 @@ use own_columns::own_columns;
 /// Journal, snapshot store and state store have versions of their own, one for each set of names: a database may hold several.
 #[derive(Debug)]
 pub struct Component<D: Dialect> {
-    /// Its name in the version table.
+    /// The name of the component in the version table.
     name: &'static str,
     /// The first names the row of the version table.
     tables: Vec<TableName>,
-    /// The columns that the steps give to each of them, in the same order.
+    /// The columns that the steps add to each of them, in the same order.
     columns: Vec<Vec<Box<str>>>,
-    /// Step `n` makes version `n + 1` of version `n`.
+    /// The steps of which the schema is made: step `n` makes version `n + 1` of version `n`.
     steps: Vec<SqlStr>,
     names: Names,
     versions: Versions,
@@ -116,7 +116,7 @@ impl<D: Dialect> Component<D> {
         &self.columns[0]
     }
 
-    /// Everything that makes the tables, for a person who does it instead of `auto-initialize`.
+    /// Returns the statements that make the tables, for a person who runs them instead of `auto-initialize`.
     ///
     /// # Errors
     /// If the database knows no roles, or one of these cannot be used.
@@ -158,7 +158,7 @@ impl<D: Dialect> Component<D> {
     /// Returns whether the tables are there, in the version of this crate.
     ///
     /// # Errors
-    /// If they are newer, incomplete, or somebody else's.
+    /// If they are newer, incomplete, or of another program.
     pub async fn is_current(&self, connection: &mut ConnectionOf<D>) -> Result<bool, Fault> {
         Ok(self.version(connection).await? == Some(self.newest()))
     }

@@ -24,7 +24,7 @@ use crate::{InvalidOption, Role};
 
 const SHORTEST: Duration = Duration::from_millis(10);
 const LONGEST: Duration = Duration::from_secs(3_600);
-/// The time by which the client gives up later than the server, so that it is the server that ends a statement.
+/// The time by which the client stops waiting later than the server, so that it is the server that ends a statement.
 const GRACE: Duration = Duration::from_secs(1);
 const CONNECTIONS: RangeInclusive<u64> = 1..=64;
 
@@ -71,8 +71,8 @@ pub struct ServerOptions {
     pub tls_client_key: Option<PathBuf>,
     /// `writers`: the number of calls that write at the same time, each on a connection of its own; 1 to 64. Default 2.
     ///
-    /// Change handlers and transactions of the application have as many again, opened when they are needed, so that they
-    /// are never in the way of what the stores themselves write.
+    /// Change handlers and transactions of the application have the same number of connections besides, opened when
+    /// they are needed, so that they are never in the way of what the stores themselves write.
     pub writers: usize,
     /// `read-connections`: the number of reads that run at the same time, beside the writers; 1 to 64. Default 4.
     pub read_connections: usize,
@@ -165,14 +165,14 @@ impl ServerOptions {
         }
     }
 
-    /// Everything that cannot be used.
+    /// Returns every setting that cannot be used.
     pub fn mistakes(&self, kind: &ServerKind) -> Vec<InvalidOption> {
         let mut mistakes = self.mistakes_but_place();
         mistakes.extend(self.place(kind).err());
         mistakes
     }
 
-    /// Everything that cannot be used, but for where the server is: for connections that know that already.
+    /// Returns every setting that cannot be used, but for where the server is: for connections that know that already.
     pub fn mistakes_but_place(&self) -> Vec<InvalidOption> {
         let mut mistakes = Vec::new();
         let mut check = |key, result: Result<(), String>| {
@@ -227,7 +227,7 @@ impl ServerOptions {
     /// Returns the address of the server and the account.
     ///
     /// # Errors
-    /// If that is not told, or told twice.
+    /// If no setting says where the server is, or two settings do.
     pub fn place(&self, kind: &ServerKind) -> Result<ServerPlace, InvalidOption> {
         place::place(self, kind)
     }
@@ -282,7 +282,7 @@ impl ServerOptions {
     }
 }
 
-/// Shows the options. Written by hand: a URL may hold a password, and a new field is shown only after somebody thought
+/// Shows the options. Written by hand: a URL may hold a password, and a new field is shown only after a decision
 /// about that.
 impl fmt::Debug for ServerOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

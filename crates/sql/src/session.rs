@@ -43,7 +43,7 @@ pub(crate) struct SqlSession<'c, D: Dialect> {
     has_committed: bool,
 }
 
-/// The savepoint.
+/// The savepoint around a statement of the application, by its name.
 struct Guard(String);
 
 impl Guard {
@@ -76,7 +76,7 @@ impl Guard {
 impl<'c, D: Dialect> SqlSession<'c, D> {
     /// Lends the transaction of a connection.
     ///
-    /// `may_define` tells whether statements may run that define tables and so commit, on a database where they do: never
+    /// `may_define` is true if statements may run that define tables and so commit, on a database where they do: never
     /// where the store itself has changed something.
     ///
     /// # Errors
@@ -375,7 +375,7 @@ async fn select<D: Dialect>(
     if !rows.iter().all(|row| has_columns::<D>(row, &columns)) {
         return Err(Fault::refused(
             StorageErrorKind::Extension,
-            "the text gives rows of several kinds; run one statement at a time",
+            "the text returns rows of several kinds; run one statement at a time",
         ));
     }
     rows.iter()
@@ -383,7 +383,8 @@ async fn select<D: Dialect>(
         .collect()
 }
 
-/// Several statements in one text, and procedures, may give rows with other columns after the first ones.
+/// Returns whether a row has these columns. Several statements in one text, and procedures, may return rows with other
+/// columns after the first ones.
 fn has_columns<D: Dialect>(row: &RowOf<D>, columns: &[Box<str>]) -> bool {
     let names = row.columns().iter().map(Column::name);
     names.eq(columns.iter().map(|name| &**name))

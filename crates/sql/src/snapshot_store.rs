@@ -1,4 +1,4 @@
-//! The snapshot store.
+//! The snapshot store of every SQL database.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The state store.
+//! The state store of every SQL database.
 
 mod change_events;
 mod changes;
@@ -94,7 +94,7 @@ impl<D: Dialect> SqlStateStore<D> {
         })
     }
 
-    /// Returns the same value, telling the journal with these settings of changes that come with an event.
+    /// Returns the same value, which writes changes that come with an event into the journal with these settings.
     ///
     /// # Errors
     /// If one of them cannot be used, or the journal is in another database.
@@ -263,7 +263,7 @@ impl<D: Dialect> StateStore for SqlStateStore<D> {
         self.write_together(changes).await
     }
 
-    /// One whose entity type has a change handler.
+    /// Returns true for a change whose entity type has a change handler.
     fn goes_alone(&self, change: &StateWrite) -> bool {
         self.entities.of(change.persistence_id()).handler.is_some()
     }
@@ -338,8 +338,8 @@ impl<D: Dialect> SqlStates for SqlStateStore<D> {
     }
 }
 
-/// Others wait while code of the application runs: the next one of its like everywhere, and where only one connection
-/// writes, all.
+/// Fails unless a handler ends before others stop waiting for a connection: they wait while code of the application
+/// runs. Those are other such calls everywhere, and where only one connection writes, all writers.
 fn check_handler_timeout<C: Connector>(
     options: &<C::Dialect as Dialect>::Options,
     connector: &C,
@@ -359,9 +359,9 @@ fn check_handler_timeout<C: Connector>(
 /// The further work in the transaction that changes a state.
 enum Company {
     None,
-    /// Other changes are made, or an event is stored.
+    /// The transaction makes other changes, too, or stores an event.
     Others,
-    /// Code of the application runs.
+    /// The transaction runs code of the application.
     Application(Visit),
 }
 

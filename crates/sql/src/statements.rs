@@ -7,12 +7,12 @@ use sqlx::SqlStr;
 /// Values are named in the order given here, each once.
 #[derive(Clone, Debug)]
 pub struct JournalStatements {
-    /// The highest number ever stored of one id. Values: id. Gives one row.
+    /// The highest number ever stored of one id. Values: id. Returns one row.
     pub highest: SqlStr,
     /// Selects the head of an id. Values: id. One row, as of one moment: highest number ever stored, deleted_to, epoch;
     /// 0 for an id that was never taken over.
     pub head: SqlStr,
-    /// The epoch of an id, which is locked. Values: id. Gives no row for an id never seen.
+    /// The epoch of an id, which is locked. Values: id. Returns no row for an id never seen.
     pub lock_epoch: SqlStr,
     /// Selects the writer of an id. Values: id. Rows: epoch, writer, highest; no row for an id never seen.
     pub position: SqlStr,
@@ -22,10 +22,10 @@ pub struct JournalStatements {
     /// Selects the deleted range of one id, which is locked. Values: id. Rows: id, deleted_to, purged_to; no row for an
     /// id never seen.
     pub unpurged: SqlStr,
-    /// Some id with deleted rows that are still there. Gives the same.
+    /// Selects the deleted range of some id with deleted rows that are still there. Rows: the same columns.
     pub next_unpurged: SqlStr,
-    /// The sizes of the events of an id after one number, up to another. Values: id, both numbers. Gives: number, bytes of
-    /// the payload and of that of the metadata; in the order of the numbers.
+    /// The sizes of the events of an id after one number, up to another. Values: id, both numbers. Returns: number,
+    /// bytes of the payload and of that of the metadata; in the order of the numbers.
     pub sizes: SqlStr,
     /// Removes the tags of the same events. Values: the same.
     pub purge_tags: SqlStr,
@@ -44,11 +44,11 @@ pub struct JournalStatements {
 /// their values: `{id_at}` and `{before_at}`.
 #[derive(Clone, Debug)]
 pub struct StateStatements {
-    /// The state of one id. Values: id. Gives: revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest,
-    /// payload or NULL, checksum or NULL; how many bytes the state has if that is more than it may have, and NULL otherwise;
-    /// no row for an id never seen.
+    /// The state of one id. Values: id. Returns: revision, 1 if deleted and 0 if not, timestamp, tags, serializer,
+    /// manifest, payload or NULL, checksum or NULL; the size of the state in bytes if that is more than it may have,
+    /// and NULL otherwise; no row for an id never seen.
     pub load: SqlStr,
-    /// The revision of one id, as it is now. Values: id. Gives no row for an id never seen.
+    /// The revision of one id, as it is now. Values: id. Returns no row for an id never seen.
     pub revision: SqlStr,
     /// Stores the first row of an id. Where there is one, it changes nothing, or fails.
     /// Values: id, slice; revision, 1 if deleted and 0 if not, timestamp, tags, serializer, manifest, payload or NULL,
@@ -64,14 +64,14 @@ pub struct StateStatements {
     pub remove: SqlStr,
     /// Ids in the order of their bytes. Values: the lowest, the one to begin after, 1 for deleted ones, too, the most.
     pub ids: SqlStr,
-    /// As `ids`, of those without an entity type.
+    /// The statement `ids`, for ids without an entity type.
     pub ids_without_type: SqlStr,
     /// Selects the place up to which the changes are complete: the highest number of each partition at or below which
     /// nothing is added any more; no row for one without changes. Never above the number of a change that was stored.
     ///
     /// A statement of its own, which comes before `changes` and is over by then: not every database shows one moment within a
     /// statement; see docs/adr/0005-commit-order.md.
-    /// Values: entity type; where there is a numbering, none. Gives: partition, number.
+    /// Values: entity type; where there is a numbering, none. Returns: partition, number.
     pub complete_to: SqlStr,
     /// The rows of an entity type by their last change, below which nothing is added any more, in the order of each
     /// partition, those of all partitions in turns.
@@ -79,22 +79,22 @@ pub struct StateStatements {
     /// of payloads.
     /// Where there is a numbering, before the id the number up to which changes are complete, and that of the last change
     /// again; all of it up to the most for each partition, and the most of all of them.
-    /// Gives: id, number; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the
-    /// first row anyway.
+    /// Returns: id, number; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one
+    /// row, and the first row anyway.
     pub changes: SqlStr,
     /// The states for which `/*condition*/` holds, in the order of the bytes of their ids; no tombstones.
     /// Its values are `$lowest_at`, `$end_at`, `$limit_at` and `$bytes_at`, even where placeholders are others.
-    /// Gives: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and the first
-    /// row anyway.
+    /// Returns: id; the rest as `load`, up to the checksum. Of what does not fit into the bytes at least one row, and
+    /// the first row anyway.
     pub find: SqlStr,
-    /// As `find`, of ids without an entity type.
+    /// The statement `find`, for ids without an entity type.
     pub find_without_type: SqlStr,
-    /// Only explains a statement that ends with `/*condition*/` and has its values.
+    /// Explains a statement that ends with `/*condition*/` and has its values, and does not run it.
     pub explain: SqlStr,
     /// The same as `insert`, `update` and `overwrite`, each after [`BEGIN`](crate::TransactionDialect::BEGIN) in one text, where work
     /// begins its transaction.
     pub beginning: Option<BeginningStatements>,
-    /// The statements that give rows their place in the order of commits; `None` if the statements above do so.
+    /// The statements that assign rows their place in the order of commits; `None` if the statements above do so.
     pub numbering: Option<NumberingStatements>,
 }
 
@@ -111,11 +111,11 @@ impl StateStatements {
 /// Statements that store a row of a state, and begin the transaction.
 #[derive(Clone, Debug)]
 pub struct BeginningStatements {
-    /// As [`StateStatements::insert`].
+    /// The statement [`StateStatements::insert`], after the beginning of the transaction.
     pub insert: SqlStr,
-    /// As [`StateStatements::update`].
+    /// The statement [`StateStatements::update`], after the beginning of the transaction.
     pub update: SqlStr,
-    /// As [`StateStatements::overwrite`].
+    /// The statement [`StateStatements::overwrite`], after the beginning of the transaction.
     pub overwrite: SqlStr,
 }
 
@@ -126,7 +126,8 @@ pub struct BeginningStatements {
 pub struct NumberingStatements {
     /// The number of partitions: a row belongs to the one whose number is the rest of its slice.
     pub partitions: u16,
-    /// Gives the row of an id a number that was just reached. Values: how far that is below the highest, id.
+    /// Assigns the row of an id a number that was just reached. Values: the distance of that number below the highest,
+    /// id.
     pub set: SqlStr,
     /// The statements that number rows as the last thing before the commit.
     ///
@@ -143,15 +144,16 @@ pub struct NumberingStatements {
 pub struct LateNumberingStatements {
     /// Raises a counter, and holds it until the commit. Values: by how much, its number.
     pub raise: SqlStr,
-    /// As `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it. Values: how
-    /// far the first is below the highest; the ids, twice. The last one may be repeated; that is the same row.
+    /// The statement `set`, for [`SEVERAL`](Self::SEVERAL) rows, each with a number one lower than the one before it.
+    /// Values: the distance of the first below the highest; the ids, twice. The last one may be repeated; that is the
+    /// same row.
     pub set_several: SqlStr,
-    /// Locks the row of an id if it has no number; fails at once if another transaction has locked it. Values: id. Gives
-    /// some row; no row if it has a number, or is not there.
+    /// Locks the row of an id if it has no number; fails at once if another transaction has locked it. Values: id.
+    /// Returns some row; no row if it has a number, or is not there.
     pub lock_unnumbered: SqlStr,
     /// Returns 0 if the index by which changes are read was dropped, and so is not there for `unnumbered` either.
     pub has_index: SqlStr,
-    /// The ids of committed rows without a number. Values: the most. Gives: id.
+    /// The ids of committed rows without a number. Values: the most. Returns: id.
     pub unnumbered: SqlStr,
 }
 
@@ -166,8 +168,8 @@ impl LateNumberingStatements {
 #[derive(Clone, Debug)]
 pub struct SnapshotStatements {
     /// Selects the newest snapshot within bounds. Values: id, lowest and highest number, earliest and latest timestamp.
-    /// Gives: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata; checksum or NULL;
-    /// how many bytes it has if that is more than it may have, and NULL otherwise.
+    /// Returns: number, timestamp, serializer, manifest, payload; serializer, manifest and payload of metadata;
+    /// checksum or NULL; its size in bytes if that is more than it may have, and NULL otherwise.
     pub load: SqlStr,
     /// Stores or replaces. Values: id, number, slice, timestamp, serializer, manifest, payload; serializer, manifest
     /// and payload of the metadata; checksum.

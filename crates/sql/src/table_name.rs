@@ -16,7 +16,7 @@ pub(crate) const VERSION_TABLE: &str = "actix_persistence_schema";
 const RESERVED: [&str; 3] = ["sqlite_", "pg_", "actix_persistence_"];
 
 impl TableName {
-    /// Takes a name.
+    /// Checks a text, and returns it as the name of a table.
     ///
     /// # Errors
     /// If it is not such an identifier; the text continues the key's name.

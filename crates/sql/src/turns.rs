@@ -31,7 +31,7 @@ pub(crate) struct Turn {
 #[derive(Debug)]
 struct Place {
     id: PersistenceId,
-    /// Given up before the line is looked at.
+    /// The handle of the line, dropped before the line is looked at.
     line: Option<Line>,
     turn: Option<OwnedMutexGuard<()>>,
     lines: Arc<Lines>,

@@ -12,14 +12,14 @@ use crate::{Dialect, Portable};
 pub struct Values<D: Dialect>(<D::Database as Database>::Arguments);
 
 impl<D: Dialect> Values<D> {
-    /// Makes room.
+    /// Returns no values, with room for this number of them.
     pub fn with_capacity(number: usize) -> Self {
         let mut arguments = <D::Database as Database>::Arguments::default();
         arguments.reserve(number, 0);
         Self(arguments)
     }
 
-    /// Adds a number.
+    /// Adds an integer to the values.
     pub fn integer(&mut self, value: i64) {
         D::Database::add_integer(&mut self.0, Some(value));
     }
@@ -29,7 +29,7 @@ impl<D: Dialect> Values<D> {
         self.shared_text(Arc::from(value));
     }
 
-    /// Adds a text.
+    /// Adds a shared text to the values, without copying it.
     pub fn shared_text(&mut self, value: Arc<str>) {
         D::Database::add_text(&mut self.0, Some(value));
     }

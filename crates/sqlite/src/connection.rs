@@ -39,7 +39,7 @@ pub struct SqliteConnector {
 /// A connection, and the files it has open.
 #[derive(Debug)]
 pub struct OpenFile {
-    /// Dropped before the connection, which is closed after its statement has ended.
+    /// The guard that ends a statement; dropped before the connection, which is closed after its statement has ended.
     release: Option<Release>,
     connection: SqliteConnection,
     file: FileId,
@@ -98,7 +98,7 @@ impl SqliteConnector {
         if let Some(position) = &mut open.position {
             position.copying().await;
         }
-        // On a connection of its own: this one waits for locks as long as it was told.
+        // On a connection of its own: this one waits for locks as long as it was set to.
         let shortened = async {
             let mut other = opening::open(self, Role::Writer).await?;
             let truncated = log::truncate(&mut other).await?;
@@ -183,7 +183,7 @@ impl Connector for SqliteConnector {
         &mut open.connection
     }
 
-    /// Used only if the path still leads to its files: others may have been put there.
+    /// Returns true only if the path still leads to its files: others may have been put there.
     async fn is_usable(&self, open: &mut OpenFile, _: Duration) -> Result<bool, Fault> {
         Ok(FileId::of(&self.location)? == open.file
             && log::is_current(&mut open.connection, &self.location, &open.log).await?)
@@ -227,7 +227,7 @@ impl Connector for SqliteConnector {
             if let Some(position) = &mut position {
                 position.copying().await;
             }
-            // If it cannot be copied now, it is there for whoever opens the database next.
+            // If it cannot be copied now, it is there for the next process that opens the database.
             let truncated = log::truncate(&mut open.connection).await;
             if let (Ok(_), Some(position)) = (truncated, &mut position) {
                 position.copied();
@@ -238,7 +238,7 @@ impl Connector for SqliteConnector {
         let _ = open.connection.close().await;
     }
 
-    /// Waits for its end, so that whoever is next does not meet its lock.
+    /// Waits for the end of the statement, so that the next call does not meet its lock.
     async fn abandon(&self, mut open: OpenFile) -> bool {
         const PATIENCE: Duration = Duration::from_secs(1);
         if let Some(release) = &open.release {
@@ -274,7 +274,7 @@ impl Connector for SqliteConnector {
         file::look_again(&self.location, fault)
     }
 
-    /// One connection writes at a time.
+    /// Returns the number of connections for a role: only one connection writes at a time.
     fn seats(&self, role: Role) -> usize {
         match role {
             Role::SetUp { .. } | Role::Writer => 1,
@@ -282,7 +282,7 @@ impl Connector for SqliteConnector {
         }
     }
 
-    /// It takes turns with the store for the one that writes.
+    /// Returns 0: code of the application takes turns with the store for the connection that writes.
     fn seats_of_application(&self) -> usize {
         0
     }

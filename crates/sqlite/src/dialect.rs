@@ -15,7 +15,7 @@ impl Dialect for Sqlite {
     type Options = SqliteOptions;
     type Connector = SqliteConnector;
 
-    /// One connection writes at a time.
+    /// Returns 1, because one connection writes at a time.
     fn lanes(_: &SqliteOptions) -> usize {
         1
     }
@@ -46,9 +46,10 @@ impl Driver for Sqlite {
 }
 
 impl TransactionDialect for Sqlite {
-    /// Whatever ends a transaction is an error: `OR ROLLBACK`, `RAISE(ROLLBACK)`, and trouble with the disk.
+    /// SQLite reports whatever ends a transaction as an error: `OR ROLLBACK`, `RAISE(ROLLBACK)`, and trouble with the
+    /// disk.
     const ROWS_MAY_END_TRANSACTIONS: bool = false;
-    /// SQLite waits for locks itself.
+    /// The number of attempts; one is enough, because SQLite waits for locks itself.
     const ATTEMPTS: u32 = 1;
     const BEGIN: &'static str = queries::BEGIN;
     const BEGIN_READING: &'static str = queries::BEGIN_READING;

@@ -6,7 +6,7 @@ use sqlx::error::DatabaseError;
 
 use crate::Sqlite;
 
-/// Primary result codes, see <https://www.sqlite.org/rescode.html#primary_result_code_list>.
+/// The primary result codes, see <https://www.sqlite.org/rescode.html#primary_result_code_list>.
 mod code {
     pub(super) const ERROR: i32 = 1;
     pub(super) const PERM: i32 = 3;
@@ -74,7 +74,7 @@ impl ErrorDialect for Sqlite {
         matches!(primary_code(error), Some(code::CONSTRAINT | code::MISMATCH))
     }
 
-    /// Returns whether somebody else holds a lock, so that trying again soon is likely to work.
+    /// Returns whether another connection holds a lock, so that trying again soon is likely to work.
     fn is_disturbed(fault: &Fault) -> bool {
         matches!(
             fault.reported().and_then(primary_code),

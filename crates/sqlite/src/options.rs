@@ -14,10 +14,10 @@ use actix_persistence_storage_api::SectionReader;
 
 pub(crate) use location::{Location, Mode};
 
-/// SQLite counts the milliseconds of the busy time-out in 32 bits; this is more than is ever needed.
+/// The longest busy time-out. SQLite counts its milliseconds in 32 bits; this is more than is ever needed.
 const MAX_BUSY_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// Below it the log would be begun anew all the time.
+/// The sizes that a log may have in bytes. Below the least the log would be begun anew all the time.
 const MAX_LOG_BYTES: RangeInclusive<usize> = 64 * 1024..=1024 * 1024 * 1024 * 1024;
 
 /// The options of [`SqliteJournal`](crate::SqliteJournal), [`SqliteSnapshotStore`](crate::SqliteSnapshotStore) and
@@ -49,7 +49,7 @@ pub struct SqliteOptions {
     /// until readers have let go of it, at most a fifth of a second, and tries again when the log has grown by an
     /// eighth of this. Default 64 MiB.
     pub max_log_bytes: usize,
-    /// Tables and limits.
+    /// The names of tables, and the limits.
     pub store: StoreOptions,
 }
 
@@ -142,7 +142,7 @@ impl SqliteOptions {
         self
     }
 
-    /// Changes tables and limits.
+    /// Changes the names of tables, and the limits.
     #[must_use]
     pub fn with_store(mut self, change: impl FnOnce(StoreOptions) -> StoreOptions) -> Self {
         self.store = change(self.store);
@@ -207,7 +207,8 @@ impl Settings for SqliteOptions {
     }
 }
 
-/// Shows the options. Written by hand, so that a new field is shown only after somebody thought about secrets.
+/// Shows the options. Written by hand, so that a new field is shown only if it is added here, and so can be no secret
+/// by mistake.
 impl fmt::Debug for SqliteOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteOptions")

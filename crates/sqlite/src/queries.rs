@@ -40,11 +40,12 @@ impl StatementDialect for Sqlite {
 pub(crate) const BEGIN: &str = "BEGIN IMMEDIATE";
 /// Begins a transaction of several statements that read.
 pub(crate) const BEGIN_READING: &str = "BEGIN DEFERRED";
-/// Raises the number of transactions, which stands where the newest `ordering` stands, too: no other page is written for
-/// it when events are stored. One that [`POSITION`] does not take for a number stays as it is.
+/// Commits, and raises the number of transactions, which stands where the newest `ordering` stands, too: no other page
+/// is written for it when events are stored. One that [`POSITION`] does not take for a number stays as it is.
 pub(crate) const COMMIT: &str = "\
     UPDATE sqlite_sequence SET seq = seq + 1 WHERE name = 'actix_persistence_commits' AND seq > 1; COMMIT";
-/// Not counted: it comes before the number is compared with what was confirmed, and would hide as many lost transactions.
+/// Commits the set-up, and does not count it: it comes before the number is compared with what was confirmed, and would
+/// hide a lost transaction each time.
 pub(crate) const COMMIT_SET_UP: &str = "COMMIT";
 pub(crate) const ROLLBACK: &str = "ROLLBACK";
 
@@ -56,19 +57,20 @@ pub(crate) const SYNCHRONOUS: &str = "PRAGMA synchronous";
 pub(crate) const FULLFSYNC: &str = "PRAGMA fullfsync";
 pub(crate) const TRUSTED_SCHEMA: &str = "PRAGMA trusted_schema";
 pub(crate) const PAGE_SIZE: &str = "PRAGMA page_size";
-/// In milliseconds: SQLite pauses for 1 and 2, and for longer and longer after that.
+/// The time for which SQLite waits for a lock, in milliseconds: it pauses for 1 and 2, and for longer and longer after
+/// that.
 pub(crate) const WAIT_HARDLY: &str = "PRAGMA busy_timeout = 3";
-/// So long all writers may wait, in milliseconds, until readers have let go of a log that is too long.
+/// The time for which all writers may wait, in milliseconds, until readers have let go of a log that is too long.
 pub(crate) const WAIT_LITTLE: &str = "PRAGMA busy_timeout = 200";
-/// Gives `ok`, or the first damage that it finds.
+/// Returns `ok`, or the first damage that it finds.
 pub(crate) const CHECK_PAGES: &str = "PRAGMA integrity_check(1)";
-/// Changes nothing.
+/// Reads the state of the log, and changes nothing.
 pub(crate) const LOOK_AT_LOG: &str = "PRAGMA wal_checkpoint(NOOP)";
 pub(crate) const COPY_LOG: &str = "PRAGMA wal_checkpoint(PASSIVE)";
 pub(crate) const TRUNCATE_LOG: &str = "PRAGMA wal_checkpoint(TRUNCATE)";
 pub(crate) const CELL_SIZE_CHECK: &str = "PRAGMA cell_size_check";
 
-/// Beside the versions, what counts transactions.
+/// The table of versions, which counts transactions besides.
 ///
 /// Holds a row for the journal, one for the snapshot store, and one for the state store of each set of table names in the file.
 pub(crate) const CREATE_VERSION_TABLE: &str = "\
@@ -85,14 +87,16 @@ pub(crate) const CREATE_VERSION_TABLE: &str = "\
     INSERT INTO actix_persistence_commits (commits, database)
     SELECT 2, lower(hex(randomblob(16))) WHERE NOT EXISTS (SELECT 1 FROM actix_persistence_commits);
     UPDATE actix_persistence_commits SET commits = 1";
-/// Gives: which database it is, and how many transactions it had. No row if nothing counts them: a program has emptied
-/// `sqlite_sequence`, or has copied the tables without it. The count begins at 2: 1 is what a copy of the row leaves there.
+/// Returns: which database it is, and the number of transactions it had. No row if nothing counts them: a program has
+/// emptied `sqlite_sequence`, or has copied the tables without it. The count begins at 2: 1 is what a copy of the row
+/// leaves there.
 pub(crate) const POSITION: &str = "\
     SELECT c.database, s.seq AS commits
     FROM actix_persistence_commits AS c
     JOIN sqlite_sequence AS s ON s.name = 'actix_persistence_commits' AND s.seq > 1
     LIMIT 1";
-/// Counts anew where nothing counts. As of another database, because notes of others may go on that nothing was counted for.
+/// Begins to count transactions where nothing counts them, as of another database: notes of others may go on for which
+/// nothing was counted.
 pub(crate) const COUNT_ANEW: &str = "\
     BEGIN IMMEDIATE;
     DELETE FROM sqlite_sequence WHERE name = 'actix_persistence_commits' AND seq <= 1;

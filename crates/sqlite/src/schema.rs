@@ -32,7 +32,7 @@ impl SchemaDialect for Sqlite {
         Ok(())
     }
 
-    /// SQLite tells at the first write whether the file is read-only.
+    /// Fails if the file is read-only, which SQLite reports at the first write.
     async fn check_writable(connection: &mut SqliteConnection, names: &Names) -> Result<(), Fault> {
         sqlx::query(TRY_WRITING).execute(&mut *connection).await?;
         if names.has("event_table") {

@@ -10,7 +10,7 @@ use crate::Sqlite;
 impl SessionDialect for Sqlite {
     const QUOTING: Quoting = Quoting::Sqlite;
 
-    /// SQLite takes `$1` as it is.
+    /// Returns the text as it is, because SQLite takes `$1`.
     fn placeholders(sql: &str, values: Vec<SqlValue>) -> Result<(String, Vec<SqlValue>), String> {
         Ok((sql.to_owned(), values))
     }
@@ -31,7 +31,7 @@ impl SessionDialect for Sqlite {
         added.expect("plain values are always encoded");
     }
 
-    /// Every value has a type of its own, whatever the column is declared as.
+    /// Reads a value by its own type, whatever the column is declared as.
     fn read_value(row: &RowOf<Sqlite>, column: usize) -> Result<SqlValue, Fault> {
         let value = row.try_get_raw(column)?;
         if value.is_null() {

@@ -106,7 +106,7 @@ impl StateHandle {
 
     /// Stores a state at the revision that follows on the current one.
     ///
-    /// After an outcome of unknown effect only [`get`](Self::get) tells which revision is stored.
+    /// After an outcome of unknown effect only [`get`](Self::get) finds out which revision is stored.
     pub fn upsert(&self, update: StateUpdate) -> Reply<Result<(), StorageError>> {
         self.write(update.into())
     }
@@ -148,7 +148,7 @@ impl StateHandle {
         self.inner.front.health()
     }
 
-    /// Closes the store, once everything else was answered; nothing is asked of it then by itself.
+    /// Closes the store, once everything else was answered; after that the actor makes no call of its own accord.
     ///
     /// # Cancel safety
     /// Has no effect that could be lost.

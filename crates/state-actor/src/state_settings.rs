@@ -18,8 +18,8 @@ pub struct StateSettings {
     pub initialize_timeout: Duration,
     /// The longest time of a read, waiting included; never longer than a call time-out once it is sent.
     ///
-    /// One whose time ends while it waits for another request of its id, or before the store is initialised, is never
-    /// sent, but answered only when it would be its turn.
+    /// A request whose time ends while it waits for another request of its id, or before the store is initialised, is
+    /// never sent, but answered only when it would be its turn.
     pub recovery_timeout: Duration,
     /// The time for which a write or delete waits for its turn; afterwards it is not sent any more, and answered as a
     /// read is.

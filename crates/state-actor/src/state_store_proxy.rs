@@ -21,7 +21,7 @@ pub struct StateStoreProxy {
 }
 
 impl StateStoreProxy {
-    /// Sends to this actor.
+    /// Returns a proxy that sends to this actor.
     pub fn new(handle: StateHandle) -> Self {
         Self { handle }
     }
@@ -29,7 +29,7 @@ impl StateStoreProxy {
     /// Starts an actor on a thread of its own that calls the store on the current tokio runtime: for tests and tools.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If the system cannot start a thread.
     ///
     /// # Panics
     /// Outside a tokio runtime.
@@ -39,7 +39,7 @@ impl StateStoreProxy {
         Ok(Self::new(handle))
     }
 
-    /// Returns the actor.
+    /// Returns the handle of the state actor.
     pub fn handle(&self) -> &StateHandle {
         &self.handle
     }
@@ -77,7 +77,7 @@ impl StateStore for StateStoreProxy {
         self.handle.delete_with_event(id, revision, event).await
     }
 
-    /// One request for each change: those of different ids share calls of the store.
+    /// Sends one request for each change: requests of different ids share calls of the store.
     async fn write_group(
         &self,
         changes: Vec<StateWrite>,
@@ -101,7 +101,7 @@ impl StateStore for StateStoreProxy {
         self.handle.hard_delete(persistence_id.clone()).await
     }
 
-    /// Past the actor, which answers for itself while its breakers are open.
+    /// Asks the store itself, past the actor, which answers for itself while its breakers are open.
     async fn ping(&self) -> Result<(), StorageError> {
         self.handle.store().ping().await
     }

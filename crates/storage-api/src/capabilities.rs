@@ -7,7 +7,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Durability {
-    /// No failure: the data ends with the process, or before.
+    /// The data survives no failure: it ends with the process, or before.
     None,
     /// The end of the process, even by `kill -9`; a crash of the machine, or of the server, may lose the last writes.
     ProcessCrash,
@@ -24,15 +24,15 @@ pub enum Durability {
 pub struct JournalCapabilities {
     /// Stores atomic writes of several events; without it `persist_all` is rejected before the journal is called.
     pub atomic_batches: bool,
-    /// Keeps [`EventRecord::metadata`](crate::EventRecord::metadata).
+    /// True if the journal keeps [`EventRecord::metadata`](crate::EventRecord::metadata).
     pub metadata: bool,
-    /// Keeps [`EventRecord::tags`](crate::EventRecord::tags).
+    /// True if the journal keeps [`EventRecord::tags`](crate::EventRecord::tags).
     pub tags: bool,
-    /// Can [`reset`](crate::Journal::reset) the numbers of an id.
+    /// True if the journal can [`reset`](crate::Journal::reset) the numbers of an id.
     pub reset: bool,
     /// The number of writing calls that may run at the same time, at least 1; 1 for a single-writer store.
     pub lanes: usize,
-    /// The most events in one call of `write_messages`; a single larger atomic write still comes, alone.
+    /// The largest number of events in one call of `write_messages`; a single larger atomic write still comes, alone.
     pub max_group_events: usize,
     /// The most payload bytes in one call of `write_messages`; a single larger atomic write still comes, alone.
     pub max_group_bytes: usize,
@@ -66,14 +66,14 @@ impl JournalCapabilities {
         self
     }
 
-    /// Declares metadata.
+    /// Declares that the journal keeps metadata.
     #[must_use]
     pub fn with_metadata(mut self) -> Self {
         self.metadata = true;
         self
     }
 
-    /// Declares tags.
+    /// Declares that the journal keeps tags.
     #[must_use]
     pub fn with_tags(mut self) -> Self {
         self.tags = true;
@@ -121,7 +121,7 @@ impl JournalCapabilities {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotCapabilities {
-    /// Keeps [`SnapshotMetadata::metadata`](crate::SnapshotMetadata::metadata).
+    /// True if the store keeps [`SnapshotMetadata::metadata`](crate::SnapshotMetadata::metadata).
     pub metadata: bool,
     /// The largest snapshot the store takes, in bytes of payload.
     pub max_snapshot_bytes: Option<usize>,
@@ -130,7 +130,7 @@ pub struct SnapshotCapabilities {
 }
 
 impl SnapshotCapabilities {
-    /// Declares metadata.
+    /// Declares that the store keeps metadata.
     #[must_use]
     pub fn with_metadata(mut self) -> Self {
         self.metadata = true;
@@ -156,10 +156,10 @@ impl SnapshotCapabilities {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateCapabilities {
-    /// Keeps [`StateUpdate::tags`](crate::StateUpdate::tags).
+    /// True if the store keeps [`StateUpdate::tags`](crate::StateUpdate::tags).
     pub tags: bool,
-    /// Has [additional columns](crate::AdditionalColumn), [change handlers](crate::ChangeHandler), tables by entity type,
-    /// and [finds states by SQL](crate::SqlStates).
+    /// True if the store has [additional columns](crate::AdditionalColumn), [change handlers](crate::ChangeHandler),
+    /// tables by entity type, and [finds states by SQL](crate::SqlStates).
     pub sql_session: bool,
     /// Stores an [event](crate::ChangeEvent) with each change of a state, in a journal of the same database that its
     /// config names.
@@ -176,21 +176,21 @@ pub struct StateCapabilities {
 }
 
 impl StateCapabilities {
-    /// Declares tags.
+    /// Declares that the store keeps tags.
     #[must_use]
     pub fn with_tags(mut self) -> Self {
         self.tags = true;
         self
     }
 
-    /// Declares [`sql_session`](Self::sql_session).
+    /// Declares that code of the application may run in transactions: [`sql_session`](Self::sql_session).
     #[must_use]
     pub fn with_sql_session(mut self) -> Self {
         self.sql_session = true;
         self
     }
 
-    /// Declares [`change_events`](Self::change_events).
+    /// Declares that changes may come with an event: [`change_events`](Self::change_events).
     #[must_use]
     pub fn with_change_events(mut self) -> Self {
         self.change_events = true;

@@ -6,7 +6,7 @@ use crate::{ConfigErrors, Journal, Roles, Section, SnapshotStore, StateExtension
 
 /// Makes stores from sections of the config.
 ///
-/// One plugin makes any number of stores; those of one database may share what is behind them.
+/// One plugin makes any number of stores; those of one database may share resources, such as data in memory.
 /// Making a store opens nothing: that is what `initialize` is for.
 pub trait Plugin: Send + Sync {
     /// Returns the value of `kind` that chooses this plugin in a section, such as `sqlite`.
@@ -51,8 +51,8 @@ pub trait Plugin: Send + Sync {
     }
 
     /// Returns the statements that make what the journal of a section needs, for a person who does it instead of
-    /// [`initialize`](Journal::initialize); with roles, also what those are allowed. `None` if there is nothing to
-    /// make.
+    /// [`initialize`](Journal::initialize); with roles, they include the rights of the two accounts. `None` if there is
+    /// nothing to make.
     ///
     /// # Errors
     /// All that is wrong with the section or the roles.
@@ -93,7 +93,7 @@ pub trait Plugin: Send + Sync {
     /// no table.
     ///
     /// For tools that work on what an application stored: what is missing is an error to them. The default changes nothing,
-    /// for plugins whose stores make nothing, or cannot tell.
+    /// for plugins whose stores make nothing, or cannot know that.
     fn without_making(&self, section: &Section) -> Section {
         section.clone()
     }

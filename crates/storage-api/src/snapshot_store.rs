@@ -48,7 +48,7 @@ pub trait SnapshotStore: Any + Send + Sync {
         criteria: SnapshotCriteria,
     ) -> Result<Option<SnapshotRecord>, StorageError>;
 
-    /// Stores a snapshot.
+    /// Stores a snapshot of an id.
     ///
     /// # Contract
     /// - **S-SAVE-1**: After the call has returned, the snapshot is durable, and every load that starts afterwards sees
@@ -69,7 +69,7 @@ pub trait SnapshotStore: Any + Send + Sync {
     /// As for an error of unknown effect.
     async fn save(&self, metadata: SnapshotMetadata, payload: Payload) -> Result<(), StorageError>;
 
-    /// Deletes one snapshot.
+    /// Deletes one snapshot of an id.
     ///
     /// # Contract
     /// - **S-DELETE-1**: The call deletes the snapshot of this id and sequence number if `timestamp` is

@@ -150,10 +150,10 @@ pub trait StateStore: Any + Send + Sync {
     ///   starts afterwards sees it.
     ///
     /// # Errors
-    /// If the database does not answer, or one of the changes fails in a way that takes the others with it; whoever has to
-    /// know which one makes the call again with fewer. With effect `NotStored` none of the changes is stored; with effect
-    /// `Unknown` any of them may be, each of them whole. An error with effect `NotStored` that has a persistence id names the
-    /// change that failed the call: another call without it may store the others.
+    /// If the database does not answer, or one of the changes fails in a way that takes the others with it; a caller
+    /// that has to know which one makes the call again with fewer. With effect `NotStored` none of the changes is
+    /// stored; with effect `Unknown` any of them may be, each of them whole. An error with effect `NotStored` that has
+    /// a persistence id names the change that failed the call: another call without it may store the others.
     ///
     /// # Cancel safety
     /// As for an error of unknown effect.

@@ -28,15 +28,16 @@ struct Inner {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StorageErrorKind {
-    /// Another writer was there first; [`StorageError::conflict`] names both. The loser recovers onto the winner's events.
+    /// The id has another writer; [`StorageError::conflict`] names both. The loser recovers onto the winner's events.
     SequenceConflict,
     /// A state was stored at another revision than expected; [`StorageError::revision_conflict`] names both.
     RevisionConflict,
     /// The store cannot be reached or is too busy now; waiting may help.
     Unavailable,
-    /// Every connection that this process may have is in use, while the store answers those who have one; waiting may help.
+    /// The process uses every connection that it may have, while the store answers those who have one; waiting may
+    /// help.
     Busy,
-    /// No answer in time; for a write the outcome is unknown.
+    /// The store did not answer in time; for a write the outcome is unknown.
     Timeout,
     /// An event, snapshot or group is larger than the store or its settings allow; make it smaller or raise the limit.
     TooLarge,
@@ -44,9 +45,9 @@ pub enum StorageErrorKind {
     Corrupt,
     /// The schema is missing, newer than this version, or not ours; migrate, or use another database.
     SchemaMismatch,
-    /// Refused: login, permissions, a read-only database, a file that cannot be opened.
+    /// The database refuses access: login, permissions, a read-only database, a file that cannot be opened.
     AccessDenied,
-    /// The store never does this, as its capabilities tell.
+    /// The store never does this, as its capabilities say.
     Unsupported,
     /// The code that the application added to the store said no: an additional column or a change handler. Its error is the
     /// source.
@@ -55,7 +56,7 @@ pub enum StorageErrorKind {
     /// key, or a trigger that raises an error. Of a statement of the application, or of a state that breaks a rule which
     /// was added to its table. The source names the rule where the database does.
     Constraint,
-    /// Anything else the database says.
+    /// The database reports an error that is of no other kind.
     Backend,
 }
 
@@ -112,9 +113,9 @@ impl StorageErrorKind {
 /// The effect of a failed call that would have changed something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Effect {
-    /// Nothing of it is stored, nor ever will be.
+    /// The write is not stored, nor ever will be.
     NotStored,
-    /// All of it may be stored, or nothing, now or a little later.
+    /// The write may be stored whole or not at all, now or a little later.
     Unknown,
 }
 
@@ -198,14 +199,14 @@ impl fmt::Display for Operation {
 pub struct WriterPosition {
     /// The incarnation; [`WriterId::NIL`] if it is not known.
     pub writer: WriterId,
-    /// Its epoch, or the one that it wanted to take the id over from.
+    /// The epoch of the writer, or the one that it wanted to take the id over from.
     pub epoch: Epoch,
     /// The number: for the refused writer the first one it wanted to write, or the last it wanted to delete; for the
     /// stored one the highest.
     pub sequence_nr: SequenceNr,
 }
 
-/// Two writers of one id: the source of every error of kind [`StorageErrorKind::SequenceConflict`].
+/// The two writers of one id: the source of every error of kind [`StorageErrorKind::SequenceConflict`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "writer {} with epoch {} came with sequence number {}, but the store is at {} by writer {} with epoch {}",
@@ -374,12 +375,12 @@ impl StorageError {
         self.0.message.as_deref()
     }
 
-    /// Both writers, for the kind [`StorageErrorKind::SequenceConflict`].
+    /// Returns both writers, for the kind [`StorageErrorKind::SequenceConflict`].
     pub fn conflict(&self) -> Option<&SequenceConflict> {
         self.0.source.as_deref()?.downcast_ref()
     }
 
-    /// Both revisions, for the kind [`StorageErrorKind::RevisionConflict`].
+    /// Returns both revisions, for the kind [`StorageErrorKind::RevisionConflict`].
     pub fn revision_conflict(&self) -> Option<&RevisionConflict> {
         self.0.source.as_deref()?.downcast_ref()
     }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::{ChangeEvent, PersistenceId, Timestamp, WriterId};
 
-    /// At the limit, above it, with NUL; in letters of more than one byte.
+    /// Returns texts at the limit, above it, and with NUL; in letters of more than one byte.
     fn texts() -> [(String, Option<&'static str>); 4] {
         [
             ("ü".repeat(127) + "x", None),

@@ -30,7 +30,7 @@ pub struct Call<T> {
 pub enum CallEnd<T> {
     /// The call ended in time; a panic, or the end of the runtime, is an error of unknown effect.
     InTime(Result<T, StorageError>),
-    /// Time is over and the call goes on.
+    /// The time is over and the call goes on.
     Late(LateCall<T>),
 }
 
@@ -54,7 +54,7 @@ impl Caller {
         &self.runtime
     }
 
-    /// Starts a call.
+    /// Starts a call to the store.
     pub fn start<T, F>(&self, operation: Operation, call: F) -> Call<T>
     where
         T: Send + 'static,
@@ -70,7 +70,7 @@ impl Caller {
 }
 
 impl<T> Call<T> {
-    /// Waits for the call, at most so long.
+    /// Waits for the call, at most for `limit`.
     ///
     /// # Cancel safety
     /// The call goes on; its answer is lost.
@@ -90,7 +90,7 @@ impl<T> LateCall<T> {
             .with_message(format!("no answer within {:?}", self.limit))
     }
 
-    /// Waits on, at most so much longer.
+    /// Waits on for the call, at most for `longer`.
     ///
     /// # Cancel safety
     /// The call goes on; its answer is lost.

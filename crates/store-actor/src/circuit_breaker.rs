@@ -29,7 +29,7 @@ pub struct BreakerSettings {
     pub max_reset_timeout: Duration,
     /// The factor by which the time it stays open is multiplied after each failed trial; 1.0 keeps it constant.
     pub exponential_backoff: f64,
-    /// 0.2 lengthens the time it stays open by up to a fifth, at random.
+    /// The random part of the time it stays open: 0.2 lengthens it by up to a fifth.
     pub random_factor: f64,
 }
 
@@ -83,9 +83,9 @@ pub struct CircuitBreaker {
 #[derive(Debug)]
 struct Position {
     state: State,
-    /// Grows with every change of state, so that late results can be told.
+    /// The number of changes of state, by which late results are recognised.
     generation: u64,
-    /// Since a call last worked.
+    /// The number of trials that failed since a call last worked.
     failed_trials: u32,
     /// True if a probe let calls through and none has worked yet.
     on_probation: bool,
@@ -103,7 +103,7 @@ enum State {
 enum End {
     Success,
     Failure,
-    /// Nothing: it never came to the store.
+    /// The end of a call that never came to the store.
     Unknown,
 }
 
@@ -154,7 +154,7 @@ impl CircuitBreaker {
     /// Fails if a call would not be let through now, without making one.
     ///
     /// # Errors
-    /// [`BreakerOpen`] says for how long not.
+    /// [`BreakerOpen`] says for how long calls are refused.
     pub fn check(&self) -> Result<(), BreakerOpen> {
         self.remaining(self.lock().state)
     }

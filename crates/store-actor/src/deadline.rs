@@ -7,7 +7,7 @@ use tokio::time::Instant;
 /// A time so far away that it is never reached, and yet within the range of every clock.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3_600);
 
-/// Returns the moment after so long; a duration beyond all clocks means the far future.
+/// Returns the moment at which `limit` is over; a duration beyond all clocks means the far future.
 pub fn deadline_after(limit: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(limit).unwrap_or_else(|| now + FAR)

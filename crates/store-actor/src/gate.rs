@@ -18,7 +18,8 @@ pub struct Gate<R> {
     /// The name of the store, for messages.
     name: String,
     capacity: usize,
-    /// Set under the lock, after everything held has gone through: who sees it comes later than all of that.
+    /// True after everything held has gone through; set under the lock, so that who sees it comes later than all of
+    /// that.
     open: AtomicBool,
     hall: Mutex<Hall<R>>,
     readiness: Observed<Readiness>,
@@ -39,7 +40,7 @@ enum Readiness {
     Trying,
     /// An attempt failed, or takes too long; more follow.
     Failed,
-    /// Waiting does not help, although trying goes on.
+    /// The store cannot be opened, and waiting does not help, although trying goes on.
     Incurable(StorageError),
     Ready,
 }

@@ -14,7 +14,7 @@ const LONGEST_DELAY: Duration = Duration::from_secs(2);
 
 /// Attempts with growing delays in between until one works, then opens the gate.
 ///
-/// Ends with the service, which it does not keep alive. Dropped at any moment, even unpolled, it answers everybody.
+/// Ends with the service, which it does not keep alive. Dropped at any moment, even unpolled, it answers every request.
 pub(crate) fn initialize<S: StoreService>(
     service: Weak<S>,
     timeout: Duration,
@@ -79,7 +79,7 @@ fn failed<S: StoreService>(service: &Arc<S>, error: StorageError, attempts: u32)
     service.gate().attempt_failed(error);
 }
 
-/// Answers everybody when the runtime ends before the store is ready; does nothing to an open gate.
+/// Answers every request when the runtime ends before the store is ready; does nothing to an open gate.
 struct Abandoned<S: StoreService>(Weak<S>);
 
 impl<S: StoreService> Drop for Abandoned<S> {

@@ -1,4 +1,4 @@
-//! Says something not more often than anybody wants to read.
+//! A limit on how often the same is logged.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

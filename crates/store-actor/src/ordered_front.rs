@@ -84,9 +84,9 @@ impl OrderedFront {
 
     /// Asks the store by `call`, which is polled when its turn has come, or dropped unpolled.
     ///
-    /// A read may take `limit` in all, waiting included, and a call time-out at most; a write may wait so long for its
-    /// turn. A request that has run out of time while it waited for another one of its id is answered when it would be
-    /// its turn. A request with an invalid id is refused as
+    /// A read may take `limit` in all, waiting included, and a call time-out at most; a write may wait for the same
+    /// time for its turn. A request that has run out of time while it waited for another one of its id is answered when
+    /// it would be its turn. A request with an invalid id is refused as
     /// [unsupported](actix_persistence_storage_api::StorageErrorKind::Unsupported).
     pub fn ask<T: Send + 'static>(
         &self,

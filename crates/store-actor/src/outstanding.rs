@@ -1,4 +1,4 @@
-//! Tells whether anything is still queued or in flight.
+//! The count of what is still queued or in flight.
 
 use std::fmt;
 use std::pin::pin;

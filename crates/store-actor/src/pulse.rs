@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Between two beats.
+/// The time between two beats.
 const PERIOD: Duration = Duration::from_millis(200);
 
-/// Beats as long as the runtime of its thread runs tasks, and anybody listens.
+/// Beats as long as the runtime of its thread runs tasks, and a listener is left.
 #[derive(Debug, Default)]
 pub(crate) struct Pulse {
     beats: AtomicU64,
-    /// One more than the beats at which it was found to stand still; 0 for never.
+    /// The number of beats at which the runtime was found to stand still, plus one; 0 if it never was.
     missed: AtomicU64,
     /// True if the runtime has ended.
     stopped: AtomicBool,
@@ -38,7 +38,7 @@ impl Pulse {
         })
     }
 
-    /// Returns how often it has beaten.
+    /// Returns the number of beats.
     pub(crate) fn beats(&self) -> u64 {
         self.beats.load(Ordering::Relaxed)
     }

@@ -14,11 +14,11 @@ use crate::pulse::Pulse;
 /// The time for which an arbiter may stand still before the turns of its actors go on to others.
 const STANDSTILL: Duration = Duration::from_secs(1);
 
-/// Given out in the order in which they were asked for; clones share them.
+/// The permits to recover, which are handed out in the order in which they were asked for; clones share them.
 ///
-/// A turn belongs to the one who waits for it on some arbiter. While that arbiter is blocked, no actor there can use
-/// the turn or give it back; so one that stands still for more than a second loses it to the next, and asks
-/// [again](RecoveryPermit::is_lost) before it goes on.
+/// A turn belongs to the actor that waits for it, on the arbiter of that actor. While that arbiter is blocked, no actor
+/// there can use the turn or return it; so an actor whose arbiter stands still for more than a second loses it to
+/// the next, and asks [again](RecoveryPermit::is_lost) before it goes on.
 #[derive(Clone, Debug)]
 pub struct RecoveryPermits {
     operation: Operation,
@@ -40,8 +40,8 @@ pub struct RecoveryPermit {
 type Lease = Mutex<Option<OwnedSemaphorePermit>>;
 
 impl RecoveryPermits {
-    /// So many permits, 0 counting as 1, each waited for at most so long; an error names the operation they are for. They
-    /// are looked after on `runtime`, with timer.
+    /// Returns `permits` permits, 0 counting as 1, each waited for at most `timeout`; an error names the operation they
+    /// are for. They are looked after on `runtime`, with timer.
     pub fn new(operation: Operation, permits: usize, timeout: Duration, runtime: Handle) -> Self {
         let permits = permits.clamp(1, Semaphore::MAX_PERMITS);
         Self {
@@ -99,7 +99,7 @@ impl RecoveryPermits {
     }
 }
 
-/// Lets a turn go on to the next when the arbiter of whoever has it stands still.
+/// Passes a turn on to the next actor when the arbiter of the one that has it stands still.
 async fn keep(lease: &Arc<Lease>, pulse: &Pulse) {
     // Others of a long queue do not wait for what is known.
     if pulse.stands_still() {

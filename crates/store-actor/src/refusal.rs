@@ -14,7 +14,7 @@ pub struct Refusal {
 
 /// A request that can be answered with a [`Refusal`].
 pub trait Refuse: Send + 'static {
-    /// Answers the request.
+    /// Answers the request with the reason why it is refused.
     fn refuse(self, refusal: &Refusal);
 }
 

@@ -20,7 +20,7 @@ pub trait Question: Send + 'static {
     /// Returns the persistence id of the stream or state.
     fn persistence_id(&self) -> &PersistenceId;
 
-    /// Returns the answer that tells this error. Runs while a slot is dropped, so it must not panic.
+    /// Returns the answer that reports this error. Runs while a slot is dropped, so it must not panic.
     fn failed(&self, error: StorageError) -> Self::Answer;
 }
 
@@ -32,12 +32,12 @@ pub struct Slot<Q: Question> {
     question: Q,
     sender: Option<oneshot::Sender<Q::Answer>>,
     dispatched: bool,
-    // Given back after the answer was sent: fields are dropped after `Drop::drop` has run.
+    // Returned after the answer was sent: fields are dropped after `Drop::drop` has run.
     _ticket: Ticket,
 }
 
 impl<Q: Question> Slot<Q> {
-    /// Both ends of a question, counted as outstanding until it is answered.
+    /// Returns both ends of a question, counted as outstanding until it is answered.
     pub fn new(question: Q, outstanding: &Outstanding) -> (Self, Reply<Q::Answer>) {
         let (sender, receiver) = oneshot::channel();
         let slot = Self {
@@ -64,14 +64,14 @@ impl<Q: Question> Slot<Q> {
         self.dispatched = true;
     }
 
-    /// Answers the asker.
+    /// Sends the answer to the asker.
     pub fn answer(mut self, answer: Q::Answer) {
         self.send(answer);
     }
 
     /// Answers with an error of the store, completed by the id asked about if it names none.
     ///
-    /// For an operation that writes, an error that tells no effect counts as [`Effect::Unknown`].
+    /// For an operation that writes, an error that names no effect counts as [`Effect::Unknown`].
     pub fn fail(mut self, error: StorageError) {
         let answer = self.question.failed(self.complete(error));
         self.send(answer);
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn completes_what_the_store_left_out() {
         let (slot, reply, _outstanding) = question();
-        // An error made for a read has no effect to tell.
+        // An error made for a read names no effect.
         slot.fail(StorageError::new(
             StorageErrorKind::Backend,
             Operation::ReplayMessages,

@@ -4,7 +4,8 @@ use actix_persistence_storage_api::{StorageError, StorageErrorKind};
 
 use crate::refusal::Refusal;
 
-/// Splitting stops after this many single requests have failed and none has worked: then the store is at fault.
+/// The number of single requests that have failed, while none has worked, after which splitting stops: then the store
+/// is at fault.
 pub const GUILTY_ENOUGH: u32 = 8;
 
 /// Returns whether one request may be the reason of an error, rather than the store.

@@ -38,7 +38,7 @@ const TOLD_RELAPSES: u32 = 2;
 /// The time between two lines of log about one outage.
 const LOG_PERIOD: Duration = Duration::from_secs(60);
 
-/// Makes the call that tells whether the store works.
+/// Makes the call that finds out whether the store works.
 pub type Ping =
     Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), StorageError>> + Send>> + Send + Sync>;
 
@@ -78,7 +78,7 @@ struct Course {
     outage: Option<Outage>,
     /// The number of outages in a row that followed soon after the one before.
     relapses: u32,
-    /// Tells the probe of one outage from that of the next.
+    /// Distinguishes the probe of one outage from that of the next.
     probes: u64,
 }
 
@@ -126,7 +126,7 @@ impl StoreHealth {
         )
     }
 
-    /// Takes note of what a call gave.
+    /// Records the result of a call.
     pub fn note<T>(self: &Arc<Self>, result: &Result<T, StorageError>) {
         if let Err(error) = result
             && Self::is_of_an_outage(error)
@@ -237,7 +237,7 @@ impl StoreHealth {
     }
 
     /// Waits until the store works again after an outage that [accounts](Self::accounts_for) for a failure, and for a
-    /// moment at random more, so that not everybody goes on at once; for ever if nothing is known of an outage.
+    /// moment at random more, so that not all go on at once; for ever if nothing is known of an outage.
     ///
     /// The future needs a tokio timer where it is polled. It does not keep the probes going.
     ///

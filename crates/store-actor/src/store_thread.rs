@@ -13,7 +13,7 @@ use actix_rt::{Arbiter, ArbiterHandle, System};
 #[derive(Clone, Debug)]
 pub struct StoreThread {
     arbiter: ArbiterHandle,
-    /// Stops the thread with the last clone; `None` for an arbiter that belongs to somebody else.
+    /// Stops the thread with the last clone; `None` for an arbiter that belongs to other code.
     _owned: Option<Arc<OwnSystem>>,
 }
 
@@ -24,7 +24,7 @@ impl StoreThread {
     /// Starts a thread of this name.
     ///
     /// # Errors
-    /// If the system gives no thread, or no event loop for it.
+    /// If the system cannot start a thread, or an event loop for it.
     pub fn start(name: impl Into<String>) -> io::Result<Self> {
         let (sender, receiver) = mpsc::sync_channel(1);
         thread::Builder::new()

@@ -13,7 +13,7 @@ use crate::error::ServerError;
 /// Ourselves, or in place of root another user, for servers refuse to run as root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Account {
-    /// As we run.
+    /// The account under which this program runs.
     Ours,
     /// An ordinary user of this machine.
     Other { user: u32, group: u32 },

@@ -19,7 +19,7 @@ pub(crate) struct Certificate {
 }
 
 impl Certificate {
-    /// Makes them with the program `openssl`, which Debian installs with its database servers.
+    /// Makes a key and a certificate with the program `openssl`, which Debian installs with its database servers.
     pub(crate) fn make(folder: &Path, account: Account) -> Result<Self, ServerError> {
         let file = |name: &str| folder.join(name);
         let made = Self {

@@ -30,7 +30,7 @@ impl Database {
         }
     }
 
-    /// The environment variable that gives tests the URL of a server.
+    /// The environment variable that holds the URL of a server for tests.
     pub fn variable(self) -> &'static str {
         match self {
             Self::Postgres => "ACTIX_PERSISTENCE_TEST_POSTGRES_URL",

@@ -13,7 +13,7 @@ pub enum ServerError {
     NotInstalled {
         /// The server, for a person.
         software: &'static str,
-        /// Debian's package.
+        /// The name of Debian's package.
         package: &'static str,
     },
     /// The server ended by itself, or did not answer in time.
@@ -21,9 +21,9 @@ pub enum ServerError {
     NotStarted {
         /// The server, for a person.
         software: &'static str,
-        /// The thing that happened instead.
+        /// The event that happened instead.
         what: String,
-        /// Its last lines.
+        /// The last lines of its log.
         log: String,
     },
     /// The operating system refused something.
@@ -31,7 +31,7 @@ pub enum ServerError {
     Io {
         /// The action that it refused.
         action: String,
-        /// Its answer.
+        /// The error of the system.
         source: io::Error,
     },
 }

@@ -26,7 +26,7 @@ pub use flow::Flow;
 /// The longest time of connecting to the server.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Stands between clients and a server, and can be told at any time to misbehave; dropped, it cuts everything.
+/// Stands between clients and a server, and can be made to misbehave at any time; dropped, it cuts everything.
 ///
 /// Its work is done by a thread of its own, so that a test with a paused clock or a busy runtime sees a network that
 /// goes on. What is switched holds for connections that are open, and for those that come later.

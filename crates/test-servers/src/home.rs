@@ -1,4 +1,4 @@
-//! The folder of one server, and the lock file that tells of it.
+//! The folder of one server, and the lock file that stands for it.
 
 use std::env;
 use std::fs::{self, DirBuilder, File, TryLockError};

@@ -85,7 +85,7 @@ impl Recipe for MariaDb {
         command
     }
 
-    /// Its greeting, on a socket that is its own alone.
+    /// Returns whether the server greets on a socket that is its own alone.
     fn is_ready(&self, site: &Site, _: u32) -> bool {
         UnixStream::connect(socket(site)).is_ok_and(|mut stream| {
             stream.set_read_timeout(Some(GREETING)).is_ok() && stream.read_exact(&mut [0]).is_ok()
@@ -110,7 +110,7 @@ fn argument(name: &str, path: &std::path::Path) -> std::ffi::OsString {
     argument
 }
 
-/// One administrator with a password, and no account without one; a statement for each line.
+/// Returns statements that make one administrator with a password, and leave no account without one; one for each line.
 fn start_statements(password: &str) -> String {
     format!(
         "CREATE USER IF NOT EXISTS tester@'%' IDENTIFIED BY '{password}';\n\

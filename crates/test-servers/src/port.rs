@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, TcpListener};
 use crate::error::ServerError;
 use crate::secret;
 
-/// Below the ports that the system gives to clients.
+/// The first port of our servers. All of them are below the ports that the system assigns to clients.
 ///
 /// While a server is down such a port could be given to a client, in the worst case to one that then connects to itself.
 const FIRST: u16 = 20_000;

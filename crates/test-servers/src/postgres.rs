@@ -44,7 +44,7 @@ impl Recipe for Postgres {
             .arg(site.data())
             .arg("--username=postgres")
             .arg(format!("--auth={}", authentication(site)))
-            // Texts are not compared byte by byte, as in most databases: whoever relies on that has to say so.
+            // Texts are not compared byte by byte, as in most databases: a statement that relies on that has to say so.
             .args(["--encoding=UTF8", "--locale=C"])
             .args(["--locale-provider=icu", "--icu-locale=en-US"])
             .arg("--pwfile")
@@ -121,7 +121,7 @@ fn says_ready(file: &str, process: u32) -> bool {
         && lines.nth(6).is_some_and(|state| state.trim() == "ready")
 }
 
-/// The folders of the programs of each version that is installed.
+/// Returns the folders of the programs of each version that is installed, the newest first.
 fn newest_first(versions: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(versions).into_iter().flatten().flatten();
     let mut found: Vec<(u32, PathBuf)> = entries

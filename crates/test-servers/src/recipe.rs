@@ -10,7 +10,7 @@ use crate::error::ServerError;
 pub(crate) trait Recipe: Sync {
     /// Returns the name of the server for a person.
     fn name(&self) -> &'static str;
-    /// Debian's package.
+    /// Returns the name of Debian's package.
     fn package(&self) -> &'static str;
     /// The programs by which an installation is recognised; all are in one folder.
     fn programs(&self) -> &'static [&'static str];

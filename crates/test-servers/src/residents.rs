@@ -74,7 +74,7 @@ fn list(folder: &Path) -> io::Result<Vec<Pid>> {
         let Some(process) = number.and_then(Pid::from_raw) else {
             continue;
         };
-        // Those of other users do not tell, and those that have just ended cannot.
+        // Folders of other users' processes, and of those that have just ended, cannot be read.
         let Ok(place) = fs::read_link(entry.path().join("cwd")) else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! A running server.
+//! A running database server of a test.
 
 use std::fs::{self, File};
 use std::io;
@@ -58,7 +58,7 @@ impl Server {
     /// Starts a server that lets clients encrypt, with a certificate for the name `localhost` and no other.
     ///
     /// # Errors
-    /// As for [`start`](Self::start); also without the program `openssl`.
+    /// As for [`start`](Self::start); or if the program `openssl` is missing.
     pub fn start_encrypted(database: Database, locks: &Path) -> Result<Self, ServerError> {
         let extras = Extras {
             encrypted: true,
@@ -144,7 +144,7 @@ impl Server {
     /// If the operating system refuses.
     pub fn kill(&mut self) -> Result<(), ServerError> {
         let action = || format!("kill {}", self.recipe.name());
-        // Stopped before any of them dies: who sees another die would still tell its clients.
+        // Stopped before any of them dies: one that sees another die would still report it to its clients.
         self.suspend()?;
         residents::kill(self.home.folder()).map_err(ServerError::io(action()))?;
         if let Some(mut process) = self.process.take() {

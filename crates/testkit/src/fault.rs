@@ -4,7 +4,7 @@ use actix_persistence_storage_api::{Effect, StorageError, StorageErrorKind};
 
 use crate::StoreCall;
 
-/// The failure that a test gives a call: a kind of trouble, or an error of its own.
+/// The failure that a test sets for a call: a kind of trouble, or an error of its own.
 ///
 /// ```
 /// use actix_persistence_storage_api::StorageErrorKind;

@@ -135,7 +135,7 @@ impl<S: StoreKind> Held<S> {
         queue.permits = 0;
     }
 
-    /// The rule, which knows how many calls it has met and can be ended.
+    /// The rule, which knows the number of calls that it has met and can be ended.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }
@@ -196,7 +196,7 @@ impl<S: StoreKind> Hook<S> for Hold<S> {
     }
 }
 
-/// One call that waits for what the test decides; when this is dropped, it goes on.
+/// A call that waits for what the test decides; when this is dropped, it goes on.
 #[must_use = "the call goes on as soon as this is dropped"]
 pub struct HeldCall<S: StoreKind> {
     call: S::Call,
@@ -209,7 +209,7 @@ impl<S: StoreKind> HeldCall<S> {
         &self.call
     }
 
-    /// Tells whether the caller has given up: the future of the call was dropped.
+    /// Returns whether the caller has stopped waiting: the future of the call was dropped.
     pub fn is_abandoned(&self) -> bool {
         self.verdict.is_closed()
     }
@@ -229,17 +229,17 @@ impl<S: StoreKind> HeldCall<S> {
         self.decide(Verdict::store_but_fail(fault));
     }
 
-    /// Tells the caller that the store does not take it, as [`On::reject`](crate::On::reject).
+    /// Answers that the store does not take what was to be stored, as [`On::reject`](crate::On::reject).
     pub fn reject(self, fault: impl Into<Fault>) {
         self.decide(Verdict::reject(fault));
     }
 
-    /// Gives this answer; the store does not see the call.
+    /// Answers with this; the store does not see the call.
     pub fn answer(self, answer: S::Answer) {
         self.decide(Verdict::Answer(answer));
     }
 
-    /// Never answers.
+    /// Leaves the held call without an answer for ever.
     pub fn hang(self) {
         self.decide(Verdict::Hang);
     }

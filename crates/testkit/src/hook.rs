@@ -8,10 +8,10 @@ use async_trait::async_trait;
 
 use crate::{Rules, StoreKind};
 
-/// Sees each call of a store, decides what becomes of it, and sees what it gives.
+/// Sees each call of a store, decides what becomes of it, and sees what it returns.
 ///
 /// [`Rules`] are a hook for most tests. A type of your own may hold what the test wants to set and to read; an
-/// [`Intercepted`](crate::Intercepted) store gives access to it.
+/// [`Intercepted`](crate::Intercepted) store offers access to it.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicBool, Ordering};
@@ -64,7 +64,7 @@ impl<S: StoreKind, H: Hook<S> + ?Sized> Hook<S> for Arc<H> {
 /// The way from a hook to the store: the rules that come after it, and then the store itself.
 pub struct Next<S: StoreKind> {
     store: Arc<S::Store>,
-    /// The last one is met first; of each, those above a number.
+    /// The rules after the current one. The last one is met first; of each, those above a number.
     rest: Vec<(Rules<S>, u64)>,
 }
 

@@ -14,7 +14,7 @@ use crate::{Hook, Journals, Next, Rules, SnapshotStores, StateStores, StoreKind}
 /// `journal.on(..)` adds a rule to an `Intercepted<Journals>`.
 ///
 /// Every method reaches the store, those with a default implementation included, and what the store declares is what
-/// this one declares, unless it was [told otherwise](Self::with_capabilities).
+/// this one declares, unless [set otherwise](Self::with_capabilities).
 pub struct Intercepted<S: StoreKind, H = Rules<S>> {
     pub(crate) store: Arc<S::Store>,
     pub(crate) declared: Option<S::Capabilities>,
@@ -23,21 +23,21 @@ pub struct Intercepted<S: StoreKind, H = Rules<S>> {
 }
 
 impl Intercepted<Journals> {
-    /// Puts rules in front of a journal; there are none yet.
+    /// Puts rules in front of a journal, at first none.
     pub fn journal(journal: impl Journal) -> Self {
         Self::with_hook(Arc::new(journal), Rules::new())
     }
 }
 
 impl Intercepted<SnapshotStores> {
-    /// Puts rules in front of a snapshot store; there are none yet.
+    /// Puts rules in front of a snapshot store, at first none.
     pub fn snapshot_store(store: impl SnapshotStore) -> Self {
         Self::with_hook(Arc::new(store), Rules::new())
     }
 }
 
 impl Intercepted<StateStores> {
-    /// Puts rules in front of a state store; there are none yet.
+    /// Puts rules in front of a state store, at first none.
     pub fn state_store(store: impl StateStore) -> Self {
         Self::with_hook(Arc::new(store), Rules::new())
     }
@@ -100,7 +100,7 @@ impl<S: StoreKind, H: Hook<S>> Intercepted<S, H> {
     }
 }
 
-/// Gives the hook, so that a test sets and reads what it wants on the store itself.
+/// Dereferences to the hook, so that a test sets and reads what it wants on the store itself.
 impl<S: StoreKind, H> Deref for Intercepted<S, H> {
     type Target = H;
 

@@ -1,4 +1,4 @@
-//! An intercepted journal.
+//! A journal that a test intercepts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

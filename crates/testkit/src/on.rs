@@ -56,18 +56,18 @@ impl<S: StoreKind> On<S> {
         self.all(Verdict::store_but_fail(fault))
     }
 
-    /// Tells the caller that the store does not take what is to be stored, as if it was too large. Of a call with several
+    /// Answers that the store does not take what is to be stored, as if it was too large. Of a call with several
     /// writes, the first of each id is rejected, and later ones are skipped.
     pub fn reject(self, fault: impl Into<Fault>) -> Rule {
         self.all(Verdict::reject(fault))
     }
 
-    /// Gives this answer; the store does not see them.
+    /// Answers with this; the store does not see them.
     pub fn answer(self, answer: S::Answer) -> Rule {
         self.all(Verdict::Answer(answer))
     }
 
-    /// Never answers; the store does not see them.
+    /// Leaves the calls without an answer for ever; the store does not see them.
     pub fn hang(self) -> Rule {
         self.all(Verdict::Hang)
     }
@@ -92,7 +92,7 @@ impl<S: StoreKind> On<S> {
         })
     }
 
-    /// Changes each before it goes on.
+    /// Changes each call before it goes on.
     pub fn change(self, change: impl Fn(&mut S::Call) + Send + Sync + 'static) -> Rule {
         self.run(move |mut call, next: Next<S>| {
             change(&mut call);
@@ -194,7 +194,7 @@ pub(crate) struct Calls<S: StoreKind> {
 }
 
 enum Methods {
-    /// All but `close`.
+    /// Every method but `close`.
     All,
     Of(Operations),
     Ping,

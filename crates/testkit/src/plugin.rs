@@ -12,8 +12,8 @@ use crate::{Journals, Rules, SnapshotStores, StateStores};
 /// A plugin in the place of another one, for applications whose stores come from a config.
 ///
 /// It has the name of the plugin that it is around, so sections choose it by the same `kind`. The rules are those of all
-/// journals, of all snapshot stores and of all state stores that it makes; to tell stores of one kind apart, a predicate
-/// looks at the ids of a call. Clones are the same plugin.
+/// journals, of all snapshot stores and of all state stores that it makes; to distinguish stores of one kind, a
+/// predicate looks at the ids of a call. Clones are the same plugin.
 #[derive(Clone)]
 pub struct InterceptedPlugin {
     plugin: Arc<dyn Plugin>,
@@ -23,7 +23,7 @@ pub struct InterceptedPlugin {
 }
 
 impl InterceptedPlugin {
-    /// Puts rules in front of every store that the plugin makes; there are none yet.
+    /// Puts rules in front of every store that the plugin makes, at first none.
     pub fn around(plugin: impl Plugin + 'static) -> Self {
         Self {
             plugin: Arc::new(plugin),

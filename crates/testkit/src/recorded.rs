@@ -53,7 +53,7 @@ impl<S: StoreKind> Recorded<S> {
         self.record.seen().most_under_way
     }
 
-    /// The rule, which knows how many calls it has met and can be ended.
+    /// The rule, which knows the number of calls that it has met and can be ended.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }

@@ -21,7 +21,7 @@ struct Entries<S: StoreKind> {
     in_force: Vec<Arc<Entry<S>>>,
 }
 
-/// One rule.
+/// A rule in force, with the calls that it applies to.
 struct Entry<S: StoreKind> {
     number: u64,
     calls: Calls<S>,
@@ -38,7 +38,7 @@ struct State {
 }
 
 impl<S: StoreKind> Rules<S> {
-    /// No rules yet: every call passes.
+    /// Returns no rules yet: every call passes.
     pub fn new() -> Self {
         Self::default()
     }
@@ -163,7 +163,7 @@ impl<S: StoreKind> fmt::Debug for Rules<S> {
     }
 }
 
-/// One rule of a store. It stays in force when this is dropped.
+/// A rule of a store. It stays in force when this is dropped.
 #[derive(Clone)]
 pub struct Rule(Arc<State>);
 

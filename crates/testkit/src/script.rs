@@ -38,7 +38,7 @@ impl<S: StoreKind> Script<S> {
         self.verdicts.queue().len()
     }
 
-    /// The rule, which knows how many calls it has met and can be ended.
+    /// The rule, which knows the number of calls that it has met and can be ended.
     pub fn rule(&self) -> &Rule {
         &self.rule
     }

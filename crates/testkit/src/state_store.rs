@@ -36,8 +36,9 @@ pub enum StateCall {
         revision: Revision,
         event: Option<ChangeEvent>,
     },
-    /// Made only of a store that declares groups, by [`with_capabilities`](crate::Intercepted::with_capabilities): other
-    /// stores are asked for each change alone, so that rules see it.
+    /// The call of a group. It is made only of a store that declares groups, by
+    /// [`with_capabilities`](crate::Intercepted::with_capabilities): other stores are asked for each change alone, so
+    /// that rules see it.
     WriteGroup {
         changes: Vec<StateWrite>,
     },
@@ -95,7 +96,7 @@ impl Transaction {
     }
 }
 
-/// The same code.
+/// Equal if both are the same code.
 impl PartialEq for Transaction {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

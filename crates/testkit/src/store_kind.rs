@@ -9,7 +9,7 @@ use actix_persistence_storage_api::{Operation, PersistenceId, StorageError};
 /// A kind of store that can be intercepted: [`Journals`](crate::Journals), [`SnapshotStores`](crate::SnapshotStores) or
 /// [`StateStores`](crate::StateStores).
 pub trait StoreKind: sealed::Sealed + Send + Sync + 'static {
-    /// Such a store: `dyn Journal`, `dyn SnapshotStore` or `dyn StateStore`.
+    /// The trait object of such a store: `dyn Journal`, `dyn SnapshotStore` or `dyn StateStore`.
     type Store: ?Sized + Send + Sync + 'static;
     /// A call with its arguments.
     type Call: StoreCall;
@@ -18,7 +18,7 @@ pub trait StoreKind: sealed::Sealed + Send + Sync + 'static {
     /// The capabilities that a store declares.
     type Capabilities: Clone + Send + Sync + 'static;
 
-    /// Makes the call.
+    /// Makes the call to the store.
     #[doc(hidden)]
     fn carry_out(store: Arc<Self::Store>, call: Self::Call) -> StoreFuture<Self::Answer>;
 
@@ -39,10 +39,10 @@ pub trait StoreCall: Clone + Debug + Send + Sync + 'static {
     /// The ids that the call is about, in order; none if it is about the whole store.
     fn persistence_ids(&self) -> Vec<&PersistenceId>;
 
-    /// Tells whether this is a call of `ping`.
+    /// Returns whether this is a call of `ping`.
     fn is_ping(&self) -> bool;
 
-    /// Tells whether this is a call of `close`, which cannot fail: an error given to it is dropped.
+    /// Returns whether this is a call of `close`, which cannot fail: an error given to it is dropped.
     fn is_close(&self) -> bool;
 }
 
@@ -53,11 +53,11 @@ pub(crate) type StoreFuture<T> =
 pub(crate) mod sealed {
     //! Keeps other crates from adding kinds of stores.
 
-    /// Implemented for the three kinds.
+    /// The seal of the trait, implemented for the three kinds.
     pub trait Sealed {}
 }
 
-/// Takes the value out of the variant that belongs to the call; panics if a test gave another one.
+/// Takes the value out of the variant that belongs to the call; panics if a test set another one.
 macro_rules! expect_answer {
     ($answer:expr, unit $variant:path) => {
         match $answer {

@@ -8,7 +8,7 @@ use crate::{Fault, Next, StoreKind};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Verdict<A> {
-    /// It goes on to the rules that come after, and to the store.
+    /// The call goes on to the rules that come after, and to the store.
     Pass,
     /// The store does not see it, and the caller hears this error.
     Fail(Fault),
@@ -43,7 +43,7 @@ impl<A> Verdict<A> {
         Verdict::Reject(fault.into())
     }
 
-    /// Does with a call what the verdict says; for a [`Hook`](crate::Hook).
+    /// Carries out the verdict on a call; for a [`Hook`](crate::Hook).
     ///
     /// # Errors
     /// That of the verdict, or what the store or a rule says if it passes.

@@ -1,4 +1,4 @@
-//! The wall clock, moved by as many nanoseconds as a file says at the time.
+//! The wall clock, moved by the nanoseconds that a file says at the time.
 //!
 //! Clocks that never jump, such as `CLOCK_MONOTONIC`, are left alone.
 
@@ -38,7 +38,7 @@ fn moved() -> i64 {
     MOVED.map_or(0, |moved| moved.load(Ordering::Relaxed))
 }
 
-/// Moves a time of whole seconds and a part of one, of which a second has so many.
+/// Moves a time of whole seconds and a part of one, of which `parts` are a second.
 fn shift(seconds: &mut i64, part: &mut i64, parts: i64) {
     let moved = moved();
     let sum = *part + moved.rem_euclid(NANOS) / (NANOS / parts);

@@ -11,16 +11,16 @@ pub(crate) enum Class {
     Sync,
     Truncate,
     Unlink,
-    /// All of them.
+    /// An operation of any sort.
     Any,
 }
 
 /// The way in which an operation fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It is not done, and this is its error.
+    /// The operation is not done, and fails with this error.
     Errno(i32),
-    /// Half of it is done; what cannot be done by half is done whole.
+    /// The operation is done by half; what cannot be done by half is done whole.
     Short,
 }
 

@@ -74,7 +74,7 @@ unsafe extern "C" fn openat64(
 extern "C" fn close(fd: c_int) -> c_int {
     let mut watched = watched();
     watched.closed(fd);
-    // SAFETY: whoever has the descriptor gives it up.
+    // SAFETY: the caller has the descriptor, and lets go of it.
     unsafe { libc::syscall(libc::SYS_close, fd) as c_int }
 }
 
@@ -94,7 +94,7 @@ fn let_through(
 }
 
 /// # Safety
-/// So many bytes can be read there.
+/// At least `count` bytes can be read at `bytes`.
 unsafe fn write_at(fd: c_int, bytes: *const c_void, count: size_t, at: Option<off_t>) -> ssize_t {
     let mut watched = watched();
     // SAFETY: as the caller says.
@@ -134,7 +134,7 @@ unsafe fn write_at(fd: c_int, bytes: *const c_void, count: size_t, at: Option<of
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn write(fd: c_int, bytes: *const c_void, count: size_t) -> ssize_t {
-    // A pipe may keep whoever writes to it waiting: not with the lock held.
+    // A pipe may keep a writer waiting: not with the lock held.
     if watched().sort(fd).is_none() {
         // SAFETY: as the caller says.
         return unsafe { libc::syscall(libc::SYS_write, fd, bytes, count) as ssize_t };
@@ -161,7 +161,7 @@ unsafe extern "C" fn pwrite64(
 }
 
 /// # Safety
-/// So many bytes can be written there.
+/// At least `count` bytes can be written at `bytes`.
 unsafe fn read_at(fd: c_int, bytes: *mut c_void, count: size_t, at: off_t) -> ssize_t {
     let allowed = match let_through(&mut watched(), Class::Read, fd, count) {
         Ok(bytes) => bytes,

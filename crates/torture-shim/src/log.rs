@@ -27,7 +27,7 @@ pub(crate) enum Happened {
 pub(crate) struct Log(c_int);
 
 impl Log {
-    /// None if there is none at that path and none can be made.
+    /// Opens or makes the log at a path; `None` if there is none and none can be made.
     pub(crate) fn create(path: &std::ffi::CStr) -> Option<Self> {
         let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_CLOEXEC;
         // SAFETY: the path ends with a zero byte.

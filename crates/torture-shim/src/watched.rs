@@ -12,22 +12,22 @@ use crate::log::{Happened, Log};
 
 /// The name of the file that takes commands.
 const CONTROL: &[u8] = b"control";
-/// The name of the file in which the program tells what it does; no fault meets it.
+/// The name of the file in which the program writes what it does; no fault meets it.
 const MARKS: &[u8] = b"marks";
 
 /// The purpose of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sort {
-    /// It takes commands.
+    /// The file that takes commands.
     Control,
-    /// It is recorded, and never fails.
+    /// The file that is recorded, and never fails.
     Marks,
-    /// It is one of those that are under test.
+    /// A file of those under test.
     Tested,
 }
 
 impl Sort {
-    /// By the name of the file.
+    /// Returns the purpose of a file by its name.
     pub(crate) fn of(path: &CStr) -> Self {
         let names = path.to_bytes().rsplit(|byte| *byte == b'/');
         match names.into_iter().next() {
@@ -38,11 +38,11 @@ impl Sort {
     }
 }
 
-/// Everything that is known of the process.
+/// The state that this library keeps of the process.
 pub(crate) struct Watched {
     folder: Option<Vec<u8>>,
     log: Option<Log>,
-    /// By descriptor.
+    /// The sorts of the open files, by descriptor.
     open: HashMap<c_int, Sort>,
     fault: Option<Fault>,
 }
@@ -59,7 +59,8 @@ static WATCHED: LazyLock<Mutex<Watched>> = LazyLock::new(|| {
     })
 });
 
-/// Nothing else happens to any file while this is held, so that the log has the order of what happened.
+/// Locks the state of the process. No other operation touches any file while the lock is held, so that the log has the
+/// order of what happened.
 pub(crate) fn watched() -> MutexGuard<'static, Watched> {
     WATCHED.lock().unwrap_or_else(PoisonError::into_inner)
 }

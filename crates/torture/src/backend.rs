@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum, Serialize, Deserialize,
 )]
 pub enum Backend {
-    /// SQLite, in files.
+    /// The database SQLite, in files.
     Sqlite,
-    /// A PostgreSQL server.
+    /// The database PostgreSQL, on a server.
     Postgres,
     /// A MySQL or MariaDB server.
     Mysql,
@@ -22,12 +22,12 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// Every database.
+    /// The backends that are databases.
     pub const DATABASES: &'static [Self] = &[Self::Sqlite, Self::Postgres, Self::Mysql];
-    /// Those that are servers.
+    /// The databases that are servers.
     pub const SERVERS: &'static [Self] = &[Self::Postgres, Self::Mysql];
 
-    /// Its name in a command and in the `kind` of a store.
+    /// Returns the name in a command and in the `kind` of a store.
     pub fn name(self) -> &'static str {
         match self {
             Self::Sqlite => "sqlite",

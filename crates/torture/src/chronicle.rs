@@ -11,7 +11,7 @@ use actix_persistence_history::{History, ProcessEvent, Record, Row, Table, What}
 use crate::clock;
 use crate::run::hold;
 
-/// The history of a run, as it comes in: in memory for the checker, and in a file for whoever wants to see it.
+/// The history of a run, as it comes in: in memory for the checker, and in a file for a person who wants to see it.
 pub struct Chronicle {
     written: Mutex<Written>,
     processes: AtomicU32,
@@ -41,7 +41,7 @@ impl Chronicle {
         number
     }
 
-    /// Takes note of a record of a worker.
+    /// Adds a record of a worker.
     pub fn hear(&self, record: Record) {
         let mut written = hold(&self.written);
         // The file is for people who look for a violation; without it the checker still has its say.
@@ -49,7 +49,7 @@ impl Chronicle {
         written.history.records.push(record);
     }
 
-    /// Takes note of something that whoever starts the processes has done, now.
+    /// Adds a record of something that the driver has done, now.
     pub fn say(&self, what: What) {
         self.hear(Record {
             at: clock::now(),
@@ -58,24 +58,24 @@ impl Chronicle {
         });
     }
 
-    /// Something is done to a process.
+    /// Records that something is done to a process.
     pub fn process_event(&self, number: u32, event: ProcessEvent) {
         self.say(What::Process { number, event });
     }
 
-    /// Something is done to a server.
+    /// Records that something is done to a server.
     pub fn server_event(&self, name: &str, event: ProcessEvent) {
         let name = name.to_owned();
         self.say(What::Server { name, event });
     }
 
-    /// Takes note of all rows of a table.
+    /// Records all rows of a table.
     pub fn rows(&self, table: Table, rows: impl IntoIterator<Item = Row>) {
         rows.into_iter().for_each(|row| self.say(What::Row(row)));
         self.say(What::Dumped(table));
     }
 
-    /// All that was taken note of.
+    /// Returns the history of all that was recorded.
     pub fn end(self) -> History {
         let written = self.written.into_inner();
         let mut written = written.unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -11,7 +11,7 @@ use anyhow::Context;
 use crate::progress::Progress;
 use crate::{Backend, Kind, Run, Summary, is_interrupted};
 
-/// The time between two looks whether to tell of progress.
+/// The time between two looks whether to report progress.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// A kind on a backend.
@@ -34,11 +34,11 @@ pub struct Settings {
     pub seed: u64,
     /// The folder in which a run gets one of its own, which stays if something is violated.
     pub folder: PathBuf,
-    /// This program, to be started as worker.
+    /// The path of this program, to be started as worker.
     pub program: PathBuf,
 }
 
-/// Runs a job to its end, and tells on standard error how far it is.
+/// Runs a job to its end, and reports its progress on standard error.
 ///
 /// A kind that fails by itself counts as a violation: nothing is shown that was not run.
 ///

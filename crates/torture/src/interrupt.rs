@@ -7,7 +7,7 @@ use std::thread;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// The exit status that a shell gives for a program that ended by an interrupt.
+/// The exit status that a shell reports for a program that ended by an interrupt.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);

@@ -25,13 +25,13 @@ use crate::{Backend, Run};
 /// A kind of torture.
 #[derive(Clone, Copy)]
 pub struct Kind {
-    /// Its name in a command: one word, or several with hyphens.
+    /// The name of the kind in a command: one word, or several with hyphens.
     pub name: &'static str,
     /// A sentence that says what it does.
     pub sentence: &'static str,
     /// The backends that it runs on; all of them unless a command says otherwise.
     pub backends: &'static [Backend],
-    /// Goes on until [`Run::is_over`]; tells the run of violations, and fails if the torture itself does not work.
+    /// Goes on until [`Run::is_over`]; reports violations to the run, and fails if the torture itself does not work.
     pub run: fn(&Run) -> anyhow::Result<()>,
     /// The work of its processes under test, with their arguments; started by [`Run::worker`].
     pub worker: Option<Work>,

@@ -1,4 +1,4 @@
-//! Looks at what is stored when nobody writes any more: a database that is busy is asked again.
+//! Looks at what is stored when no process writes any more: a database that is busy is asked again.
 
 use std::time::{Duration, Instant};
 
@@ -7,12 +7,12 @@ use actix_persistence::{
 };
 use tokio::time::sleep;
 
-/// A busy database is asked again for so long; a process under test may be silent for longer.
+/// The time for which a busy database is asked again; a process under test may be silent for longer.
 pub(crate) const LONGEST_BUSY: Duration = Duration::from_secs(75);
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Does something again as long as its error is one that waiting cures, for this time at most.
+/// Repeats an action as long as its error is one that waiting cures, for this time at most.
 pub(crate) async fn until_cured<T, E>(
     limit: Duration,
     mut attempt: impl AsyncFnMut() -> Result<T, E>,
@@ -30,7 +30,7 @@ pub(crate) async fn until_cured<T, E>(
 /// Brings an actor back without starting it; again if the product says that waiting cures what went wrong.
 ///
 /// A look whose error is a violation has to be one of these: a loaded machine is no fault of the product. The last
-/// argument is told of each error after which it is done again.
+/// argument gets each error after which it is done again.
 ///
 /// # Errors
 /// As those of [`Persistence::replay`]: at once if waiting does not cure it, or else that of the last attempt, when this
@@ -43,7 +43,7 @@ pub async fn last_look<A: PersistentActor>(
 ) -> Result<Replayed<A>, ReplayError> {
     let attempt = async || persistence.replay(actor()).await;
     let is_curable = |error: &ReplayError| match error {
-        // There is nobody left who could have overtaken it.
+        // There is no one left who could have overtaken it.
         ReplayError::Recovery(RecoveryError::Overtaken { .. }) => false,
         ReplayError::Recovery(error) if error.is_curable_by_waiting() => {
             again(error);

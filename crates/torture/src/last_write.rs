@@ -1,4 +1,4 @@
-//! Writes to every id once more when nobody else does: whatever was done to it, it takes a write in the end.
+//! Writes to every id once more when no other process does: whatever was done to it, it takes a write in the end.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -19,12 +19,12 @@ use crate::writers::Scene;
 
 /// The time between two attempts.
 const PAUSE: Duration = Duration::from_millis(100);
-/// So many attempts may lose against another writer: a write of a process that was killed may end only now.
+/// The number of attempts that may lose against another writer: a write of a process that was killed may end only now.
 const MOST_CONFLICTS: u32 = 5;
-/// The stores have little to do in the end.
+/// The longest time of a stop in the end, when the stores have little to do.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
-/// The records and the faults of whoever writes last.
+/// The records and the faults of the process that writes last.
 #[derive(Clone, Default)]
 pub(crate) struct LastWrites {
     records: Arc<Mutex<Vec<Record>>>,
@@ -57,7 +57,7 @@ impl LastWrites {
         }))
     }
 
-    /// Has every stream and every state of the scene take one write, until one does not, and stops the stores.
+    /// Lets every stream and every state of the scene take one write, until one does not, and stops the stores.
     ///
     /// A database that is busy is asked again, for a while.
     pub(crate) async fn write(&self, persistence: &Persistence, process: u32, scene: &Scene) {
@@ -141,11 +141,11 @@ struct Refused {
     cure: Cure,
 }
 
-/// Something that may help against a refusal.
+/// An action that may help against a refusal.
 enum Cure {
     None,
     Waiting,
-    /// Some more, but not many.
+    /// A few more attempts may help.
     AnotherAttempt,
 }
 
@@ -191,7 +191,7 @@ fn started<A: PersistentActor>(
     started.map_err(|error| Refused::for_now(&error))
 }
 
-/// Sends a command of one event, and tells what it was answered.
+/// Sends a command of one event, and reports the answer.
 async fn write_to(
     stream: &Addr<Stream>,
     number: u32,

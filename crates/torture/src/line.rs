@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 pub enum Line {
     /// A line of the history.
     Record(Record),
-    /// Something happened, of which the driver counts how often.
+    /// An event of a name, of which the driver counts the number.
     Count {
         /// The name of the figure in the summary.
         count: String,
     },
-    /// Something is wrong, which the worker sees by itself.
+    /// A fault that the worker sees by itself.
     Fault {
-        /// A sentence.
+        /// A sentence that says what is wrong.
         fault: String,
     },
-    /// Anything else that only the kind itself understands.
+    /// A line that only the kind itself understands.
     Other {
         /// A value of a shape that the kind knows.
         other: serde_json::Value,

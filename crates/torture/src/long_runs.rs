@@ -15,7 +15,7 @@ const SHORTEST: Duration = Duration::from_secs(180);
 /// The ledger of long runs.
 #[derive(Clone, Debug)]
 pub struct LongRuns {
-    /// One JSON object per line; made if it is not there.
+    /// The file, with one JSON object per line; made if it is not there.
     pub file: PathBuf,
     /// The commit that was run.
     pub commit: String,

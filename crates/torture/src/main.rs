@@ -17,7 +17,7 @@ use actix_persistence_torture::{
 };
 use clap::{Args, Parser};
 
-/// A kind runs for so long on a backend, unless a command says otherwise.
+/// The time for which a kind runs on a backend, unless a command says otherwise.
 const LENGTH: Duration = Duration::from_secs(180);
 /// The exit status of a command that makes no sense, as clap has it.
 const USAGE: u8 = 2;

@@ -22,7 +22,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 pub struct Place {
     backend: Backend,
     url: String,
-    /// The URL by which processes under test reach it, if it is another one.
+    /// The URL by which processes under test reach the database, if it is another one.
     way: Option<String>,
     home: Home,
 }
@@ -33,7 +33,7 @@ enum Home {
     Folder(PathBuf, Arc<AtomicBool>),
     /// A database on a server at this URL.
     Server { server: String, name: String },
-    /// It goes with its server.
+    /// The database goes with its server.
     OwnServer,
 }
 
@@ -187,7 +187,7 @@ impl Place {
         actix::System::new().block_on(async { open(config).await.map(drop) })
     }
 
-    /// Runs statements.
+    /// Runs statements on the database.
     ///
     /// # Errors
     /// If the database refuses.

@@ -1,4 +1,4 @@
-//! Shows how far a run is: one line that is rewritten on a terminal, a line now and then elsewhere.
+//! The progress of a run: one line that is rewritten on a terminal, a line now and then elsewhere.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

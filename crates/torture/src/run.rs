@@ -1,4 +1,4 @@
-//! One run of a kind on a backend: what it may use, and what it tells.
+//! A run of a kind on a backend: what it may use, and what it reports.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,12 +12,12 @@ use fastrand::Rng;
 use crate::worker::WorkerBuilder;
 use crate::{Backend, Chronicle, Kind, Place, Settings, Summary, is_interrupted};
 
-/// A run in which nothing is acknowledged goes on for so long after its time: a loaded machine may be slow.
+/// The time for which a run in which nothing is acknowledged goes on after its time: a loaded machine may be slow.
 const LONGEST_DELAY: Duration = Duration::from_secs(60);
-/// So many sentences are kept; the others are counted.
+/// The number of sentences that are kept; the others are counted.
 const MOST_SENTENCES: usize = 20;
 
-/// One run of a kind on a backend. Threads may share it.
+/// A run of a kind on a backend. Threads may share it.
 pub struct Run {
     kind: &'static Kind,
     backend: Backend,
@@ -82,7 +82,7 @@ impl Run {
 
     /// Numbers of its own for a part of the run, from the seed.
     ///
-    /// Called in the same order, it gives the same; so a thread is given its own before it is started.
+    /// Called in the same order, it returns the same; so a thread gets its own before it is started.
     pub fn rng(&self) -> Rng {
         hold(&self.rng).fork()
     }
@@ -99,7 +99,7 @@ impl Run {
         (self.left().is_zero() && enough) || self.has_failed() || is_interrupted()
     }
 
-    /// Returns its length.
+    /// Returns the time for which it runs.
     pub fn length(&self) -> Duration {
         self.ends - self.started
     }
@@ -177,23 +177,23 @@ impl Run {
         WorkerBuilder::new(&self.program, self.kind.name, log, has_failed)
     }
 
-    /// Something that the kind repeats was done.
+    /// Counts one more of what the kind repeats.
     pub fn cycle(&self) {
         self.cycles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// So many writes were acknowledged.
+    /// Counts writes that were acknowledged.
     pub fn acknowledged(&self, count: u64) {
         self.acknowledged.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// So many writes were acknowledged and are not there: a violation.
+    /// Reports writes that were acknowledged and are not there: a violation.
     pub fn lost(&self, count: u64, sentence: impl Into<String>) {
         self.lost.fetch_add(count, Ordering::Relaxed);
         self.violation(sentence);
     }
 
-    /// Something that must not be. The run is over.
+    /// Reports what must not be. The run is over.
     pub fn violation(&self, sentence: impl Into<String>) {
         self.has_failed.store(true, Ordering::Relaxed);
         let mut violations = hold(&self.violations);

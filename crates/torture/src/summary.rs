@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 /// The sum of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// The kind.
+    /// The name of the kind.
     pub kind: String,
     /// The backend that it ran on.
     pub backend: String,
-    /// The number of times that whatever the kind repeats was done: kills, lives, histories.
+    /// The number of repetitions of what the kind repeats: kills, lives, histories.
     pub cycles: u64,
     /// The number of acknowledged writes.
     pub acknowledged: u64,

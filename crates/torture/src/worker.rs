@@ -16,13 +16,14 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Line, is_interrupted};
 
-/// It may be silent for so long on a loaded machine; it never should be.
+/// The longest time for which a worker may be silent on a loaded machine; it never should be.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The time between two looks whether someone pressed Ctrl-C.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// Once something is violated a process may go on for so long: it may end as it should, and say what is wrong besides.
+/// The time for which a process may go on once something is violated: it may end as it should, and say what is wrong
+/// besides.
 const GRACE: Duration = Duration::from_secs(5);
-/// An error shows so many lines of its log.
+/// The number of lines of its log that an error shows.
 const LAST_LINES: usize = 40;
 
 /// A process to be started.
@@ -51,7 +52,7 @@ impl WorkerBuilder {
         }
     }
 
-    /// One more argument.
+    /// Adds one more argument.
     #[must_use]
     pub fn arg(mut self, argument: impl ToString) -> Self {
         self.arguments.push(argument.to_string().into());
@@ -157,7 +158,7 @@ impl Worker {
         self.signal(Signal::STOP)
     }
 
-    /// Lets it go on (SIGCONT).
+    /// Lets the worker go on (SIGCONT).
     ///
     /// # Errors
     /// If the operating system refuses.
@@ -181,7 +182,7 @@ impl Worker {
         Ok(self.child.kill()?)
     }
 
-    /// Tells it to end as it should.
+    /// Asks the worker to end as it should.
     pub fn end(&mut self) {
         self.input = None;
     }

@@ -39,7 +39,7 @@ const PANICS: &str = "workers/handlers";
 /// # Errors
 /// If there is no such kind, or whatever its worker says.
 pub fn work(kind: &str, arguments: &[String]) -> anyhow::Result<()> {
-    // Also one that is stopped by SIGSTOP ends with whoever has started it.
+    // Even a process that is stopped by SIGSTOP ends with the one that has started it.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let log = tracing_subscriber::fmt().with_writer(io::stderr);
     log.with_ansi(false).init();
@@ -51,7 +51,8 @@ pub fn work(kind: &str, arguments: &[String]) -> anyhow::Result<()> {
     work(arguments)
 }
 
-/// Tells the driver of every panic but those on purpose: code that panics is the product's, which goes on, or the torture's.
+/// Reports every panic to the driver but those on purpose: code that panics is the product's, which goes on, or the
+/// torture's.
 fn tell_of_panics() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -70,21 +71,22 @@ fn is_on_purpose(file: &str) -> bool {
         .is_some_and(|folder| folder.ends_with(PANICS))
 }
 
-/// Tells the driver something, in one call of the system: whoever is killed in it leaves a line without its end.
+/// Writes a line to the driver, in one call of the system: a process that is killed in it leaves a line without its
+/// end.
 pub(crate) fn tell(line: &Line) {
     let mut text = serde_json::to_string(line).expect("a line is JSON");
     text.push('\n');
-    // Whoever listens may be gone already; then this process ends as well.
+    // The driver may be gone already; then this process ends as well.
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
-/// Tells the driver that something has happened once more.
+/// Reports to the driver that something has happened once more.
 pub(crate) fn count(figure: &str) {
     let count = figure.to_owned();
     tell(&Line::Count { count });
 }
 
-/// Tells the driver that something is wrong.
+/// Reports to the driver that something is wrong.
 pub(crate) fn fault(sentence: impl Into<String>) {
     let fault = sentence.into();
     tell(&Line::Fault { fault });
@@ -96,7 +98,7 @@ pub(crate) async fn told_to_end() -> io::Result<()> {
     Ok(())
 }
 
-/// Tells whether the driver wants the process to end, or is gone.
+/// Returns whether the driver wants the process to end, or is gone.
 pub(crate) struct Told(tokio::task::JoinHandle<io::Result<()>>);
 
 impl Told {
@@ -105,7 +107,7 @@ impl Told {
     }
 }
 
-/// Does something in an actix system. It has to end when it is told to.
+/// Runs code in an actix system. It has to end when it is asked to.
 pub(crate) fn run_until_told(
     work: impl AsyncFnOnce(Told) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
@@ -131,7 +133,7 @@ pub(crate) struct Scribe {
 }
 
 impl Scribe {
-    /// One that tells the driver.
+    /// Returns a scribe that writes to the driver.
     pub(crate) fn of(process: u32) -> Self {
         let tell = move |what| {
             tell(&Line::Record(Record {
@@ -143,7 +145,7 @@ impl Scribe {
         Self::telling(process, tell, |sentence| fault(sentence))
     }
 
-    /// One that tells whom you like, also of what an actor itself finds wrong.
+    /// Returns a scribe that calls `tell` for each record, and for what an actor itself finds wrong.
     pub(crate) fn telling(
         process: u32,
         tell: impl Fn(What) + Send + Sync + 'static,
@@ -164,7 +166,7 @@ impl Scribe {
         self.process
     }
 
-    /// Something new to be stored.
+    /// Returns an identity for something new to be stored.
     pub(crate) fn uid(&self) -> Uid {
         let before = self.uids.fetch_add(1, Ordering::Relaxed);
         Uid::of(self.process, before + 1)
@@ -176,7 +178,7 @@ impl Scribe {
         Incarnation::of(self.process, before + 1)
     }
 
-    /// Says that a call begins, before it does; gives its number.
+    /// Says that a call begins, before it does; returns its number.
     pub(crate) fn invoke(&self, operation: Operation) -> u64 {
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         self.say(What::Invoke { call, operation });
@@ -188,7 +190,7 @@ impl Scribe {
         self.say(What::Answer { call, answer });
     }
 
-    /// Tells the driver that something is wrong, if there is one.
+    /// Reports to the driver that something is wrong, if there is one.
     pub(crate) fn fault(&self, sentence: &str) {
         (self.tell_of_fault)(sentence);
     }

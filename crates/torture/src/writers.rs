@@ -45,20 +45,20 @@ pub(crate) const HANDLER: &str = "change-handler.Kept = \"noted\"\n";
 pub struct Scene {
     /// The number of actors with events.
     pub streams: u32,
-    /// The number of actors with events that nobody asks anything: they live by timers, streams and what they tell
+    /// The number of actors with events that are asked nothing: they live by timers, streams and what they send to
     /// themselves. Their numbers come after those of the others.
     pub driven: u32,
     /// The number of actors with a state.
     pub states: u32,
     /// The deletes of the former; none if it is `None`.
     pub retaining: Option<Retaining>,
-    /// An actor gets so many groups of commands at most before something else is done with its id.
+    /// The largest number of groups of commands that an actor gets before something else is done with its id.
     pub longest_burst: u32,
-    /// A client waits for so long at most between two groups of commands.
+    /// The longest time for which a client waits between two groups of commands.
     pub longest_pause: Duration,
 }
 
-/// One database, and all that is done to it.
+/// A database, and all that is done to it.
 pub struct Writers<'a> {
     run: &'a Run,
     /// The record of all that is done.
@@ -72,7 +72,7 @@ pub struct Writers<'a> {
 }
 
 impl<'a> Writers<'a> {
-    /// At a place that is empty; the name is that of the history.
+    /// Makes the tables at a place that is empty; the name is that of the history.
     ///
     /// # Errors
     /// If a file or a table cannot be made.
@@ -104,7 +104,7 @@ impl<'a> Writers<'a> {
         })
     }
 
-    /// The database.
+    /// Returns the database that processes write to.
     pub fn place(&self) -> &Place {
         &self.place
     }
@@ -128,7 +128,7 @@ impl<'a> Writers<'a> {
         Ok(config.replace(HANDLER, ""))
     }
 
-    /// Starts a process, and gives its number in the history.
+    /// Starts a process, and returns its number in the history.
     ///
     /// # Errors
     /// If the operating system refuses.
@@ -136,7 +136,7 @@ impl<'a> Writers<'a> {
         self.start_in(log, rng, Vec::new())
     }
 
-    /// Starts a process with more variables in its environment, and gives its number in the history.
+    /// Starts a process with more variables in its environment, and returns its number in the history.
     ///
     /// # Errors
     /// If the operating system refuses.
@@ -166,7 +166,7 @@ impl<'a> Writers<'a> {
         Ok((process, worker.arg(assignment).start()?))
     }
 
-    /// Takes note of what a process says; true if something was acknowledged.
+    /// Records what a process says; true if something was acknowledged.
     pub fn hear(&self, line: Line) -> bool {
         match line {
             Line::Record(record) => {
@@ -323,7 +323,7 @@ impl<'a> Writers<'a> {
         Ok(())
     }
 
-    /// By plain SQL: a second way to the data that shares nothing with the first.
+    /// Reads the tables by plain SQL: a second way to the data that shares nothing with the first.
     fn dump(&self) -> anyhow::Result<()> {
         if self.place.backend() == Backend::Memory {
             return Ok(());
@@ -371,7 +371,7 @@ fn is_curable(error: &CleanupError) -> bool {
     matches!(error, CleanupError::Storage(error) if error.kind().is_curable_by_waiting())
 }
 
-/// Has the checker judge a history; its violations are those of the run.
+/// Lets the checker judge a history; its violations are those of the run.
 pub(crate) fn judge(run: &Run, name: &str, chronicle: Chronicle) {
     for violation in check(&chronicle.end()) {
         match violation.invariant {
@@ -397,7 +397,7 @@ pub(crate) fn dump_states(place: &Place, chronicle: &Chronicle) -> anyhow::Resul
     Ok(())
 }
 
-/// Returns the expression that gives the id of a row `t` as a text.
+/// Returns the expression for the id of a row `t` as a text.
 pub(crate) fn id_of(place: &Place) -> &'static str {
     match place.backend() {
         Backend::Mysql => "CONVERT(t.persistence_id USING utf8mb4)",
@@ -457,7 +457,7 @@ pub(crate) fn acknowledges(record: &Record) -> bool {
     )
 }
 
-/// As the product stores it by default.
+/// Decodes a payload in the form in which the product stores it by default.
 fn decoded<T: DeserializeOwned>(payload: &[u8]) -> anyhow::Result<T> {
     rmp_serde::from_slice(payload).context("a payload cannot be decoded")
 }

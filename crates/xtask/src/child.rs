@@ -40,9 +40,9 @@ struct Running {
 
 /// An event of a program that is run by [`lines`].
 pub(crate) enum Report<'a> {
-    /// It wrote a line, here without its line end.
+    /// The program wrote a line, here without its line end.
     Line(&'a str),
-    /// It has written nothing for a while.
+    /// The program has written nothing for a while.
     Silent,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn output(mut command: Command) -> io::Result<(ExitStatus, Vec<u8>)> 
 
 /// Runs a program and reports each line as it comes, standard output and error in the order they were written.
 ///
-/// Ends when the program has ended, even if a daemon it left behind keeps the pipe open.
+/// Ends when the program has ended, even if a daemon that it has left keeps the pipe open.
 pub(crate) fn lines(
     mut command: Command,
     mut report: impl FnMut(Report<'_>),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::tree::Tree;
 
-/// The generated page.
+/// The path of the page that is generated.
 pub(crate) const PAGE: &str = "docs/storage-contract.md";
 
 /// The files whose doc comments hold the clauses, with the name of each contract.

@@ -1,4 +1,4 @@
-//! Each feature of a published crate builds alone, and so does the crate without any.
+//! The check that each feature of a published crate builds alone, and so does the crate without any.
 //!
 //! Cargo joins the features of a workspace, so a crate that forgets one of its own features still builds there.
 

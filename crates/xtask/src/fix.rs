@@ -10,7 +10,7 @@ use crate::tree::Tree;
 use crate::workspace::{cargo, root};
 use crate::{child, contract, snippets, sums};
 
-/// Changes the files.
+/// Formats the code, and writes the generated pages.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     // First, because the guide shows the sources as they are then.
     let mut format = cargo("fmt");

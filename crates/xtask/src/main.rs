@@ -2,7 +2,7 @@
 //! | package | gate`.
 //!
 //! A command is a module with a `run` function; what they share is beside them: [`workspace`] knows the crates,
-//! [`child`] runs other programs, [`progress`] tells a person how far things are.
+//! [`child`] runs other programs, [`progress`] shows a person how far things are.
 
 #![allow(
     clippy::print_stdout,

@@ -16,16 +16,16 @@ pub(crate) const LIST: &str = "crates/persistent-actor/tests/mutations.toml";
 /// The folder of the sources that get the faults.
 pub(crate) const SOURCES: &str = "crates/persistent-actor/src";
 
-/// One fault: a text that stands once in a file, and what to write in its place.
+/// A fault: a text that stands once in a file, and what to write in its place.
 pub(crate) struct Mutation {
     pub(crate) name: String,
-    /// Relative to [`SOURCES`].
+    /// The path of the file, relative to [`SOURCES`].
     pub(crate) file: String,
     pub(crate) find: String,
     replace: String,
 }
 
-/// Works on a copy of the sources, so that nothing is left behind in them.
+/// Works on a copy of the sources, so that nothing is left in them.
 pub(crate) fn run() -> anyhow::Result<ExitCode> {
     let list = fs::read_to_string(workspace::root().join(LIST)).context(LIST)?;
     let mutations = parse(&list)?;
@@ -56,7 +56,7 @@ pub(crate) fn run() -> anyhow::Result<ExitCode> {
     })
 }
 
-/// Reads the list.
+/// Reads the list of faults.
 pub(crate) fn parse(list: &str) -> anyhow::Result<Vec<Mutation>> {
     let table: toml::Table = list.parse().context(LIST)?;
     let entries = table.get("mutation").and_then(toml::Value::as_array);

@@ -65,18 +65,18 @@ pub(crate) struct Bug {
     breaks: String,
     /// The kind of torture that finds it.
     kind: String,
-    /// On this backend.
+    /// The backend on which the kind finds the bug.
     backend: String,
     /// The changes that make the bug; all of them or none.
     #[serde(rename = "change")]
     pub(crate) changes: Vec<Change>,
 }
 
-/// A text that stands once in a file, and another one in its place; [`IS_AWAKE`] in it tells whether the bug is awake.
+/// A text that stands once in a file, and another one in its place; [`IS_AWAKE`] in it says whether the bug is awake.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Change {
-    /// From the root of the workspace.
+    /// The path of the file, from the root of the workspace.
     pub(crate) file: String,
     pub(crate) find: String,
     replace: String,
@@ -152,8 +152,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<ExitCode> {
     Ok(report(&outcomes))
 }
 
-/// Works on items in their order, so many at once, each in a lane that is its own for as long; begins nothing more after an
-/// error, and returns the first one.
+/// Works on items in their order, `lanes` at once, each in a lane that is its own meanwhile; begins nothing more after
+/// an error, and returns the first one.
 fn in_lanes<T: Sync>(
     lanes: NonZeroUsize,
     items: &[T],
@@ -181,7 +181,7 @@ fn in_lanes<T: Sync>(
     })
 }
 
-/// Reads the list.
+/// Reads the list of bugs.
 pub(crate) fn parse(list: &str) -> anyhow::Result<Vec<Bug>> {
     let List { bugs } = toml::from_str(list).context(LIST)?;
     let mut names = BTreeSet::new();
@@ -244,7 +244,7 @@ fn plant(bugs: &[Bug], copy: &PathBuf) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Gives each file the time of the same one of an earlier copy.
+/// Sets for each file the time of the same one of an earlier copy.
 fn keep_times(fresh: &Path, earlier: &Path) -> anyhow::Result<()> {
     for entry in fs::read_dir(fresh)? {
         let path = entry?.path();
@@ -385,7 +385,7 @@ mod tests {
     const BUG: &str =
         "[[bug]]\nname = \"a\"\nbreaks = \"b\"\nkind = \"fight\"\nbackend = \"sqlite\"\n";
 
-    /// Returns the items that so many lanes begin, of which one fails, and how that ended.
+    /// Returns the items that this number of lanes begins, of which one fails, and how that ended.
     fn begun(lanes: usize, fails: Option<i32>) -> (Vec<i32>, anyhow::Result<()>) {
         let items: Vec<_> = (0..100).collect();
         let begun = Mutex::new(Vec::new());

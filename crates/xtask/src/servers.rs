@@ -25,12 +25,13 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Starts those that these packages name in their manifests and that no variable of the environment gives.
+    /// Starts those that these packages name in their manifests and for which no variable of the environment names a
+    /// URL.
     pub(crate) fn start_for(workspace: &Workspace, packages: &[&Package]) -> Self {
         Self::start(workspace, needed_by(packages))
     }
 
-    /// Starts these, but for those that a variable of the environment gives.
+    /// Starts these, but for those for which a variable of the environment names a URL.
     pub(crate) fn start(workspace: &Workspace, mut needed: Vec<Database>) -> Self {
         let mut servers = Self {
             running: Vec::new(),
@@ -57,7 +58,7 @@ impl Servers {
         servers
     }
 
-    /// Tells a test program where they are.
+    /// Passes to a test program where they are.
     pub(crate) fn tell(&self, command: &mut Command) {
         for (database, server) in &self.running {
             command.env(database.variable(), server.url());
@@ -80,7 +81,7 @@ impl Servers {
     }
 }
 
-/// All at once, for each waits for its disk.
+/// Starts all servers at once, for each waits for its disk.
 fn start_all(databases: &[Database], locks: &Path) -> Vec<(Database, anyhow::Result<Server>)> {
     thread::scope(|scope| {
         let starts: Vec<_> = databases
@@ -122,7 +123,7 @@ pub(crate) fn needed_by(packages: &[&Package]) -> Vec<Database> {
     needed
 }
 
-/// As most programs understand it.
+/// Returns whether a variable is set, as most programs understand it.
 fn is_set(variable: Option<&str>) -> bool {
     variable.is_some_and(|value| !value.is_empty() && value != "false" && value != "0")
 }

@@ -27,7 +27,7 @@ pub(crate) struct Options {
     /// Runs unit tests and the conformance kit only.
     #[arg(long)]
     quick: bool,
-    /// Tests only this package; may be given again.
+    /// Tests only this package; may be repeated.
     #[arg(short, long = "package", hide = true)]
     packages: Vec<String>,
 }

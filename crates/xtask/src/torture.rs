@@ -26,7 +26,7 @@ pub(crate) struct Options {
     /// are changes that are not committed.
     #[arg(long)]
     no_ledger: bool,
-    /// `[KIND] [--backend B] [--for DURATION] [--seed N] [--json FILE]`; `-- --help` tells of them.
+    /// `[KIND] [--backend B] [--for DURATION] [--seed N] [--json FILE]`; `-- --help` explains them.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<OsString>,
 }

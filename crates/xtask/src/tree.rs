@@ -16,11 +16,11 @@ pub(crate) struct Tree {
     files: Vec<SourceFile>,
 }
 
-/// A text file.
+/// A text file of the repository.
 pub(crate) struct SourceFile {
     /// Relative to the root, with `/` on every system.
     pub(crate) path: String,
-    /// All of it.
+    /// The whole text.
     pub(crate) text: String,
 }
 
@@ -78,7 +78,7 @@ impl Tree {
     }
 }
 
-/// Something that breaks a rule.
+/// A place that breaks a rule.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Violation {
     path: String,

@@ -9,7 +9,7 @@ use crate::{child, dependency_rule, features, package, rust_versions, test, tidy
 
 type Check = (&'static str, fn() -> anyhow::Result<bool>);
 
-/// The cheap ones come first.
+/// The checks in their order, the cheap ones first.
 const CHECKS: [Check; 9] = [
     ("format", format),
     ("tidy", tidy),

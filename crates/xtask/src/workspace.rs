@@ -14,7 +14,7 @@ pub(crate) struct Workspace {
 }
 
 impl Workspace {
-    /// Asks cargo.
+    /// Asks cargo for the packages of the workspace.
     pub(crate) fn load() -> anyhow::Result<Self> {
         let metadata = MetadataCommand::new()
             .manifest_path(root().join("Cargo.toml"))

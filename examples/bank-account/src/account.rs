@@ -14,9 +14,9 @@ const SNAPSHOT_EVERY: u64 = 100;
 /// The direction in which money moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
-    /// It comes.
+    /// The money comes to the account.
     Deposit,
-    /// It goes.
+    /// The money goes from the account.
     Withdraw,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for Kind {
 /// The decision about one line of a file; final.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Decided {
-    /// The id that the line gives itself.
+    /// The id in the line.
     pub id: String,
     /// The direction that is asked for.
     pub kind: Kind,
@@ -71,7 +71,7 @@ impl Snapshot for Balance {
     const VERSION: u32 = 1;
 }
 
-/// One account of the bank.
+/// An account of the bank.
 pub struct Account {
     name: String,
     balance: Balance,
@@ -157,7 +157,7 @@ pub enum Booked {
     Applied,
     /// The booking was refused: not enough money, or no room for more.
     Refused,
-    /// It was decided before, and stays so.
+    /// The booking was decided before, and stays so.
     Duplicate,
 }
 

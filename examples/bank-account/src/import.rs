@@ -193,7 +193,7 @@ impl<'a> Import<'a> {
             Ok(Err(BookError::Persist(PersistError::Rejected(cause)))) => {
                 self.malformed(*line, &format!("cannot be stored: {cause}"));
             }
-            // The report of the stop tells which accounts could not answer.
+            // The report of the stop names the accounts that could not answer.
             Ok(Err(_)) | Err(_) if self.is_stopping() => {}
             Ok(Err(error)) if error.is_passing() => {
                 self.send_again(booking, error);

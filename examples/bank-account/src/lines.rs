@@ -22,9 +22,9 @@ pub(crate) struct Lines<R> {
     bytes_read: u64,
 }
 
-/// One line.
+/// A line of the file of bookings.
 pub(crate) struct Line {
-    /// Its number in the file, from 1 for the header.
+    /// The number of the line in the file, from 1 for the header.
     pub(crate) number: u64,
     /// The number of bytes of the file that were read with it, for showing progress.
     pub(crate) bytes_read: u64,
@@ -54,7 +54,7 @@ impl<R: BufRead> Lines<R> {
         Ok(lines)
     }
 
-    /// The next line that is not blank; `None` at the end.
+    /// Returns the next line that is not blank; `None` at the end.
     pub(crate) fn next_line(&mut self) -> io::Result<Option<Line>> {
         loop {
             let Some(text) = self.next_text()? else {

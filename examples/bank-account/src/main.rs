@@ -1,4 +1,4 @@
-//! A bank on actix-persistence: imports bookings, and tells balances and histories.
+//! A bank on actix-persistence: imports bookings, and shows balances and histories.
 
 mod import;
 mod lines;
@@ -25,7 +25,7 @@ use bank::{Account, Decided};
 const DEFAULT_DATABASE: &str = "bank.db";
 /// The time for which the bank waits in the end for what is under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
-/// As shells report a program that Ctrl-C ended.
+/// The exit code that shells report for a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
 /// A bank whose accounts survive a crash.
@@ -212,7 +212,7 @@ async fn history(persistence: &Persistence, account: &str) -> anyhow::Result<()>
     Ok(out.flush()?)
 }
 
-/// Returns whether whoever read our output has seen enough, as `head` does.
+/// Returns whether the reader of our output has seen enough, as `head` does.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<io::Error>()

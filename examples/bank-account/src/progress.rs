@@ -33,7 +33,7 @@ impl Progress {
         }
     }
 
-    /// One more line has its answer.
+    /// Counts one more line that has its answer.
     pub(crate) fn decided(&mut self) {
         self.decided += 1;
         self.show();
@@ -70,7 +70,7 @@ impl Progress {
         }
     }
 
-    /// Clears the bar.
+    /// Clears the bar from the terminal.
     pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -87,7 +87,7 @@ fn bar(total_bytes: Option<u64>) -> ProgressBar {
         Some(_) => "{bar:30} {percent:>3} % {elapsed_precise} {msg}",
         None => "{spinner} {elapsed_precise} {msg}",
     };
-    // Draws also while nothing is read or answered, so that a person sees that the program lives.
+    // Draws even while nothing is read or answered, so that a person sees that the program lives.
     bar.enable_steady_tick(TICK);
     match ProgressStyle::with_template(template) {
         Ok(style) => bar.with_style(style),

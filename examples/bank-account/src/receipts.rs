@@ -13,7 +13,7 @@ use bank::{BookError, Booked};
 pub(crate) struct Receipts(Option<File>);
 
 impl Receipts {
-    /// Notes nothing.
+    /// Returns receipts that note nothing.
     pub(crate) fn none() -> Self {
         Self(None)
     }

@@ -55,10 +55,10 @@ impl DurableState for BlogPost {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PostError {
-    /// Nothing was written under this name, or it was deleted.
+    /// The post was never written under this name, or it was deleted.
     #[error("there is no such post")]
     NoPost,
-    /// It was not stored, or is not known to be.
+    /// The command was not stored, or is not known to be.
     #[error("the post was not changed")]
     Persist(#[from] PersistError),
 }
@@ -66,13 +66,13 @@ pub enum PostError {
 /// The answer to a command: the revision that the post has afterwards.
 type Answer = Result<Revision, PostError>;
 
-/// Gives the post a title and a text; a published one stays published.
+/// Sets the title and the text of the post; a published one stays published.
 #[derive(Message)]
 #[rtype(result = "Answer")]
 pub struct Write {
-    /// The title.
+    /// The title of the post.
     pub title: String,
-    /// The text.
+    /// The text of the post.
     pub text: String,
 }
 

@@ -13,7 +13,7 @@ use crate::session::in_session;
 /// Counts drafts and published posts in the transaction that stores the post.
 pub struct Counts;
 
-/// The counts.
+/// The numbers of drafts and of published posts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Posts that only their author sees.
@@ -61,10 +61,10 @@ impl ChangeHandler for Counts {
     }
 }
 
-/// Reads the counts.
+/// Reads the counts of the blog.
 ///
 /// # Errors
-/// If the store gives an error.
+/// If the store returns an error.
 ///
 /// # Cancel safety
 /// Has no effect that could be lost.

@@ -49,7 +49,7 @@ impl Blog {
         Ok(answer?)
     }
 
-    /// Makes the change of each line, prints what became of it, and returns how many were refused.
+    /// Makes the change of each line, prints what became of it, and returns the number of those refused.
     pub(crate) async fn apply(&mut self, input: impl Read) -> anyhow::Result<usize> {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)

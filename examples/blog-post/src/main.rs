@@ -51,7 +51,7 @@ enum Command {
     Show { id: String },
     /// Prints the posts with a title.
     Find { title: String },
-    /// Prints how many drafts and published posts there are.
+    /// Prints the numbers of drafts and of published posts.
     Counts,
     /// Prints each post that was changed, with its revision: the latest state of each, and then what changes.
     Watch {

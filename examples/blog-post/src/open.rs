@@ -4,7 +4,7 @@ use actix_persistence::{Config, Persistence};
 
 use crate::{BlogPost, Counts, Title, tables};
 
-/// Opens the state store that a config names, makes what the blog needs there, and tells the store about it.
+/// Opens the state store that a config names, makes what the blog needs there, and adds it to the store.
 ///
 /// # Errors
 /// Mistakes in the config, and whatever keeps the store from being used.

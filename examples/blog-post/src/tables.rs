@@ -7,7 +7,7 @@ use crate::session::in_session;
 /// The table of the posts, as the config names it.
 pub(crate) const POSTS: &str = "blog_post";
 
-/// Something that the blog needs.
+/// A table or column that the blog needs.
 struct Needed {
     /// Fails as long as it is not there.
     looks: &'static str,

@@ -6,10 +6,10 @@ use tokio::task::spawn_blocking;
 use crate::failure::Failure;
 
 // ANCHOR: blocking
-/// Does the work on a thread where it may block.
+/// Runs the work on a thread where it may block.
 ///
 /// Work that has begun goes on to its end, whatever becomes of the future: a caller that loses patience never leaves
-/// half a change behind.
+/// half a change on the disk.
 pub(crate) async fn blocking<T: Send + 'static>(
     operation: Operation,
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,

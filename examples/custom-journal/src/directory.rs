@@ -17,7 +17,7 @@ use crate::{FileOptions, SyncMode};
 
 /// An open directory: within a process there is one for each, shared by all stores; other processes are locked out.
 ///
-/// Two processes with an index each would not see what the other writes, and give one number twice.
+/// Two processes with an index each would not see what the other writes, and use one number twice.
 pub(crate) struct Directory {
     path: PathBuf,
     lock: File,
@@ -45,7 +45,7 @@ impl Directory {
             if let Some(directory) = known.upgrade() {
                 return Ok(directory);
             }
-            // Its last user has just gone, and it is about to give up the lock.
+            // Its last user has just gone, and it is about to release the lock.
             open = CLOSED
                 .wait(open)
                 .expect("nothing panics while it holds the lock");
@@ -85,7 +85,7 @@ impl Directory {
         })
     }
 
-    /// Returns its path.
+    /// Returns the path of the folder.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
@@ -118,7 +118,7 @@ impl Directory {
         work(log.as_mut().expect("initialising has opened it"))
     }
 
-    /// After a panic the file and the index cannot be trusted: then every call fails.
+    /// Locks the log. After a panic the file and the index cannot be trusted: then every call fails.
     fn lock_log(&self) -> MutexGuard<'_, Option<Log>> {
         self.log
             .lock()
@@ -140,7 +140,7 @@ fn open_directories() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<Directory>>>
     OPEN.lock().expect("nothing panics while it holds the lock")
 }
 
-/// Takes the lock that keeps other processes out; the system gives it back when this one ends, however it ends.
+/// Takes the lock that keeps other processes out; the system releases it when this one ends, however it ends.
 fn lock(directory: &Path) -> Result<File, Failure> {
     let path = directory.join("lock");
     let unusable = |error| Failure::io(format!("{} cannot be locked", path.display()), error);

@@ -20,7 +20,7 @@ pub(crate) fn create_directory(path: &Path, sync: SyncMode) -> io::Result<()> {
             result => result?,
         }
     }
-    // Even if it was there: whoever created it may have been killed before it was durable.
+    // Even if it was there: the process that created it may have been killed before it was durable.
     sync_directory(parent, sync)
 }
 

@@ -31,7 +31,7 @@ impl Decoder {
         Self(bytes)
     }
 
-    /// `Some` if nothing is left.
+    /// Returns `Some` if nothing is left.
     pub(crate) fn end(&self) -> Option<()> {
         self.0.is_empty().then_some(())
     }

@@ -21,7 +21,7 @@ pub enum SyncMode {
     /// Every call that changes something waits for the disk: what it stored survives a power cut.
     #[default]
     Always,
-    /// Nothing waits for the disk, as tests and caches may prefer.
+    /// Writes do not wait for the disk, as tests and caches may prefer.
     ///
     /// Everything still survives the end of the process, by `kill -9` too.
     /// A power cut or a crash of the operating system loses what it had not written by itself, often the last 30

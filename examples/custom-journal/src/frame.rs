@@ -1,4 +1,4 @@
-//! Records in the file: each in a frame that tells whether it is whole.
+//! Records in the file: each in a frame that shows whether it is whole.
 //!
 //! | Bytes | What |
 //! |---|---|
@@ -25,7 +25,7 @@ const HEAD: usize = 4 + 4 + 8 + 8;
 pub(crate) struct Frame {
     /// The start of the append that wrote it.
     pub(crate) append: u64,
-    /// The record.
+    /// The record in the frame.
     pub(crate) body: Bytes,
 }
 
@@ -45,7 +45,8 @@ pub(crate) fn put(out: &mut Vec<u8>, position: u64, append: u64, body: &[u8]) {
     out.put_slice(body);
 }
 
-/// Reads the frame at `position`, where the reader stands; `left` is how many bytes the file has from there on.
+/// Reads the frame at `position`, where the reader stands; `left` is the number of bytes that the file has from there
+/// on.
 ///
 /// `None` if there is no whole frame.
 pub(crate) fn read(reader: &mut impl Read, position: u64, left: u64) -> io::Result<Option<Frame>> {

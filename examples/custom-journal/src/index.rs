@@ -50,7 +50,7 @@ impl Index {
     }
 
     // ANCHOR: apply
-    /// Takes note of a record that stands at `position` of the log.
+    /// Records in the index a record that stands at `position` of the log.
     pub(crate) fn apply(&mut self, record: &Record, position: u64) {
         let id = match record {
             Record::Recovered { id, .. }

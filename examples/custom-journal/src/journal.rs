@@ -1,4 +1,4 @@
-//! The journal.
+//! The journal in a folder of files.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};

@@ -68,7 +68,7 @@ impl Log {
     }
 
     // ANCHOR: append
-    /// Stores records, all with one write and one sync, and takes note of them.
+    /// Stores records, all with one write and one sync, and adds them to the index.
     ///
     /// On a failure none is stored, as far as the failure's effect says so.
     pub(crate) fn append(&mut self, records: &[Record], sync: SyncMode) -> Result<(), Failure> {

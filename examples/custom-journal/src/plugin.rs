@@ -18,7 +18,7 @@ use crate::{FileJournal, FileOptions, FileSnapshotStore, FileStateStore, SyncMod
 pub struct FilePlugin;
 
 impl FilePlugin {
-    /// The plugin; it has nothing of its own.
+    /// Returns the plugin; it has nothing of its own.
     pub fn new() -> Self {
         Self
     }

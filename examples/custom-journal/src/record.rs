@@ -12,7 +12,7 @@ const WRITTEN: u8 = 2;
 const DELETED: u8 = 3;
 const RESET: u8 = 4;
 
-/// One step in the history of one persistence id.
+/// A step in the history of one persistence id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Record {
     /// A writer took over the id.
@@ -21,7 +21,7 @@ pub(crate) enum Record {
         epoch: Epoch,
         writer: WriterId,
     },
-    /// One atomic write was stored, and its writer took the id over with it if there is an epoch.
+    /// An atomic write was stored, and its writer took the id over with it if there is an epoch.
     ///
     /// One record, so that what a crash leaves of it is both or neither.
     Written {
@@ -31,7 +31,7 @@ pub(crate) enum Record {
     },
     /// The events up to `to` were deleted.
     Deleted { id: PersistenceId, to: SequenceNr },
-    /// Every event was deleted, numbers start again, and whoever had taken over the id lost it.
+    /// Every event was deleted, numbers start again, and the writer that had the id lost it.
     Reset { id: PersistenceId, epoch: Epoch },
 }
 

@@ -4,10 +4,10 @@
 //! So when a frame is not whole, one question decides: is there a later append?
 //!
 //! - None: this is what a crash left of the last append. It was never reported that it is stored; it is cut off.
-//! - One: what is not whole here had been synced, and somebody may have been told. The log is refused as corrupt.
+//! - One: what is not whole here had been synced, and its write may have been confirmed. The log is refused as corrupt.
 //!
 //! Within the last append frames after the broken one may be whole, because disks write in any order; that is why
-//! every frame tells where its append begins. The price is that damage done later to the very last append looks like
+//! every frame says where its append begins. The price is that damage done later to the very last append looks like
 //! a crash.
 
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! One snapshot in one file.
+//! The file of one snapshot.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -39,7 +39,7 @@ pub(crate) fn folder_of(root: &Path, id: &PersistenceId) -> PathBuf {
 }
 // ANCHOR_END: folder_of
 
-/// The file's name: the number alone, so that renaming replaces an older snapshot of the same number.
+/// Returns the file's name: the number alone, so that renaming replaces an older snapshot of the same number.
 pub(crate) fn name_of(sequence_nr: SequenceNr) -> String {
     format!("{sequence_nr:020}.snapshot")
 }

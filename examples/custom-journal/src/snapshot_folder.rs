@@ -1,4 +1,4 @@
-//! All snapshots of one id.
+//! The folder of one id's snapshots.
 
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -13,7 +13,7 @@ use crate::durable_fs::{create_directory, sync_directory, write_temporary_and_re
 use crate::failure::Failure;
 use crate::snapshot_file::{encode, folder_of, name_of, number_in, read};
 
-/// The snapshots of one id, in a folder of their own. Whoever uses it has locked the directory as is right.
+/// The snapshots of one id, in a folder of their own. The caller has locked the directory as is right.
 pub(crate) struct SnapshotFolder {
     id: PersistenceId,
     folder: PathBuf,

@@ -1,4 +1,4 @@
-//! The snapshot store.
+//! The snapshot store in a folder of files.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -24,7 +24,7 @@ pub struct FileSnapshotStore {
 }
 
 impl FileSnapshotStore {
-    /// A store in a directory, which is opened or created when it is initialised.
+    /// Returns a store in a directory, which is opened or created when it is initialised.
     pub fn new(options: FileOptions) -> Self {
         Self {
             options,

@@ -20,12 +20,12 @@ const VERSION: u8 = 1;
 /// The content of the file: the state, or the tombstone, and when it was stored.
 pub(crate) struct Stored {
     pub(crate) current: CurrentState,
-    /// Of the tombstone too, so that the next state is later.
+    /// The time of the state, and of the tombstone, too, so that the next state is later.
     pub(crate) timestamp: Timestamp,
 }
 
 impl Stored {
-    /// There is no file.
+    /// The content of a file that does not exist.
     const NOTHING: Stored = Stored {
         current: CurrentState::NEVER_SEEN,
         timestamp: Timestamp::MIN,
@@ -40,7 +40,7 @@ impl Stored {
     // ANCHOR_END: next_timestamp
 }
 
-/// The file of one id. Whoever uses it has the turn to work on states.
+/// The file of one id. The caller has the turn to work on states.
 pub(crate) struct StateFile {
     id: PersistenceId,
     folder: PathBuf,
@@ -103,7 +103,8 @@ impl StateFile {
         Ok(true)
     }
 
-    /// One id's folder may be within another's; its name in hexadecimal is never this one.
+    /// Returns the path of the file. One id's folder may be within another's; its name in hexadecimal is never this
+    /// one.
     fn path(&self) -> PathBuf {
         self.folder.join("state")
     }

@@ -55,7 +55,7 @@ impl FileStateStore {
     }
 
     // ANCHOR: replace
-    /// Puts what `make` gives in the place of the revision before, if that is the one that is stored.
+    /// Puts what `make` returns in the place of the revision before, if that is the one that is stored.
     async fn replace(
         &self,
         operation: Operation,

@@ -10,7 +10,7 @@ use actix_persistence_tck::{Fixture, Fronts, Kit, PluginFixture};
 use custom_journal::FilePlugin;
 use tempfile::TempDir;
 
-/// A directory of its own for each case.
+/// Returns a fixture with a directory of its own for each case.
 fn files() -> impl Fixture {
     let plugin = FilePlugin::new();
     let fixture = PluginFixture::new(plugin, |section| {

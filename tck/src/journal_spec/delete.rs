@@ -1,4 +1,4 @@
-//! Deleting: cases 12 to 14 of JournalSpec, and what stays of a deleted stream.
+//! Cases of deletes: 12 to 14 of JournalSpec, and what stays of a deleted stream.
 
 use actix_persistence_storage_api::{EventDeletion, Journal};
 

@@ -1,4 +1,4 @@
-//! The fence: a writer that lost its id never writes again.
+//! Cases of the fence: a writer that lost its id never writes again.
 
 use actix_persistence_storage_api::{Journal, Recovered, WriterId};
 

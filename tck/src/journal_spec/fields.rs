@@ -1,4 +1,4 @@
-//! Every field of an event comes back as it was written: with case 21 of Pekko's JournalSpec.
+//! Cases of fields: every field of an event comes back as it was written; with case 21 of Pekko's JournalSpec.
 
 use actix_persistence_storage_api::{
     EventRecord, Journal, Payload, SequenceNr, Timestamp, WriterId,

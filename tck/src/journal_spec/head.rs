@@ -122,7 +122,7 @@ async fn tell_where_an_id_stands_as_of_one_moment(subject: Subject<dyn Journal>)
     let id = fresh_id();
     let reader = subject.another().await?;
     let (journal, written) = (subject.share(), id.clone());
-    // Each takes over with one event, so that the epoch is the highest number whenever somebody looks.
+    // Each takes over with one event, so that the epoch is the highest number at every look.
     let writing = tokio::spawn(async move {
         for _ in 0..LAST {
             let mut writer = Writer::look(&*journal, &written).await?;

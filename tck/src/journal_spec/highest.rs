@@ -1,4 +1,4 @@
-//! The highest sequence number.
+//! Cases of the highest sequence number of an id.
 
 use actix_persistence_storage_api::{EventDeletion, Journal};
 use tokio::task::yield_now;

@@ -44,7 +44,7 @@ async fn store_exactly_one_of_two_writes_for_one_number(
     let journals = [subject.share(), subject.another().await?];
     let writer = Writer::of_fresh_id(subject.store()).await?;
     for number in 1..=ROUNDS {
-        // The same epoch twice: nothing but the number tells who was first.
+        // The same epoch twice: only the number shows which writer was first.
         let racers = journals.iter().map(|journal| {
             let (journal, write) = (journal.clone(), writer.single(number));
             async move { outcome_of(&*journal, write).await }

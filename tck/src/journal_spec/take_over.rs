@@ -188,7 +188,7 @@ async fn leave_no_trace_of_a_write_that_did_not_take_over(
 async fn refuse_a_write_that_took_over_when_it_comes_again(
     subject: Subject<dyn Journal>,
 ) -> CaseResult {
-    // As from somebody who did not hear the answer.
+    // The same as from a caller that did not hear the answer.
     let journal = subject.store();
     let mut writer = Writer::look(journal, &fresh_id()).await?;
     let write = writer.claim(1);
@@ -289,7 +289,7 @@ async fn take_over_after_a_reset(subject: Subject<dyn Journal>) -> CaseResult {
 async fn keep_every_field_of_an_event_that_took_over(subject: Subject<dyn Journal>) -> CaseResult {
     let capabilities = subject.store().capabilities();
     let mut expected = Vec::new();
-    // Of an id never seen, and of one that somebody has.
+    // One id was never seen, and another writer has the other.
     for id in [fresh_id(), subject.five_events().await?.id] {
         let mut writer = Writer::look(subject.store(), &id).await?;
         let count = if capabilities.atomic_batches { 3 } else { 1 };

@@ -39,7 +39,7 @@ pub(super) const CASES: &[Case<dyn Journal>] = &[
 
 async fn take_over_and_go_on_in_one_call(subject: Subject<dyn Journal>) -> CaseResult {
     let journal = subject.store();
-    // An id never seen, and one that somebody has.
+    // One id was never seen, and another writer has the other.
     for id in [fresh_id(), subject.five_events().await?.id] {
         let mut writer = Writer::look(journal, &id).await?;
         let (first, from) = (writer.next, writer.recovered.epoch);

@@ -1,4 +1,4 @@
-//! One case, from prepared to done.
+//! The run of one case, from prepared to done.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Every field of a snapshot comes back as it was saved.
+//! Cases of fields: every field of a snapshot comes back as it was saved.
 
 use actix_persistence_storage_api::{Payload, SnapshotRecord, SnapshotStore, Timestamp};
 
@@ -66,7 +66,7 @@ async fn keep_all_parts_of_metadata(subject: Subject<dyn SnapshotStore>) -> Case
         snapshot.metadata.metadata = metadata;
         snapshot
     };
-    // Replaced together with the snapshot, also by nothing.
+    // The metadata is replaced together with the snapshot, even by nothing.
     let mut replaced = with(Some(text("first")));
     save(subject.store(), &replaced).await?;
     replaced.metadata.metadata = None;

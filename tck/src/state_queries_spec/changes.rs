@@ -23,7 +23,7 @@ pub(super) const CASES: &[Case<dyn StateStore>] = &[
     .needing(Capability::Queries),
 ];
 
-/// Entity types that are easily taken for each other.
+/// Returns entity types that are easily taken for each other.
 pub(super) fn odd_types() -> [&'static str; 14] {
     [
         "Post",
@@ -43,7 +43,7 @@ pub(super) fn odd_types() -> [&'static str; 14] {
     ]
 }
 
-/// Two ids of most of the odd types, mixed; those of the empty one have no `|`.
+/// Returns two ids of most of the odd types, mixed; those of the empty one have no `|`.
 pub(super) fn ids_of_types() -> Vec<PersistenceId> {
     let types = odd_types();
     // One of the types has no id.

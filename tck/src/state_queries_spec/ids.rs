@@ -1,4 +1,4 @@
-//! The ids that a query returns.
+//! Cases of the ids that a query returns.
 
 use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery, StateStore};
 

@@ -64,7 +64,7 @@ const MEANINGLESS: [(Place, &str, &str); 22] = [
     (
         Place::Persistence,
         "typed",
-        "'internal-stash' says how many messages wait",
+        "'internal-stash' sets the number of messages that wait",
     ),
     (
         Place::Persistence,
@@ -100,7 +100,7 @@ const MEANINGLESS: [(Place, &str, &str); 22] = [
     (
         Place::Store,
         "only-one-snapshot",
-        "an actor's 'retention' says how many snapshots are kept",
+        "an actor's 'retention' sets the number of snapshots that are kept",
     ),
     (
         Place::CircuitBreaker,

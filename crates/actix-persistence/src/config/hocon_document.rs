@@ -20,7 +20,7 @@ const ROOTS: [&[&str]; 3] = [
     &["pekko", "persistence"],
 ];
 
-/// The parser calls itself for nested values and for chains of substitutions, and cannot tell when its stack is used
+/// The parser calls itself for nested values and for chains of substitutions, and cannot know when its stack is used
 /// up: this is many times what is needed within [`bounds`].
 const STACK_BYTES: usize = 64 * 1024 * 1024;
 
@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 32;
 pub(super) struct Source {
     name: Arc<str>,
     base: Option<PathBuf>,
-    /// The environment of the process if it is `None`.
+    /// The variables of the environment; those of the process if it is `None`.
     environment: Option<HashMap<String, String>>,
 }
 

@@ -9,7 +9,7 @@ use super::durations::{positive_duration, shown_duration};
 use super::for_all_stores::{ForAllStores, MAX_CONCURRENT_RECOVERIES};
 use super::numbers::{count_to, positive_count, shown_number};
 
-/// One key of a section that sets a field of `S`.
+/// A key of a section that sets a field of `S`.
 pub(crate) struct Key<S: 'static> {
     pub(super) name: &'static str,
     field: Field<S>,
@@ -17,15 +17,15 @@ pub(crate) struct Key<S: 'static> {
 
 /// The field of a key, by the values that it takes.
 enum Field<S> {
-    /// Longer than 0.
+    /// A duration longer than 0.
     Duration(fn(&mut S) -> &mut Duration),
-    /// From 1 to a maximum.
+    /// A count from 1 to a maximum.
     Count(fn(&mut S) -> &mut usize, u32),
-    /// From 1; the default may be written for all stores.
+    /// A number of recoveries, from 1; the default may be written for all stores.
     Recoveries(fn(&mut S) -> &mut usize),
     Float(fn(&mut S) -> &mut f64, RangeInclusive<f64>),
     Boolean(fn(&mut S) -> &mut bool),
-    /// Anything else.
+    /// A value of any other type, with the functions that read and show it.
     Own(Read<S>, Shown<S>),
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigLoadError {
-    /// There is no such file.
+    /// The file does not exist.
     #[error(
         "cannot find the config file '{}'; create it or name another",
         path.display()
@@ -22,7 +22,7 @@ pub enum ConfigLoadError {
         path.display()
     )]
     Unreadable {
-        /// The file, absolute.
+        /// The file, as an absolute path.
         path: PathBuf,
         /// The error of the operating system.
         source: io::Error,
@@ -50,7 +50,7 @@ pub enum ConfigLoadError {
     /// The file or text is not in its language.
     #[error("{name}:{line}:{column}: not valid {language}: {message}")]
     Syntax {
-        /// TOML or HOCON.
+        /// The language of the file, TOML or HOCON.
         language: &'static str,
         /// The file, or the name given to the text.
         name: String,

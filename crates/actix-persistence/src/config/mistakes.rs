@@ -31,7 +31,7 @@ impl Mistakes {
         }
     }
 
-    /// Ends collecting.
+    /// Ends the collecting of mistakes.
     ///
     /// # Errors
     /// All mistakes, each once, sorted by file and line.

@@ -1,4 +1,4 @@
-//! From keys to settings.
+//! The way from the keys of a config to settings.
 
 use actix_persistence_storage_api::{ConfigErrors, Item, Origin, Section, SectionReader, Value};
 
@@ -152,7 +152,7 @@ fn sections(section: &Section) -> impl Iterator<Item = (&str, &Section)> {
     })
 }
 
-/// Returns the plugin id that actors use which name none; an empty text stands for none too.
+/// Returns the default plugin id, for actors that name none; an empty text means that there is no default.
 fn read_default(
     section: &Section,
     reader: &mut SectionReader<'_>,

@@ -1,4 +1,4 @@
-//! One plugin id: what all stores of its kind share, and what is left for the plugin.
+//! The section of one plugin id: what all stores of its kind share, and what is left for the plugin.
 
 mod change_event_journal;
 mod circuit_breaker;
@@ -41,7 +41,7 @@ pub(crate) struct StoreSections<S> {
     pub(crate) default: Option<String>,
 }
 
-/// One store of the config, with its fallback section merged in.
+/// A store of the config, with its fallback section merged in.
 ///
 /// `Debug` shows no values of the plugin's own keys: any of them may be a secret.
 pub(crate) struct StoreSection<S> {
@@ -55,13 +55,13 @@ pub(crate) struct StoreSection<S> {
     pub(crate) settings: S,
     /// The keys that are left for the plugin.
     pub(crate) section: Section,
-    /// Every key with its place, also those that are not written and have a default.
+    /// Every key with its place, even those that are not written and have a default.
     pub(super) effective: Section,
     secret_keys: &'static [&'static str],
     pub(super) inherited: Inherited,
 }
 
-/// One kind of stores: where it stands in the config, and the keys that all of its kind have.
+/// A kind of stores: where it stands in the config, and the keys that all of its kind have.
 pub(crate) trait StoreSettings: Clone + Send + Sync + 'static {
     /// The name of the kind in messages.
     const NAME: &'static str;
@@ -96,7 +96,7 @@ pub(super) struct StoreContext<'a> {
 }
 
 impl<S> StoreSection<S> {
-    /// Everything that holds for this store, as TOML: each value with the place it comes from, secrets masked.
+    /// Returns all settings of this store as TOML: each value with the place it comes from, secrets masked.
     pub(crate) fn effective_toml(&self) -> String {
         effective::toml(&self.effective, self.secret_keys)
     }

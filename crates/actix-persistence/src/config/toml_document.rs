@@ -122,7 +122,7 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Line and column of an offset in bytes, both from 1, the column in characters.
+    /// Returns the line and the column of an offset in bytes, both from 1, the column in characters.
     fn position(&self, offset: usize) -> (u32, u32) {
         let line = self.starts.partition_point(|start| *start <= offset);
         let start = self.starts[line - 1];

@@ -1,4 +1,4 @@
-//! The wording for an unknown name.
+//! The wording of messages about an unknown name.
 
 use actix_persistence_storage_api::nearest;
 

@@ -30,7 +30,7 @@ impl Persistence {
     /// the handlers of what it persisted; that may be stored or not, and comes back with its next start if it is. It
     /// is not waited for any more: an arbiter that is blocked or has stopped does not hold this up.
     ///
-    /// May be called several times and by several tasks; each waits for its own deadline, and all tell about the same
+    /// May be called several times and by several tasks; each waits for its own deadline, and all report the same
     /// actors. In the end connections to databases are closed, after which an SQLite file holds everything by itself.
     /// Reading ([`replay`](Self::replay)) goes on working, which opens them again.
     ///
@@ -65,7 +65,7 @@ impl Persistence {
 
     /// Returns whether everything stops, or has stopped.
     pub fn is_stopping(&self) -> bool {
-        // All are told one right after the other; one is enough to know.
+        // All hear of it one right after the other; one is enough to know.
         self.0.stores.live_ids.iter().any(LiveIds::is_draining)
     }
 
@@ -77,7 +77,7 @@ impl Persistence {
                 drain.finished().await;
             }
             self.drained().await;
-            // A panic of a plugin has been told by the runtime; what is stored is stored.
+            // A panic of a plugin has been reported by the runtime; what is stored is stored.
             let _ = self.0.close_stores().await;
         };
         let mut given_up = pin!(given_up);

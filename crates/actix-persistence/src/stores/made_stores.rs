@@ -13,7 +13,7 @@ use super::store_kind::StoreKind;
 use crate::Config;
 use crate::config::{MADE_IN_CODE, StoreSettings};
 
-/// Gives out the stores that [`Builder`](crate::Builder) was handed, by the path of their section.
+/// Hands out the stores that [`Builder`](crate::Builder) was handed, by the path of their section.
 ///
 /// So a store of the program has a section like any other, with the keys that all stores of its kind share.
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(crate) struct MadeStores {
     pub(crate) state_stores: Made<StateHandle>,
 }
 
-/// Those of one kind, by plugin id in the order in which they were handed over.
+/// The stores of one kind, by plugin id in the order in which they were handed over.
 pub(crate) struct Made<K: StoreKind>(Vec<(String, Arc<K::Store>)>);
 
 impl MadeStores {

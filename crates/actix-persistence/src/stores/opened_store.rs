@@ -10,7 +10,7 @@ use super::store_kind::StoreKind;
 use crate::OpenError;
 use crate::config::StoreSettings;
 
-/// One store with the actor in front of it.
+/// A store with the actor in front of it.
 pub(crate) struct StoreEntry<K: StoreKind> {
     pub(crate) plugin_id: String,
     pub(crate) handle: K,

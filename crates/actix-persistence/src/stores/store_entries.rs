@@ -22,7 +22,7 @@ pub(crate) type SnapshotEntry = StoreEntry<SnapshotHandle>;
 /// an id must not be in both.
 pub(crate) type StateEntry = StoreEntry<StateHandle>;
 
-/// All of them, running.
+/// The running stores of all kinds.
 pub(crate) struct StoreEntries {
     pub(crate) journals: StoresOfKind<JournalHandle>,
     pub(crate) snapshot_stores: StoresOfKind<SnapshotHandle>,

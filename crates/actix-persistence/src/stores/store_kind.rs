@@ -27,7 +27,7 @@ pub(crate) trait StoreKind: Send + Sync + Sized + 'static {
     /// The live ids of a store that actors are stored in; nothing for one beside it.
     type LiveIds: Send + Sync;
 
-    /// The key of the section that has a section for each of them.
+    /// The key of the section that holds a section for each store of the kind.
     const SECTION: &'static str = Self::Settings::SECTION;
 
     /// Makes a store, by the plugin of its section.

@@ -4,9 +4,9 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreSchema {
-    /// `journal`, `snapshot store` or `state store`.
+    /// The sort of the store: `journal`, `snapshot store` or `state store`.
     pub sort: &'static str,
-    /// Its plugin id.
+    /// The plugin id of the store.
     pub plugin_id: String,
     /// The statements, each ended by a semicolon; none if its plugin makes nothing in a database.
     pub sql: Option<String>,

@@ -1,4 +1,4 @@
-//! Of each incarnation the handlers run once per event, in order, and never after a failure.
+//! The check that the handlers of each incarnation run once per event, in order, and never after a failure.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::Incarnation;
 use crate::event_stream::{EventStream, HandlerRun, Outcome, Write};
 use crate::violation::{Invariant, Violations};
 
-/// Everything that one incarnation has done.
+/// The record of what one incarnation has done.
 #[derive(Default)]
 struct Life<'s, 'h> {
     recovered_to: Option<(u64, usize)>,

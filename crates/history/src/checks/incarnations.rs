@@ -1,4 +1,4 @@
-//! Nothing is stored on top of a state that missed an event.
+//! The check that nothing is stored on top of a state that missed an event.
 
 use std::collections::HashMap;
 
@@ -16,7 +16,7 @@ pub(super) fn check(events: &EventStream<'_>, violations: &mut Violations) {
     no_late_write(events, &recoveries, violations);
 }
 
-/// Each event follows on one of its own incarnation, or on the last one that this has recovered.
+/// Checks that each event follows on one of its own incarnation, or on the last one that this has recovered.
 fn nothing_unseen_below(
     events: &EventStream<'_>,
     recoveries: &HashMap<Incarnation, &Look<'_>>,
@@ -57,7 +57,7 @@ fn nothing_unseen_below(
     }
 }
 
-/// After a recovery that fenced, nothing is stored that was sent before and that it did not show.
+/// Checks that after a recovery that fenced, nothing is stored that was sent before and that it did not show.
 ///
 /// Every recovery fences that follows, in the same process, on a write which is known to be of unknown outcome.
 fn no_late_write(

@@ -1,4 +1,4 @@
-//! A query over states gives each state that it selects, once, and no other.
+//! A query over states returns each state that it selects, once, and no other.
 
 use std::collections::HashSet;
 
@@ -37,7 +37,7 @@ pub(super) fn check(gathered: &Gathered<'_>, violations: &mut Violations) {
     }
 }
 
-/// Gives the line that proves that there was a state from before the question until after the answer.
+/// Returns the line that proves that there was a state from before the question until after the answer.
 fn there_all_the_time(state: &StateStream<'_>, listing: &Listing<'_>) -> Option<usize> {
     let (known, line) = state.known.before(listing.from)?;
     let there = state.between(known, known).first()?;

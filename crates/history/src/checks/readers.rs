@@ -26,12 +26,12 @@ struct Position<'h> {
 /// An end that a reader has come to.
 #[derive(Clone, Copy, Debug)]
 struct End {
-    /// Everything known before this time must have been shown.
+    /// The time before which everything known must have been shown.
     before: u64,
-    /// The time at which it was told so, and the line.
+    /// The time at which the reader came to the end, and the line.
     at: u64,
     line: usize,
-    /// True if a state may be left out that was changed again before it was told so.
+    /// True if a state may be left out that was changed again before the reader came to the end.
     leaves_out: bool,
 }
 

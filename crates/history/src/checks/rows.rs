@@ -136,7 +136,7 @@ fn snapshot_rows(events: &EventStream<'_>, dump: usize, violations: &mut Violati
     for save in events.saves.iter().filter(|save| save.done_at < u64::MAX) {
         let there = numbers.binary_search(&save.number).is_ok();
         let may_be_deleted = || {
-            // Later deletes reach higher in most histories, so that the last one tells at once.
+            // Later deletes reach higher in most histories, so that the last one decides at once.
             let later = |deletion: &&SnapshotDeletion| deletion.done_at > save.from;
             let mut deletions = events.snapshot_deletions.iter().rev().filter(later);
             deletions

@@ -75,7 +75,7 @@ fn one_change_per_revision(state: &StateStream<'_>, violations: &mut Violations)
     }
 }
 
-/// For each revision up to the highest there is a change that may have made it.
+/// Checks that for each revision up to the highest there is a change that may have made it.
 fn no_gap(state: &StateStream<'_>, violations: &mut Violations) {
     let of_changes = state.revisions.last().map_or(0, |entry| entry.0);
     let seen = state

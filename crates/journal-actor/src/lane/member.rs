@@ -33,7 +33,8 @@ pub(super) trait Member: Waiter + Refuse + Sized {
         call_timeout
     }
 
-    /// Returns the call for these requests. A single one gives its contents away, because it is never split.
+    /// Returns the call for these requests. The contents of a single one are moved and not copied, because it is never
+    /// split.
     fn call(
         journal: Arc<dyn Journal>,
         part: &mut [Self],
@@ -42,7 +43,7 @@ pub(super) trait Member: Waiter + Refuse + Sized {
     /// Returns whether a call that failed like this is safe to make again, in halves, and one half may work.
     fn can_split(error: &StorageError) -> bool;
 
-    /// Returns whether a call that gave outcomes shows that the store is in trouble.
+    /// Returns whether a call that returned outcomes shows that the store is in trouble.
     fn store_failed(outcomes: &[Self::Outcome]) -> bool;
 
     /// Notes which ids have a write that may still be stored, and which have none any more.
@@ -160,7 +161,8 @@ impl<T: Taken> Member for Job<Ask<T>, WriterId> {
         async move { journal.recover_many(&requests).await }.boxed()
     }
 
-    /// Whatever its effect: to raise an epoch twice does no harm.
+    /// Returns whether the requests may be sent again one by one, whatever the effect of the error: to raise an epoch
+    /// twice does no harm.
     fn can_split(error: &StorageError) -> bool {
         may_be_one_request(error)
     }

@@ -37,7 +37,7 @@ struct Group {
 }
 
 impl Waiting {
-    /// Nothing waits; groups stay within the limits the journal declares.
+    /// Returns an empty queue; its groups stay within the limits the journal declares.
     pub(super) fn new(capabilities: &JournalCapabilities) -> Self {
         Self {
             queue: VecDeque::new(),

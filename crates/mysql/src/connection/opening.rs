@@ -20,10 +20,11 @@ use crate::{Mysql, MysqlOptions};
 /// The time without a word from the client after which the server ends the connection, and frees its locks.
 pub(super) const IDLE: Duration = Duration::from_secs(120);
 
-/// Making tables larger or other takes as long as it takes.
+/// The longest time of a migration: making tables larger or other takes as long as it takes.
 const MIGRATION: Duration = Duration::from_secs(3_600);
 
-/// Nine sizes of a handful of statements, and the others: none is prepared twice.
+/// The number of statements that a connection keeps: nine sizes of a handful, and the others, so that none is prepared
+/// twice.
 const STATEMENTS: usize = 256;
 
 /// The most that a packet holds beside a payload.
@@ -32,7 +33,7 @@ const PACKET_BESIDE: usize = 8 * 1024;
 /// to half of that.
 const LEAST_PACKET: i64 = 1024 * 1024;
 
-/// A session, as its server tells it from all others.
+/// A session, as its server distinguishes it from all others.
 #[derive(Debug)]
 pub(super) struct SessionId {
     number: i64,
@@ -302,7 +303,8 @@ fn limits(options: &MysqlOptions, role: Role) -> Names {
         .text("transaction_seconds", &seconds(transaction).to_string())
 }
 
-/// As in `10.11.6-MariaDB-log` or `8.0.36`; some servers of MariaDB put `5.5.5-` before it.
+/// Returns the numbers of a version such as `10.11.6-MariaDB-log` or `8.0.36`; some servers of MariaDB put `5.5.5-`
+/// before it.
 fn version_of(text: &str) -> (u64, u64, u64) {
     let text = text.strip_prefix("5.5.5-").unwrap_or(text);
     let numbers = text.split('-').next().unwrap_or_default();

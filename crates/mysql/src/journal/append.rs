@@ -38,7 +38,7 @@ pub(crate) async fn append(
 }
 
 /// The same in a transaction that others have begun: begun again, it would forget what they did in it. One mismatch is
-/// enough to give all ids, because the caller commits nothing then.
+/// enough to return all ids, because the caller commits nothing then.
 pub(crate) async fn append_within(
     connection: &mut MySqlConnection,
     queries: &JournalQueries,
@@ -182,7 +182,7 @@ async fn take_losers(
     group: &mut Group,
 ) -> Result<Vec<PersistenceId>, Fault> {
     if group.takes_over() {
-        // A row that is not there cannot be locked, and whoever makes it meanwhile would win.
+        // A row that is not there cannot be locked, and a writer that makes it meanwhile would win.
         know(connection, queries, &group.heads).await?;
     }
     let mut found = HashMap::with_capacity(group.heads.len());

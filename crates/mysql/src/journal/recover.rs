@@ -1,4 +1,4 @@
-//! Taking over ids.
+//! Taking over ids for recovering actors.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(crate) async fn recover(
     queries: &JournalQueries,
     requests: Vec<RecoveryRequest>,
 ) -> Result<Vec<Recovered>, Fault> {
-    // Locks are taken in the order of ids by everybody.
+    // All writers take locks in the order of ids.
     let mut sorted: Vec<_> = requests.iter().collect();
     sorted.sort_unstable_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
     let mut by_id = HashMap::with_capacity(requests.len());
@@ -49,7 +49,7 @@ pub(crate) async fn recover(
     let in_order = requests.iter().map(|request| {
         let id = request.persistence_id.as_str();
         let recovered = by_id.get(id).copied();
-        recovered.ok_or_else(|| Fault::corrupt(format!("the database gave no row for {id:?}")))
+        recovered.ok_or_else(|| Fault::corrupt(format!("the database returned no row for {id:?}")))
     });
     in_order.collect()
 }

@@ -19,7 +19,7 @@ pub(crate) async fn read_page(
 ) -> Result<ReplayPage, Fault> {
     // No number is above what a database stores, so a range that begins there is empty.
     let to = to_integer(range.from).map_or(0, |_| to_bound(range.to));
-    // One more than wanted tells whether there is more.
+    // One more than wanted shows whether there is more.
     let events = to_bound(limit.max_events as u64).saturating_add(1);
     let of_any_page = || {
         let mut values = Values::<Mysql>::with_capacity(8);

@@ -22,15 +22,15 @@ pub struct JournalQueries {
     /// Takes over ids whose epoch and highest number are as expected. Values: id, epoch before and
     /// afterwards, highest before and afterwards, writer. Counts those that were taken over.
     pub(crate) take_over: RowsStatement,
-    /// Locks ids. Values: ids. Gives: id, epoch, highest.
+    /// Locks ids. Values: ids. Returns: id, epoch, highest.
     pub(crate) lock: RowsStatement,
-    /// Numbers events of one partition. Values: how many, partition. What it returns as id of an insert is the newest
-    /// number, and the last one of these events.
+    /// Numbers events of one partition. Values: the number of events, partition. What it returns as id of an insert is
+    /// the newest number, and the last one of these events.
     pub(crate) number_one: SqlStr,
-    /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and how many, then the
-    /// partitions again; one may be given several times.
+    /// Numbers events of several partitions. Values: for each of [`PARTITIONS`] a partition and the number of events,
+    /// then the partitions again; one may be there several times.
     pub(crate) number_many: SqlStr,
-    /// The newest numbers. Values: [`PARTITIONS`] partitions. Gives: partition, newest number.
+    /// The newest numbers. Values: [`PARTITIONS`] partitions. Returns: partition, newest number.
     pub(crate) newest: SqlStr,
     /// Stores events without metadata. Values: id, number, ordering, slice, timestamp, writer, serializer, manifest,
     /// adapter manifest, number of tags, bytes of payloads, checksum, payload.
@@ -43,7 +43,7 @@ pub struct JournalQueries {
     pub(crate) page: SqlStr,
     /// A page that is within its limit of bytes as a whole. Values: see the text.
     pub(crate) whole_page: SqlStr,
-    /// Tags of events. Values: id, lowest and highest number. Gives: number, tag.
+    /// Tags of events. Values: id, lowest and highest number. Returns: number, tag.
     pub(crate) tags: SqlStr,
 }
 
@@ -65,9 +65,9 @@ const RECOVERED: &str = "\
 SELECT persistence_id, highest, deleted_to, epoch FROM {metadata_table} WHERE persistence_id IN ({rows})
 ORDER BY persistence_id";
 
-/// An upsert, because that is the fastest fence by far: no rows of values have to be made a table first. Its row carries
-/// the number that is expected as `deleted_to`. An id never seen would be inserted; that counts 1, as does one that is not
-/// changed, because the driver asks for the number of rows found:
+/// Raises the highest numbers of ids by an upsert, because that is the fastest fence by far: no rows of values have to
+/// be made a table first. Its row carries the number that is expected as `deleted_to`. An id never seen would be
+/// inserted; that counts 1, as does one that is not changed, because the driver asks for the number of rows found:
 /// <https://dev.mysql.com/doc/refman/8.4/en/insert-on-duplicate.html>.
 const RAISE_HIGHEST: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
@@ -75,7 +75,7 @@ VALUES {rows}
 ON DUPLICATE KEY UPDATE
     highest = IF(epoch = VALUES(epoch) AND highest = VALUES(deleted_to), VALUES(highest), highest)";
 
-/// Other tools may have put events there that the row does not know.
+/// Makes the rows of ids. Other tools may have put events there that the row does not know.
 const KNOW: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 VALUES {rows}
@@ -88,8 +88,9 @@ const KNOWN_ROW: &str = "\
 const FORGET: &str = "\
 DELETE FROM {metadata_table} WHERE persistence_id IN ({rows}) AND epoch = 0 AND highest = 0";
 
-/// Slower than an upsert, whose changes see each other, so that it cannot change both numbers on one condition; but once
-/// in the life of an incarnation. The order of the join is given, because the other one would lock every row on its way.
+/// Takes ids over. It is slower than an upsert, whose changes see each other, so that it cannot change both numbers on
+/// one condition; but once in the life of an incarnation. The order of the join is given, because the other one would
+/// lock every row on its way.
 const TAKE_OVER: &str = "\
 UPDATE ({rows}) AS v
 STRAIGHT_JOIN {metadata_table} AS m FORCE INDEX (PRIMARY) ON m.persistence_id = v.id
@@ -129,7 +130,7 @@ VALUES {rows}";
 const INSERT_TAGS: &str = "\
 INSERT INTO {tag_table} (persistence_id, sequence_nr, tag, slice, ordering) VALUES {rows}";
 
-/// Read a page; in files of their own, so that a test can tell what they read.
+/// The statements that read a page; in files of their own, so that a test can check what they read.
 const PAGE: &str = include_str!("page.sql");
 const WHOLE_PAGE: &str = include_str!("whole_page.sql");
 
@@ -137,8 +138,8 @@ const TAGS: &str = "\
 SELECT sequence_nr, tag FROM {tag_table}
 WHERE persistence_id = ? AND sequence_nr BETWEEN ? AND ? ORDER BY sequence_nr, tag";
 
-/// `LIMIT` keeps the server from merging the inner query into the outer one: MariaDB 10.11 does not know the columns of a
-/// merged query any more when the statement runs again.
+/// Reads the head of an id. `LIMIT` keeps the server from merging the inner query into the outer one: MariaDB 10.11
+/// does not know the columns of a merged query any more when the statement runs again.
 const HEAD: &str = "\
 SELECT GREATEST(COALESCE(m.highest, 0),
                 COALESCE((SELECT e.sequence_nr FROM {event_table} AS e WHERE e.persistence_id = given.id
@@ -149,7 +150,7 @@ LEFT JOIN {metadata_table} AS m ON m.persistence_id = given.id";
 
 const LOCK_EPOCH: &str = "SELECT epoch FROM {metadata_table} WHERE persistence_id = ? FOR UPDATE";
 
-/// `LIMIT` as in `HEAD`.
+/// Reads the highest number of an id, with `LIMIT` as in `HEAD`.
 const HIGHEST: &str = "\
 SELECT GREATEST(
     COALESCE((SELECT m.highest FROM {metadata_table} AS m WHERE m.persistence_id = given.id), 0),
@@ -195,11 +196,11 @@ DELETE FROM {tag_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequenc
 const PURGE_EVENTS: &str = "\
 DELETE FROM {event_table} WHERE persistence_id = ? AND sequence_nr > ? AND sequence_nr <= ?";
 
-/// Never lowers it: somebody else may have removed more.
+/// Raises `purged_to`, and never lowers it: another process may have removed more.
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, ?) WHERE persistence_id = ?";
 
-/// An id whose events tell of changes of a state.
+/// An id whose events record changes of a state.
 pub(crate) const ADOPT: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 SELECT v.id, v.highest, v.highest, v.highest, v.epoch, v.writer

@@ -6,13 +6,13 @@ use sqlx::SqlStr;
 /// The most rows in one statement.
 pub(crate) const LARGEST: usize = 256;
 
-/// The protocol counts the values of a statement in 16 bits:
+/// The limit of the protocol, which counts the values of a statement in 16 bits:
 /// <https://dev.mysql.com/doc/dev/mysql-server/latest/page_protocol_com_stmt_prepare.html>.
 const MOST_BINDS: usize = 65_535;
 const MOST_COLUMNS: usize = 16;
 const _: () = assert!(LARGEST.is_power_of_two() && LARGEST * MOST_COLUMNS < MOST_BINDS);
 
-/// One statement for each power of two, so that a connection prepares each once.
+/// A statement for each power of two, so that a connection prepares each once.
 ///
 /// A text for every number of rows would be prepared ever again, at many times the cost of running it.
 #[derive(Debug)]

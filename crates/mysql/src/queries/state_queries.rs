@@ -51,8 +51,8 @@ FROM {state_table} WHERE persistence_id = ?";
 const REVISION: &str = "\
 SELECT revision FROM {state_table} WHERE persistence_id = ?";
 
-/// Fails for an id that exists. A statement that would do nothing for such an id would also do nothing for a duplicate
-/// in a unique column of the application.
+/// Inserts a state, and fails for an id that exists. A statement that would do nothing for such an id would also do
+/// nothing for a duplicate in a unique column of the application.
 const INSERT: &str = "\
 INSERT INTO {state_table} (persistence_id, slice, revision, deleted, timestamp, tags, serializer_id, manifest, payload,
     checksum, ordering{more_columns})
@@ -92,7 +92,8 @@ fn changes() -> String {
 
 const CHANGES_OF_PARTITION: &str = include_str!("state_changes_of_partition.sql");
 
-/// Sizes are summed up before anything large is read: of what does not fit into a page only the first state is.
+/// Reads a page of changes. Sizes are summed up before anything large is read: of what does not fit into a page only
+/// the first state is.
 const CHANGES: &str = "\
 SELECT s.persistence_id, s.ordering, s.revision, s.deleted, s.timestamp, CAST(s.tags AS CHAR), s.serializer_id,
     s.manifest, s.payload, s.checksum
@@ -127,16 +128,17 @@ UPDATE {state_ordering_table} SET newest = LAST_INSERT_ID({before_next} + ?) WHE
 const SET: &str = "\
 UPDATE {state_table} SET ordering = LAST_INSERT_ID() - ? WHERE persistence_id = ?";
 
-/// No reader is shown a row from here on until [`SET`], even if it is committed in between.
+/// Hides the row from readers from here on until [`SET`], even if it is committed in between.
 ///
 /// Only where code of the application may do so: the index would have two changes in the place of one.
 pub(super) const TAKE_NUMBER: &str = ", ordering = 0";
 
-/// Does not wait for another transaction, with a connection that others need: that may number the row itself.
+/// Locks a row without a number, and does not wait for another transaction, with a connection that others need: that
+/// may number the row itself.
 const LOCK_UNNUMBERED: &str = "\
 SELECT 1 FROM {state_table} WHERE persistence_id = ? AND ordering = 0 FOR UPDATE NOWAIT";
 
-/// Found by the index, in each partition of each entity type. What is not committed is not there.
+/// Finds rows without a number by the index, in each partition of each entity type. What is not committed is not there.
 const UNNUMBERED: &str = "\
 SELECT s.persistence_id
 FROM (SELECT DISTINCT entity_type, partition_nr FROM {state_table} FORCE INDEX ({state_index})) AS d

@@ -14,7 +14,7 @@ use crate::{
 /// Its [`Context`](Actor::Context) is [`PersistentContext`], as that of a [`PersistentActor`], and everything that is
 /// said there of commands, replies, stashes, timers and failures holds:
 /// [`persist`](PersistentContext::persist) stores a state in place of the one before,
-/// [`delete`](PersistentContext::delete) removes it, and until [`on_state`](Self::on_state) has taken note of that the
+/// [`delete`](PersistentContext::delete) removes it, and until [`on_state`](Self::on_state) has applied the change, the
 /// actor has the state before it and nothing else touches it.
 ///
 /// Each state and each delete has a [`revision`](PersistentContext::revision), one more than that before; of several
@@ -85,13 +85,14 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
     /// The state that it stores.
     type State: State;
 
-    /// Under which id its state is stored; the same for every actor that the factory makes.
+    /// Returns the id under which its state is stored; the same for every actor that the factory makes.
     ///
     /// An id belongs to a durable state or to an event-sourced actor, never to both. Where both traits are in scope, ask
     /// [`PersistentContext::persistence_id`] for it: they have a method of this name.
     fn persistence_id(&self) -> PersistenceId;
 
-    /// Takes note of the state: the one place where it changes, called once it is stored, and at the recovery.
+    /// Applies a state to the actor: the one place where its state changes, called once it is stored, and at the
+    /// recovery.
     ///
     /// `None` after a delete, and at the recovery of an id without a state. Must not fail; a panic at the recovery
     /// makes it fail.
@@ -108,7 +109,7 @@ pub trait DurableState: Actor<Context = PersistentContext<Self>> {
         None
     }
 
-    /// Returns the commands whose askers are told why the actor could not be recovered; the channels of others close.
+    /// Returns the commands whose askers learn why the actor could not be recovered; the channels of others close.
     /// Asked of every incarnation.
     fn recovery_replies(&self) -> RecoveryReplies {
         RecoveryReplies::new()

@@ -56,7 +56,7 @@ pub trait Event: Serialize + DeserializeOwned + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventMeta {
-    /// Its number, from 1.
+    /// The sequence number of the event, from 1.
     pub sequence_nr: SequenceNr,
     /// The time at which it was sent to its journal, by the clock of the process that sent it.
     pub timestamp: Timestamp,

@@ -26,7 +26,7 @@ use crate::{
 pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     /// The events that it persists.
     type Event: Event;
-    /// Its snapshots; [`NoSnapshot`](crate::NoSnapshot) for none.
+    /// The type of its snapshots; [`NoSnapshot`](crate::NoSnapshot) for none.
     type Snapshot: Snapshot;
 
     /// The way in which it is stored, for this crate alone: a [`DurableState`](crate::DurableState) is stored in
@@ -34,16 +34,17 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
     #[doc(hidden)]
     const STORED_AS: StoredAs<Self> = StoredAs::EVENTS;
 
-    /// Under which id its events are stored; the same for every actor that the factory makes.
+    /// Returns the id under which its events are stored; the same for every actor that the factory makes.
     fn persistence_id(&self) -> PersistenceId;
 
-    /// Takes note of an event: the one place where state changes, called once it is stored, and in replay.
+    /// Applies an event to the actor: the one place where its state changes, called once it is stored, and in replay.
     ///
-    /// Must not fail; a panic in replay makes the recovery fail. A recovery that fails may have called it for some events, also
-    /// for one after an event that is missing; the actor is dropped then, and none of its handlers has run.
+    /// Must not fail; a panic in replay makes the recovery fail. A recovery that fails may have called it for some
+    /// events, even for one after an event that is missing; the actor is dropped then, and none of its handlers has
+    /// run.
     fn on_event(&mut self, event: &Self::Event);
 
-    /// Takes note of an event, and may know its number and time: what is called in place of
+    /// Applies an event whose number and time the actor may need; called in place of
     /// [`on_event`](Self::on_event), which it calls unless implemented otherwise.
     ///
     /// Number and time are the same live and in replay, so that state may be made of them; not so
@@ -90,13 +91,13 @@ pub trait PersistentActor: Actor<Context = PersistentContext<Self>> {
         None
     }
 
-    /// Returns the time at which it becomes the writer of its id; its first write unless told otherwise. Called for
+    /// Returns the time at which it becomes the writer of its id; its first write unless set otherwise. Called for
     /// every incarnation.
     fn take_over(&self) -> TakeOver {
         TakeOver::default()
     }
 
-    /// Returns the commands whose askers are told why the actor could not be recovered; the channels of others close.
+    /// Returns the commands whose askers learn why the actor could not be recovered; the channels of others close.
     /// Asked of every incarnation.
     fn recovery_replies(&self) -> RecoveryReplies {
         RecoveryReplies::new()

@@ -16,7 +16,7 @@ pub(crate) struct StateHooks<A: PersistentActor> {
     pub(crate) plugin_id: fn(&A) -> Option<String>,
     pub(crate) tags: fn(&A::Event) -> Vec<String>,
     pub(crate) read: ReadState<A::Event>,
-    /// There is no state, because it was deleted or never stored.
+    /// Reports to the actor that there is no state, because it was deleted or never stored.
     pub(crate) on_none: fn(&mut A),
     pub(crate) on_delete_failure: fn(&mut A, &PersistError, Revision),
     pub(crate) on_delete_rejected: fn(&mut A, &RejectionCause, &mut PersistentContext<A>),

@@ -68,7 +68,7 @@ impl<A: DurableState> PersistentContext<A> {
         Ok(ChangeEvent::new(payload, self.writer))
     }
 
-    /// Returns the revision of the state, or of the delete, that the actor has taken note of; 0 if nothing was ever
+    /// Returns the revision of the state, or of the delete, that the actor has applied; 0 if nothing was ever
     /// stored.
     pub fn revision(&self) -> Revision {
         self.last_sequence_nr()

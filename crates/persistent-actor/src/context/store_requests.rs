@@ -96,7 +96,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         });
     }
 
-    /// Deletes every snapshot that the criteria select, up to the last event that the actor has taken note of: younger ones
+    /// Deletes every snapshot that the criteria select, up to the last event that the actor has applied: younger ones
     /// are of another writer, who may have deleted the events that they cover.
     ///
     /// The answer comes to [`on_store_response`](PersistentActor::on_store_response).
@@ -134,7 +134,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         }
     }
 
-    /// Deletes the actor's events up to `to_sequence_nr`, inclusive; [`SequenceNr::MAX`] means all it has taken note of.
+    /// Deletes the actor's events up to `to_sequence_nr`, inclusive; [`SequenceNr::MAX`] means all that it has applied.
     ///
     /// Numbers are never used again. Fails with a conflict, and deletes nothing, if another writer has taken the id over.
     /// A bound above the last event is refused without asking the journal.

@@ -10,7 +10,7 @@ use crate::StoreResponse;
 
 type Responses = FuturesOrdered<LocalBoxFuture<'static, StoreResponse>>;
 
-/// Given in the order of the requests for each of the two stores, which is the order in which it answers.
+/// The answers that are to come from the two stores, in the order of the requests to each, in which it answers.
 #[derive(Default)]
 pub(crate) struct StoreResponses {
     journal: Responses,
@@ -48,8 +48,8 @@ impl StoreResponses {
             })
     }
 
-    /// Waits for all answers although no actor is left to receive them: a request dies with its asker before it has
-    /// reached its store, and saves and deletes were promised to happen.
+    /// Waits for all answers although no actor is left to receive them: a request is dropped with its asker before it
+    /// has reached its store, and saves and deletes were promised to happen.
     pub(crate) async fn finish(self) {
         futures_util::join!(
             self.journal.for_each(|_| std::future::ready(())),

@@ -15,12 +15,12 @@ type Task<A> = Pin<Box<dyn ActorFuture<A, Output = ()>>>;
 pub(crate) struct Tasks<A: PersistentActor> {
     spawned: Vec<(SpawnHandle, Task<A>)>,
     waits: VecDeque<Task<A>>,
-    /// Cancelled while all were being polled, and out of the list for that; `None` if they are not.
+    /// The tasks that were cancelled while all were being polled, and so were out of the list; `None` if they are not.
     cancelled: Option<Vec<SpawnHandle>>,
     last_handle: SpawnHandle,
     /// True if a spawned future may be ready that was not polled since.
     due: bool,
-    /// One more owner for each spawned future that is awaited when everything stops.
+    /// A counter by its owners: one, and one more for each spawned future that is awaited when everything stops.
     awaited: Rc<()>,
     /// True if what is spawned now goes on for as long as the actor lives, and is not awaited.
     in_background: bool,

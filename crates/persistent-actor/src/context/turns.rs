@@ -33,7 +33,7 @@ impl<T, F> Turns<T, F> {
     }
 }
 
-/// One call of a [`StreamHandler`](actix::StreamHandler).
+/// A call of a [`StreamHandler`](actix::StreamHandler).
 pub(crate) enum StreamStep<T> {
     Started,
     Item(T),

@@ -55,7 +55,7 @@ impl<A: PersistentActor> PersistentContext<A> {
         Some(InFlight::events(reply, count, deadline))
     }
 
-    /// One state or delete: the next one is sent when it is known that this one is stored.
+    /// Sends one state or delete; the next one is sent when it is known that this one is stored.
     fn send_change(&mut self, store: &StateHandle) -> Option<InFlight> {
         let revision = self.used_sequence_nr + 1;
         let change = self.pending.take_change(&self.persistence_id, revision)?;

@@ -20,7 +20,7 @@ pub(crate) struct Contention {
 }
 
 impl Contention {
-    /// Returns the delay after one more conflict; `has_stored` tells whether the actor had stored anything since the
+    /// Returns the delay after one more conflict; `has_stored` says whether the actor had stored anything since the
     /// last one.
     pub(crate) fn next_delay(&mut self, has_stored: bool) -> Duration {
         if has_stored {

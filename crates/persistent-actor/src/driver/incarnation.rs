@@ -1,4 +1,4 @@
-//! One life of an actor: recovery, then turn after turn.
+//! An incarnation: one life of an actor, which is a recovery, then turn after turn.
 
 mod handling;
 
@@ -75,7 +75,7 @@ pub(crate) enum Exit {
 pub(crate) struct Failure {
     /// True if another attempt will probably fail, too, so that no asker should wait for it.
     pub(crate) is_lasting: bool,
-    /// The time that the actor had worked after its recovery.
+    /// The time for which the actor had worked after its recovery.
     pub(crate) worked_for: Option<Duration>,
     /// True if it was about to stop, so that no other one is wanted.
     pub(crate) was_stopping: bool,
@@ -85,7 +85,7 @@ pub(crate) struct Failure {
     pub(crate) is_contention: bool,
     /// True if anything it persisted was stored.
     pub(crate) has_stored: bool,
-    /// True if it had timers, streams or futures of its own; `None` if it never got so far as to tell.
+    /// True if it had timers, streams or futures of its own; `None` if it ended before that was known.
     pub(crate) lived_by_itself: Option<bool>,
     /// Ends when the store is back, if that it was away is all there is to it.
     pub(crate) store_is_back: Option<BoxFuture<'static, ()>>,
@@ -170,7 +170,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.ctx.terminated |= urgency >= Urgency::End;
     }
 
-    /// Returns the work that it still has to do.
+    /// Returns the work that the actor still has to do.
     pub(crate) fn unfinished_work(&self) -> UnfinishedWork {
         if self.recovery.is_some() {
             UnfinishedWork::Recovering
@@ -197,7 +197,7 @@ impl<A: PersistentActor> Incarnation<A> {
         mailbox: &mut Mailbox<A>,
         registration: &Registration,
     ) -> Poll<Exit> {
-        // Turns catch their own panics; what they leave behind is dropped here, and may be code of the user, too.
+        // Turns catch their own panics; what they leave is dropped here, and may be code of the user, too.
         let ended = caught(|| self.run(cx, mailbox, registration));
         let exit = match ended.unwrap_or_else(|panic| Err(self.panicked(panic))) {
             Ok(poll) => {
@@ -211,7 +211,7 @@ impl<A: PersistentActor> Incarnation<A> {
             tracing::error!(
                 persistence_id = %self.ctx.persistence_id,
                 panic,
-                "what the actor left behind panicked while it was dropped"
+                "what the actor left panicked while it was dropped"
             );
         }
         Poll::Ready(exit)
@@ -346,7 +346,7 @@ impl<A: PersistentActor> Incarnation<A> {
                 self.replaying = events.into_iter();
                 self.replay()?;
             }
-            // The permit is given back here: the journal has nothing more to do for this recovery.
+            // The permit is returned here: the journal has nothing more to do for this recovery.
             RecoveryStep::Completed(_permit) => {
                 self.recovery = None;
                 self.ctx.recovery_completed();
@@ -445,7 +445,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.turn_with(|actor, ctx| actor.on_store_response(response, ctx))
     }
 
-    /// The actor is told first: what it deletes when it hears of a step does not count for the next one.
+    /// The actor hears of it first: what it deletes when it hears of a step does not count for the next one.
     fn retention_step_ended(&mut self, end: StepEnd) -> Result<(), Failure> {
         if let Some(response) = end.response {
             self.respond(response)?;
@@ -462,7 +462,7 @@ impl<A: PersistentActor> Incarnation<A> {
         self.failure(false)
     }
 
-    /// That its store is away is said once for all actors; see [`StoreHealth`].
+    /// Logs a failed recovery. That its store is away is logged once for all actors; see [`StoreHealth`].
     fn recovery_failed(&mut self, error: RecoveryError) -> Failure {
         let environment = Arc::clone(&self.ctx.environment);
         let outage = environment.stores.outage_behind(&error);
@@ -557,7 +557,7 @@ impl<A: PersistentActor> Incarnation<A> {
         }
     }
 
-    /// Another writer was there first.
+    /// Returns the failure of an actor that lost to another writer.
     fn lost(&self) -> Failure {
         Failure {
             is_conflict: true,

@@ -25,7 +25,7 @@ pub(crate) struct Mailbox<A: PersistentActor> {
     /// The receiving end; `None` once no more messages are received.
     channel: Option<AddressReceiver<A>>,
     own_address: OwnAddress<A>,
-    /// Taken out of the channel, but there is no room for it yet.
+    /// The message that is taken out of the channel, while there is no room for it yet.
     held: Option<Envelope<A>>,
     stash: StashRef<A>,
 }

@@ -1,4 +1,4 @@
-//! Says that writers get into each other's way, and not more often than anybody wants to read.
+//! The warnings that writers get into each other's way, at a limited rate.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::error::error_chain::ErrorChain;
 /// The time between two warnings of the actors of one environment.
 const PERIOD: Duration = Duration::from_secs(10);
 
-/// Warns of conflicts.
+/// Logs warnings of conflicts, at a limited rate.
 #[derive(Debug)]
 pub(crate) struct ConflictLog(LogLimiter);
 
@@ -22,7 +22,7 @@ impl Default for ConflictLog {
 }
 
 impl ConflictLog {
-    /// Notes a conflict, and warns of it unless somebody has just been warned.
+    /// Notes a conflict, and logs a warning unless another one was logged just before.
     pub(crate) fn note(&self, persistence_id: &PersistenceId, error: &PersistError) {
         let Some(unsaid) = self.0.due() else {
             tracing::debug!(%persistence_id, error = %ErrorChain(error), "another writer was there first");

@@ -12,8 +12,8 @@ use crate::stopping::drain_signal::DrainSignal;
 use crate::stopping::gone::{Gone, is_gone};
 use crate::{RecoveryError, StartError};
 
-/// The live ids of one journal, or of one state store and the journal that it tells of its changes: starting an id that is
-/// live is refused before any database is asked.
+/// The live ids of one journal, or of one state store and the journal into which it writes its changes: starting an id
+/// that is live is refused before any database is asked.
 #[derive(Clone, Debug, Default)]
 pub struct LiveIds(Arc<Mutex<Registry>>);
 
@@ -22,18 +22,18 @@ struct Registry {
     live: HashMap<PersistenceId, Live>,
     /// Ids that must not become live, with how often each is reserved.
     reserved: HashMap<PersistenceId, usize>,
-    /// Set when everything stops; nothing becomes live any more.
+    /// The stop of all actors, set when everything stops; no actor becomes live any more.
     drain: Option<Drain>,
 }
 
 #[derive(Debug)]
 struct Live {
-    /// Tells the actor apart from its successor.
+    /// Distinguishes the actor from its successor.
     generation: u64,
-    /// True if it is on its way out, so that a successor may be started.
+    /// True if the actor is about to end, so that a successor may be started.
     stopping: bool,
     signal: Arc<DrainSignal>,
-    /// Closed when the actor is gone; until then and after that it says why its last recovery failed.
+    /// The end of the actor, closed when it is gone; until then and after that it says why its last recovery failed.
     gone: Gone,
 }
 

@@ -10,37 +10,37 @@ use crate::{EncodeError, RecoveryError};
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PersistError {
-    /// Certainly not stored; the actor goes on, and the number goes to what is persisted next.
+    /// The event or state is certainly not stored; the actor goes on, and the number goes to what is persisted next.
     #[error("the write was rejected")]
     Rejected(#[source] RejectionCause),
-    /// Certainly not stored, because another writer was there first; the actor is recovered onto what the winner stored,
-    /// and the command may be sent again.
+    /// The event or state is certainly not stored, because another writer was there first; the actor is recovered onto
+    /// what the winner stored, and the command may be sent again.
     ///
     /// Of a state, [`revision_conflict`](Self::revision_conflict) names the expected and the found revision.
     #[error("another writer took over, the write was not stored")]
     Conflict(#[source] StorageError),
-    /// Certainly not stored; the actor stops and is recovered.
+    /// The event or state is certainly not stored; the actor stops and is recovered.
     #[error("the write was not stored")]
     NotStored(#[source] StorageError),
-    /// Stored or not; the actor stops, and its recovery finds out.
+    /// The event or state is stored or not; the actor stops, and its recovery finds out.
     #[error("it is not known whether the write was stored")]
     Unknown(#[source] StorageError),
-    /// Certainly not stored, because the actor failed before the write was sent to its store.
+    /// The event or state is certainly not stored, because the actor failed before the write was sent to its store.
     #[error("the actor failed before the write was sent to its store")]
     ActorFailed,
-    /// Stored, but the actor failed before it could answer.
+    /// The event or state is stored, but the actor failed before it could answer.
     #[error("the write was stored, but the actor failed before it could answer")]
     StoredUnanswered,
-    /// Certainly not stored, because the actor could not be recovered and its command was not processed; the source says
-    /// why.
+    /// The command has certainly stored nothing, because the actor could not be recovered and did not process it; the
+    /// source says why.
     ///
-    /// Only the askers that the actor [names](crate::RecoveryReplies) are told so, in place of a closed channel.
+    /// Only the askers that the actor [names](crate::RecoveryReplies) get this, in place of a closed channel.
     #[error("the command was not processed, because its actor could not be recovered")]
     NotRecovered(#[source] Arc<RecoveryError>),
-    /// Something else that the command led to is stored: sending the command again would do that part twice.
+    /// Another part of what the command led to is stored: sending the command again would store that part twice.
     ///
-    /// Only the asker of a command is told so, of what it led to as a whole. A command that persists several events with
-    /// one `persist_all` is stored whole or not at all.
+    /// Only the asker of a command gets this; it is about all that the command led to. A command that persists several
+    /// events with one `persist_all` is stored whole or not at all.
     #[error("the command is stored in part only")]
     PartlyStored(#[source] Arc<PersistError>),
 }
@@ -49,16 +49,16 @@ pub enum PersistError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RejectionCause {
-    /// It could not be encoded, or is too large.
+    /// The event or state could not be encoded, or is too large.
     #[error(transparent)]
     Encode(#[from] Arc<EncodeError>),
     /// The store refused it before storing.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// It was persisted in `started`, before the recovery has completed.
+    /// The call was made in `started`, before the recovery has completed.
     #[error("events cannot be persisted before the recovery has completed")]
     DuringRecovery,
-    /// It was persisted in `stopped`, when the actor has ended; `stopping` is the last occasion.
+    /// The call was made in `stopped`, when the actor has ended; `stopping` is the last occasion.
     #[error("events cannot be persisted when the actor has stopped")]
     AfterStop,
 }
@@ -96,13 +96,13 @@ impl PersistError {
     }
 }
 
-/// The results of commands that can tell their asker about a failed persist; what [`Persist::reply`] needs.
+/// The results of commands that can report a failed persist to their asker; what [`Persist::reply`] needs.
 ///
 /// Implemented for `Result<T, E>` with `E: From<PersistError>`, open for others.
 ///
 /// [`Persist::reply`]: crate::Persist::reply
 #[diagnostic::on_unimplemented(
-    message = "the result `{Self}` of the command cannot tell that persisting failed",
+    message = "the result `{Self}` of the command cannot report that persisting failed",
     label = "not a `FromPersistError`",
     note = "let the command result in a `Result<T, E>` with `E: From<PersistError>`, as `Result<T, PersistError>`; or close the channel with `reply_or_close` or `by_handler_or_close`"
 )]

@@ -8,7 +8,7 @@ use crate::{DecodeError, ReplayIssue};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoveryError {
-    /// The journal failed.
+    /// The journal failed to answer, or answered with an error.
     #[error("could not recover {persistence_id:?} from its journal")]
     Journal {
         /// The persistence id of the actor.
@@ -39,7 +39,7 @@ pub enum RecoveryError {
     State {
         /// The persistence id of the state.
         persistence_id: PersistenceId,
-        /// Its revision.
+        /// The revision of the state.
         revision: Revision,
         /// The serializer that wrote it.
         serializer_id: u32,
@@ -97,10 +97,10 @@ pub enum RecoveryError {
         persistence_id: PersistenceId,
         /// The sequence number of the snapshot.
         sequence_nr: SequenceNr,
-        /// The reason that the actor gave.
+        /// The reason for which the actor refused it.
         reason: String,
     },
-    /// There is no usable snapshot that covers the events that were deleted, and they are needed: the actor's
+    /// No usable snapshot covers the events that were deleted, and they are needed: the actor's
     /// [retention](crate::Retention::delete_events) deletes only what a snapshot covers, or the recovery was asked for an
     /// earlier state, or for one without a snapshot that cannot be used.
     ///
@@ -148,7 +148,7 @@ pub enum RecoveryError {
         /// The sequence number of the missing event.
         expected: SequenceNr,
     },
-    /// Two writers stored events at the same time, and the replay filter of the journal is to fail then.
+    /// The events of two writers overlap, and the mode of the journal's replay filter is `fail`.
     ///
     /// Its mode `repair-by-discard-old` leaves the events of the older writer out, `warn` applies every event.
     #[error(
@@ -163,7 +163,7 @@ pub enum RecoveryError {
     /// An event came after one with its number or a higher one, which the replay filter did not see as one of another
     /// writer, or only after that one had left its window.
     #[error(
-        "the journal of {persistence_id:?} gave event {sequence_nr} after event {given}; repair it, or raise its replay-filter.window-size if several writers overlap"
+        "the journal of {persistence_id:?} returned event {sequence_nr} after event {given}; repair it, or raise its replay-filter.window-size if several writers overlap"
     )]
     EventRepeated {
         /// The persistence id of the event.

@@ -22,11 +22,11 @@ pub struct ReplayIssue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayIssueKind {
-    /// Its number is below that of the event before it, though the id was not taken over in between.
+    /// The number of the event is below that of the event before it, though the id was not taken over in between.
     OutOfOrder,
-    /// Another writer had already taken over from its writer.
+    /// The writer of the event had already lost the id to another writer.
     OldWriter,
-    /// Another writer took over at its number or below.
+    /// The number of the event is not below that at which another writer took the id over.
     Overtaken,
 }
 

@@ -9,7 +9,7 @@ pub enum StartError {
     /// An actor with this id is live on this journal or state store, as this process has opened it; two would overwrite
     /// each other's decisions.
     ///
-    /// Whoever opens the same database a second time, under another plugin id or as another handle, is not noticed:
+    /// A second opening of the same database, under another plugin id or as another handle, is not noticed:
     /// there the two take the id from each other, and the asker gets each conflict. Open a database once in a process.
     /// One whose last address was dropped is live until its task has noticed, and one in back-off is live too; its end
     /// can be awaited, with [`LiveIds::stopped`](crate::LiveIds::stopped) or `Persistence::stopped` of the facade, or
@@ -21,21 +21,21 @@ pub enum StartError {
     /// The id is being cleaned up; an actor can be started after that has ended.
     #[error("the data of the persistence id {0:?} is being cleaned up, start it when that is done")]
     Reserved(PersistenceId),
-    /// It takes snapshots by itself, but there is no snapshot store: name one in the config, or leave out its
+    /// The actor takes snapshots by itself, but there is no snapshot store: name one in the config, or leave out its
     /// [`retention`](crate::PersistentActor::retention).
     #[error(
         "the actor with the persistence id {0:?} retains snapshots, but there is no snapshot store: set 'persistence.snapshot-store.plugin'"
     )]
     NoSnapshotStore(PersistenceId),
-    /// Its id cannot be stored.
+    /// The id of the actor is no valid persistence id.
     #[error("{persistence_id:?} is no valid persistence id")]
     InvalidPersistenceId {
-        /// The id.
+        /// The invalid id.
         persistence_id: PersistenceId,
         /// The rule that the id breaks.
         source: InvalidPersistenceId,
     },
-    /// No store is configured under this plugin id.
+    /// The config has no store with this plugin id.
     #[error("there is no {store} with the plugin id '{plugin_id}'; known are: {}", known.join(", "))]
     UnknownPlugin {
         /// `journal`, `snapshot store` or `state store`.
@@ -55,7 +55,7 @@ pub enum StartError {
         "there is no default state store: set 'persistence.state.plugin', or let the actor name one"
     )]
     NoDefaultStateStore,
-    /// Its stores are those of the other kind of actors: a journal for a durable state, or the other way round.
+    /// The actor got the stores of the other kind of actors: a journal for a durable state, or the other way round.
     #[error(
         "the actor with the persistence id {0:?} was given the stores of another kind of actors"
     )]
@@ -63,7 +63,7 @@ pub enum StartError {
     /// The arbiter has stopped.
     #[error("the arbiter has stopped")]
     ArbiterStopped,
-    /// Everything is being stopped, or was.
+    /// The persistence is stopping, or has stopped.
     #[error("no actor can be started any more, because the persistence is stopping")]
     Stopping,
 }

@@ -10,20 +10,20 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 pub(crate) type EventHandler<A> =
     Box<dyn FnMut(&mut A, &<A as PersistentActor>::Event, &mut PersistentContext<A>)>;
 
-/// Code that runs after everything of one call is handled, or has failed.
+/// The code that runs after everything of one call is handled, or has failed.
 pub(crate) trait Completion<A: PersistentActor> {
     fn stored(self: Box<Self>, actor: &mut A, ctx: &mut PersistentContext<A>);
     fn failed(self: Box<Self>, error: PersistError);
 }
 
-/// Shared by the queue and by what `persist` returned.
+/// The code attached to a call, shared by the queue and by what `persist` returned.
 pub(crate) type AttachedRef<A> = Rc<RefCell<Attached<A>>>;
 
 /// The handlers of each event, and what comes after the last one, in the order they were attached.
 pub(crate) struct Attached<A: PersistentActor> {
     handlers: Vec<EventHandler<A>>,
     completions: VecDeque<Box<dyn Completion<A>>>,
-    /// Once all of it is over.
+    /// The outcome of the call, once all of it is over.
     outcome: Option<Result<(), PersistError>>,
 }
 

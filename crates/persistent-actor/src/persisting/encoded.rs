@@ -12,7 +12,7 @@ pub(crate) enum Encoded {
     State {
         payload: Payload,
         tags: Vec<Arc<str>>,
-        /// Tells a journal of it.
+        /// The event that records the change in a journal, if there is one.
         event: Option<ChangeEvent>,
     },
     /// The delete of a state.

@@ -91,7 +91,8 @@ impl InFlight {
     }
 }
 
-/// As journals tell them apart: a rejection lies in what was to be stored, or in what the application makes of that.
+/// Returns the outcome of a change, by the rule of journals: a rejection is caused by what was to be stored, or by what
+/// the application makes of it.
 fn outcome(stored: Result<(), StorageError>) -> WriteOutcome {
     match stored {
         Ok(()) => WriteOutcome::Stored,

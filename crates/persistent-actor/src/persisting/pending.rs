@@ -23,7 +23,7 @@ pub(crate) enum Kind {
     Async,
 }
 
-/// One call of the persist family; one that defers has no events. A state is the one event of its call.
+/// A call of the persist family; one that defers has no events. A state is the one event of its call.
 struct Invocation<A: PersistentActor> {
     events: PersistedEvents<A::Event>,
     /// The encoded events; empty after their fate is settled.
@@ -34,14 +34,14 @@ struct Invocation<A: PersistentActor> {
 }
 
 enum State {
-    /// Encoded, to be numbered and sent with the next write.
+    /// The call is encoded, to be numbered and sent with the next write.
     Unsent,
-    /// Sent in the write under way, with this first number and this time.
+    /// The call is sent in the write under way, with this first number and this time.
     Sent {
         first: SequenceNr,
         timestamp: Timestamp,
     },
-    /// Everything is known, to be handled when it is the head of the queue.
+    /// The fate of the call is known; its handlers run when it is the head of the queue.
     Settled(Fate),
 }
 
@@ -88,19 +88,20 @@ impl WriteLimit {
     }
 }
 
-/// The room for calls that an actor keeps when it has nothing to do; what a burst took beyond that is given back.
+/// The room for calls that an actor keeps when it has nothing to do; what a burst took beyond that is freed.
 const ROOM_KEPT: usize = 32;
 
-/// All calls in order. Whether commands wait is derived from it, never counted beside it: a counter of its own is how
-/// Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
+/// The calls of an actor, in order. Whether commands wait is derived from them, never counted beside them: a counter of
+/// its own is how Akka came to stash for ever (<https://github.com/akka/akka/issues/23781>).
 pub(crate) struct PendingQueue<A: PersistentActor> {
     invocations: VecDeque<Invocation<A>>,
-    /// The number of calls that have left the queue, which gives the place of its head.
+    /// The number of calls that have left the queue, which is the place of its head.
     left: u64,
-    /// One past the place of the youngest call that holds back commands; it has left the queue when `left` is as high.
+    /// The place after that of the youngest call that holds back commands; it has left the queue when `left` is as
+    /// high.
     held_back_until: u64,
-    /// No call before this place is in the write under way, and none before the next is unsent, so that a search need
-    /// not look there.
+    /// The place before which no call is in the write under way; none before the next field is unsent, so that a search
+    /// need not look there.
     sent_from: u64,
     unsent_from: u64,
     /// The first failure of a write: nothing is sent after it.
@@ -171,7 +172,8 @@ impl<A: PersistentActor> PendingQueue<A> {
         self.invocations.len()
     }
 
-    /// Gives numbers from `next` on to the calls not yet sent, and returns them as writes; empty if there are none.
+    /// Numbers the events of the calls not yet sent, from `next` on, and returns them as writes; empty if there are
+    /// none.
     ///
     /// Takes all of them, or as many as fit into `limit`, but at least one.
     pub(crate) fn take_unsent(
@@ -217,7 +219,7 @@ impl<A: PersistentActor> PendingQueue<A> {
         writes
     }
 
-    /// Gives the revision `next` to the oldest change of a state that is not yet sent; `None` if there is none.
+    /// Assigns the revision `next` to the oldest change of a state that is not yet sent; `None` if there is none.
     pub(crate) fn take_change(
         &mut self,
         persistence_id: &PersistenceId,
@@ -242,7 +244,7 @@ impl<A: PersistentActor> PendingQueue<A> {
 
     /// Settles the calls of the write under way by its outcomes, and returns the highest number now stored, if any.
     ///
-    /// Tells `stored` about the events of each stored call, in order, with their first number and their time.
+    /// Calls `stored` with the events of each stored call, in order, with their first number and their time.
     /// Events that were skipped after a rejection are sent again with new numbers, so that numbers stay gap-free.
     pub(crate) fn settle(
         &mut self,

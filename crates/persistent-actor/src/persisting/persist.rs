@@ -22,7 +22,7 @@ use crate::{PersistError, PersistentActor, PersistentContext};
 ///
 /// It can be awaited, in a future that was spawned on the context: `ctx.persist(event).await` ends when the events are
 /// stored and handled, or with the [`PersistError`] that says that they were rejected. A future of the context ends
-/// with an actor that fails, and the asker finds the channel closed; [`reply`](Self::reply) tells more.
+/// with an actor that fails, and the asker finds the channel closed; [`reply`](Self::reply) says more.
 ///
 /// `N` is what it was made with, [`OneEvent`], [`ManyEvents`] or [`NoEvent`], and decides what [`then`](Self::then) takes.
 ///
@@ -75,7 +75,7 @@ pub enum ManyEvents {}
 pub enum NoEvent {}
 
 impl<A: PersistentActor> Persist<A, OneEvent> {
-    /// Runs `handler` once the event is stored and [`on_event`](PersistentActor::on_event) has taken note of it. It may
+    /// Runs `handler` once the event is stored and [`on_event`](PersistentActor::on_event) has applied it. It may
     /// persist; such events are handled after all those before them. Of several handlers the first attached runs first.
     ///
     /// It runs at most once, so that what it was given, as the sender of a channel, may be used up in it.
@@ -94,7 +94,7 @@ impl<A: PersistentActor> Persist<A, OneEvent> {
 
 impl<A: PersistentActor> Persist<A, ManyEvents> {
     /// Runs `handler` for each event, in order, once it is stored and [`on_event`](PersistentActor::on_event) has
-    /// taken note of it. Handlers may persist; such events are handled after all those before them. Of several handlers
+    /// applied it. Handlers may persist; such events are handled after all those before them. Of several handlers
     /// the first attached runs first.
     pub fn then(
         self,
@@ -149,7 +149,7 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
 
     /// Answers the command as [`reply`](Self::reply) does, and `answer` sees the context: right after the last event of
     /// this call was handled, so that [`last_sequence_nr`](PersistentContext::last_sequence_nr), or
-    /// [`revision`](PersistentContext::revision), is the number of that event, also among calls of `persist_async`. It
+    /// [`revision`](PersistentContext::revision), is the number of that event, even among calls of `persist_async`. It
     /// may persist.
     pub fn reply_with<M>(
         self,
@@ -279,7 +279,8 @@ where
     }
 
     fn failed(self: Box<Self>, _: PersistError) {
-        // The asker is told when the last call of its command has its fate: one that comes later may be stored.
+        // The asker gets the outcome when the last call of its command has its fate: one that comes later may be
+        // stored.
         drop(self);
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-/// The events of one call, or the one state; shared only once somebody listens to them.
+/// The events of one call, or the one state; shared only once a listener reads them.
 pub(crate) enum PersistedEvents<E> {
     /// The events as the actor passed them.
     Owned(Vec<E>),
     /// The events, which were published to others.
     Shared(Vec<Arc<E>>),
-    /// None, because the call deletes a state.
+    /// The call deletes a state, and has no event.
     Delete,
 }
 

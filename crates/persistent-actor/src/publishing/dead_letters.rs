@@ -13,7 +13,7 @@ use crate::{StoreResponse, Subscription};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeadLetter {
-    /// The actor.
+    /// The persistence id of the actor.
     pub persistence_id: PersistenceId,
     /// The kind of the dead letter.
     pub cause: DeadLetterCause,
@@ -35,7 +35,7 @@ pub enum DeadLetterCause {
         /// The type of the message, as the compiler names it.
         message_type: &'static str,
     },
-    /// Saving a snapshot, or deleting snapshots or events, failed, and the actor does not implement
+    /// A request to save a snapshot, or to delete snapshots or events, failed; the actor either does not implement
     /// [`on_store_response`](crate::PersistentActor::on_store_response) or
     /// [passed it on](crate::PersistentContext::unhandled). It was logged as a warning.
     ///
@@ -50,7 +50,7 @@ pub struct DeadLetters(Arc<Notifications>);
 impl DeadLetters {
     /// The number of dead letters that are kept for a slow reader unless something else is set.
     pub const DEFAULT_CAPACITY: usize = 1_024;
-    /// The largest capacity.
+    /// The largest capacity that a channel may have, in messages.
     pub const MAX_CAPACITY: usize = MAX_CAPACITY;
 
     /// Makes a channel that keeps `capacity` letters for a slow reader: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY),

@@ -12,20 +12,20 @@ use std::task::{Context, Poll};
 use futures_util::stream::{self, BoxStream, Stream, StreamExt};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// The largest capacity: places are reserved when somebody begins to listen.
+/// The largest capacity: places are reserved when a listener begins to read.
 pub(crate) const MAX_CAPACITY: usize = 1 << 20;
 
 /// A stream of notifications, from the moment it was made.
 ///
 /// The sender of a notification does not wait for it: a reader that is late by more than the capacity loses the oldest,
-/// and is told how many before it gets the next. Dropping the stream ends the subscription. It ends by itself when no
+/// and gets their number before the next. Dropping the stream ends the subscription. It ends by itself when no
 /// sender is left.
 ///
 /// May be read on any thread; in an actor with `ctx.add_stream(subscription)`, that is as
 /// `StreamHandler<Result<T, Missed>>`.
 ///
 /// # Cancel safety
-/// Giving up waiting for the next notification loses none.
+/// No notification is lost if a reader stops waiting for the next one.
 #[must_use = "notifications are lost unless the stream is read"]
 pub struct Subscription<T: Clone + Send + 'static> {
     received: BoxStream<'static, Result<T, Missed>>,
@@ -43,7 +43,7 @@ pub struct Missed {
     pub count: u64,
 }
 
-/// One channel per type that somebody listens to, and nothing for the others.
+/// The channels of an actor system: one per type that has a listener, and none for the others.
 pub(crate) struct Notifications {
     capacity: usize,
     /// True if there is any channel, so that a notification without readers costs next to nothing.

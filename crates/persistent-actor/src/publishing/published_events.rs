@@ -15,7 +15,7 @@ use crate::{Event, Subscription};
 pub struct PublishedEvent<E> {
     /// The actor that persisted it.
     pub persistence_id: PersistenceId,
-    /// Its number; those of one actor are published in ascending order. Of a state, its revision.
+    /// The number of the event; those of one actor are published in ascending order. Of a state, its revision.
     pub sequence_nr: SequenceNr,
     /// The time that is stored with it; of a state, when it was sent to its store.
     pub timestamp: Timestamp,
@@ -37,7 +37,7 @@ pub struct PublishedEvents(Arc<Notifications>);
 impl PublishedEvents {
     /// The number of events that are kept for a slow reader unless something else is set.
     pub const DEFAULT_CAPACITY: usize = 1_024;
-    /// The largest capacity.
+    /// The largest capacity that a channel may have, in events.
     pub const MAX_CAPACITY: usize = MAX_CAPACITY;
 
     /// Makes a channel that keeps `capacity` events for a slow reader: from 1 to [`MAX_CAPACITY`](Self::MAX_CAPACITY),
@@ -52,7 +52,7 @@ impl PublishedEvents {
         self.0.subscribe()
     }
 
-    /// Tells everybody about the stored events of one call, numbered from `first` on.
+    /// Publishes the stored events of one call to every reader, numbered from `first` on.
     pub(crate) fn publish<E: Event>(
         &self,
         persistence_id: &PersistenceId,

@@ -287,7 +287,7 @@ impl<E: Event> EventPages<E> {
         Ok(())
     }
 
-    /// Fewer events than the journal announced are a loss, unless they were deleted meanwhile.
+    /// Fails if there were fewer events than the journal announced: that is a loss, unless they were deleted meanwhile.
     fn check_end(&self, deleted_to: SequenceNr) -> Result<(), RecoveryError> {
         let first_kept = self.next.max(deleted_to.saturating_add(1));
         if self.to != SequenceNr::MAX && first_kept <= self.to {

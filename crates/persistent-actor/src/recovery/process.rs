@@ -29,13 +29,14 @@ pub(crate) enum RecoveryStep<E, S> {
     },
     /// Events to apply, in order.
     Events(Vec<NumberedEvent<E>>),
-    /// Everything asked for was given. Holds the recovery permit: to be kept until the actor has taken note.
+    /// The end: everything asked for was delivered. Holds the recovery permit, to be kept until the actor has applied
+    /// it.
     Completed(Option<RecoveryPermit>),
 }
 
-/// One recovery: asks for the permit, finds out where the id stands, and fetches snapshot and events.
+/// A recovery: asks for the permit, finds out where the id stands, and fetches snapshot and events.
 ///
-/// It never passes over what is deleted meanwhile: see [`EventPages`]. A read-only replay asks for no permit.
+/// The recovery never passes over what is deleted meanwhile: see [`EventPages`]. A read-only replay asks for no permit.
 pub(crate) struct RecoveryProcess<E, S> {
     environment: Arc<Environment>,
     persistence_id: PersistenceId,
@@ -47,11 +48,11 @@ pub(crate) struct RecoveryProcess<E, S> {
 }
 
 enum Stage<E, S> {
-    /// The start for an actor that will write.
+    /// The first stage for an actor that will write.
     Begin(WriterId, TakeOver),
-    /// The start for one that only reads.
+    /// The first stage for a replay that only reads.
     ReadHead,
-    /// The start for an actor that keeps no events, with the right to write or without.
+    /// The first stage for an actor that keeps no events, with the right to write or without.
     ReadState {
         read: ReadState<E>,
         writes: bool,
@@ -156,7 +157,8 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
                         Err(error) => {
                             let standing = self.moved_on(error).await?;
                             if let Some(writer) = self.takes_over_first {
-                                // Others have taken over since, and whoever asked for it is to be the one writer.
+                                // Others have taken over since, and the actor that asked for it is to be the one
+                                // writer.
                                 self.permit = None;
                                 self.stage = Stage::Begin(writer, TakeOver::BeforeRecovery);
                                 continue;
@@ -238,7 +240,7 @@ impl<E: Event, S: Snapshot> RecoveryProcess<E, S> {
         })
     }
 
-    /// Looks again, because a snapshot is younger than the last look: others may have gone on, also after this recovery
+    /// Looks again, because a snapshot is younger than the last look: others may have gone on, even after this recovery
     /// has raised the epoch, as they can take the id over from that one. What was fenced stays so.
     async fn moved_on(&self, error: RecoveryError) -> Result<Standing, RecoveryError> {
         let RecoveryError::SnapshotAhead { sequence_nr, .. } = &error else {

@@ -7,12 +7,12 @@ use actix::Message;
 
 use crate::{FromPersistError, OverflowReplies, PersistError, RecoveryError};
 
-/// The commands whose askers are told why their actor could not be recovered, by type of message; the channels of others
+/// The commands whose askers learn why their actor could not be recovered, by type of message; the channels of others
 /// close.
 ///
-/// Given by [`recovery_replies`](crate::PersistentActor::recovery_replies). The answer is
-/// [`PersistError::NotRecovered`], turned into the result of the command. It goes to whoever waits when the actor is given
-/// up, or sends while it is in back-off after a failure that [waiting does not
+/// Returned by [`recovery_replies`](crate::PersistentActor::recovery_replies). The answer is
+/// [`PersistError::NotRecovered`], turned into the result of the command. It goes to every asker that waits when the
+/// actor is given up, or sends while it is in back-off after a failure that [waiting does not
 /// cure](RecoveryError::is_curable_by_waiting).
 ///
 /// ```
@@ -35,7 +35,7 @@ pub struct RecoveryReplies(Vec<AddAnswer>);
 type AddAnswer = fn(OverflowReplies, Arc<RecoveryError>) -> OverflowReplies;
 
 impl RecoveryReplies {
-    /// Answers no command.
+    /// Returns replies that answer no command.
     pub fn new() -> Self {
         Self::default()
     }

@@ -18,7 +18,7 @@ pub(crate) struct ReplayFilter {
     mode: ReplayFilterMode,
     window_size: usize,
     max_old_writers: usize,
-    /// Ascending as long as nothing is wrong.
+    /// The last events, ascending as long as nothing is wrong.
     window: VecDeque<EventRecord>,
     /// The writer of the last event, as far as it is known.
     writer: Option<WriterId>,

@@ -23,7 +23,7 @@ pub(crate) struct SnapshotSearch<S> {
     persistence_id: PersistenceId,
     criteria: SnapshotCriteria,
     is_optional: bool,
-    /// No snapshot may be above it.
+    /// The number above which no snapshot may be.
     limit: SequenceNr,
     offered: Option<(SequenceNr, OfferAnswer)>,
     /// The reason why the youngest snapshot is not used.
@@ -70,7 +70,7 @@ impl<S: Snapshot> SnapshotSearch<S> {
         }
     }
 
-    /// Takes note of the actor's answer to the last offer, if there was one, and finds the next snapshot.
+    /// Records the actor's answer to the last offer, if there was one, and finds the next snapshot.
     pub(crate) async fn next(&mut self) -> Result<Found<S>, RecoveryError> {
         if let Some((sequence_nr, answer)) = self.offered.take() {
             match answer.take() {
@@ -178,7 +178,7 @@ impl<S: Snapshot> SnapshotSearch<S> {
                 format!("no snapshot came within the recovery-event-timeout of {limit:?}");
             error(StorageErrorKind::Timeout, message)
         })??;
-        // A store that ignores the criteria would give an unreadable snapshot again and again.
+        // A store that ignores the criteria would return an unreadable snapshot again and again.
         if let Some(record) = &loaded
             && record.metadata.sequence_nr > self.criteria.max_sequence_nr
         {

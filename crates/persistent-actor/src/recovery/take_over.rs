@@ -6,8 +6,8 @@
 pub enum TakeOver {
     /// The actor takes its id over with its first write: the recovery only reads, and takes nothing over.
     ///
-    /// A write is refused as a [`Conflict`](crate::PersistError::Conflict) if anybody has written since the recovery, in
-    /// this process or another; then the actor is recovered onto what is there.
+    /// A write is refused as a [`Conflict`](crate::PersistError::Conflict) if another writer has written since the
+    /// recovery, in this process or another; then the actor is recovered onto what is there.
     #[default]
     WithFirstWrite,
     /// The actor takes its id over before its recovery: from then on no other writer can write, until one takes the id
@@ -22,10 +22,11 @@ pub enum TakeOver {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnConflict {
-    /// It is rebuilt behind the same address, and recovered onto what is there: with the next command, or at once if
-    /// commands wait or it has timers, streams or futures of its own. The first times without a delay.
+    /// The actor is rebuilt with the same address, and recovered onto what is there: with the next command, or at
+    /// once if commands wait or it has timers, streams or futures of its own. The first times without a delay.
     #[default]
     Recover,
-    /// It ends, and its address closes: for programs that find the right actor by other means, and start it again.
+    /// The actor ends, and its address closes: for programs that find the right actor by other means, and start it
+    /// again.
     Stop,
 }

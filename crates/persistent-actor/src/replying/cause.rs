@@ -16,13 +16,14 @@ pub(crate) type ReplySender<R> = Option<OneshotSender<R>>;
 /// Makes the answer that stands for a failed persist; `None` to close the channel.
 pub(crate) type FailureAnswer<R> = fn(PersistError) -> Option<R>;
 
-/// Shared by everything that a command leads to: its events, theirs, and the code that asked for the channel.
+/// The cause, shared by everything that a command leads to: its events, theirs, and the code that asked for the
+/// channel.
 pub(crate) type CauseRef = Rc<Cause>;
 
 /// Holds the channel of one command until it is answered, at most once.
 ///
-/// Dropped unanswered it tells its asker about the failure that prevented the answer, if there was one: what is certain
-/// of the command as a whole, not of one of the calls it led to.
+/// A channel that is dropped unanswered reports to its asker the failure that prevented the answer, if there was one:
+/// what is certain of the command as a whole, not of one of the calls it led to.
 #[derive(Default)]
 pub(crate) struct Cause {
     asker: RefCell<Option<Box<dyn Asker>>>,
@@ -44,7 +45,7 @@ struct Fates {
     unknown: Option<PersistError>,
 }
 
-/// Somebody who waits for an answer.
+/// The side that waits for an answer.
 trait Asker {
     fn answer_type(&self) -> TypeId;
     fn into_any(self: Box<Self>) -> Box<dyn Any>;

@@ -25,7 +25,7 @@ enum Kind<R> {
     Later(Box<dyn AttachReply<R>>),
 }
 
-/// Something that takes the channel of the command over, and knows what the command has led to.
+/// A value that takes the channel of the command over, and knows what the command has led to.
 pub(crate) trait AttachReply<R> {
     fn attach(self: Box<Self>, sender: ReplySender<R>, cause: CauseRef);
 }

@@ -10,7 +10,7 @@ use crate::replying::cause::CauseRef;
 /// The address for the answer to the command that caused what runs now, as Akka's `sender()`.
 ///
 /// Given by [`PersistentContext::reply_to`](crate::PersistentContext::reply_to). The channel is there once the handler of
-/// the command has returned a [`Reply`](crate::Reply) that is answered later, and until somebody has answered: every
+/// the command has returned a [`Reply`](crate::Reply) that is answered later, and until it is answered: every
 /// ask gets at most one answer. Further notices belong to recipients that the command carries.
 pub struct ReplyTo<M: Message> {
     cause: CauseRef,
@@ -25,7 +25,7 @@ impl<M: Message> ReplyTo<M> {
         }
     }
 
-    /// Answers the command.
+    /// Answers the command that this came from.
     ///
     /// # Errors
     /// Returns the answer if no asker waits for it: the command was answered, was sent without asking, its asker has

@@ -1,4 +1,4 @@
-//! A growing buffer with an end.
+//! A buffer that grows up to a limit.
 
 use std::io;
 

@@ -15,7 +15,7 @@ use crate::{DecodeError, PersistentActor, PersistentContext, Snapshot};
 pub struct LoadedSnapshot<S> {
     /// The metadata of the snapshot.
     pub metadata: SnapshotMetadata,
-    /// The state.
+    /// The decoded snapshot.
     pub snapshot: S,
 }
 
@@ -26,7 +26,7 @@ pub enum LoadSnapshotError {
     /// The actor was started without a snapshot store.
     #[error("no snapshot store is configured")]
     NoSnapshotStore,
-    /// The store failed.
+    /// The store failed to answer, or answered with an error.
     #[error("could not load a snapshot of {persistence_id:?}")]
     Storage {
         /// The persistence id of the snapshot.

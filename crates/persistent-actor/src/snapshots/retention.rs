@@ -41,7 +41,7 @@ pub struct Retention<A: PersistentActor> {
 pub(crate) type TakeSnapshot<A> = Box<dyn Fn(&A) -> <A as PersistentActor>::Snapshot>;
 
 impl<A: PersistentActor> Retention<A> {
-    /// The number of snapshots that are kept unless told otherwise: if the last one becomes unreadable, recovery is
+    /// The number of snapshots that are kept unless set otherwise: if the last one becomes unreadable, recovery is
     /// possible with the second to last one, because the events after it are still there.
     pub const DEFAULT_KEEP: usize = 2;
 
@@ -115,7 +115,7 @@ impl<A: PersistentActor> Retention<A> {
         self
     }
 
-    /// Keeps, of the events to delete, `batches` times as many as lie between two snapshots; 0 unless set.
+    /// Keeps, of the events to delete, `batches` times the number that lies between two snapshots; 0 unless set.
     ///
     /// They help to find out what happened, and to recover should the snapshots be lost again by a store that is less
     /// reliable than the journal.

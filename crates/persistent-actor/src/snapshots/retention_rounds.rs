@@ -29,11 +29,11 @@ pub(crate) struct RetentionRounds<A: PersistentActor> {
 /// The next request to a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Find the youngest snapshot up to this number.
+    /// The step that finds the youngest snapshot up to this number.
     FindSnapshot { up_to: SequenceNr },
-    /// Delete events up to this number.
+    /// The step that deletes events up to this number.
     DeleteEvents { up_to: SequenceNr },
-    /// Delete snapshots up to this number.
+    /// The step that deletes snapshots up to this number.
     DeleteSnapshots { up_to: SequenceNr },
 }
 
@@ -41,7 +41,7 @@ pub(crate) enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Saved,
-    /// It is unknown whether the snapshot is stored.
+    /// The save failed, and it is unknown whether the snapshot is stored.
     SaveUnknown,
     Found(Option<SequenceNr>),
     EventsDeleted,
@@ -79,7 +79,7 @@ impl<A: PersistentActor> RetentionRounds<A> {
         }
     }
 
-    /// Notes up to where the actor was recovered, of how many events.
+    /// Records the number up to which the actor was recovered, and the number of events.
     pub(crate) fn recovered(&mut self, replayed_to: SequenceNr, highest: SequenceNr) {
         // Events that are missing at the end although all were asked for were deleted by the actor.
         let asked_for_all =
@@ -109,7 +109,7 @@ impl<A: PersistentActor> RetentionRounds<A> {
         true
     }
 
-    /// Returns whether a round is to begin now that the actor has taken note of everything up to `last`.
+    /// Returns whether a round is to begin now that the actor has applied everything up to `last`.
     pub(crate) fn is_due(&mut self, last: SequenceNr) -> bool {
         let Some(retention) = &self.retention else {
             return false;

@@ -16,7 +16,7 @@ use crate::{PersistentActor, PersistentContext, RecoveryError, StoreResponse};
 /// A step that a store is asked to take.
 pub(crate) type StepFuture = LocalBoxFuture<'static, StepEnd>;
 
-/// A step that ended, and what to tell the actor of it.
+/// A step that ended, and what to report to the actor.
 pub(crate) struct StepEnd {
     pub(crate) outcome: Outcome,
     pub(crate) response: Option<StoreResponse>,

@@ -12,7 +12,7 @@ use crate::Serializer;
 /// A whole state of a persistent actor.
 ///
 /// Manifest and version mean the same as for an [`Event`](crate::Event), and what is stored can be read again as there: a
-/// state that decoding would refuse is not saved, which [`SaveSnapshotError`](crate::SaveSnapshotError) tells.
+/// state that decoding would refuse is not saved, which [`SaveSnapshotError`](crate::SaveSnapshotError) reports.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a `Snapshot`",
     label = "cannot be saved as a snapshot",
@@ -44,7 +44,7 @@ impl Snapshot for NoSnapshot {
 pub struct SnapshotOffer<S> {
     /// The metadata of the snapshot.
     pub metadata: SnapshotMetadata,
-    /// The state.
+    /// The decoded snapshot.
     pub snapshot: S,
     answer: OfferAnswer,
 }

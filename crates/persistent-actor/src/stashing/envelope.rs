@@ -34,8 +34,8 @@ pub(crate) struct Refused {
 
 /// The fate of the messages that are dropped now.
 ///
-/// An envelope does not show what is in it, and the channel of actix drops what it holds when it closes; so whoever
-/// drops them says here what he wants, and each message does it.
+/// An envelope does not show what is in it, and the channel of actix drops what it holds when it closes; so code that
+/// drops envelopes sets the fate of their messages here first, and each message meets it.
 enum Fate {
     Refused(Refusal),
     Kept(Keeping),
@@ -144,7 +144,7 @@ where
     M: Message + Send + 'static,
     M::Result: Send,
 {
-    /// Returns whether somebody asked, and has given up.
+    /// Returns whether the message has an asker, and the asker no longer waits.
     fn is_abandoned(&self) -> bool {
         self.sender
             .as_ref()

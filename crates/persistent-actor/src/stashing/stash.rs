@@ -15,7 +15,7 @@ use crate::{
     RecoveryReplies, StashPolicy,
 };
 
-/// The room that an actor keeps when nothing waits; what a burst took beyond that is given back.
+/// The room that an actor keeps when nothing waits; what a burst took beyond that is freed.
 const ROOM_KEPT: usize = 32;
 
 /// A search for messages whose askers have gone is worth while if it finds more than one in this number.
@@ -44,7 +44,7 @@ impl<A: PersistentActor> From<Envelope<A>> for Waiting<A> {
     }
 }
 
-/// Shared by the mailbox and the context.
+/// The stash of an actor, shared by the mailbox and the context.
 pub(crate) type StashRef<A> = Rc<RefCell<Stash<A>>>;
 
 /// The internal stash, for what arrives while the actor recovers or persists, and those that the actor fills itself.
@@ -172,7 +172,7 @@ impl<A: PersistentActor> Stash<A> {
         }
     }
 
-    /// Says how many messages were dropped beside the one that a warning was about.
+    /// Logs the number of messages that were dropped beside the one that a warning was about.
     fn tell_dropped(&mut self) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 1 {
@@ -185,7 +185,7 @@ impl<A: PersistentActor> Stash<A> {
         }
     }
 
-    /// Drops a message whose turn will not come; its asker is told why, if the actor could not be recovered and says so.
+    /// Drops a message whose turn will not come; its asker learns why, if the actor could not be recovered and says so.
     pub(crate) fn bury(&self, waiting: impl Into<Waiting<A>>) {
         let waiting = waiting.into();
         // They say that it did nothing.
@@ -288,7 +288,7 @@ impl<A: PersistentActor> Stash<A> {
         self.user.get(name).map_or(0, VecDeque::len)
     }
 
-    /// Gives the next incarnation everything that the last one had put aside, before what has arrived since.
+    /// Hands the next incarnation everything that the last one had put aside, before what has arrived since.
     pub(crate) fn take_back_everything(&mut self) {
         self.taken_back = 0;
         while let Some((_, stashed)) = self.user.pop_last() {

@@ -14,8 +14,8 @@ use crate::error::panics::caught;
 /// further ones.
 ///
 /// The policy decides on a message that does not fit when it arrives, so that memory is bounded however many are sent;
-/// [`Overflow::Wait`] is the exception. Before a message is refused, those make room whose askers have given up: they
-/// would not be processed anyway. A large stash is not searched for them at every message.
+/// [`Overflow::Wait`] is the exception. Before a message is refused, messages whose askers no longer wait make room:
+/// they would not be processed anyway. A large stash is not searched for them at every message.
 ///
 /// An actor that does none of this takes its messages straight from the channel of its address, as every actor of actix;
 /// that one has no limit for [`do_send`](actix::Addr::do_send) and [`send`](actix::Addr::send).
@@ -76,7 +76,7 @@ pub struct OverflowReplies(HashMap<TypeId, Arc<dyn Any + Send + Sync>>);
 type MakeAnswer<M> = Box<dyn Fn() -> <M as Message>::Result + Send + Sync>;
 
 impl StashPolicy {
-    /// The number of messages that an actor holds unless told otherwise, as Akka's `stash-capacity`.
+    /// The number of messages that an actor holds unless set otherwise, as Akka's `stash-capacity`.
     pub const DEFAULT_CAPACITY: usize = 4_096;
 
     /// Treats all messages beyond `capacity` alike.

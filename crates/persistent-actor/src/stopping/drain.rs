@@ -1,4 +1,4 @@
-//! The live actors of one journal or state store, told to stop.
+//! The live actors of one journal or state store, asked to stop.
 
 use std::sync::Arc;
 
@@ -8,16 +8,16 @@ use crate::UnfinishedActor;
 use crate::stopping::drain_signal::{DrainSignal, Urgency};
 use crate::stopping::gone::{Gone, is_gone};
 
-/// All actors that were live when their journal was told to stop; made by [`LiveIds::drain`](crate::LiveIds::drain).
+/// The actors that were live when their journal was asked to stop; made by [`LiveIds::drain`](crate::LiveIds::drain).
 #[derive(Clone, Debug)]
 pub struct Drain(Arc<[Drained]>);
 
-/// One of them.
+/// An actor that is to stop.
 #[derive(Debug)]
 pub(crate) struct Drained {
     pub(crate) persistence_id: PersistenceId,
     pub(crate) signal: Arc<DrainSignal>,
-    /// Closed when the actor is gone.
+    /// The end of the actor; closed when it is gone.
     pub(crate) gone: Gone,
 }
 

@@ -8,7 +8,7 @@ use futures_util::task::AtomicWaker;
 
 use crate::UnfinishedWork;
 
-/// Shared by an actor and the code that stops it.
+/// The signal to end, shared by an actor and the code that stops it.
 #[derive(Debug)]
 pub(crate) struct DrainSignal {
     urgency: AtomicU8,
@@ -21,11 +21,11 @@ pub(crate) struct DrainSignal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Urgency {
-    /// It lives as long as it wants.
+    /// The actor lives as long as it wants.
     None,
-    /// It ends when everything that has arrived is done.
+    /// The actor ends when everything that has arrived is done.
     Drain,
-    /// It ends with its present turn.
+    /// The actor ends with its present turn.
     End,
 }
 
@@ -50,7 +50,7 @@ impl DrainSignal {
         }
     }
 
-    /// Tells the actor how soon it has to end.
+    /// Asks the actor to end with at least this urgency.
     pub(crate) fn raise(&self, urgency: Urgency) {
         self.urgency.fetch_max(urgency as u8, Ordering::AcqRel);
         self.waker.wake();

@@ -1,4 +1,4 @@
-//! The end of an actor, for whoever waits until it is gone.
+//! The end of an actor, for code that waits until it is gone.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use tokio::sync::watch;
 
 use crate::RecoveryError;
 
-/// Closed when its actor is gone; until then and after that it says why its last recovery failed.
+/// The end of an actor: closed when it is gone; until then and after that it says why its last recovery failed.
 pub(crate) type Gone = watch::Receiver<Option<Arc<RecoveryError>>>;
 
 /// Waits until an actor is gone, and returns why it could not be recovered.

@@ -21,25 +21,25 @@ pub struct UnfinishedActor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnfinishedWork {
-    /// It was replaying its events, or reading its state.
+    /// The actor was replaying its events, or reading its state.
     Recovering,
-    /// Its store had not answered; what it persisted may be stored or not.
+    /// The store had not answered; what the actor persisted may be stored or not.
     Persisting {
         /// The number of calls of the persist family that were not handled.
         calls: usize,
     },
-    /// It had everything handled, but waited for the answers to snapshots or deletes.
+    /// The actor had everything handled, but waited for the answers to snapshots or deletes.
     AwaitingStores {
         /// The number of requests.
         requests: usize,
     },
-    /// It had messages to process, or futures that had not ended.
+    /// The actor had messages to process, or futures that had not ended.
     Working,
-    /// It had failed, and did not come back before the deadline for the messages that waited for it.
+    /// The actor had failed, and did not come back before the deadline for the messages that waited for it.
     BackingOff,
-    /// It ended with messages that it had put aside, or stopped itself before it came to them.
+    /// The actor ended with messages that it had put aside, or stopped itself before it came to them.
     Declined,
-    /// It never noticed that it should stop: its arbiter was busy or had ended.
+    /// The actor never noticed that it should stop: its arbiter was busy or had ended.
     Unresponsive,
 }
 

@@ -7,14 +7,14 @@ use crate::PersistentActor;
 pub enum PluginIds {
     /// The plugin ids of an actor that is stored by its events.
     Events {
-        /// Its [journal](PersistentActor::journal_plugin_id).
+        /// The plugin id of its [journal](PersistentActor::journal_plugin_id).
         journal: Option<String>,
-        /// Its [snapshot store](PersistentActor::snapshot_plugin_id).
+        /// The plugin id of its [snapshot store](PersistentActor::snapshot_plugin_id).
         snapshot_store: Option<String>,
     },
     /// The plugin id of an actor whose current state is stored.
     State {
-        /// Its [state store](crate::DurableState::state_plugin_id).
+        /// The plugin id of its [state store](crate::DurableState::state_plugin_id).
         state_store: Option<String>,
     },
 }

@@ -39,12 +39,12 @@ pub enum StoreResponse {
         /// The reason of the failure.
         error: StorageError,
     },
-    /// No snapshot that the criteria select is left.
+    /// The snapshots that the criteria select are deleted.
     DeleteSnapshotsSuccess {
         /// The criteria asked for.
         criteria: SnapshotCriteria,
     },
-    /// Selected snapshots may still be there.
+    /// The delete failed; selected snapshots may still be there.
     DeleteSnapshotsFailure {
         /// The criteria asked for.
         criteria: SnapshotCriteria,
@@ -69,10 +69,10 @@ pub enum StoreResponse {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveSnapshotError {
-    /// It could not be encoded, or is too large.
+    /// The snapshot could not be encoded, or is too large.
     #[error(transparent)]
     Encode(#[from] EncodeError),
-    /// The store failed.
+    /// The store failed to answer, or answered with an error.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The actor was started without a snapshot store.
@@ -90,7 +90,7 @@ pub enum SaveSnapshotError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeleteMessagesError {
-    /// The journal failed.
+    /// The journal failed to answer, or answered with an error.
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// The bound is above every event the actor persisted; the journal was not asked.
@@ -98,7 +98,7 @@ pub enum DeleteMessagesError {
     AboveLast {
         /// The bound asked for.
         to_sequence_nr: SequenceNr,
-        /// The actor's last event.
+        /// The number of the actor's last event.
         last_sequence_nr: SequenceNr,
     },
 }

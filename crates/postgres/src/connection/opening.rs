@@ -11,10 +11,10 @@ use crate::{PostgresOptions, SynchronousCommit};
 
 /// The oldest that has transaction numbers of 64 bits under the names used here.
 const OLDEST_VERSION: i64 = 130_000;
-/// Making tables larger or other takes as long as it takes.
+/// The longest time of a migration: making tables larger or other takes as long as it takes.
 const MIGRATION: Duration = Duration::from_secs(3_600);
 
-/// A session, as the server tells it from all others.
+/// A session, as the server distinguishes it from all others.
 #[derive(Debug)]
 pub(crate) struct SessionId {
     number: i32,

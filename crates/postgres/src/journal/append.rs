@@ -88,7 +88,7 @@ impl Columns {
         self.add(rows.iter().map(|row| &row.event.payload.bytes[..]));
     }
 
-    /// Nothing, if there is none: the server fills up what is shorter than its neighbours with NULL.
+    /// Adds empty arrays if no event has metadata: the server fills up arrays that are shorter than others with NULL.
     fn add_metadata(&mut self, rows: &[EventRow]) {
         let any = rows.iter().any(|row| row.event.metadata.is_some());
         let rows = if any { rows } else { &[] };

@@ -1,4 +1,4 @@
-//! Taking over ids.
+//! Taking over ids for recovering actors.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(crate) async fn recover(
     queries: &PostgresQueries,
     requests: Vec<RecoveryRequest>,
 ) -> Result<Vec<Recovered>, Fault> {
-    // Locks are taken in the order of ids by everybody.
+    // All writers take locks in the order of ids.
     let mut sorted: Vec<_> = requests.iter().collect();
     sorted.sort_unstable_by(|one, other| one.persistence_id.cmp(&other.persistence_id));
     let ids: Vec<&str> = sorted
@@ -42,7 +42,7 @@ pub(crate) async fn recover(
     }
     let answer = |id: &PersistenceId| {
         let recovered = by_id.get(id.as_str()).copied();
-        recovered.ok_or_else(|| Fault::corrupt(format!("PostgreSQL gave no row for {id:?}")))
+        recovered.ok_or_else(|| Fault::corrupt(format!("PostgreSQL returned no row for {id:?}")))
     };
     let in_order = requests
         .iter()

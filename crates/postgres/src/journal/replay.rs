@@ -23,7 +23,7 @@ pub(crate) async fn read_page(
         values.integer(to_bound(range.from));
         // No number is above what a database stores, so a range that begins there is empty.
         values.integer(to_integer(range.from).map_or(0, |_| to_bound(range.to)));
-        // One more than wanted tells whether there is more.
+        // One more than wanted shows whether there is more.
         values.integer(to_bound(limit.max_events as u64).saturating_add(1));
         values.integer(to_bound(max_bytes as u64));
         values

@@ -10,7 +10,7 @@ use sqlx::postgres::PgConnectOptions;
 
 /// Pools of the application that sections may name by `pool`.
 ///
-/// Stores open connections of their own, as such a pool would open its next one: what it is told later by
+/// Stores open connections of their own, as such a pool would open its next one: what is set later by
 /// [`PgPool::set_connect_options`], a new password for example, counts for them, too. They do not borrow the pool's
 /// connections, which belong to another runtime and may be left in any state, and do not call its hooks.
 #[derive(Clone, Debug, Default)]
@@ -74,7 +74,7 @@ impl NamedPool {
     }
 }
 
-/// The pool's name tells it from others of the application.
+/// The pool's name distinguishes it from others of the application.
 impl fmt::Display for NamedPool {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let options = self.connect_options();

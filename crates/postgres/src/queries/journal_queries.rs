@@ -8,10 +8,10 @@ use super::keeping_highest;
 /// The statements of one journal that only PostgreSQL has, with its table names in them.
 #[derive(Debug)]
 pub struct PostgresQueries {
-    /// Takes over ids. Values: arrays of ids and of writers. Gives: id, highest, deleted_to, epoch.
+    /// Takes over ids. Values: arrays of ids and of writers. Returns: id, highest, deleted_to, epoch.
     pub(crate) recover: SqlStr,
-    /// Stores events. Values: arrays as [`Rows`](crate::journal) binds them. Gives the places, from 1, of the ids that
-    /// lost.
+    /// Stores events. Values: arrays as [`Rows`](crate::journal) binds them. Returns the places, from 1, of the ids
+    /// that lost.
     pub(crate) append: SqlStr,
     /// Stores events with tags. Values and result as of `append`, with the tags after the other values.
     pub(crate) append_with_tags: SqlStr,
@@ -26,7 +26,7 @@ pub struct PostgresQueries {
     /// A page of events with the values of `page`; no rows if the page would have more bytes, a row is too large, or there
     /// is no event.
     pub(crate) whole_page: SqlStr,
-    /// The tags of events. Values: id, lowest and highest number. Gives: number, tag.
+    /// The tags of events. Values: id, lowest and highest number. Returns: number, tag.
     pub(crate) tags: SqlStr,
 }
 
@@ -45,11 +45,11 @@ ON CONFLICT (persistence_id) DO UPDATE SET
     writer_uuid = EXCLUDED.writer_uuid
 RETURNING m.persistence_id, m.highest, m.deleted_to, m.epoch";
 
-/// One statement, which commits by itself: nothing of it can be left open on a connection.
+/// A statement that commits by itself: nothing of it can be left open on a connection.
 ///
 /// The update is the fence: it finds the ids whose epoch and highest number are what the writer knows, waits for who
 /// holds one of them, and looks again then. `IS TRUE` keeps the filter what it says, a look into a hash table; as a
-/// join it would depend on how many rows the planner expects.
+/// join it would depend on the number of rows that the planner expects.
 const FENCE: &str = "\
 WITH fenced AS (
     UPDATE {metadata_table} AS m SET highest = h.last
@@ -115,7 +115,7 @@ SELECT h.place FROM unnest($1::text[]) WITH ORDINALITY AS h (id, place)
 WHERE h.id NOT IN (SELECT persistence_id FROM fenced)";
 
 /// The server counts bytes before it fetches them: large payloads are stored beside the row, which knows their size.
-/// One event beyond the limits comes along, which tells that there is more.
+/// One event beyond the limits comes along, which shows that there is more.
 const PAGE: &str = "\
 SELECT d.deleted_to, e.sequence_nr, e.timestamp,
        CASE WHEN e.fits THEN e.writer_uuid END, CASE WHEN e.fits THEN e.adapter_manifest END, e.tag_count::bigint,
@@ -138,8 +138,8 @@ LEFT JOIN LATERAL (
 ) AS e ON e.place <= 2 OR e.bytes_before <= $5::bigint
 ORDER BY e.sequence_nr";
 
-/// Adding up once what many events hold costs a quarter of what adding up row by row does. Nothing is sorted
-/// here: the rows come out of the index in their order.
+/// Reads the whole page if it fits. Adding up once what many events hold costs a quarter of what adding up row by row
+/// does. Nothing is sorted here: the rows come out of the index in their order.
 const WHOLE_PAGE: &str = "\
 SELECT {deleted_to}, e.sequence_nr, e.timestamp, e.writer_uuid, e.adapter_manifest, e.tag_count::bigint, e.serializer_id,
        e.event_manifest, {payload_read}, e.metadata_serializer_id, e.metadata_manifest, e.metadata_payload, e.checksum,
@@ -153,7 +153,7 @@ WHERE {in_range}
        FROM (SELECT * FROM {event_table} AS e WHERE {in_range} ORDER BY e.sequence_nr LIMIT $4::bigint) AS e) <= $5::bigint
 ORDER BY e.sequence_nr LIMIT $4::bigint";
 
-/// Parts of `WHOLE_PAGE`.
+/// The part of `WHOLE_PAGE` that reads up to where events are deleted.
 const DELETED_TO: &str =
     "COALESCE((SELECT deleted_to FROM {metadata_table} WHERE persistence_id = $1::text), 0)";
 const IN_RANGE: &str = "e.persistence_id = $1::text \
@@ -190,8 +190,8 @@ ON CONFLICT (persistence_id) DO UPDATE SET
     highest = GREATEST(m.highest, EXCLUDED.highest),
     deleted_to = GREATEST(m.deleted_to, LEAST($1::bigint, GREATEST(m.highest, EXCLUDED.highest)))";
 
-/// Locks the row, so that two that remove rows of an id come one after the other: what the later one removes are never
-/// rows that were stored after a reset.
+/// Selects the range to remove, and locks the row, so that two removals of rows of one id come one after the other:
+/// what the later one removes are never rows that were stored after a reset.
 const UNPURGED: &str = "\
 SELECT persistence_id, deleted_to, purged_to FROM {metadata_table} WHERE persistence_id = $1::text FOR UPDATE";
 
@@ -216,7 +216,7 @@ SELECT 1 FROM removed LIMIT 1";
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET purged_to = GREATEST(purged_to, $1::bigint) WHERE persistence_id = $2::text";
 
-/// An id whose events tell of changes of a state.
+/// An id whose events record changes of a state.
 pub(crate) const ADOPT: &str = "\
 INSERT INTO {metadata_table} AS m (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 VALUES ($1::text, $2::bigint, $2::bigint, $2::bigint, $3::bigint, $4::bytea)

@@ -44,15 +44,15 @@ WITH removed AS (DELETE FROM {state_table} WHERE persistence_id = $1::text RETUR
 {keep_highest}
 SELECT 1 FROM removed";
 
-/// Stands in a statement where the type of ids may be looked at.
+/// A mark in a statement where the type of ids may be looked at.
 const TYPE: &str = "/*type*/";
 
 const IDS: &str = include_str!("state_ids.sql");
 
 const WITHOUT_TYPE: &str = " AND e.entity_type = ''";
 
-/// Leaves out other entity types: so no offset is above the number of a change that was stored, and a restored dump
-/// shows whether offsets from before are valid there.
+/// Selects the number up to which changes are complete. It leaves out other entity types: so no offset is above
+/// the number of a change that was stored, and a restored dump shows whether offsets from before are valid there.
 const COMPLETE_TO: &str = "\
 SELECT 0::bigint, e.ordering FROM {state_table} AS e
 WHERE e.entity_type = $1::text AND e.ordering < pg_snapshot_xmin(pg_current_snapshot())::text::bigint

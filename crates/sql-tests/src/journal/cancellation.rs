@@ -40,7 +40,7 @@ impl Dice {
     }
 }
 
-/// One actor's life: it recovers, writes until a call is dropped or fails, and recovers again.
+/// Lives one life of an actor: it recovers, writes until a call is dropped or fails, and recovers again.
 async fn live(journal: Arc<dyn Journal>, id: PersistenceId, seed: u64) -> Vec<(u64, WriterId)> {
     let mut dice = Dice(seed);
     let mut confirmed = Vec::new();

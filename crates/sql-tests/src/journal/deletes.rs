@@ -68,7 +68,7 @@ pub async fn a_delete_of_an_unknown_id_leaves_no_row(place: &dyn Tables) {
     );
 }
 
-/// Many events, removed a few at a time.
+/// Deletes many events, which are removed a few at a time.
 pub async fn a_delete_of_many_events_removes_them_in_chunks(place: &dyn Tables) {
     let journal = place
         .journal_with(place.section().with("delete-chunk-events", 7))
@@ -287,7 +287,7 @@ pub async fn a_delete_that_waits_for_a_reset_elsewhere_brings_no_numbers_back<H>
     }
 }
 
-/// A recovery has looked for the newest event before the reset that it waits for is done.
+/// Lets a recovery look for the newest event before the reset that it waits for is done.
 ///
 /// `lock` locks the row of the id `Test|a` until its result is dropped; `waiting` returns when this many calls wait for
 /// a lock.

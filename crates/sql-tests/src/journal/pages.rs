@@ -1,4 +1,4 @@
-//! Pages of a replay: small and large events, limits, odd ranges.
+//! Tests of pages of a replay: small and large events, limits, odd ranges.
 
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ pub async fn a_page_keeps_to_both_limits_and_tells_whether_there_is_more(place: 
     }
 }
 
-/// SQLite gives up to 128 events in a row.
+/// SQLite returns up to 128 events in one row.
 pub async fn a_page_tells_whether_there_is_more_wherever_its_last_row_ends(place: &dyn Tables) {
     let journal = place.journal().await;
     for stored in [127, 128, 129, 255, 256, 257] {
@@ -127,7 +127,7 @@ pub async fn a_page_tells_whether_there_is_more_wherever_its_last_row_ends(place
     }
 }
 
-/// Between the events are those of another id, which have tags, too.
+/// Checks that tags come with their events, although those of another id, which have tags, too, are between them.
 pub async fn tags_come_with_their_events_wherever_a_row_or_a_page_ends(place: &dyn Tables) {
     let journal = place.journal().await;
     let other = WriterId::random();
@@ -183,7 +183,7 @@ pub async fn a_page_of_large_events_ends_at_its_byte_limit(place: &dyn Tables) {
     assert_eq!(shape(&page(&*journal, 3, 10, 1).await), (vec![3], true));
 }
 
-/// A caller that asks for as much as there is.
+/// Reads with a caller that asks for as much as there is.
 pub async fn settings_cap_a_page_whatever_is_asked_for(place: &dyn Tables) {
     let journal = place
         .journal_with(
@@ -229,7 +229,7 @@ pub async fn ranges_beyond_what_the_database_can_store_are_empty(place: &dyn Tab
     assert_eq!(numbers(&*journal, &id("a")).await, [0_u64; 0]);
 }
 
-/// Five thousand events.
+/// Stores five thousand events and reads them by small pages.
 pub async fn a_long_stream_is_read_page_by_page(place: &dyn Tables) {
     let journal = place.journal().await;
     for _ in 0..5 {
@@ -281,7 +281,8 @@ pub async fn large_events_deleted_while_a_page_is_read_are_left_out_of_it(place:
     assert_eq!(numbers(&*journal, &id("a")).await, [60]);
 }
 
-/// Rows that somebody has removed.
+/// Removes rows, as somebody with access to the table may: a page shows the events after the hole, so that the reader
+/// sees that some are missing.
 pub async fn events_beyond_a_hole_are_shown_so_that_the_hole_is_found(place: &dyn Tables) {
     let journal = place.journal().await;
     store(&*journal, &id("a"), 300).await;

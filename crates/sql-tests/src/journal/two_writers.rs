@@ -1,4 +1,4 @@
-//! Two owners of one database, as two processes would be.
+//! Tests of two owners of one database, as two processes would be.
 
 use std::sync::Arc;
 
@@ -99,7 +99,7 @@ pub async fn contending_writers_leave_one_gap_free_stream_of_what_was_confirmed(
     assert_eq!(numbers, expected);
 }
 
-/// An epoch that no recovery gave.
+/// An epoch that no recovery returned.
 pub async fn an_unknown_epoch_may_not_write_beside_events_of_another_tool(place: &dyn Tables) {
     let journal = place.journal().await;
     place

@@ -6,10 +6,11 @@ use crate::Tables;
 
 use super::{assert_conflict, id, revision_of, state, store};
 
-/// Without `assert-single-writer` any revision replaces whatever is stored, and what follows is checked as ever.
+/// Checks that without `assert-single-writer` any revision replaces whatever is stored, and that what follows is
+/// checked as ever.
 ///
 /// # Panics
-/// If it does not, or is not.
+/// If a write is refused, or what follows is not checked.
 pub async fn without_assert_single_writer_any_revision_replaces_any(tables: &dyn Tables) {
     let tool = tables.open_for_any_revision().await;
     for revision in [5, 3, 3, 1, 9] {

@@ -1,4 +1,4 @@
-//! Events that tell of changes, in the journal of the same database.
+//! Events that record changes of states, in the journal of the same database.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ fn assert_refused(result: Result<(), StorageError>) {
     assert!(error.is_certainly_not_stored(), "{error:?}");
 }
 
-/// Each change leaves its event, under its revision, and a change that is refused leaves none.
+/// Checks that each change leaves its event, under its revision, and a change that is refused leaves none.
 pub async fn changes_leave_their_events(tables: &dyn Tables) {
     let (states, journal) = tables.open_with_change_events().await;
     assert!(states.capabilities().change_events);

@@ -39,7 +39,7 @@ impl ChangeHandler for Unsteady {
     }
 }
 
-/// Reads on from where it is, page by page, as whoever builds on changes does.
+/// Reads on from where it is, page by page, as a program that builds on changes does.
 struct Reader {
     store: Arc<dyn StateStore>,
     query: StateChangesQuery,
@@ -47,7 +47,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads a page of at most this many; whether there is more.
+    /// Reads a page of at most this number; returns whether there is more.
     async fn read(&mut self, limit: usize) -> bool {
         self.query.limit = limit;
         let queries = self.store.queries().expect("there are queries");
@@ -67,8 +67,8 @@ impl Reader {
     }
 }
 
-/// Many write in transactions with pauses and rollbacks; a reader by small pages misses no last state, and sees each id
-/// in order.
+/// Lets many write in transactions with pauses and rollbacks; a reader by small pages misses no last state, and sees
+/// each id in order.
 ///
 /// # Panics
 /// If it misses one, or sees an id go back.

@@ -1,4 +1,4 @@
-//! Many writers of one id.
+//! Tests of many writers of one id.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use super::{revision_of, state};
 const STORES: usize = 5;
 const WRITERS: usize = 10;
 
-/// Fifty writers of one id, each of which stores one revision: every revision is stored once, and whoever loses is told.
+/// Fifty writers of one id, each of which stores one revision: every revision is stored once, and each loser gets a
+/// conflict.
 ///
 /// # Panics
 /// If a revision is stored twice or left out, or if a writer meets anything but conflicts.

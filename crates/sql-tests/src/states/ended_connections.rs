@@ -29,7 +29,7 @@ struct Course {
 }
 
 /// Writers store one revision of their ids after the other while all their connections are ended again and again: what was
-/// confirmed is there, what is told to be not stored is not, and no revision is left out.
+/// confirmed is there, what is reported as not stored is not, and no revision is left out.
 ///
 /// # Panics
 /// If it is otherwise, or if no write fails.

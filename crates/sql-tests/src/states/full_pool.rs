@@ -1,4 +1,4 @@
-//! More writes at once than the stores have connections for.
+//! Tests of more writes at once than the stores have connections for.
 
 use actix_persistence_storage_api::{StateStore, StorageErrorKind};
 use futures_util::future::join_all;

@@ -16,7 +16,8 @@ use crate::Tables;
 
 use super::{id, state, store};
 
-/// The most sequences into which a store divides its changes: ids whose slices differ by as much are in the same one.
+/// The most sequences into which a store divides its changes: ids whose slices differ by this number are in the same
+/// one.
 const SEQUENCES: u16 = 8;
 /// Prime, so that pages begin and end anywhere.
 const PAGE: usize = 97;
@@ -89,7 +90,7 @@ impl Load {
         for writer in join_all(writers).await {
             stored.extend(writer.expect("no writer fails"));
         }
-        // Stored after everything else: who gets them, and is told that there is no more, had everything.
+        // Stored after everything else: a reader that gets them, and that there is no more, had everything.
         for last in self.last_of(&prefix) {
             store(&*stores[0], state(last.entity_id(), 1)).await;
             stored.insert(last);
@@ -117,7 +118,7 @@ impl Load {
         ids.filter(move |id| id.slice() % SEQUENCES < sequences)
     }
 
-    /// One id for each of the sequences.
+    /// Returns one id for each of the sequences.
     fn last_of(&self, prefix: &str) -> Vec<PersistenceId> {
         let last = |sequence| {
             let mut ids = self.ids(format!("{prefix}-last"));
@@ -154,7 +155,7 @@ async fn insert(
     stored
 }
 
-/// Reads on from where it is, page by page, as whoever builds on changes does.
+/// Reads on from where it is, page by page, as a program that builds on changes does.
 struct Reader {
     store: Arc<dyn StateStore>,
     query: StateChangesQuery,
@@ -175,7 +176,7 @@ impl Reader {
         }
     }
 
-    /// Reads until there are no writers and these are there; returns how many pages there were, and what was in them.
+    /// Reads until there are no writers and these are there; returns the number of pages, and what was in them.
     async fn read_until(
         mut self,
         ended: Arc<AtomicBool>,

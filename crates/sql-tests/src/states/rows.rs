@@ -27,7 +27,7 @@ pub async fn rows_say_which_slice_and_type_they_belong_to(tables: &dyn Tables) {
     }
 }
 
-/// Nothing is left of the state, of its tags and of what was needed to decode it.
+/// Checks that nothing is left of the state, of its tags and of what was needed to decode it.
 ///
 /// # Panics
 /// If something is.
@@ -69,7 +69,7 @@ pub async fn texts_come_back_whatever_they_hold(tables: &dyn Tables) {
     }
 }
 
-/// The tables refuse rows that no store writes, whoever inserts them.
+/// The tables refuse rows that no store writes, even from other programs.
 ///
 /// # Panics
 /// If it can.

@@ -93,7 +93,7 @@ pub async fn columns_that_the_first_start_misses_come_with_what_adds_them(tables
 /// A table that is gone while a store is in use is no trouble that waiting could cure.
 ///
 /// # Panics
-/// If it is told as such.
+/// If the error is of another kind.
 pub async fn a_table_that_was_dropped_is_a_mismatch(tables: &dyn Tables) {
     let states = tables.open().await;
     store(&*states, state("a", 1)).await;
@@ -104,7 +104,7 @@ pub async fn a_table_that_was_dropped_is_a_mismatch(tables: &dyn Tables) {
 }
 
 /// States do not vanish when their entity type gets a table of its own: the start fails until they are moved there, as the
-/// guide tells it, and then goes on with revisions and offsets.
+/// guide says, and then goes on with revisions and offsets.
 ///
 /// # Panics
 /// If it does not.

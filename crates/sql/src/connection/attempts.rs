@@ -34,7 +34,8 @@ const LONGEST_DELAY: Duration = Duration::from_millis(100);
 
 /// Tries work again that certainly stored nothing, where the database says that this helps.
 pub(super) struct Attempts<I> {
-    /// None when the last attempt has it: its parts are not shared then, so that they need not be copied.
+    /// The input of the work. `None` when the last attempt has it: its parts are not shared then, so that they need not
+    /// be copied.
     input: Option<I>,
     left: u32,
     back_off: BackOff,

@@ -93,8 +93,8 @@ impl<C: Connector> Seats<C> {
         self.idle().clear();
     }
 
-    /// Waits for the connections that are in use, as long as a call would, and closes all; no longer than that, others
-    /// are opened for whoever asks.
+    /// Closes the connections; waits for those in use as long as a call would, and then closes the others alone.
+    /// Callers that ask after that time get new connections.
     pub(super) async fn close(&self) {
         let all = u32::try_from(self.number).unwrap_or(u32::MAX);
         // Without a seat that is still in use the others are closed nevertheless.
@@ -152,7 +152,7 @@ impl<C: Connector> Lease<C> {
         drop(seat);
     }
 
-    /// Gives a connection back that is certainly clean.
+    /// Returns a certainly clean connection to its seat.
     pub(super) fn give_back(self) {
         self.was_served();
         let idle = Idle {
@@ -163,8 +163,8 @@ impl<C: Connector> Lease<C> {
         drop(self.seat);
     }
 
-    /// Gives a connection back on which code of the application has run: makes it what it was when it was opened, or
-    /// closes it.
+    /// Returns a connection to its seat after code of the application has run on it: makes it what it was when it was
+    /// opened, or closes it.
     ///
     /// Only the call that takes the seat next waits for that.
     pub(super) fn give_back_after(self, visit: &Visit) {
@@ -174,7 +174,7 @@ impl<C: Connector> Lease<C> {
         }
     }
 
-    /// Gives a connection back on which functions may have set something for the session.
+    /// Returns a connection to its seat after functions may have set something for its session.
     ///
     /// Only the call that takes the seat next waits for that.
     pub(super) fn restore(mut self) {

@@ -14,7 +14,7 @@ const SET_UP_ATTEMPTS: u32 = 10;
 /// The number of further attempts when an error looks lasting that one error of a disk can look like.
 const MORE_LOOKS: u32 = 3;
 
-/// Makes the tables of a component ready; tries again where others do the same.
+/// Makes the tables of a component ready; tries again if other processes do the same at that moment.
 pub(super) async fn set_up<C: Connector>(
     connector: &C,
     component: &Component<C::Dialect>,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// Code of the application that runs in a transaction: for how long it may, and what is known of what it did.
+/// A visit: code of the application that runs in a transaction, the time for which it may, and what is known of what it
+/// did.
 ///
 /// Known to the store even if the code, or what it waits for, is dropped at any await.
 #[derive(Clone, Debug)]
@@ -21,7 +22,7 @@ struct Traces {
 }
 
 impl Visit {
-    /// May take so much longer than the store's own work.
+    /// Returns a visit that may take longer than the store's own work by `limit`.
     pub(crate) fn of(limit: Duration) -> Self {
         Self {
             limit,

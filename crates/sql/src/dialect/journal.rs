@@ -65,7 +65,7 @@ pub trait JournalDialect: Driver {
     /// True if [`check_journal`](Self::check_journal) looks at anything.
     const CHECKS_JOURNAL: bool = false;
 
-    /// Fails if events are missing that were stored, as far as the tables of a journal tell when they are opened.
+    /// Fails if events are missing that were stored, as far as the tables of a journal show when they are opened.
     fn check_journal(
         _connection: &mut ConnectionOf<Self>,
         _queries: &Self::JournalQueries,

@@ -26,7 +26,7 @@ pub trait SchemaDialect: Driver {
     /// The tables beside one of states, by what follows on its name.
     const MORE_STATE_TABLES: &'static [&'static str] = &[];
 
-    /// The statements that give accounts their rights; `None` if the database has no accounts.
+    /// The statements that grant accounts their rights; `None` if the database has no accounts.
     const ROLES: Option<RoleTexts>;
 
     /// Keeps others from making the same tables until the connection or its transaction ends.
@@ -53,17 +53,18 @@ pub struct VersionTexts {
     pub set: &'static str,
     /// Selects 1 if there is such a table, and 0 if not. Values: name.
     pub table_exists: &'static str,
-    /// The columns of a table. Values: name. Gives: name, type.
+    /// The columns of a table. Values: name. Returns: name, type.
     pub columns: &'static str,
 }
 
-/// The texts that give the tables to their owner and their use to the application: `{owner}` and `{application}`.
+/// The texts that make the owner the owner of the tables, and grant their use to the application: `{owner}` and
+/// `{application}`.
 #[derive(Clone, Copy, Debug)]
 pub struct RoleTexts {
-    /// Comes before anything is made, if something must.
+    /// The statement that comes before anything is made, if something must.
     pub before: Option<&'static str>,
-    /// Allows the use of a `{table}`.
+    /// The statement that allows the use of a `{table}`.
     pub use_table: &'static str,
-    /// Allows to look at the versions.
+    /// The statement that allows a look at the versions.
     pub read_versions: &'static str,
 }

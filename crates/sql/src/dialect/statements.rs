@@ -27,12 +27,12 @@ pub trait StatementDialect: Driver {
     const CHANGE_EVENTS: ChangeEventTexts;
 }
 
-/// The texts about ids whose events tell of changes of states: in the table `{metadata_table}`, their epoch is negative.
+/// The texts about ids whose events record changes of states: in the table `{metadata_table}`, their epoch is negative.
 #[derive(Clone, Copy, Debug)]
 pub struct ChangeEventTexts {
     /// Makes the row of an id, or raises its highest number to the one to follow on; leaves rows with other epochs alone.
     /// Values: id, highest number, epoch, writer.
     pub adopt: &'static str,
-    /// Values: id. Gives: epoch; no row for an id that the journal does not know.
+    /// Values: id. Returns: epoch; no row for an id that the journal does not know.
     pub epoch_of: &'static str,
 }

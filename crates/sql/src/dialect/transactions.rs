@@ -17,17 +17,17 @@ pub trait TransactionDialect: Driver {
     /// plans than the statements of the store; none where a statement by itself will do.
     const BEGIN_FINDING: Option<&'static str> = None;
 
-    /// Ends any of them.
+    /// Commits any of these transactions.
     const COMMIT: &'static str;
 
     /// True if [`COMMIT`](Self::COMMIT) is prepared once for a connection, where its text takes longer to compile than to
     /// run.
     const PREPARES_COMMIT: bool = false;
 
-    /// Ends the one that makes tables ready, which every start does, also one that then fails.
+    /// Ends the transaction that makes tables ready, which every start has, even one that then fails.
     const COMMIT_SET_UP: &'static str = Self::COMMIT;
 
-    /// Ends any of them as if nothing had been done.
+    /// Rolls back any of these transactions, as if nothing had been done.
     const ROLLBACK: &'static str;
 
     /// True if a transaction can go on after a statement of it that failed.
@@ -40,10 +40,11 @@ pub trait TransactionDialect: Driver {
     /// the server may catch the error.
     const ROWS_MAY_END_TRANSACTIONS: bool = true;
 
-    /// Follows on what begins the application's part of a transaction: gives its statements the settings of the server where
-    /// those of the store are others.
+    /// The text after that which begins the application's part of a transaction: it sets for its statements the
+    /// settings of the server where those of the store are others.
     const BEFORE_APPLICATION: &'static str = "";
 
-    /// Follows on what ends that part: takes back what [`BEFORE_APPLICATION`](Self::BEFORE_APPLICATION) set.
+    /// The text after that which ends that part: it takes back what [`BEFORE_APPLICATION`](Self::BEFORE_APPLICATION)
+    /// set.
     const AFTER_APPLICATION: &'static str = "";
 }

@@ -166,7 +166,8 @@ fn a_tag_given_twice_is_kept_once() {
     );
 }
 
-/// Id, epoch before and afterwards, whether it is taken over, highest number before and afterwards.
+/// Returns the id, the epoch before and afterwards, whether it is taken over, and the highest number before and
+/// afterwards.
 fn heads(group: &Group) -> Vec<(&str, i64, i64, bool, i64, i64)> {
     let head = |head: &Head| {
         let taken_over = head.taken_over_by.is_some();

@@ -51,7 +51,8 @@ pub(super) async fn delete_to<D: Dialect>(
     let raise = &statements.raise_deleted_to;
     number_of_id::<D>(connection, raise, deletion.to, id.as_str()).await?;
     if let Some(epoch) = deletion.epoch {
-        // Not before: a row that is not there yet cannot be locked, and whoever makes it would take the id over in between.
+        // Not before: a row that is not there yet cannot be locked, and a writer that makes it would take the id over
+        // in between.
         check_epoch::<D>(connection, statements, id, epoch).await?;
     }
     Ok(())
@@ -128,16 +129,16 @@ const LOOK: u64 = 1_000;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Purged {
     Nothing,
-    /// Everything of an id.
+    /// The step has removed all deleted rows of an id.
     All,
-    /// A chunk, and some is left.
+    /// The step has removed a chunk, and some is left.
     Some,
 }
 
 /// Removes rows of the id that a statement finds: those above its `purged_to`, up to `deleted_to`.
 ///
 /// Every statement names where the rows begin: a database may have to step over each row that was removed before, for
-/// as long as an old transaction of somebody else might still see it.
+/// as long as an old transaction of another session might still see it.
 async fn purge_found<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &JournalStatements,

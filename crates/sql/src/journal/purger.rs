@@ -29,7 +29,7 @@ struct Work<D: Dialect> {
     full_chunk: Chunk,
     /// The current size of a transaction: smaller after one took too long.
     chunk: Mutex<Chunk>,
-    /// Calls of `start` since the running task last looked, plus one while it runs.
+    /// The number of calls of `start` since the running task last looked, plus one while it runs.
     requests: AtomicUsize,
     is_paused: AtomicBool,
 }

@@ -1,4 +1,4 @@
-//! The columns that the steps of a schema give to a table.
+//! The columns that the steps of a schema add to a table.
 
 use sqlx::SqlStr;
 

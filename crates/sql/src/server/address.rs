@@ -22,15 +22,15 @@ pub struct ServerKind {
 pub(super) struct Address {
     /// The host; none for a socket.
     pub host: Option<String>,
-    /// The port.
+    /// The port, if the address names one.
     pub port: Option<u16>,
     /// The socket, or its folder.
     pub socket: Option<PathBuf>,
     /// The name of the database.
     pub database: Option<String>,
-    /// The user.
+    /// The user, if the address names one.
     pub user: Option<String>,
-    /// The password.
+    /// The password, if the address holds one.
     pub password: Option<Secret>,
     /// The encryption of connections.
     pub tls: Option<TlsMode>,

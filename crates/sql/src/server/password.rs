@@ -34,7 +34,7 @@ impl fmt::Debug for Secret {
 pub enum Password {
     /// The server asks for none.
     None,
-    /// The settings.
+    /// The settings hold the password.
     Given(Secret),
     /// The environment variable of this name holds the password.
     Environment(String),

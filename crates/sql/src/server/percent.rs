@@ -3,7 +3,7 @@
 //! `percent-encoding` leaves an escape that is cut off or wrong as it is; a password must not be changed in silence, so it
 //! is refused here.
 
-/// Decodes `%20` and the like; `None` if that does not work out.
+/// Decodes `%20` and the like; `None` if the text is not valid.
 pub fn percent_decoded(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());

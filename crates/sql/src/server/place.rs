@@ -13,11 +13,11 @@ use crate::InvalidOption;
 pub struct ServerPlace {
     /// The name or the address of the server; `localhost` with a socket.
     pub host: String,
-    /// Its port; with a socket, a part of the socket's name for PostgreSQL.
+    /// The port of the server; with a socket, a part of the socket's name for PostgreSQL.
     pub port: u16,
     /// The socket or its folder, instead of the host.
     pub socket: Option<PathBuf>,
-    /// The database.
+    /// The name of the database.
     pub database: String,
     /// The user that logs in.
     pub user: String,
@@ -151,7 +151,8 @@ fn merge<T: Clone>(
     }
 }
 
-/// Never the name of the user of the operating system or the like: what is meant is said.
+/// Returns a part of the place, or fails if it is not set. No default stands in for it, such as the name of the user of
+/// the operating system.
 fn required(
     options: &ServerOptions,
     key: &'static str,

@@ -16,7 +16,7 @@ use crate::Fault;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TlsMode {
-    /// `disable`: no encryption.
+    /// The connection is not encrypted: `disable`.
     Disable,
     /// `require`: encryption without a check of the server.
     Require,
@@ -41,7 +41,7 @@ impl TlsMode {
         reader.choice_or("tls", &choices, None)
     }
 
-    /// The mode a word stands for, also spelt as MySQL does: `VERIFY_CA`, `VERIFY_IDENTITY`.
+    /// Returns the mode that a word stands for, even if it is spelt as in MySQL: `VERIFY_CA`, `VERIFY_IDENTITY`.
     pub(super) fn of_word(word: &str) -> Result<Self, String> {
         let word = word.to_ascii_lowercase().replace('_', "-");
         let plain = match word.as_str() {
@@ -80,7 +80,7 @@ pub struct TlsFiles {
 }
 
 impl Tls {
-    /// Reads the files.
+    /// Reads the files of certificates and of the key.
     ///
     /// # Errors
     /// If one cannot be read, or does not hold what it should.

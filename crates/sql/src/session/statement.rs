@@ -5,8 +5,8 @@ use crate::{Piece, Quoting, pieces};
 /// The kinds of statements, by what they can do beside reading and changing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Nothing, or it marks a place in the transaction: it cannot end that, and leaves nothing in the session but what
-    /// functions of the server do.
+    /// A statement that does nothing else, except perhaps mark a place in the transaction: it cannot end the
+    /// transaction, and leaves nothing in the session but what functions of the server do.
     Rows,
     /// Commits what came before it, and itself.
     Commits,
@@ -16,11 +16,11 @@ pub(super) enum Kind {
     OfSessions,
     /// Sends or takes data beside its answer, which no driver here expects.
     Streams,
-    /// Any other statement: the caller looks afterwards whether the transaction is still there.
+    /// A statement of any other kind: the caller looks afterwards whether the transaction is still there.
     Other,
 }
 
-/// Returns the kind of a text; `definitions_commit` tells whether statements that define tables commit where it runs.
+/// Returns the kind of a text; `definitions_commit` is true if statements that define tables commit where it runs.
 ///
 /// Of several statements in one text, which only SQLite runs, it is that of the first one to be refused.
 pub(super) fn kind_of(sql: &str, quoting: Quoting, definitions_commit: bool) -> Kind {
@@ -143,7 +143,7 @@ fn words(sql: &str) -> [String; 3] {
 }
 
 /// Returns the text from the first character on that is no white space, parenthesis or comment; none if that cannot be
-/// told, as of comments in comments, and of comments that MySQL runs.
+/// known, as with comments in comments, and of comments that MySQL runs.
 fn without_comments(mut text: &str) -> Option<&str> {
     loop {
         text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '(');

@@ -1,4 +1,4 @@
-//! Events that tell of changes, in a journal of the same database.
+//! Events that record changes of states, in a journal of the same database.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::schema::Component;
 use crate::values::Values;
 use crate::{ConnectionOf, Connector, Dialect, Fault, InvalidOption, Portable, Settings};
 
-/// The epoch of ids whose events tell of changes: below every epoch of an actor, however often somebody tries to take
+/// The epoch of ids whose events record changes: below every epoch of an actor, however often an actor tries to take
 /// such an id over.
 const EPOCH: i64 = i64::MIN / 2;
 
@@ -68,7 +68,7 @@ impl<D: Dialect> ChangeEvents<D> {
     /// All in one group, so that its counters are raised in the order of all other writers.
     ///
     /// # Errors
-    /// If an id has events that do not tell of changes, or later ones.
+    /// If an id has events that do not record changes, or later ones.
     pub(super) async fn store(
         &self,
         connection: &mut ConnectionOf<D>,
@@ -131,7 +131,7 @@ impl<D: Dialect> ChangeEvents<D> {
     }
 }
 
-/// A change that an event tells of.
+/// A change that an event records.
 pub(super) struct Told<'a> {
     pub(super) id: &'a PersistenceId,
     pub(super) revision: i64,

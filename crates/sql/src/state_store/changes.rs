@@ -1,4 +1,4 @@
-//! Reading changes.
+//! Reading the changes of states.
 
 use actix_persistence_storage_api::{
     ChangedState, PersistenceId, StateChangesPage, StateChangesQuery, StateOffset, StatePosition,
@@ -15,8 +15,8 @@ use crate::{ConnectionOf, Dialect, Fault, Portable, RowOf, StateStatements};
 /// The sequence where the database orders rows by itself.
 const ONLY_SEQUENCE: u16 = 0;
 
-/// Reads a page of at most this many bytes of payloads, but at least one change, and one more that tells whether there is a
-/// next page.
+/// Reads a page of at most this many bytes of payloads, but at least one change, and one more that shows whether there
+/// is a next page.
 ///
 /// Asks first how far changes are complete, in a statement that is over when the changes are read: whatever it saw, and
 /// what was committed before that, the second one sees, too.
@@ -51,7 +51,7 @@ pub(super) async fn read_changes<D: Dialect>(
         }
     }
     let more = rows.len() > changes.len();
-    // Rows come from all sequences in turns: one that gave two less than another has no more.
+    // Rows come from all sequences in turns: one that returned two less than another has no more.
     let most = found.iter().max().copied().unwrap_or_default();
     for (sequence, found) in sequences.iter().zip(found) {
         if !more || found + 1 < most {
@@ -64,7 +64,7 @@ pub(super) async fn read_changes<D: Dialect>(
 /// The changes of one sequence that a page may return.
 struct Sequence {
     number: u16,
-    /// True if some slice that is asked for is numbered by it.
+    /// True if the sequence numbers some slice that is asked for.
     is_asked_for: bool,
     /// The number up to which all changes are there, so that none is added below it; `None` if there never was one.
     complete_to: Option<i64>,

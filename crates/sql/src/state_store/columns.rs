@@ -45,7 +45,7 @@ enum Part {
 pub(super) struct Bound {
     /// The statements that do it.
     pub(super) statements: Arc<StateStatements>,
-    /// Their values, in order.
+    /// The values of the additional columns, in order.
     pub(super) values: Vec<SqlValue>,
 }
 
@@ -67,7 +67,8 @@ impl<D: Dialect> Columns<D> {
                 let message = format!("have a column '{text}', whose name {message}");
                 InvalidOption::new("additional-columns", message)
             })?;
-            // Whatever the case: not every database tells letters apart in names, and where it does, a reader does not.
+            // Whatever the case: not every database distinguishes upper from lower case in names, and where it does, a
+            // reader does not.
             if of_store.iter().any(|own| own.eq_ignore_ascii_case(text)) {
                 let message = format!(
                     "have a column '{text}', which is one of the store's own; choose another name"
@@ -96,7 +97,7 @@ impl<D: Dialect> Columns<D> {
         self.columns.is_empty()
     }
 
-    /// Takes note of the columns that the table has, with their types.
+    /// Records the columns that the table has, with their types.
     ///
     /// # Errors
     /// If it lacks any.

@@ -105,7 +105,7 @@ impl<D: Dialect> Entities<D> {
         self.by_type.values().any(|entity| entity.handler.is_some())
     }
 
-    /// Everything that has columns.
+    /// Returns the entity types that have additional columns.
     pub(super) fn with_columns(&self) -> impl Iterator<Item = &Arc<Entity<D>>> {
         self.by_type
             .values()

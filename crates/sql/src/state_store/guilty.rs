@@ -14,7 +14,7 @@ use crate::{Dialect, Fault};
 pub(super) struct Guilty(Mutex<Option<PersistenceId>>);
 
 impl Guilty {
-    /// Another attempt begins.
+    /// Forgets the id, because another attempt begins.
     pub(super) fn forget(&self) {
         *self.lock() = None;
     }

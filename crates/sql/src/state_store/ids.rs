@@ -1,4 +1,4 @@
-//! Reading ids.
+//! Reading the ids of states.
 
 use actix_persistence_storage_api::{PersistenceId, PersistenceIdsQuery};
 use sqlx::SqlStr;
@@ -7,7 +7,7 @@ use crate::row::get_key;
 use crate::values::Values;
 use crate::{ConnectionOf, Dialect, Fault, Portable, StateStatements};
 
-/// Above every id, which has at most 255 bytes.
+/// A character that, repeated, is above every id, which has at most 255 bytes.
 const ABOVE_ALL: char = '\u{10ffff}';
 
 /// The ids of one entity type, or of all of them, after an id: one range in the order of bytes, so that the primary key
@@ -22,7 +22,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// None if there can be no such ids.
+    /// Returns the bounds of the ids; `None` if there can be no such ids.
     pub(super) fn new(entity_type: Option<&str>, after: Option<&PersistenceId>) -> Option<Self> {
         let (lowest, end) = match entity_type {
             Some(entity_type) if entity_type.contains('|') => return None,
@@ -49,7 +49,7 @@ pub(super) struct IdRange {
 }
 
 impl IdRange {
-    /// None if there can be no such ids.
+    /// Returns the range of the ids; `None` if there can be no such ids.
     pub(super) fn of(query: &PersistenceIdsQuery) -> Option<Self> {
         Some(Self {
             bounds: Bounds::new(query.entity_type.as_deref(), query.after.as_ref())?,

@@ -22,7 +22,7 @@ use crate::{
     ConnectionOf, Connector, Dialect, Fault, LateNumberingStatements, Portable, StateStatements,
 };
 
-/// The time between two looks, beside those that somebody asks for.
+/// The time between two looks, beside those that a caller asks for.
 const INTERVAL: Duration = Duration::from_secs(60);
 /// The time for which a caller waits for numbers; a statement that was ended holds its row for a moment.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -31,7 +31,7 @@ const SHORTEST_DELAYS: [Duration; 2] = [Duration::from_millis(5), Duration::from
 /// The most rows that one look finds.
 const PAGE: i64 = 100;
 
-/// Gives numbers to rows that are committed without one.
+/// Numbers the rows that are committed without one.
 ///
 /// Locks decide who numbers a row, so any number of stores and processes may do the same.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(super) struct LateNumbers<D: Dialect> {
 #[derive(Debug)]
 struct Shared<D: Dialect> {
     work: Arc<Work<D>>,
-    /// Tells those that hold its other end to come to one.
+    /// Asks the tasks that hold its other end to stop.
     closing: watch::Sender<()>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -50,7 +50,7 @@ struct Shared<D: Dialect> {
 #[derive(Debug)]
 struct Work<D: Dialect> {
     connections: Arc<Connections<D::Connector>>,
-    /// Those of each table whose rows are numbered late.
+    /// The statements of each table whose rows are numbered late.
     tables: Vec<Arc<StateStatements>>,
     /// The time between two looks; none where no code of the application runs.
     interval: Option<Duration>,
@@ -109,7 +109,7 @@ impl<D: Dialect> LateNumbers<D> {
         self.shared.closing.subscribe()
     }
 
-    /// Gives a row its number if it is committed without one.
+    /// Numbers a row if it is committed without one.
     ///
     /// Whatever goes wrong here, the caller is told that the outcome is unknown. `until_then` is from [`keep_open`](Self::keep_open):
     /// a store that is closed meanwhile leaves what cannot be numbered now to the next one that is opened.
@@ -147,8 +147,8 @@ impl<D: Dialect> LateNumbers<D> {
         self.look(until_then.clone());
     }
 
-    /// Ends what looks for rows after the one at hand, and waits for that and for changes with handlers, as long as a call
-    /// waits for a connection.
+    /// Stops the task that looks for rows once it has done the row at hand, and waits for it and for changes with
+    /// handlers, as long as a call waits for a connection.
     pub(super) async fn close(&self) {
         self.shared.closing.send_replace(());
         let (patience, _) = self.shared.work.connections.connector().patience();
@@ -165,8 +165,8 @@ impl<D: Dialect> Clone for LateNumbers<D> {
 }
 
 impl<D: Dialect> Work<D> {
-    /// Looks for rows whenever somebody asks, after each interval, and again if that failed, until the store is closed or
-    /// dropped.
+    /// Looks for rows whenever a caller asks, after each interval, and again if that failed, until the store is closed
+    /// or dropped.
     async fn run(self: Arc<Self>, mut closing: watch::Receiver<()>) {
         let mut delays = BackOff::new(SHORTEST_DELAYS[1], INTERVAL, 0.2);
         let mut delay = None;

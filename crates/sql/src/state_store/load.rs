@@ -1,4 +1,4 @@
-//! Reading a state.
+//! Reading the state of an id.
 
 use actix_persistence_storage_api::{CurrentState, PersistenceId, StateRecord, Timestamp};
 use sqlx::SqlStr;

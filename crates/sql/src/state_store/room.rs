@@ -22,8 +22,8 @@ impl Room {
 
     /// Returns whether the page takes one state more: the first one it takes whatever its size.
     ///
-    /// A statement leaves out only what comes after a state that is not taken here: so whoever was given everything that
-    /// it found knows that there is no more.
+    /// A statement leaves out only what comes after a state that is not taken here: so a reader that got everything
+    /// that it found knows that there is no more.
     pub(super) fn takes(&mut self, current: &CurrentState) -> bool {
         let size = current
             .state

@@ -22,7 +22,7 @@ pub(super) struct StateRow {
 /// The columns that are stored beside the revision.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
-    /// None leaves a tombstone.
+    /// The encoded state; `None` leaves a tombstone.
     payload: Option<Payload>,
     tags: Vec<Arc<str>>,
 }
@@ -78,7 +78,8 @@ impl StateRow {
         checksum::of_state(&self.id, revision, payload.as_ref(), tags)
     }
 
-    /// Revision, whether deleted, timestamp, tags, serializer, manifest, payload, checksum, and what the columns get.
+    /// Adds revision, whether deleted, timestamp, tags, serializer, manifest, payload, checksum, and what the columns
+    /// get.
     pub(super) fn add_to<D: Dialect>(&self, values: &mut Values<D>) {
         let checksum = self.checksum();
         let payload = self.content.payload.clone();

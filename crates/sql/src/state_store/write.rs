@@ -1,4 +1,4 @@
-//! Storing a state at the revision that follows, in the transaction or the statement of the caller.
+//! The storing of a state at the revision that follows, in the transaction or the statement of the caller.
 
 use std::collections::HashSet;
 use std::iter;
@@ -29,16 +29,16 @@ use super::state_row::StateRow;
 pub(super) enum Rule {
     /// The revision before the new one; for revision 1 nothing may be stored.
     TheOneBefore,
-    /// Any revision; there may also be nothing stored.
+    /// The row may be of any revision, or missing.
     Any,
 }
 
 /// The result of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Written {
-    /// It is stored.
+    /// The change is stored.
     Stored,
-    /// Nothing was changed, because another revision is stored.
+    /// The row is as it was, because another revision is stored.
     Conflict { found: Revision },
 }
 
@@ -60,7 +60,8 @@ pub(super) struct Accompaniment<'a, D: Dialect> {
     pub(super) journal: Option<&'a ChangeEvents<D>>,
 }
 
-/// Stores rows one after the other, with their events, and gives those that were stored their places in the order of commits.
+/// Stores rows one after the other, with their events, and assigns those that were stored their places in the order of
+/// commits.
 pub(super) async fn write_all<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     changes: &[Change],
@@ -88,7 +89,7 @@ pub(super) async fn write_all<D: Dialect>(
         let told = stored.iter().filter_map(|change| change.told()).collect();
         journal.store(connection, told, guilty).await?;
     }
-    // Counters are raised in one order by everybody, so that two transactions never wait for each other.
+    // All writers raise counters in one order, so that two transactions never wait for each other.
     stored.sort_by_key(|change| change.place());
     for of_counter in stored.chunk_by(|one, other| one.place() == other.place()) {
         number::<D>(connection, of_counter).await?;
@@ -96,7 +97,8 @@ pub(super) async fn write_all<D: Dialect>(
     Ok(all)
 }
 
-/// Stores a row, lets a handler take note of that, tells the journal, and gives the row its place in the order of commits.
+/// Stores a row, calls the change handler, writes the event into the journal, and assigns the row its place in the
+/// order of commits.
 ///
 /// The handler comes first, because what follows may hold locks that many wait for.
 pub(super) async fn write_with_handler<D: Dialect>(
@@ -129,7 +131,7 @@ pub(super) async fn write_with_handler<D: Dialect>(
     Ok(written)
 }
 
-/// Gives the row of an id its place in the order of commits if it is committed without one.
+/// Assigns the row of an id its place in the order of commits if it is committed without one.
 ///
 /// # Errors
 /// If another transaction has locked the row, too.
@@ -155,7 +157,7 @@ pub(super) async fn number_if_committed<D: Dialect>(
 }
 
 impl Change {
-    /// Returns what an event tells of it, if it has one.
+    /// Returns what the event of the change records, if it has one.
     fn told(&self) -> Option<Told<'_>> {
         Some(Told {
             id: &self.row.id,
@@ -222,7 +224,8 @@ impl Handling {
     }
 }
 
-/// Stores a row, where one transaction writes at a time with its place in the order of commits.
+/// Stores a row, on a database where only one transaction writes at a time, together with its place in the order of
+/// commits.
 async fn write_row<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     statements: &StateStatements,
@@ -266,7 +269,7 @@ async fn write_row<D: Dialect>(
     ))
 }
 
-/// Gives rows of one counter that were stored their places in the order of commits, where they do not have them yet.
+/// Assigns the stored rows of one counter their places in the order of commits, where they do not have them yet.
 ///
 /// From here to the commit no other transaction can number rows of the same partition, so this is the last thing that a
 /// transaction does.
@@ -288,7 +291,8 @@ async fn number<D: Dialect>(
     }
 }
 
-/// Takes as many numbers from the counter of a partition, and its lock until the end of the transaction.
+/// Takes numbers from the counter of a partition, as many as there are rows, and holds its lock until the end of the
+/// transaction.
 async fn raise_counter<D: Dialect>(
     connection: &mut ConnectionOf<D>,
     late: &LateNumberingStatements,

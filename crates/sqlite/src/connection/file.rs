@@ -11,7 +11,7 @@ use crate::error::{self, Doubt};
 use crate::options::{Location, Mode};
 use actix_persistence_sql::Fault;
 
-/// Tells one file from another under the same name.
+/// Distinguishes one file from another under the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileId {
     #[cfg(unix)]
@@ -51,7 +51,7 @@ impl From<&std::fs::Metadata> for FileId {
 }
 
 /// Says what SQLite would only call "unable to open", and makes a missing file readable for its owner alone; SQLite
-/// gives the files beside it the same permissions.
+/// creates the files beside it with the same permissions.
 pub(super) fn prepare(location: &Location, auto_initialize: bool) -> Result<(), Fault> {
     let path = &location.path;
     match std::fs::metadata(path) {
@@ -123,7 +123,7 @@ fn cannot_be_made(error: ErrorKind) -> (StorageErrorKind, &'static str) {
     }
 }
 
-/// Returns what a fault of opening a database is by a look at the files themselves: one that they give no reason for
+/// Returns the fault of opening a database, judged by the files themselves: a fault for which they show no reason
 /// will pass.
 pub(super) fn look_again(location: &Location, fault: Fault) -> Fault {
     let is_lasting = match error::doubt(&fault) {
@@ -164,8 +164,9 @@ fn may_be_written(location: &Location) -> bool {
     !is_closed && ["", "-wal", "-shm"].into_iter().all(may_open)
 }
 
-/// Asks the system without opening the file: when a process closes one, it loses all its locks on it, those of SQLite's
-/// connections too. See "Posix advisory locks canceled" in <https://www.sqlite.org/howtocorrupt.html>.
+/// Fails unless this process may read and write the file. Asks the system and does not open the file: a process that
+/// closes a file loses all its locks on it, even those of SQLite's connections. See "Posix advisory locks canceled" in
+/// <https://www.sqlite.org/howtocorrupt.html>.
 #[cfg(unix)]
 fn may_open_to_write(path: &Path) -> io::Result<()> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
@@ -180,7 +181,8 @@ fn may_open_to_write(path: &Path) -> io::Result<()> {
     options.read(true).write(true).open(path).map(drop)
 }
 
-/// <https://www.sqlite.org/fileformat2.html#magic_header_string>; a new file is empty.
+/// Returns whether the file begins as <https://www.sqlite.org/fileformat2.html#magic_header_string> says; a new file is
+/// empty.
 fn begins_like_a_database(location: &Location) -> bool {
     const HEADER: &[u8] = b"SQLite format 3\0";
     let begin = first_bytes(&location.path, HEADER.len());

@@ -10,7 +10,7 @@ use crate::options::Location;
 
 pub(super) const HEADER_BYTES: u64 = 32;
 pub(super) const FRAME_HEADER_BYTES: u64 = 24;
-/// The last bit tells how the words are read that checksums are made of.
+/// The number with which a log begins. Its last bit says how the words are read of which checksums are made.
 const MAGIC: u32 = 0x377f_0682;
 
 /// The file of a log.
@@ -20,7 +20,7 @@ pub(super) struct LogFile(Arc<File>);
 /// The beginning of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Header {
-    /// Others each time the log is begun anew, before any frame of the one before is overwritten.
+    /// The salts of the log: others each time the log is begun anew, before any frame of the one before is overwritten.
     pub(super) salts: u64,
     page_bytes: u64,
     is_big_endian: bool,
@@ -46,7 +46,7 @@ impl LogFile {
         }
     }
 
-    /// Makes everything that is written so far safe, whoever has written it.
+    /// Makes everything that is written so far safe, by any process.
     pub(super) fn sync(&self) -> io::Result<()> {
         self.0.sync_data()
     }

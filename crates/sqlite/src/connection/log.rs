@@ -28,7 +28,7 @@ impl Log {
         index: None,
     };
 
-    /// Looks at both.
+    /// Looks at the log and at its index.
     pub(super) fn look(location: &Location) -> Result<Self, Fault> {
         let (id, _) = look_at(location, "-wal")?;
         let (index, _) = look_at(location, "-shm")?;
@@ -105,7 +105,7 @@ async fn save(
     Ok(())
 }
 
-/// Fails if a connection that was just opened has another log than those that opened the database before it.
+/// Fails if a connection that was just opened has another log than the connections that opened the database before it.
 ///
 /// All connections of a process share one index of the log, even after the file of the index was removed; those of other
 /// processes do not find it then. Every frame that the index counts must be in the log that this connection has.
@@ -139,8 +139,8 @@ pub(super) async fn frames(connection: &mut SqliteConnection) -> Result<u32, Fau
     Ok(u32::try_from(row.try_get::<i64, _>("log")?).unwrap_or(0))
 }
 
-/// Copies what is in the log to the database file as far as readers allow it, without waiting for anybody. What is there may
-/// be overwritten then, by the next transaction that no reader hinders.
+/// Copies what is in the log to the database file as far as readers allow it, without waiting for other connections.
+/// What is there may be overwritten then, by the next transaction that no reader hinders.
 pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<(), Fault> {
     sqlx::query(queries::COPY_LOG).fetch_one(connection).await?;
     Ok(())
@@ -151,7 +151,7 @@ pub(super) async fn copy(connection: &mut SqliteConnection) -> Result<(), Fault>
 pub(super) enum Truncated {
     /// The database file holds everything, and the log is empty.
     Everything,
-    /// Somebody still reads what is in the log, or writes to it.
+    /// The log is in use: another connection still reads what is in it, or writes to it.
     Busy,
 }
 

@@ -14,8 +14,8 @@ use crate::queries;
 /// <https://www.sqlite.org/wal.html#walreset>.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
 
-/// Rows on their way from the connection's thread: few, because a row of a replay holds many events, and what is on
-/// its way when a page ends was read in vain.
+/// The number of rows on their way from the connection's thread: few, because a row of a replay holds many events, and
+/// what is on its way when a page ends was read in vain.
 const ROWS_AHEAD: usize = 2;
 
 pub(super) async fn open(
@@ -32,7 +32,7 @@ pub(super) async fn open(
             Synchronous::Full => SqliteSynchronous::Full,
             Synchronous::Normal => SqliteSynchronous::Normal,
         })
-        // The schema may come from somebody else: it gets no say, and damaged pages are found early.
+        // The schema may come from another program: it gets no say, and damaged pages are found early.
         // https://www.sqlite.org/security.html
         .pragma("trusted_schema", "OFF")
         .pragma("cell_size_check", "ON")

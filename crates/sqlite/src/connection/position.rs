@@ -26,21 +26,22 @@ use crate::queries;
 
 use note::{LogEnd, Note};
 
-/// A log is copied to the database as soon as it has so many frames, as SQLite does by itself.
+/// The number of frames at which a log is copied to the database, as SQLite does by itself.
 const CHECKPOINT_AT: u32 = 1000;
-/// It is tried again after so many more, where a reader keeps the log from being begun anew.
+/// The number of further frames after which the copy is tried again, where a reader keeps the log from being begun
+/// anew.
 const CHECKPOINT_AGAIN: u32 = 100;
 
 /// The note beside a database, kept by the one connection of this process that writes.
 #[derive(Debug)]
 pub(super) struct Position {
-    /// None if it cannot be written.
+    /// The file of the note; `None` if it cannot be written.
     file: Option<Arc<File>>,
     path: PathBuf,
     note: Note,
-    /// None if it cannot be read.
+    /// The file of the log; `None` if it cannot be read.
     log: Option<LogFile>,
-    /// No later transaction has a frame up to here.
+    /// The end of the log up to which no later transaction has a frame.
     before: LogEnd,
     checkpoint_at: u32,
 }
@@ -48,7 +49,7 @@ pub(super) struct Position {
 /// The result of a comparison of a log with its note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogCheck {
-    /// Nothing is known to be missing.
+    /// The log holds everything that was noted, as far as can be known.
     Passed,
     /// A process has ended while it copied the log to the database, and that log is gone. Another program may have finished
     /// the copy; or else the database has a part of it.
@@ -78,7 +79,7 @@ fn check_log_now(location: &Location) -> Result<LogCheck, Fault> {
             Err(noted.lacks_frames(found, &path))
         }
         Ok(Some(_)) => Ok(LogCheck::Passed),
-        // Whoever has removed the log after copying it says so afterwards.
+        // A process that has removed the log after copying it notes that afterwards.
         Ok(None) if noted.is_copied && note::read(&path).as_ref() == Some(&noted) => {
             Ok(LogCheck::CopyUnfinished)
         }
@@ -89,7 +90,8 @@ fn check_log_now(location: &Location) -> Result<LogCheck, Fault> {
     }
 }
 
-/// Returns how many frames there are of the log that was noted, up to as many as were noted; None if that log is gone.
+/// Returns the number of frames of the log that was noted, at most the number that was noted; `None` if that log is
+/// gone.
 fn frames_of_noted(noted: &Note, location: &Location) -> io::Result<Option<u32>> {
     let look = || -> io::Result<Option<(LogFile, Header)>> {
         let Some(log) = LogFile::open(location)? else {
@@ -103,7 +105,7 @@ fn frames_of_noted(noted: &Note, location: &Location) -> io::Result<Option<u32>>
         return Ok(None);
     };
     let found = log.committed(&header, noted.log.frames)?;
-    // Meanwhile somebody may have emptied it or begun it anew, after a checkpoint.
+    // Meanwhile another process may have emptied it or begun it anew, after a checkpoint.
     Ok(look()?.map(|_| found))
 }
 
@@ -164,7 +166,7 @@ impl Position {
     }
 
     /// Notes one more transaction, and returns whether the log is to be copied to the database. The transactions of other
-    /// processes are counted when the database is opened: a note may be behind the database, but never ahead of it.
+    /// processes are counted when the database is opened: a note may lag the database, but is never ahead of it.
     pub(super) async fn committed(&mut self, connection: &mut SqliteConnection) -> bool {
         self.note.commits += 1;
         if let Err(fault) = self.follow(connection).await {
@@ -320,7 +322,7 @@ async fn end_of(
     Ok(LogEnd::default())
 }
 
-/// None if the database does not count its transactions.
+/// Returns the position of the database; `None` if the database does not count its transactions.
 async fn find(connection: &mut SqliteConnection, is_durable: bool) -> Result<Option<Note>, Fault> {
     let row = sqlx::query(queries::POSITION)
         .fetch_optional(connection)
@@ -337,7 +339,7 @@ async fn find(connection: &mut SqliteConnection, is_durable: bool) -> Result<Opt
     }))
 }
 
-/// Nothing that another process counts meanwhile is touched.
+/// Begins to count transactions; leaves a count that another process begins meanwhile as it is.
 async fn count_anew(connection: &mut SqliteConnection, is_durable: bool) -> Result<Note, Fault> {
     sqlx::raw_sql(queries::COUNT_ANEW)
         .execute(&mut *connection)

@@ -9,8 +9,9 @@ use sqlx::SqliteConnection;
 /// The number of instructions of its virtual machine after which SQLite asks again: less than a millisecond.
 const INSTRUCTIONS: i32 = 10_000;
 
-/// Dropped, it ends the statement that the connection runs: in a thread of its own that would go on, and hold the lock of
-/// the database, as long as it likes. Code of the application may have given up one that never ends.
+/// A guard that, when dropped, ends the statement that the connection runs: in a thread of its own that would go on,
+/// and hold the lock of the database, as long as it likes. Code of the application may have given up one that never
+/// ends.
 #[derive(Debug)]
 pub(super) struct Release(Arc<AtomicBool>);
 

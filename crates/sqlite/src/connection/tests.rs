@@ -277,7 +277,7 @@ fn kind_of(fault: Fault) -> StorageErrorKind {
     classify::<Sqlite>(Operation::Initialize, Effect::NotStored, fault).kind()
 }
 
-/// One error of a disk, or a full one, looks to SQLite like a file that is none of its own, or cannot be opened.
+/// An error of a disk, or a full one, looks to SQLite like a file that is no database, or cannot be opened.
 #[tokio::test]
 async fn what_the_file_gives_no_reason_for_is_curable_by_waiting() {
     let (directory, database) = database().await;
@@ -362,7 +362,7 @@ async fn one_error_of_a_disk_is_not_blamed_on_the_file() {
     }
 }
 
-/// A process that closes a file loses all its locks on it, whoever of it took them.
+/// A process that closes a file loses all its locks on it, even those that other parts of it took.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_second_look_takes_no_locks_from_other_connections() {

@@ -1,4 +1,4 @@
-//! Taking over ids.
+//! Taking over ids for recovering actors.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ pub(crate) async fn recover(
     let in_order = requests.iter().map(|request| {
         let id = request.persistence_id.as_str();
         let recovered = by_id.get(id).copied();
-        recovered.ok_or_else(|| Fault::corrupt(format!("SQLite gave no row for {id:?}")))
+        recovered.ok_or_else(|| Fault::corrupt(format!("SQLite returned no row for {id:?}")))
     });
     in_order.collect()
 }

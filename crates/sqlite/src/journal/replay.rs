@@ -77,7 +77,7 @@ impl Draft {
         events.try_for_each(|unpacked| check_event(id, &unpacked.event, unpacked.checksum))
     }
 
-    /// Takes events until a limit is reached, which the next event tells; returns whether there were any.
+    /// Takes events until a limit is reached, which is known at the next event; returns whether there were any.
     fn take(&mut self, value: &Bytes) -> Result<bool, Fault> {
         let before = self.events.len();
         let mut packed = Packed::new(value)?;
@@ -126,7 +126,7 @@ impl Draft {
     }
 }
 
-/// One event more than the page may have, which tells whether there is more.
+/// Returns one event more than the page may have, which shows whether there is more.
 fn wanted(limit: PageLimit) -> usize {
     limit.max_events.saturating_add(1)
 }
@@ -137,7 +137,7 @@ fn in_a_row(limit: PageLimit) -> usize {
 
 /// Reads a page into the draft.
 ///
-/// The driver goes on reading while its rows are taken, so it is told how many there will be. That is not enough where
+/// The driver goes on reading while its rows are taken, so it gets their number beforehand. That is not enough where
 /// numbers are missing, which happens in damaged files only; then the page is read again, all of it at one moment.
 async fn read_draft(
     connection: &mut SqliteConnection,
@@ -156,7 +156,7 @@ async fn read_draft(
     }
 }
 
-/// Reads this many rows at most, all if negative; none if these do not tell where the page ends.
+/// Reads this many rows at most, all if negative; `None` if these do not show where the page ends.
 async fn read_rows(
     connection: &mut SqliteConnection,
     queries: &JournalQueries,

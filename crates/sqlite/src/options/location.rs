@@ -7,7 +7,7 @@ use actix_persistence_sql::percent_decoded;
 /// The database file a `url` names, and how it may be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
-    /// Absolute, and with symbolic links resolved where the directory exists.
+    /// The path of the file, absolute, and with symbolic links resolved where the directory exists.
     pub(crate) path: PathBuf,
     pub(crate) mode: Mode,
 }
@@ -15,11 +15,11 @@ pub(crate) struct Location {
 /// The `mode` parameter of a `url`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// Created when missing, if the schema may be created too.
+    /// The file is created when missing, if the schema may be created too.
     Create,
-    /// Never created.
+    /// The file is never created.
     Existing,
-    /// Never written; SQLite refuses, and the store says so.
+    /// The file is never written; SQLite refuses, and the store says so.
     ReadOnly,
 }
 
@@ -76,7 +76,7 @@ fn mode_of(parameters: &str) -> Result<Mode, String> {
     Ok(mode)
 }
 
-/// One file has one name here, as far as that can be known before it exists.
+/// Returns the one name that a file has here, as far as that can be known before it exists.
 fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     if let Ok(resolved) = path.canonicalize() {

@@ -8,7 +8,7 @@ use super::{BEGIN, RowsStatement};
 /// The statements of one journal that only SQLite has, with its table names in them.
 #[derive(Debug)]
 pub struct JournalQueries {
-    /// Takes over ids. Values: id, writer. Gives: id, highest, deleted_to, epoch.
+    /// Takes over ids. Values: id, writer. Returns: id, highest, deleted_to, epoch.
     pub(crate) recover: RowsStatement,
     /// Finds the ids that must not be written to. Values: id, epoch, the number before the first one to be written.
     /// Returns the id of each that differs.
@@ -28,8 +28,8 @@ pub struct JournalQueries {
     pub(crate) insert_events_with_metadata: RowsStatement,
     /// Stores tags. Values: id, number, tag.
     pub(crate) insert_tags: RowsStatement,
-    /// Reads events. Values: id, from, to, how many in a row, how many rows or -1 for all. Gives: deleted_to, packed events,
-    /// packed tags or NULL; at least one row.
+    /// Reads events. Values: id, from, to, the number of events in a row, the number of rows or -1 for all. Returns:
+    /// deleted_to, packed events, packed tags or NULL; at least one row.
     pub(crate) replay: SqlStr,
     /// The newest `ordering` ever given, and the newest that is accounted for. No row before the first event.
     pub(crate) newest: SqlStr,
@@ -57,8 +57,8 @@ pub(crate) fn journal_statements(names: &Names) -> JournalStatements {
     }
 }
 
-/// Payloads that have more bytes with their metadata are left out of a page and read one by one, so that little is
-/// read in vain where a page ends.
+/// The number of bytes above which payloads, with their metadata, are left out of a page and read one by one, so that
+/// little is read in vain where a page ends.
 pub(crate) const LARGE_PAYLOAD_BYTES: usize = 16 * 1024;
 
 /// The number of events that a page reads at a time.
@@ -178,7 +178,7 @@ DELETE FROM {tag_table} WHERE ordering IN
 const PURGE_EVENTS: &str = "\
 DELETE FROM {event_table} WHERE persistence_id = ?1 AND sequence_nr > ?2 AND sequence_nr <= ?3";
 
-/// Notes, before rows are removed, their highest `ordering`, so that it can be told from one that was lost.
+/// Notes, before rows are removed, their highest `ordering`, so that it is not taken for one that was lost.
 const SET_PURGED_TO: &str = "\
 UPDATE {metadata_table} SET
     purged_to = ?1,
@@ -189,7 +189,7 @@ WHERE persistence_id = ?2";
 
 const GO_ON: &str = "UPDATE {metadata_table} SET purged_ordering = ";
 
-/// AUTOINCREMENT remembers the newest row that ever was. It is still there, or was removed after a delete.
+/// The newest row that ever was, which AUTOINCREMENT remembers. It is still there, or was removed after a delete.
 const NEWEST: &str = "\
 SELECT s.seq, CASE
     WHEN s.seq <= (SELECT MAX(ordering) FROM {event_table}) THEN s.seq
@@ -198,7 +198,7 @@ SELECT s.seq, CASE
     END
 FROM sqlite_sequence AS s WHERE s.name = trim('{event_table}', '\"') COLLATE NOCASE";
 
-/// An id whose events tell of changes of a state.
+/// An id whose events record changes of a state.
 pub(crate) const ADOPT: &str = "\
 INSERT INTO {metadata_table} (persistence_id, highest, deleted_to, purged_to, epoch, writer_uuid)
 VALUES (?1, ?2, ?2, ?2, ?3, ?4)
@@ -215,13 +215,14 @@ SET highest = 0, deleted_to = 0, purged_to = 0, writer_uuid = zeroblob(16),
     epoch = CASE WHEN epoch > 0 THEN epoch + 1 ELSE epoch END
 WHERE persistence_id = ?1 AND purged_to = highest";
 
-/// One statement, so that the events and what is deleted are of one moment without a transaction around them.
+/// The statement that reads a page, one alone, so that the events and what is deleted are of one moment without a
+/// transaction around them.
 ///
 /// A row holds up to `?4` events in one value, because every row costs a hand-over between two threads: this is several
 /// times as fast as a row for each. `Packed` of `crate::journal` says what the values hold; `concat` takes NULL
 /// for an empty text. Most events are small and without metadata: for them fewer functions are called. The tags are a
-/// value of their own, because most events have none: one look into their index tells it of the whole row. (`+` keeps the
-/// lowest and highest `ordering` of the row from being looked for among the rows of all ids.)
+/// value of their own, because most events have none: one look into their index shows it for the whole row. (`+` keeps
+/// the lowest and highest `ordering` of the row from being looked for among the rows of all ids.)
 ///
 /// Chunks follow on each other in order, from wherever the next event is, and the statement ends after `?5` rows, or as
 /// soon as its rows are not read any more. (`0 +` keeps SQLite from preparing the statement anew for each value: it looks

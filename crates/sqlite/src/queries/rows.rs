@@ -5,7 +5,7 @@ use sqlx::SqlStr;
 
 /// The most rows in one statement.
 const LARGEST: usize = 128;
-/// Above this the sizes are its multiples.
+/// The number of rows above which the sizes of statements are its multiples.
 const STEP: usize = 16;
 
 /// The limit of SQLite: <https://www.sqlite.org/limits.html#max_variable_number>.
@@ -13,7 +13,7 @@ const MOST_BINDS: usize = 32_766;
 const MOST_COLUMNS: usize = 16;
 const _: () = assert!(LARGEST * MOST_COLUMNS < MOST_BINDS);
 
-/// One statement for each of a few numbers of rows, so that a connection prepares each once.
+/// A statement for each of a few numbers of rows, so that a connection prepares each once.
 ///
 /// With powers of two a group needs more statements, with a text for every number of rows more of them are prepared
 /// and kept; this was the fastest of the three for groups of varying size.

@@ -106,13 +106,13 @@ EXPLAIN SELECT persistence_id FROM {state_table} WHERE
 const NEXT: &str = "\
 COALESCE((SELECT o.newest FROM {state_ordering_table} AS o WHERE o.partition_nr = 0), 0) + 1";
 
-/// Changes nothing if the row was not stored, or if a trigger has taken it away again.
+/// Raises the counter of changes. Changes nothing if the row was not stored, or if a trigger has taken it away again.
 const RAISE: &str = "\
 UPDATE {state_ordering_table} SET newest = newest + 1
 WHERE partition_nr = 0
   AND EXISTS (SELECT 1 FROM {state_table} AS s WHERE s.persistence_id = ?1 AND s.ordering = {next})";
 
-/// After code of the application, which may have done anything to the row.
+/// Sets the number of a row after code of the application ran, which may have done anything to the row.
 const SET: &str = "\
 UPDATE {state_table} SET ordering = (SELECT newest FROM {state_ordering_table} WHERE partition_nr = 0) - ?1
 WHERE persistence_id = ?2";

@@ -61,19 +61,19 @@ impl fmt::Display for Origin {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Value {
-    /// Text; also durations and sizes, such as `"10s"`.
+    /// A text; durations and sizes, such as `"10s"`, are texts, too.
     String(String),
-    /// A whole number.
+    /// A whole number, with or without a sign.
     Integer(i64),
     /// A number with a fraction.
     Float(f64),
-    /// True or false.
+    /// A truth value: true or false.
     Boolean(bool),
-    /// A list.
+    /// A list of values.
     List(Vec<Item>),
     /// A section within the section.
     Section(Section),
-    /// Text that is read as whatever the key expects.
+    /// A text that is read as whatever the key expects.
     Untyped(Untyped),
 }
 
@@ -137,7 +137,7 @@ impl From<Section> for Value {
 /// A value and where it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
-    /// The value.
+    /// The value at this place.
     pub value: Value,
     /// The place at which the value was written.
     pub origin: Origin,
@@ -465,7 +465,7 @@ impl<'a> SectionReader<'a> {
         }
     }
 
-    /// Ends reading.
+    /// Ends the reading of the section.
     ///
     /// # Errors
     /// Every wrong value, and every key that was not asked for, together with those that were.
@@ -542,7 +542,7 @@ fn alternatives(key: &str, known: &[String]) -> String {
     format!("; {guess}known keys: {}", known.join(", "))
 }
 
-/// One mistake in the config.
+/// A mistake in the config.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     /// The place of the mistake.
@@ -581,12 +581,12 @@ impl ConfigErrors {
         }
     }
 
-    /// Returns the mistakes.
+    /// Returns every mistake that was found.
     pub fn errors(&self) -> &[ConfigError] {
         &self.0
     }
 
-    /// Returns the mistakes.
+    /// Returns every mistake that was found, by value.
     pub fn into_errors(self) -> Vec<ConfigError> {
         self.0
     }

@@ -16,7 +16,7 @@ pub struct AtomicWrite {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidAtomicWrite {
-    /// No events.
+    /// The write has no events.
     #[error("an atomic write needs at least one event")]
     Empty,
     /// The first number is 0, or one does not follow on the one before.
@@ -27,7 +27,7 @@ pub enum InvalidAtomicWrite {
         /// The number that stands there.
         found: SequenceNr,
     },
-    /// Two writers in one write.
+    /// The events of one write have different writers.
     #[error("the events of an atomic write must have one writer")]
     SeveralWriters,
 }

@@ -1,4 +1,4 @@
-//! One event as a journal keeps it.
+//! An event as a journal keeps it.
 
 use std::sync::Arc;
 
@@ -19,9 +19,9 @@ pub struct EventRecord {
     /// The manifest that the write-side event adapter recorded; empty without an adapter.
     pub adapter_manifest: Arc<str>,
     /// The tags by which queries find the event; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
-    /// Their order has no meaning. The maker of the event gives each once; a journal need not check that.
+    /// Their order has no meaning. The maker of the event names each once; a journal need not check that.
     pub tags: Vec<Arc<str>>,
-    /// Data beside the event, kept only by journals with the capability `metadata`.
+    /// The data beside the event, kept only by journals with the capability `metadata`.
     pub metadata: Option<Payload>,
 }
 

@@ -8,13 +8,13 @@ use crate::StorageError;
 /// trouble with the database is never a rejection, because an actor goes on after one.
 #[derive(Clone, Debug)]
 pub enum WriteOutcome {
-    /// Durable, and visible to every replay that starts from now on.
+    /// The write is durable, and visible to every replay that starts from now on.
     Stored,
-    /// Certainly not stored, decided before storing (too large, unsupported); the actor goes on.
+    /// The write is certainly not stored, decided before storing (too large, unsupported); the actor goes on.
     Rejected(StorageError),
-    /// Not stored, or perhaps stored: [`StorageError::effect`] says which. The actor stops and recovers.
+    /// The write is not stored, or perhaps stored: [`StorageError::effect`] says which. The actor stops and recovers.
     Failed(StorageError),
-    /// Not tried, because an earlier write of the same id in the call was not stored.
+    /// The write was not tried, because an earlier write of the same id in the call was not stored.
     Skipped,
 }
 

@@ -67,7 +67,7 @@ impl From<Epoch> for Fence {
 pub struct EventDeletion {
     /// The last event to delete, inclusive.
     pub to: SequenceNr,
-    /// Only while this is the epoch of the id; `None` for tools, which need none.
+    /// The epoch that the id must have; `None` for tools, which need none.
     pub epoch: Option<Epoch>,
 }
 
@@ -77,7 +77,7 @@ impl EventDeletion {
         Self { to, epoch: None }
     }
 
-    /// Only while the id has this epoch; 0 is that of an id that was never taken over.
+    /// Limits the deletion to when the id has this epoch; 0 is that of an id that was never taken over.
     #[must_use]
     pub fn at_epoch(mut self, epoch: Epoch) -> Self {
         self.epoch = Some(epoch);

@@ -12,7 +12,7 @@ pub struct ReplayRange {
 }
 
 impl ReplayRange {
-    /// Every event.
+    /// The range of every event.
     pub const ALL: ReplayRange = ReplayRange {
         from: 1,
         to: SequenceNr::MAX,
@@ -34,7 +34,7 @@ pub struct PageLimit {
 }
 
 impl PageLimit {
-    /// 1,000 events or 4 MiB.
+    /// The default limit: 1,000 events or 4 MiB.
     pub const DEFAULT: PageLimit = PageLimit {
         max_events: 1_000,
         max_bytes: 4 * 1024 * 1024,
@@ -55,11 +55,11 @@ impl Default for PageLimit {
     }
 }
 
-/// Some of the events asked for, in order.
+/// A page of a replay: some of the events asked for, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ReplayPage {
-    /// Ascending by number, without a gap but for deleted events.
+    /// The events, ascending by number, without a gap but for deleted events.
     pub events: Vec<EventRecord>,
     /// True if stored events within the range remain after these.
     pub more: bool,

@@ -6,6 +6,6 @@
 pub enum ResetProgress {
     /// Events are left to be removed: call again.
     Unfinished,
-    /// Nothing is left, and numbers start at 1.
+    /// The reset has ended: nothing is left, and numbers start at 1.
     Done,
 }

@@ -14,7 +14,7 @@ pub struct Payload {
     /// The stable name and version of what is encoded, never a Rust type name; at most
     /// [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES), without NUL.
     pub manifest: Arc<str>,
-    /// The encoded value.
+    /// The bytes of the encoded value.
     pub bytes: Bytes,
 }
 

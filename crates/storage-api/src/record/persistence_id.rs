@@ -20,7 +20,7 @@ pub struct PersistenceId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, thiserror::Error)]
 #[non_exhaustive]
 pub enum InvalidPersistenceId {
-    /// There is no text, or only white space, or the entity type or entity id is empty.
+    /// The id is empty or only white space, or its entity type or entity id is empty.
     #[error("a persistence id must not be empty or blank, nor any of its two parts")]
     Blank,
     /// The id has more bytes than fit.
@@ -29,7 +29,7 @@ pub enum InvalidPersistenceId {
         /// The length of the whole id in bytes.
         bytes: usize,
     },
-    /// NUL cannot be stored in every database.
+    /// The id contains NUL, which cannot be stored in every database.
     #[error("a persistence id must not contain NUL")]
     Nul,
     /// `of("a|b", "c")` and `of("a", "b|c")` would be one id.
@@ -56,7 +56,7 @@ impl PersistenceId {
         Self { text, defect }
     }
 
-    /// As [`of`](Self::of), checked.
+    /// Returns what [`of`](Self::of) returns, or an error in place of a panic.
     ///
     /// # Errors
     /// [`InvalidPersistenceId`] says which rule the text breaks.
@@ -73,7 +73,7 @@ impl PersistenceId {
         }
     }
 
-    /// As [`of_unique`](Self::of_unique), checked.
+    /// Returns what [`of_unique`](Self::of_unique) returns, or an error in place of a panic.
     ///
     /// # Errors
     /// [`InvalidPersistenceId`] says which rule the text breaks.

@@ -3,14 +3,14 @@
 use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Microseconds since 1970-01-01T00:00:00Z.
+/// A time, in microseconds since 1970-01-01T00:00:00Z.
 ///
 /// Timestamps are data for people and for snapshot criteria; nothing is ever ordered by them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// "Not given": as the timestamp of a delete it matches any.
+    /// The value for "no time": as the timestamp of a delete it matches any.
     pub const UNSET: Timestamp = Timestamp(0);
     /// The earliest time that can be stored, for lower bounds.
     pub const MIN: Timestamp = Timestamp(i64::MIN);

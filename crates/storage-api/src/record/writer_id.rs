@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 /// Identifies one incarnation of a persistent actor: fresh for every recovery.
 ///
-/// It is stored with every event, so that overlapping writers can be told apart.
+/// It is stored with every event, so that overlapping writers can be distinguished.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WriterId(Uuid);
 
@@ -24,7 +24,7 @@ impl WriterId {
         self.0.as_bytes()
     }
 
-    /// Returns the id that [`as_bytes`](Self::as_bytes) gave.
+    /// Returns the id of which [`as_bytes`](Self::as_bytes) returned these bytes.
     pub fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
     }

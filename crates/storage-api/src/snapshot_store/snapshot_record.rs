@@ -12,7 +12,7 @@ pub struct SnapshotMetadata {
     pub sequence_nr: SequenceNr,
     /// The time at which the snapshot was taken, by the clock of the writer.
     pub timestamp: Timestamp,
-    /// Data beside the snapshot, kept only by stores with the capability `metadata`.
+    /// The data beside the snapshot, kept only by stores with the capability `metadata`.
     pub metadata: Option<Payload>,
 }
 
@@ -39,7 +39,7 @@ impl SnapshotMetadata {
     }
 }
 
-/// A stored snapshot.
+/// A snapshot as a store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SnapshotRecord {
@@ -61,11 +61,11 @@ impl SnapshotRecord {
 pub struct SnapshotCriteria {
     /// The highest sequence number.
     pub max_sequence_nr: SequenceNr,
-    /// The latest timestamp.
+    /// The latest timestamp to select, inclusive.
     pub max_timestamp: Timestamp,
     /// The lowest sequence number.
     pub min_sequence_nr: SequenceNr,
-    /// The earliest timestamp.
+    /// The earliest timestamp to select, inclusive.
     pub min_timestamp: Timestamp,
 }
 
@@ -78,7 +78,7 @@ impl SnapshotCriteria {
         min_timestamp: Timestamp::MIN,
     };
 
-    /// Matches no snapshot.
+    /// The criteria that match no snapshot.
     pub const NONE: SnapshotCriteria = SnapshotCriteria {
         max_sequence_nr: 0,
         max_timestamp: Timestamp::MIN,

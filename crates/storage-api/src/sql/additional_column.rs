@@ -31,9 +31,9 @@ pub trait AdditionalColumn: Send + Sync {
 /// The effect of a change on a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ColumnValue {
-    /// It gets this value; [`SqlValue::Null`] clears it.
+    /// The column gets this value; [`SqlValue::Null`] clears it.
     Set(SqlValue),
-    /// It stays as it is; in a new row it has its default.
+    /// The column stays as it is; in a new row it has its default.
     Keep,
 }
 

@@ -22,7 +22,7 @@ impl Sql {
         Self(Cow::Owned(text))
     }
 
-    /// Returns the text.
+    /// Returns the text of the statement.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -171,7 +171,7 @@ pub enum RowError {
 }
 
 impl SqlRow {
-    /// Makes a row with as many values as columns, which all rows of a statement share.
+    /// Makes a row with one value for each of the columns, which all rows of a statement share.
     pub fn new(columns: Arc<[Box<str>]>, values: Vec<SqlValue>) -> Self {
         debug_assert_eq!(columns.len(), values.len());
         Self { columns, values }

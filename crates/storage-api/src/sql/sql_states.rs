@@ -8,8 +8,8 @@ use async_trait::async_trait;
 
 use crate::{CurrentState, ExtensionError, PersistenceId, Session, Sql, SqlValue, StorageError};
 
-/// SQL over the states of a store and the columns beside them; a [`StateStore`](crate::StateStore) returns it as its
-/// [`sql`](crate::StateStore::sql).
+/// The access by SQL to the states of a store and the columns beside them; a [`StateStore`](crate::StateStore) returns
+/// it as its [`sql`](crate::StateStore::sql).
 #[async_trait]
 pub trait SqlStates: Send + Sync {
     /// Returns the states of an entity type for which a condition holds, in the order of the bytes of their ids.
@@ -51,7 +51,7 @@ pub trait SqlStates: Send + Sync {
     async fn transact(&self, work: SessionWork) -> Result<(), StorageError>;
 }
 
-/// Code that runs once in a transaction.
+/// A piece of code that runs once in a transaction.
 ///
 /// ```
 /// use actix_persistence_storage_api::SessionWork;
@@ -77,7 +77,7 @@ impl SessionWork {
         Self(Box::new(work))
     }
 
-    /// Starts the code; for stores.
+    /// Starts the code in a session. Stores call this.
     pub fn run<'s>(self, session: &'s mut dyn Session) -> SessionFuture<'s> {
         (self.0)(session)
     }
@@ -102,7 +102,7 @@ pub struct FindStates {
     pub condition: Sql,
     /// The values of the condition.
     pub values: Vec<SqlValue>,
-    /// Only ids above this one, byte by byte: the last one of the page before.
+    /// The id above which ids are returned, byte by byte: the last one of the page before.
     pub after: Option<PersistenceId>,
     /// The most states of a page.
     pub limit: usize,

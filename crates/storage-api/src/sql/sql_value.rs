@@ -11,11 +11,11 @@ use bytes::Bytes;
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum SqlValue {
-    /// No value; fits every type.
+    /// The value NULL; it fits every type.
     Null,
-    /// True or false. Databases without such a type keep 1 or 0, and give that back.
+    /// True or false. Databases without such a type keep 1 or 0, and return that.
     Boolean(bool),
-    /// A whole number.
+    /// A whole number with a sign.
     Integer(i64),
     /// A number with a fraction.
     Float(f64),

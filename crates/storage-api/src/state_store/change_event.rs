@@ -14,7 +14,7 @@ pub struct ChangeEvent {
     /// The encoded event.
     pub payload: Payload,
     /// The tags by which queries find it; at most [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL.
-    /// Their order has no meaning. The maker of the event gives each once; a store need not check that.
+    /// Their order has no meaning. The maker of the event names each once; a store need not check that.
     pub tags: Vec<Arc<str>>,
     /// The incarnation that wrote it.
     pub writer: WriterId,

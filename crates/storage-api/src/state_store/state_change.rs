@@ -20,16 +20,16 @@ pub struct StateChange<'a> {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum ChangeKind<'a> {
-    /// It is stored, for the first time or in the place of another.
+    /// The state is stored, for the first time or in the place of another.
     Updated {
         /// The encoded state.
         payload: &'a Payload,
-        /// Its tags.
+        /// The tags of the state.
         tags: &'a [Arc<str>],
     },
     /// A tombstone takes its place.
     Deleted,
-    /// Every trace of it is removed; there was one.
+    /// The state is removed with every trace of it; there was one.
     Removed,
 }
 

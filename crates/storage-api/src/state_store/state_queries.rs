@@ -76,9 +76,10 @@ pub trait StateQueries: Send + Sync {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PersistenceIdsQuery {
-    /// Only ids of this entity type, exactly as it is written, and empty for ids without `|`; `None` for all ids.
+    /// The entity type of the ids to return, exactly as it is written, and empty for ids without `|`; `None` for all
+    /// ids.
     pub entity_type: Option<Arc<str>>,
-    /// Only ids above this one, byte by byte: the last one of the page before.
+    /// The id above which ids are returned, byte by byte: the last one of the page before.
     pub after: Option<PersistenceId>,
     /// The most ids of a page; 0 makes the page empty.
     pub limit: usize,

@@ -16,7 +16,7 @@ pub struct StateUpdate {
     pub payload: Payload,
     /// The tags by which queries find it, in place of those of the state before; at most
     /// [`MAX_TEXT_BYTES`](crate::MAX_TEXT_BYTES) each, without NUL. Their order has no meaning. The maker of the update
-    /// gives each once; a store need not check that.
+    /// names each once; a store need not check that.
     pub tags: Vec<Arc<str>>,
     /// The event that the store writes into the journal of its changes, if any.
     pub change_event: Option<ChangeEvent>,
@@ -79,13 +79,13 @@ impl CurrentState {
     }
 }
 
-/// A stored state.
+/// A state as a store keeps it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StateRecord {
     /// The encoded state.
     pub payload: Payload,
-    /// Its tags, in no order; none is there twice if its update had none twice.
+    /// The tags of the state, in no order; none is there twice if its update had none twice.
     pub tags: Vec<Arc<str>>,
     /// The time at which it was stored, by the clock of the store; later than that of the revision before.
     pub timestamp: Timestamp,

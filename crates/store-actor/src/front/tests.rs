@@ -76,7 +76,7 @@ impl Fixture {
         fixture
     }
 
-    /// Perhaps not initialised.
+    /// Starts a front whose store may not be initialised.
     fn start(runtime: Runtime, thread: &StoreThread) -> Self {
         let outstanding = Outstanding::new();
         let (sender, routed) = mpsc::channel();

@@ -1,4 +1,4 @@
-//! Brings each request to the queue of its id.
+//! The dispatcher, which brings each request to the queue of its id.
 
 use std::sync::Arc;
 use std::time::Duration;

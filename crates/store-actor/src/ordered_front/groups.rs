@@ -46,7 +46,7 @@ struct Shared<C> {
 }
 
 struct Queue<C> {
-    /// In the order of their numbers.
+    /// The changes that wait, in the order of their numbers.
     waiting: VecDeque<Member<C>>,
     next_number: u64,
     /// The number of performers.
@@ -59,7 +59,7 @@ struct Member<C> {
     slot: Slot<Ask<()>>,
     change: C,
     deadline: Instant,
-    /// Dropped when the next request of the id may be served.
+    /// The guard that is dropped when the next request of the id may be served.
     end: oneshot::Sender<()>,
 }
 

@@ -1,4 +1,4 @@
-//! One request of an id at a time, and different ids at the same time.
+//! The queues of ids: one request of an id at a time, and different ids at the same time.
 
 use std::collections::VecDeque;
 use std::collections::hash_map::{Entry, HashMap};

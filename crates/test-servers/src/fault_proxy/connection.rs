@@ -1,4 +1,4 @@
-//! One connection of a client, and the one to the server that belongs to it.
+//! A connection of a client, and the one to the server that belongs to it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ pub(super) struct Connection {
 /// The fate of a direction whose end is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WhenGone {
-    /// It ends.
+    /// The direction ends.
     Ends,
     /// Bytes are thrown away until there are no more: a server that cannot answer might leave its work undone.
     HearsOut,

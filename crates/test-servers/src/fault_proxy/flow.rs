@@ -16,11 +16,12 @@ pub enum Flow {
     Delay(Duration),
     /// The bytes are kept until the flow changes; then they go on, even if their sender is gone by then.
     Hold,
-    /// This many more bytes go on, over all connections together; the others are kept as by `Hold`.
+    /// The proxy lets this many more bytes go on, over all connections together; the others are kept as by `Hold`.
     HoldAfter(usize),
     /// The bytes are lost, but the connection stays: a receiver that waits for them waits for ever.
     Swallow,
-    /// This many more bytes go on, over all connections together; then the connection that has the next one is cut.
+    /// The proxy lets this many more bytes go on, over all connections together; then the connection that has the next
+    /// one is cut.
     CutAfter(usize, Cut),
 }
 
@@ -36,7 +37,7 @@ pub(super) struct Flows {
     pub(super) connections: AtomicUsize,
 }
 
-/// One direction.
+/// A direction of the traffic, over all connections.
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) flow: watch::Sender<Flow>,
@@ -82,7 +83,7 @@ impl Way {
         self.held.fetch_add(bytes, Ordering::AcqRel);
     }
 
-    /// These have gone on, or were lost.
+    /// Counts bytes that have gone on, or were lost, as no longer held.
     pub(super) fn left(&self, bytes: usize) {
         self.held.fetch_sub(bytes, Ordering::AcqRel);
     }

@@ -20,11 +20,11 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::arbiters::work),
 };
 
-/// A process lives for so long at least.
+/// The least time for which a process lives.
 const SHORTEST_LIFE: Duration = Duration::from_millis(500);
-/// And for so long at most.
+/// The longest time for which a process lives.
 const LONGEST_LIFE: Duration = Duration::from_secs(6);
-/// So many lives have a database at most; then their history is judged.
+/// The largest number of lives on one database; then their history is judged.
 const MOST_LIVES: u32 = 5;
 
 fn run(run: &Run) -> anyhow::Result<()> {
@@ -56,7 +56,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One process, whose arbiters end one after the other.
+/// Runs one process, whose arbiters end one after the other.
 fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
     let (process, mut worker) = writers.start("app", rng)?;
     let length = SHORTEST_LIFE + (LONGEST_LIFE - SHORTEST_LIFE).mul_f64(rng.f64());

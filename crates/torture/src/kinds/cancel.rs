@@ -1,5 +1,5 @@
-//! Every public future is begun and dropped after so many polls, beside clients that write: what was acknowledged is stored,
-//! nothing is half, and nothing stays held.
+//! Every public future is begun and dropped after some polls, beside clients that write: what was acknowledged is
+//! stored, nothing is half, and nothing stays held.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::cancel::work),
 };
 
-/// A process lives for so long; then its history is judged, and the next one gets another database.
+/// The time for which a process lives; then its history is judged, and the next one gets another database.
 const LENGTH: Duration = Duration::from_secs(20);
 /// A table that transactions of the application count in.
 const TABLE: &str = "
@@ -87,7 +87,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lets the stores have so few connections that each one that is not given back is missed.
+/// Lets the stores have so few connections that each one that is not returned is missed.
 fn spare_connections(writers: &Writers<'_>) -> anyhow::Result<()> {
     let config = fs::read_to_string(writers.config_file())?;
     let mut spared = String::new();

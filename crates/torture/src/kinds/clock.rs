@@ -27,19 +27,19 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::changes::work),
 };
 
-/// So many processes write at once.
+/// The number of processes that write at once.
 const WRITERS: u32 = 3;
-/// So many follow the changes of all states.
+/// The number of processes that follow the changes of all states.
 const READERS: u32 = 2;
 /// A round has a database of its own, and is judged in its end.
 const LONGEST_ROUND: Duration = Duration::from_secs(20);
-/// A clock jumps after so many lines at most.
+/// The largest number of lines after which a clock jumps.
 const LONGEST_CALM: u64 = 200;
-/// A process that writes has so many jumps at most before its next life.
+/// The largest number of jumps of a process that writes before its next life.
 const MOST_JUMPS: u32 = 10;
-/// Something is stored again within this time, whatever the clock does.
+/// The time within which something is stored again, whatever the clock does.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// In seconds.
+/// A year, in seconds.
 const YEAR: i64 = 365 * 24 * 3_600;
 
 fn run(run: &Run) -> anyhow::Result<()> {
@@ -93,12 +93,12 @@ impl Clock {
         Ok(clock)
     }
 
-    /// Moves it from the true time by so many nanoseconds.
+    /// Moves the clock from the true time by this number of nanoseconds.
     fn set(&self, nanos: i64) -> anyhow::Result<()> {
         Ok(self.file.write_all_at(&nanos.to_ne_bytes(), 0)?)
     }
 
-    /// By less than a second up to years, forth or back; at times to a year before 1970.
+    /// Lets the clock jump by less than a second up to years, forth or back; at times to a year before 1970.
     fn jump(&self, rng: &mut Rng) -> anyhow::Result<()> {
         let longest = [1, 60, 3_600, 24 * 3_600, YEAR, 30 * YEAR][rng.usize(..6)];
         let seconds = rng.i64(-longest..=longest);
@@ -111,7 +111,7 @@ impl Clock {
     }
 }
 
-/// One database, and all that is done to it.
+/// A database, and all that is done to it.
 struct Round<'a> {
     run: &'a Run,
     name: String,
@@ -153,7 +153,7 @@ impl Round<'_> {
         })
     }
 
-    /// One life after the other.
+    /// Runs one life after the other.
     fn write(&self, number: u32, mut rng: Rng) -> anyhow::Result<()> {
         let log = format!("writer-{number}");
         let clock = self.clock(&log)?;
@@ -184,7 +184,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// Until the life ends.
+    /// Lets the clock jump until the life ends.
     fn jump_along(&self, clock: &Clock, worker: &mut Worker, rng: &mut Rng) -> anyhow::Result<()> {
         let mut stored = Instant::now();
         for _ in 0..rng.u32(1..=MOST_JUMPS) {

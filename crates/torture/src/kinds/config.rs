@@ -24,11 +24,11 @@ pub(super) const KIND: Kind = Kind {
 
 /// The ids: `r` deletes what its snapshots cover, `s` takes snapshots and keeps all events, `d` deletes by hand.
 const IDS: [&str; 6] = ["r1", "r2", "s1", "s2", "d1", "p1"];
-/// A round has databases of its own; it has so many lives at most.
+/// The largest number of lives in a round, which has databases of its own.
 const LIVES: u32 = 12;
-/// So many writes to each id in a life at most.
+/// The largest number of writes to each id in a life.
 const MOST_WRITES: u32 = 6;
-/// Uids of one life.
+/// The number of uids of one life.
 const UIDS: u32 = 1_000;
 /// The beginning of the warning about a snapshot store that is less durable than the journal.
 const WARNING: &str = "the snapshot store keeps less than the journal";
@@ -36,15 +36,15 @@ const WARNING: &str = "the snapshot store keeps less than the journal";
 /// The difference between a life and the one before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// There is none.
+    /// The config is the same.
     None,
     /// The config names no snapshot store.
     NoSnapshotStore,
-    /// It names another one.
+    /// The config names another snapshot store.
     OtherSnapshotStore,
-    /// It names one in memory.
+    /// The config names a snapshot store in memory.
     SnapshotsInMemory,
-    /// It names another journal.
+    /// The config names another journal.
     OtherJournal,
     /// The snapshot store confirms before its disk does.
     WeakerSnapshots,
@@ -52,9 +52,9 @@ enum Change {
     WeakerJournal,
     /// The snapshots are those of an older copy.
     OlderSnapshots,
-    /// The journal is.
+    /// The journal is that of an older copy.
     OlderJournal,
-    /// Both are, of one moment.
+    /// The snapshots and the journal are those of an older copy, of one moment.
     OlderBoth,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Puts older copies in place; true if a start has to notice it. Notes that tell of it may be left, as by mistake.
+    /// Puts older copies in place; true if a start has to notice it. Notes that show it may be left, as by mistake.
     fn restore(&mut self, change: Change, rng: &mut Rng) -> anyhow::Result<bool> {
         let Some((copied, model)) = &self.copied else {
             return Ok(false);
@@ -249,7 +249,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// A life that was not killed tells of everything that is judged: else nothing would be wrong with silence.
+    /// A life that was not killed reports everything that is judged: else nothing would be wrong with silence.
     fn judge_completeness(&self, name: &str, writes: u32, said: &[Said]) {
         let count = |is_it: &dyn Fn(&Said) -> bool| said.iter().filter(|said| is_it(said)).count();
         let opened = count(&|said| matches!(said, Said::Opened));

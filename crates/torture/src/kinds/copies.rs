@@ -86,7 +86,7 @@ impl StoreCopy {
     }
 }
 
-/// Removes the file that says how many transactions were confirmed.
+/// Removes the file with the number of transactions that were confirmed.
 pub(super) fn forget_notes(place: &Place) -> anyhow::Result<()> {
     match place.backend() {
         Backend::Sqlite => remove(&beside(file_of(place)?, "-position")),

@@ -1,4 +1,4 @@
-//! Files and rows are damaged: whoever reads them then gets exactly what was written, or an error that says where it is.
+//! Files and rows are damaged: a reader then gets exactly what was written, or an error that says where it is.
 
 mod rows;
 
@@ -7,7 +7,7 @@ use super::files::listen::listen;
 use super::power_loss::scratch::Scratch;
 use crate::{Backend, Run, workers};
 
-/// The kind.
+/// The description of this kind of torture.
 pub const KIND: Kind = Kind {
     name: "corrupt",
     sentence: "Single bits of the files of a database are flipped, files are cut or removed, rows are swapped, missing \

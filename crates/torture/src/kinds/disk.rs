@@ -9,7 +9,7 @@ use super::files::shim;
 use super::power_loss::scratch::Scratch;
 use crate::{Backend, Run, workers};
 
-/// The kind.
+/// The description of this kind of torture.
 pub const KIND: Kind = Kind {
     name: "disk",
     sentence: "The n-th file operation of a program on SQLite fails, for every n: no space, an error, an interruption, \
@@ -25,10 +25,10 @@ pub const HASTY: Kind = Kind {
     ..KIND
 };
 
-/// So many processes at once: most of the time they wait.
+/// The number of processes at once, which is high because they wait most of the time.
 const PROCESSES: u32 = 3;
 
-/// With something that is wrong on purpose.
+/// Runs the kind with something that is wrong on purpose.
 fn fail(run: &Run, plant: &str) -> anyhow::Result<()> {
     let seeds: Vec<u64> = (0..PROCESSES).map(|_| run.rng().u64(..)).collect();
     let number = AtomicU32::new(0);

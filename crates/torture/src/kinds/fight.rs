@@ -21,23 +21,23 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::writers::work),
 };
 
-/// So many at once at most; some of them are away at any time.
+/// The largest number of processes at once; some of them are away at any time.
 const PROCESSES: u32 = 5;
 /// The number of streams of events that they want.
 const STREAMS: u32 = 3;
 /// The number of states that they want.
 const STATES: u32 = 2;
-/// A round has a database and settings of its own, and is judged in its end; it has so many phases.
+/// A round has a database and settings of its own, and is judged in its end; this is the number of its phases.
 ///
-/// Between two of them nobody writes, and some ids are reset.
+/// Between two of them no process writes, and some ids are reset.
 const PHASES: u32 = 3;
 const LONGEST_PHASE: Duration = Duration::from_secs(5);
-/// A process lives for so many lines at most.
+/// The largest number of lines for which a process lives.
 const LONGEST_LIFE: u64 = 3_000;
-/// Others say so many lines while one is stopped or away, or as many as they say in this time.
+/// The number of lines that others say while one is stopped or away, unless `LONGEST_ABSENCE` is over first.
 const OTHERS: u64 = 1_000;
 const LONGEST_ABSENCE: Duration = Duration::from_secs(1);
-/// A client waits for so long at most, which lets others in between.
+/// The longest time for which a client waits, which lets others in between.
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
 struct Fight<'a> {
@@ -100,7 +100,7 @@ impl Fight<'_> {
         self.run.is_over() || Instant::now() >= self.ends
     }
 
-    /// All of them, until the phase ends.
+    /// Runs all processes until the phase ends.
     fn all_fight(&self, rng: &mut Rng) -> anyhow::Result<()> {
         let outcomes: Vec<_> = std::thread::scope(|scope| {
             let fighters: Vec<_> = (0..PROCESSES)
@@ -118,7 +118,7 @@ impl Fight<'_> {
         Ok(())
     }
 
-    /// One process after the other.
+    /// Runs one process after the other.
     fn fight(&self, fighter: u32, mut rng: Rng) -> anyhow::Result<()> {
         while !self.is_over() {
             self.live(fighter, &mut rng)?;
@@ -174,7 +174,7 @@ impl Fight<'_> {
         self.writers.hear(line);
     }
 
-    /// For as long as a stop or an absence lasts; no check depends on how much they do.
+    /// Lets the other processes work as long as a stop or an absence lasts; no check depends on how much they do.
     fn let_others_work(&self, rng: &mut Rng) {
         let (answers, since) = (self.answers.load(Ordering::Relaxed), Instant::now());
         let enough = answers + rng.u64(1..=OTHERS);

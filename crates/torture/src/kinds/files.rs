@@ -1,4 +1,5 @@
-//! Shared by the kinds on files of SQLite: the program under test, its marks, and a judge that reads by plain SQL.
+//! The parts that kinds on files of SQLite share: the program under test, its marks, and a judge that reads by plain
+//! SQL.
 
 pub(crate) mod expected;
 pub(crate) mod found;

@@ -1,5 +1,5 @@
 //! Code of the application does in the transactions of the stores whatever it likes, beside events, snapshots and states
-//! that have nothing to do with it: no answer is untrue, and nobody waits for long.
+//! that have nothing to do with it: no answer is untrue, and no call waits for long.
 
 mod judge;
 
@@ -108,7 +108,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One database, and all that is done to it.
+/// A database, and all that is done to it.
 struct Round<'a> {
     run: &'a Run,
     chronicle: Chronicle,
@@ -119,7 +119,7 @@ struct Round<'a> {
 }
 
 impl Round<'_> {
-    /// Those of the stores, and then those of the application and its column.
+    /// Makes the tables of the stores, and then those of the application and its column.
     fn make_tables(&self) -> anyhow::Result<()> {
         let Self { place, config, .. } = self;
         let stores = place.config_of(&["journal", "snapshot-store", "state"], "");

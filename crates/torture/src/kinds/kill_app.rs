@@ -20,23 +20,23 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::writers::work),
 };
 
-/// So many applications at once, each on a database of its own.
+/// The number of applications at once, each on a database of its own.
 const LANES: u32 = 4;
-/// So many lives at most, then their history is judged, and a new database is begun.
+/// The largest number of lives on a database; then their history is judged, and a new database is begun.
 const MOST_LIVES: u32 = 200;
-/// So many at least.
+/// The least number of lives on a database.
 const LEAST_LIVES: u32 = 10;
-/// One life in so many is killed before it has said much.
+/// The share of lives that are killed before they have said much: one in this many.
 const SHORT_LIVES: u8 = 4;
-/// The longest of them; a process that opens its stores takes about as long.
+/// The longest time of a short life; a process that opens its stores takes about as long.
 const LONGEST_START: Duration = Duration::from_millis(60);
-/// A longer life has so many acknowledged writes at most before it is killed.
+/// The largest number of acknowledged writes of a longer life before it is killed.
 const MOST_WRITES: u32 = 40;
-/// It is killed so long after the last of them at most: in the middle of the next ones.
+/// The longest time from the last acknowledged write to the kill: in the middle of the next ones.
 const LONGEST_WAIT: Duration = Duration::from_millis(3);
-/// Something is acknowledged within this time, or what went before keeps the application from its work.
+/// The time within which something is acknowledged, or what went before keeps the application from its work.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// One life in so many is told to end, and is killed while it does.
+/// The share of lives that are asked to end, and are killed while they do: one in this many.
 const ENDINGS: u8 = 8;
 
 fn run(run: &Run) -> anyhow::Result<()> {
@@ -57,7 +57,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One life after the other, on one database after the other.
+/// Runs one life after the other, on one database after the other.
 fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()> {
     for round in 1.. {
         if run.is_over() {
@@ -109,7 +109,7 @@ fn kill_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
             while let Some(line) = worker.next_line()? {
                 writers.hear(line);
             }
-            // It may have ended by itself before, when it was told to.
+            // It may have ended by itself before, when it was asked to.
             worker.ended_or_killed()?;
             run.cycle();
         }

@@ -25,7 +25,7 @@ use super::files::mark;
 use super::files::stores::{MAIN, Stores};
 use crate::{Backend, Run, workers};
 
-/// The kind.
+/// The description of this kind of torture.
 pub const KIND: Kind = Kind {
     name: "power-loss",
     sentence: "The writes and syncs of a program on SQLite are recorded, and whatever a disk may hold after each of \
@@ -55,17 +55,17 @@ enum Plant {
     LyingDisk,
 }
 
-/// So many random parts of what is not safe are tried after each operation.
+/// The number of random parts of what is not safe that are tried after each operation.
 const PARTS: usize = 4;
-/// One state in so many is opened by the product.
+/// The share of states that the product opens: one in this many.
 const OPENED_ONE_IN: u32 = 120;
-/// One state in so many loses a part of its log that was safe, which the product has to notice.
+/// The share of states that lose a part of their log that was safe, which the product has to notice: one in this many.
 const CUT_ONE_IN: u32 = 400;
-/// A state in so many is where the next program begins.
+/// The share of states where the next program begins: one in this many.
 const BASE_ONE_IN: u32 = 150;
 /// Power is lost again at most so often while a program recovers.
 const DEEPEST: u32 = 3;
-/// A log has a header of so many bytes.
+/// The number of bytes of the header of a log.
 const LOG_HEADER: usize = 32;
 
 fn lose_power(run: &Run, plant: Plant) -> anyhow::Result<()> {
@@ -294,7 +294,7 @@ impl<'a> Explored<'a> {
         self.seen = Some((found.commits, states));
     }
 
-    /// By the product.
+    /// Opens the files by the product, and compares what it shows with the verdict.
     async fn open(
         &mut self,
         files: &Files,
@@ -347,7 +347,7 @@ impl<'a> Explored<'a> {
             Ok(left) if left == *found => return Ok(()),
             // A database that is not known any more, or is no database, was never confirmed.
             Ok(left) if left.commits == 0 => return Ok(()),
-            // Without any log, damage to pages tells that its copy was not finished, or nothing does.
+            // Without any log, damage to pages shows that its copy was not finished, or nothing does.
             Ok(left) if is_removed && left.commits >= note.commits => return Ok(()),
             Ok(_) | Err(_) => {}
         }

@@ -24,26 +24,27 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::writers::work),
 };
 
-/// So many applications at once, each with a database and a network of its own.
+/// The number of applications at once, each with a database and a network of its own.
 const LANES: usize = 3;
-/// So many faults of a network, or starts in a network that is cut; then their history is judged.
+/// The number of faults of a network, or starts in a network that is cut, after which their history is judged.
 const FAULTS: u32 = 60;
 const STARTS: u32 = 10;
-/// So many writes are acknowledged between two faults, at most.
+/// The largest number of writes that are acknowledged between two faults.
 const MOST_WRITES: u32 = 6;
-/// The fault comes so long after the last of them at most: in the middle of the next ones.
+/// The longest time from the last acknowledged write to the fault: in the middle of the next ones.
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
-/// A fault that is no cut lasts for so long at most; longer than a statement, a call and a breaker have.
+/// The longest time of a fault that is no cut; longer than a statement, a call and a breaker have.
 const LONGEST_FAULT: Duration = Duration::from_millis(2000);
-/// One fault in so many is no cut at an offset.
+/// The share of faults that are no cut at an offset: one in this many.
 const OTHERS: u8 = 12;
 /// An application that writes is cut after each number of bytes up to this one, from some moment on.
 const OFFSETS: usize = 2_000;
-/// A start is cut after so many bytes at most; a first one, which makes the tables, is told more.
+/// The largest number of bytes after which a start is cut; a first one, which makes the tables, has more.
 const OFFSETS_OF_A_START: usize = 24_000;
-/// Goes through all of the latter, each once, far from the one before.
+/// The step between two such numbers, which goes through all of them, each once, far from the one before.
 const STEP: usize = 7_919;
-/// One start in so many meets a network that falls silent instead of being cut: that costs a time limit.
+/// The share of starts that meet a network that falls silent instead of being cut, which costs a time limit: one in
+/// this many.
 const SILENT: u8 = 12;
 
 const DIRECTIONS: [Direction; 2] = [Direction::Requests, Direction::Replies];
@@ -51,9 +52,9 @@ const CUTS: [Cut; 3] = [Cut::Reset, Cut::Closed, Cut::HalfClosed];
 
 /// The cuts of all lanes so far; each one is at the next offset.
 struct Sweep {
-    /// In the life of an application.
+    /// The number of cuts in the life of an application.
     lives: AtomicUsize,
-    /// In its start.
+    /// The number of cuts in the start of an application.
     starts: AtomicUsize,
 }
 
@@ -97,7 +98,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One database after the other.
+/// Runs the faults on one database after the other.
 fn disturb(run: &Run, lane: usize, sweep: &Sweep, mut rng: Rng) -> anyhow::Result<()> {
     for round in 1.. {
         if run.is_over() {
@@ -138,7 +139,7 @@ fn port_of(url: &str) -> anyhow::Result<u16> {
     Ok(digits.parse()?)
 }
 
-/// One application that lives through many faults.
+/// Runs one application that lives through many faults.
 fn cut_lives(
     run: &Run,
     writers: &Writers<'_>,
@@ -184,7 +185,7 @@ fn disturb_once(proxy: &FaultProxy, rng: &mut Rng) -> &'static str {
             "swallowed replies"
         }
         2 => {
-            // Whoever asked has given up by the time that the server hears of it.
+            // The asker has stopped waiting by the time that the server hears of it.
             proxy.set(Direction::Requests, Flow::Hold);
             last();
             "late requests"
@@ -215,8 +216,8 @@ fn disturb_once(proxy: &FaultProxy, rng: &mut Rng) -> &'static str {
     what
 }
 
-/// Many applications, one after the other, each of which is cut off in its start: while it connects, makes tables and
-/// recovers; and some in their end.
+/// Runs many applications, one after the other, each of which is cut off in its start: while it connects, makes tables
+/// and recovers; and some in their end.
 fn cut_starts(
     run: &Run,
     writers: &Writers<'_>,

@@ -1,5 +1,6 @@
 //! Readers follow what changes without a pause, while processes store new states and change others, transactions of
-//! others stay open, and processes and servers are killed: each reader is shown all of it, in order, also after a restart.
+//! others stay open, and processes and servers are killed: each reader is shown all of it, in order, even after a
+//! restart.
 
 use std::fs;
 use std::path::PathBuf;
@@ -33,7 +34,7 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::readers::work),
 };
 
-/// A round has a database of its own, and is judged in its end; it has so many phases.
+/// The number of phases of a round, which has a database of its own and is judged in its end.
 ///
 /// In the end of each all readers catch up with what is stored.
 const PHASES: u32 = 4;
@@ -43,13 +44,13 @@ const WRITERS: usize = 2;
 const READERS: usize = 2;
 /// The number of states that are changed all the time.
 const KEPT_STATES: usize = 4;
-/// A process lives for so long at most before it is killed.
+/// The longest time for which a process lives before it is killed.
 const LONGEST_LIFE: Duration = Duration::from_secs(4);
-/// A transaction of someone else is open for so long at most.
+/// The longest time for which a transaction of another program is open.
 const LONGEST_TRANSACTION: Duration = Duration::from_secs(2);
-/// On SQLite it keeps writers out, for less than they wait.
+/// The longest time for which a lock keeps writers out on SQLite, less than they wait.
 const LONGEST_LOCK: Duration = Duration::from_millis(100);
-/// A server is away for so long at most.
+/// The longest time for which a server is away.
 const LONGEST_ABSENCE: Duration = Duration::from_millis(500);
 /// Readers have this long to catch up; more than a server needs that was killed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -66,13 +67,13 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One database, and all that is done to it.
+/// A database, and all that is done to it.
 struct Round<'a> {
     run: &'a Run,
     name: String,
     chronicle: Chronicle,
     place: Place,
-    /// In its end so that the place is gone before.
+    /// The server; the field is after `place`, so that the place is gone before its server.
     server: Option<Mutex<Server>>,
     config: PathBuf,
     partition: Option<u16>,
@@ -89,7 +90,7 @@ struct Round<'a> {
 /// A reader, from one process to the next.
 struct Slot {
     reading: Reading,
-    /// Its number in the process before.
+    /// The number of the reader in the process before.
     before: Option<u64>,
     /// The range that its mark belongs to.
     range: u16,
@@ -104,7 +105,7 @@ impl<'a> Round<'a> {
         let partition = number.is_multiple_of(2).then(|| rng.u16(..8));
         let is_killed = run.backend().server().is_some() && rng.bool();
         let (place, server) = match is_killed {
-            // It shows nobody what it may lose.
+            // It shows no reader what it may lose.
             true => {
                 let server = run.server_with_log()?;
                 (Place::on(run.backend(), &server)?, Some(Mutex::new(server)))
@@ -223,7 +224,7 @@ impl<'a> Round<'a> {
             let written = writers.into_iter().fold(written, |written, writer| {
                 written.and(writer.join().unwrap_or_else(|_| panicked()))
             });
-            // Readers are told in any case, or they would go on for ever.
+            // Readers hear of it in any case, or they would go on for ever.
             let written = written.and_then(|()| self.mark());
             self.reading.store(false, Ordering::Release);
             let read: Vec<_> = readers
@@ -285,7 +286,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// One process after the other writes.
+    /// Runs one process after the other that writes.
     fn write(&self, number: usize, mut rng: Rng) -> anyhow::Result<()> {
         while self.writing.load(Ordering::Acquire) {
             let task = Task::Write {
@@ -312,7 +313,7 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// One process after the other reads, each from where the one before was.
+    /// Runs one process after the other that reads, each from where the one before was.
     fn read(&self, number: usize, mut slots: Vec<Slot>, mut rng: Rng) -> anyhow::Result<Vec<Slot>> {
         loop {
             self.open_readers(&mut slots);
@@ -333,7 +334,7 @@ impl<'a> Round<'a> {
                 }
             }
             if !killed {
-                // It was told that no more is written, and reads on until it has seen the mark.
+                // It has heard that no more is written, and reads on until it has seen the mark.
                 self.end(process, worker, false, &mut slots)?;
                 self.check_marks(&slots);
                 return Ok(slots);
@@ -413,7 +414,7 @@ impl<'a> Round<'a> {
         Ok((process, worker.arg(assignment).start()?))
     }
 
-    /// Kills a process, or tells it to end, and hears what it still has to say.
+    /// Kills a process, or asks it to end, and hears what it still has to say.
     fn end(
         &self,
         process: u32,
@@ -475,7 +476,8 @@ impl<'a> Round<'a> {
         Ok(())
     }
 
-    /// Stores a last state for each reader to find: whoever was shown it, and that there is no more, has seen all.
+    /// Stores a last state for each reader to find: a reader that was shown it, and that there is no more, has seen
+    /// all.
     fn mark(&self) -> anyhow::Result<()> {
         let config = fs::read_to_string(&self.config)?;
         block_on(async {
@@ -526,7 +528,7 @@ async fn store_once(store: &dyn StateStore, id: PersistenceId, uid: Uid) -> anyh
     loop {
         match store.upsert(state.clone()).await {
             Ok(()) => return Ok(()),
-            // Nobody else writes it: an attempt of unknown outcome has stored it.
+            // No one else writes it: an attempt of unknown outcome has stored it.
             Err(error)
                 if is_perhaps_stored && error.kind() == StorageErrorKind::RevisionConflict =>
             {

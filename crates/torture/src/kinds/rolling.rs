@@ -25,19 +25,19 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::releases::work),
 };
 
-/// So many processes at once.
+/// The number of processes at once.
 const PROCESSES: u32 = 3;
 /// The number of streams of events that they write to.
 const STREAMS: u32 = 3;
-/// A round has a database of its own and so many deployments, and is judged in its end.
+/// The number of deployments of a round, which has a database of its own and is judged in its end.
 const DEPLOYMENTS: u32 = 3;
-/// A deployment goes forth and back so many times at most.
+/// The largest number of times that a deployment goes forth and back.
 const MOST_TURNS: u32 = 3;
-/// A process says so many lines before the other version takes its place.
+/// The number of lines that a process says before the other version takes its place.
 const LONGEST_LIFE: u64 = 600;
 /// A process that is refused everything says less.
 const LONGEST_SILENCE: Duration = Duration::from_millis(1_500);
-/// After the last deployment every stream is written to within this time.
+/// The time within which every stream is written to after the last deployment.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 fn run(run: &Run) -> anyhow::Result<()> {
@@ -82,7 +82,7 @@ fn retaining(rng: &mut Rng) -> Retaining {
     }
 }
 
-/// One database, and all that is done to it.
+/// A database, and all that is done to it.
 struct Round<'a> {
     run: &'a Run,
     name: String,
@@ -120,7 +120,7 @@ impl Round<'_> {
         raise(-1)
     }
 
-    /// Each process gives way to one of the other version, forth and back, in its own time.
+    /// Replaces each process by one of the other version, forth and back, in its own time.
     fn deploy(
         &self,
         old: Version,
@@ -155,7 +155,7 @@ impl Round<'_> {
         Ok(())
     }
 
-    /// One process, until another takes its place or it is killed.
+    /// Runs one process, until another takes its place or it is killed.
     fn live(
         &self,
         slot: u32,
@@ -252,7 +252,7 @@ impl Round<'_> {
         Ok(file)
     }
 
-    /// In the end the newest program is everywhere, and every stream is written to.
+    /// Replaces every process by the newest program in the end, until every stream is written to.
     fn roll_forward(&self, rng: &mut Rng) -> anyhow::Result<()> {
         let (process, mut worker) = self.writers.start("forward", rng)?;
         let unwritten = (0..STREAMS).map(|number| stream_id(number).to_string());

@@ -31,24 +31,24 @@ pub(super) const HANG: Kind = Kind {
     worker: Some(workers::writers::work),
 };
 
-/// So many faults, then their history is judged, and a new server is started.
+/// The number of faults after which their history is judged, and a new server is started.
 const FAULTS: u32 = 20;
-/// So many writes are acknowledged between two faults, at most.
+/// The largest number of writes that are acknowledged between two faults.
 const MOST_WRITES: u32 = 200;
-/// The fault comes so long after the last of them at most: in the middle of the next ones.
+/// The longest time from the last acknowledged write to the fault: in the middle of the next ones.
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
-/// A server is away for so long at most; longer than a statement, a call and a breaker have.
+/// The longest time for which a server is away; longer than a statement, a call and a breaker have.
 const LONGEST_FAULT: Duration = Duration::from_secs(3);
 /// Within this time something is acknowledged again.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// One fault in so many takes the application with it.
+/// The share of faults that take the application with them: one in this many.
 const BOTH: u8 = 3;
 /// One fault in so many comes while an application starts, and as many while one ends.
 const STARTS: u8 = 4;
 /// A fault comes so long after the start of an application at most: while it connects, makes tables, and recovers.
 const LONGEST_START: Duration = Duration::from_millis(300);
 
-/// Does something to a server, and leaves it as it was.
+/// A fault, which does something to a server, and leaves it as it was.
 type Fault = fn(&mut Server, &Writers<'_>, &mut Rng) -> anyhow::Result<()>;
 
 fn kill(server: &mut Server, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
@@ -174,7 +174,7 @@ impl<'a, 'r> Application<'a, 'r> {
         })
     }
 
-    /// Listens until so many writes were acknowledged after this time.
+    /// Listens until this number of writes was acknowledged after this time.
     pub(super) fn writes(&mut self, writes_left: u32, after: u64) -> anyhow::Result<()> {
         let mut writes_left = writes_left;
         self.goes_on_until(|acknowledged_at| {
@@ -183,7 +183,7 @@ impl<'a, 'r> Application<'a, 'r> {
         })
     }
 
-    /// Listens until this is true; it is told when each line was said that acknowledges something.
+    /// Listens until this is true; it gets the time of each line that acknowledges something.
     pub(super) fn goes_on_until(
         &mut self,
         mut is_enough: impl FnMut(Option<u64>) -> bool,

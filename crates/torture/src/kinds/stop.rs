@@ -1,5 +1,5 @@
-//! Everything is stopped in the middle of everything: what was acknowledged is stored, nothing is acknowledged afterwards,
-//! and the process ends in time.
+//! The kind `stop`: everything is stopped in the middle of everything: what was acknowledged is stored, nothing is
+//! acknowledged afterwards, and the process ends in time.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,13 +27,13 @@ pub(super) const KIND: Kind = Kind {
     worker: Some(workers::stop::work),
 };
 
-/// So many applications at once, each on a database of its own.
+/// The number of applications at once, each on a database of its own.
 const LANES: u32 = 3;
-/// So many lives at most, then their history is judged, and a new database is begun.
+/// The largest number of lives on a database; then their history is judged, and a new database is begun.
 const MOST_LIVES: u32 = 60;
-/// So many writes are acknowledged at most before the driver stops a process that has not stopped itself.
+/// The largest number of writes that are acknowledged before the driver stops a process that has not stopped itself.
 const MOST_WRITES: u32 = 80;
-/// The driver waits for so long after the last of them at most.
+/// The longest time for which the driver waits after the last acknowledged write.
 const LONGEST_WAIT: Duration = Duration::from_millis(3);
 /// The deadlines of a stop.
 const DEADLINES: [Duration; 6] = [
@@ -44,7 +44,7 @@ const DEADLINES: [Duration; 6] = [
     Duration::from_secs(10),
     Duration::from_secs(10),
 ];
-/// The second signal comes so long after the first one at most.
+/// The longest time from the first signal to the second one.
 const SECOND_SIGNAL: Duration = Duration::from_millis(30);
 /// Within this time after the deadline, and the time of a second stop, the process is gone.
 const GONE: Duration = Duration::from_secs(20);
@@ -66,7 +66,7 @@ fn run(run: &Run) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// One life after the other, on one database after the other.
+/// Runs one life after the other, on one database after the other.
 fn stop_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()> {
     for round in 1.. {
         if run.is_over() {
@@ -97,7 +97,7 @@ fn stop_again_and_again(run: &Run, lane: u32, mut rng: Rng) -> anyhow::Result<()
     Ok(())
 }
 
-/// One life, from a start to a stop.
+/// Runs one life, from a start to a stop.
 fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
     let file = file_of(writers);
     let by_signal = rng.bool();
@@ -165,7 +165,7 @@ fn live(run: &Run, writers: &Writers<'_>, rng: &mut Rng) -> anyhow::Result<()> {
     }
     match life.stopped {
         Some(_) => life.worker.ended(true)?,
-        // A signal before it listens ends it as any other process; whoever listens tells how it has stopped.
+        // A signal before it listens ends it as any other process; a process that listens reports how it has stopped.
         None if by_signal && !life.is_listening => {
             life.worker.ended_by_ctrl_c()?;
             run.add("killed before they listened", 1);
@@ -197,7 +197,7 @@ struct Life<'a, 'r> {
     worker: Worker,
     /// True if a signal is a wish from now on.
     is_listening: bool,
-    /// Since when it is to stop.
+    /// The time since which it is to stop.
     asked: Option<Instant>,
     /// The time at which it had stopped everything, and whether everything was done.
     stopped: Option<(u64, bool)>,
@@ -215,7 +215,7 @@ impl Life<'_, '_> {
         Ok(())
     }
 
-    /// Hears one line, and tells whether it acknowledges something; `None` in the end.
+    /// Hears one line, and returns whether it acknowledges something; `None` in the end.
     fn hear_one(&mut self) -> anyhow::Result<Option<bool>> {
         let Some(line) = self.worker.next_line()? else {
             return Ok(None);
@@ -244,7 +244,7 @@ impl Life<'_, '_> {
     }
 }
 
-/// Returns whether a record tells of a handler that ran after something was stored.
+/// Returns whether a record is of a handler that ran after something was stored.
 fn is_of_actor(record: &Record) -> bool {
     matches!(
         record.what,
@@ -262,7 +262,7 @@ fn file_of(writers: &Writers<'_>) -> Option<PathBuf> {
     Some(PathBuf::from(path))
 }
 
-/// After a stop that did everything, the file is whole and holds everything by itself.
+/// Checks that after a stop that did everything, the file is whole and holds everything by itself.
 fn look_at_file(run: &Run, writers: &Writers<'_>, file: &std::path::Path) -> anyhow::Result<()> {
     for end in ["-wal", "-journal"] {
         let other = PathBuf::from(format!("{}{end}", file.display()));

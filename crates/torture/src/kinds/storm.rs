@@ -29,9 +29,9 @@ pub(super) const KIND: Kind = Kind {
 const WHOLE: Duration = Duration::from_secs(180);
 const MOST_ACTORS: u32 = 10_000;
 const LEAST_ACTORS: u32 = 300;
-/// One actor in so many has a state, and the others have events.
+/// The share of actors that have a state, while the others have events: one in this many.
 const STATES: u32 = 5;
-/// So many storms, one after the other, on one database and in one process; then their history is judged.
+/// The number of storms, one after the other, on one database and in one process; then their history is judged.
 const STORMS: u32 = 8;
 
 fn run(run: &Run) -> anyhow::Result<()> {

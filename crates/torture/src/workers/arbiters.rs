@@ -18,13 +18,13 @@ use super::stream::{Stream, stream_id};
 use super::writers::{Assignment, Process, Writing, opened};
 use super::{count, fault, told_to_end};
 
-/// So many arbiters are there at once.
+/// The number of arbiters at once.
 const ARBITERS: usize = 3;
-/// The longest time between two ends.
+/// The longest time between the ends of two arbiters.
 const LONGEST_PEACE: Duration = Duration::from_millis(60);
 /// The longest time for which an arbiter is blocked; longer than a turn to recover is kept for it.
 const LONGEST_BLOCK: Duration = Duration::from_millis(1500);
-/// So many actors recover at once: fewer than there are.
+/// The number of actors that recover at once, lower than that of actors.
 const RECOVERIES: u32 = 2;
 /// An answer comes, and an id is free, within this time.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -68,7 +68,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 anyhow::Ok(disturbing)
             }
         });
-        // It also ends with whoever started us.
+        // It also ends with the process that started us.
         told_to_end().await?;
         if stops_amid {
             // Those that stand still, or are gone, hold nothing up.
@@ -119,7 +119,7 @@ fn open_elsewhere(assignment: Assignment) -> anyhow::Result<Persistence> {
     Ok(opened)
 }
 
-/// An arbiter, and whoever ends it.
+/// An arbiter, and the thread that ends it.
 enum Home {
     OfThisSystem(Arbiter),
     OfAnother {
@@ -140,7 +140,7 @@ impl Home {
         let thread = thread::spawn(move || {
             let runner = System::new();
             let system = System::current();
-            // Whoever waits for it is still there.
+            // The caller that waits for it is still there.
             let _ = sender.send((system.arbiter().clone(), system));
             let _ = runner.run();
         });
@@ -212,7 +212,7 @@ impl Disturbing {
             return Ok(());
         }
         let home = self.homes.swap_remove(chosen);
-        // Whoever starts actors may know of the end or not.
+        // A caller that starts actors may know of the end or not.
         if self.rng.bool() {
             self.tell();
         }

@@ -1,4 +1,4 @@
-//! Begins every public future again and again, and drops it after so many polls, beside clients that write.
+//! Begins every public future again and again, and drops it after some polls, beside clients that write.
 //!
 //! `torture worker cancel ASSIGNMENT`
 
@@ -30,21 +30,22 @@ use crate::last_look::{LONGEST_BUSY, last_look};
 use crate::writers::HANDLER;
 use futures::FUTURES;
 
-/// So many work on dropping futures at once.
+/// The number of tasks that drop futures at once.
 const CANCELLERS: u32 = 6;
-/// So many actors recover at once: a turn that does not come back is soon missed.
+/// The number of actors that recover at once: a turn that does not come back is soon missed.
 const RECOVERIES: u32 = 2;
 /// Whatever comes after a dropped future gets through within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// A future that has not ended by then is dropped after its first poll again.
+/// The largest number of polls before a drop. A future that has not ended by then is dropped after its first poll
+/// again.
 const MOST_POLLS: usize = 40;
-/// After one in so many it is done once more, to its end.
+/// The share of futures after which the same is done once more, to its end: one in this many.
 const WHOLE: u8 = 16;
-/// After one in so many something is written.
+/// The share of futures after which something is written: one in this many.
 const WRITES: u8 = 4;
-/// One future in so many is left alone for a while before it is dropped.
+/// The share of futures that are left alone for a while before they are dropped: one in this many.
 const RESTS: u8 = 6;
-/// A future is left alone for so long at most before it is dropped.
+/// The longest time for which a future is left alone before it is dropped.
 const LONGEST_REST: Duration = Duration::from_millis(2);
 /// The stores have nothing to do in the end.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
@@ -54,7 +55,7 @@ pub fn dropped_futures() -> impl Iterator<Item = &'static str> {
     FUTURES.iter().map(|future| future.name)
 }
 
-/// Whatever futures need.
+/// The things that futures need: the process, its persistence, and ids of their own.
 pub(crate) struct Desk {
     process: Rc<Process>,
     persistence: Persistence,
@@ -114,7 +115,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
             };
             cancellers.push(actix::spawn(canceller.work()));
         }
-        // It also ends with whoever started us.
+        // It also ends with the process that started us.
         told_to_end().await?;
         process.ended.set(true);
         for canceller in cancellers {
@@ -206,7 +207,7 @@ pub(crate) async fn cut(future: impl Future, most_polls: usize, rest: Option<Dur
     ended
 }
 
-/// As [`cut`], in code that runs in a transaction.
+/// Drops a future as [`cut`] does, in code that runs in a transaction.
 pub(crate) async fn cut_inside<T>(
     statement: impl Future<Output = T>,
     polls: usize,
@@ -217,7 +218,7 @@ pub(crate) async fn cut_inside<T>(
 /// Someone who begins futures and drops them.
 struct Canceller {
     desk: Rc<Desk>,
-    /// After so many polls each future is dropped the next time.
+    /// The number of polls after which each future is dropped the next time.
     polls: HashMap<&'static str, usize>,
     rng: Rng,
 }
@@ -286,7 +287,7 @@ impl Canceller {
         self.succeeds("a transaction", transaction).await;
     }
 
-    /// It succeeds, at last when the database is no longer busy.
+    /// Checks that an attempt succeeds, at last when the database is no longer busy.
     async fn succeeds(&self, what: &str, mut attempt: impl AsyncFnMut() -> bool) {
         let since = Instant::now();
         while !self.within("everything", what, attempt()).await {

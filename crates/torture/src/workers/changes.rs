@@ -31,9 +31,9 @@ use crate::last_look::{LONGEST_BUSY, last_look};
 pub(crate) const READS: &str = "reads";
 /// The time between two ticks of a timer.
 const TICK: Duration = Duration::from_millis(50);
-/// It ticks again within this time, on a loaded machine.
+/// The time within which a timer ticks again, on a loaded machine.
 const LONGEST_SILENCE: Duration = Duration::from_secs(45);
-/// The time that a process believes in is right by so much, in nanoseconds.
+/// The largest error of the time that a process believes in, in nanoseconds.
 const PRECISION: i128 = 1_000_000_000;
 /// The time between two looks for changes.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -43,9 +43,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The assignment of a process that reads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Reading {
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     /// The number of states there are.
     pub(crate) states: u32,
@@ -77,7 +77,7 @@ fn check_that_the_clock_is_moved() -> anyhow::Result<()> {
     };
     let after = clock::of_the_machine();
     let right = before + moved - PRECISION..=after + moved + PRECISION;
-    // Whoever moves it may have done so meanwhile.
+    // The driver may have moved it meanwhile.
     if !right.contains(&believed) && moved_by()? == moved {
         fault(format!(
             "the clock of the process is to be {moved} ns from that of the machine, and is {} ns from it",
@@ -120,7 +120,7 @@ async fn read_until(told: Told, reading: Reading) -> anyhow::Result<()> {
         ticks.borrow().check();
         tokio::time::sleep(PAUSE).await;
     }
-    // Nobody writes any more.
+    // No process writes any more.
     let since = Instant::now();
     let ticks_before = ticks.borrow().count;
     while ticks.borrow().count == ticks_before {

@@ -22,7 +22,7 @@ use crate::kinds::files::stores::{MAIN, Stores};
 use crate::workers::{count, fault, run_until_told};
 use bits::{Bit, bits_of};
 
-/// A reader may take so long on a loaded machine.
+/// The time that a reader may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The ids that are read.
 const KEEPERS: [&str; 4] = ["a", "b", "r1", "d1"];
@@ -116,7 +116,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     })
 }
 
-/// Tells the driver of a write, if it was acknowledged.
+/// Reports a write to the driver, if it was acknowledged.
 fn acknowledged(is_acknowledged: bool) {
     if is_acknowledged {
         count("acknowledged");
@@ -127,7 +127,7 @@ struct Corrupter {
     folder: PathBuf,
     kept: PathBuf,
     stores: Stores,
-    /// With a log, as a crash leaves it.
+    /// The files with a log, as a crash leaves it.
     files: Files,
     /// The result of reading them while they are whole.
     whole: Read,
@@ -161,7 +161,7 @@ impl Corrupter {
             })
             .await?;
         program.close().await;
-        // Nothing is under way behind an answer any more: the note of how far the database has come is up to date.
+        // Nothing is under way after an answer any more: the note of how far the database has come is up to date.
         let mut program = Program::open(&made, stores, database * 1_000 + 500).await?;
         for id in ["a", "b", "a"] {
             acknowledged(program.put(id, 2).await?);
@@ -326,7 +326,7 @@ impl Corrupter {
         put_files(&self.folder, files).map(drop)
     }
 
-    /// By the product.
+    /// Reads the files by the product.
     async fn read(&self) -> anyhow::Result<Read> {
         let mut read = Read::new();
         let config = self.stores.config(&self.folder)?;

@@ -17,7 +17,7 @@ use crate::kinds::files::stores::Stores;
 use crate::kinds::power_loss::product;
 use crate::workers::{count, fault, run_until_told};
 
-/// A program may take so long to go on once the disk is well, on a loaded machine.
+/// The time that a program may take to go on once the disk is well, on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// A disk that fails for good is well again after this, as far as a trial goes: until then some things wait.
 const FOR_GOOD: Duration = Duration::from_millis(300);
@@ -33,7 +33,7 @@ enum During {
     Opening,
     Appending,
     AppendingMany,
-    /// With a snapshot and the deletes that follow it.
+    /// The program takes snapshots, and makes the deletes that follow them.
     Retaining,
     Deleting,
     Resetting,
@@ -142,7 +142,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     })
 }
 
-/// One operation that fails.
+/// A trial of one operation that fails.
 #[derive(Clone, Copy, Debug)]
 struct Trial {
     during: During,
@@ -159,7 +159,7 @@ struct Sweep {
 }
 
 impl Sweep {
-    /// False if there are not so many operations.
+    /// Runs a trial; returns false if there are fewer operations.
     async fn run(&mut self, trial: Trial) -> anyhow::Result<bool> {
         self.trials += 1;
         let folder = self.folder.join(format!("trial-{}", self.trials));
@@ -339,10 +339,10 @@ impl Sweep {
     }
 }
 
-/// `ENODATA` of Linux.
+/// The error number `ENODATA` of Linux.
 const NO_DATA: i32 = 61;
 
-/// Does something while the disk fails.
+/// Runs a step of the program while the disk fails.
 async fn during(program: &mut Program, during: During) -> anyhow::Result<()> {
     let steps = match during {
         During::Creating | During::Opening => Vec::new(),

@@ -16,7 +16,7 @@ use super::stream::{Stream, Write};
 
 /// The longest time until it is done.
 const LONGEST: Duration = Duration::from_millis(4);
-/// One errand in so many takes far longer.
+/// The share of errands that take far longer: one in this many.
 const SLOW: u8 = 16;
 /// The longest time of those.
 const LONGEST_SLOW: Duration = Duration::from_millis(400);
@@ -47,7 +47,7 @@ pub(crate) struct Aside {
 }
 
 impl Errand {
-    /// One of those that nobody is told of, or one that is answered.
+    /// Returns an errand whose end is reported to no asker, or one that is answered.
     pub(crate) fn any(write: Write, rng: &mut Rng) -> Result<Self, Aside> {
         let longest = match rng.u8(..SLOW) {
             0 => LONGEST_SLOW,

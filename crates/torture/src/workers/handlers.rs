@@ -37,19 +37,19 @@ pub(crate) use mischief::{Expectation, Mischief, Plan};
 pub(crate) use record::{Outcome, Record, What};
 pub(crate) use shelf::{DELETED, PLAIN, Slip, TOLD_SHELF};
 
-/// A transaction of the application makes so many rows.
+/// The number of rows that a transaction of the application makes.
 pub(crate) const PARTS: i64 = 3;
-/// A process has so many streams; their numbers begin at its own times this.
+/// The number of streams of a process; their numbers begin at its own times this.
 pub(crate) const STREAMS: u32 = 3;
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The assignment of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
     pub(crate) backend: Backend,
@@ -94,7 +94,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 }
             }
         });
-        // It also ends with whoever started us.
+        // It also ends with the process that started us.
         told_to_end().await?;
         ended.set(true);
         working.await?;

@@ -1,4 +1,4 @@
-//! Does something when code of the application comes to a certain place.
+//! Hooks that act when code of the application comes to a certain place.
 
 use std::sync::Mutex;
 
@@ -32,7 +32,7 @@ struct Plan {
     act: Box<dyn FnOnce() + Send>,
 }
 
-/// Does this when a place is reached for so many times, at least 1; once.
+/// Does this once, when a place is reached for the time of this number, from 1 on.
 pub(crate) fn at(place: &str, time: u32, act: impl FnOnce() + Send + 'static) {
     *hold(&PLAN) = Some(Plan {
         place: place.to_owned(),

@@ -15,10 +15,10 @@ use super::odd_names::odd_name;
 use super::{Scribe, stream::Trouble};
 use crate::Backend;
 
-/// A state: nothing but what tells it apart.
+/// A state: nothing but what identifies it.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct KeptState {
-    /// See [`Uid`].
+    /// The identity of the state, see [`Uid`].
     pub(crate) uid: u64,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn kept_id(number: u32) -> PersistenceId {
     PersistenceId::of("Kept", &odd_name(number))
 }
 
-/// Keeps a state, and tells of each step.
+/// Keeps a state, and reports each step.
 pub(crate) struct Kept {
     number: u32,
     state: Option<KeptState>,
@@ -59,7 +59,7 @@ impl Drop for Life {
 }
 
 impl Kept {
-    /// One to be started, which loads its state now.
+    /// Returns an actor to be started, which loads its state now.
     pub(crate) fn alive(number: u32, scribe: Arc<Scribe>, trouble: Trouble) -> Self {
         let incarnation = scribe.incarnation();
         let id = kept_id(number).to_string();
@@ -81,7 +81,7 @@ impl Kept {
         }
     }
 
-    /// One to be looked at, which writes nothing down.
+    /// Returns an actor to be looked at, which writes nothing down.
     pub(crate) fn shown(number: u32) -> Self {
         Self {
             number,

@@ -1,4 +1,4 @@
-//! One life of a process with the config that it is given: looks at every id, writes to it, and tells what it saw.
+//! A life of a process with the config that it gets: it looks at every id, writes to it, and reports what it saw.
 //!
 //! `torture worker config LIFE`.
 
@@ -21,52 +21,52 @@ use crate::kinds::files::keeper::{DELETING, DeleteAllBut, Keeper, Put, Shared};
 use crate::kinds::files::program::persistence_id;
 use crate::last_look::{LONGEST_BUSY, last_look};
 
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
-/// So many events are one write at most.
+/// The largest number of events in one write.
 const LARGEST_WRITE: u32 = 3;
 
 /// The assignment of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Life {
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
     pub(crate) ids: Vec<String>,
     pub(crate) seed: u64,
     /// The uids of its writes come after this one.
     pub(crate) last_uid: u32,
-    /// So many writes to each id.
+    /// The number of writes to each id.
     pub(crate) writes: u32,
 }
 
-/// Something that a process tells, of an id unless it is of all.
+/// A line that a process reports, of an id unless it is of all.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Said {
     /// The stores cannot be opened.
     NotOpened { error: String },
     /// The stores are open.
     Opened,
-    /// Its state, and the number of the last event.
+    /// The id is recovered to this state, and the number of the last event.
     Recovered {
         id: String,
         last: u64,
         writes: Vec<(u32, u32)>,
     },
-    /// It does not recover.
+    /// The id does not recover.
     NotRecovered {
         id: String,
         why: Refusal,
         error: String,
     },
-    /// Its actor is not started, for want of a snapshot store.
+    /// The actor is not started, for want of a snapshot store.
     NotStarted { id: String },
-    /// It is asked to store so many events.
+    /// The actor is asked to store this number of events.
     Asked { id: String, uid: u32, events: u32 },
-    /// They are stored, the last one under this number.
+    /// The events are stored, the last one under this number.
     Stored { id: String, uid: u32, last: u64 },
-    /// They are not.
+    /// The events are not stored.
     NotStored { id: String, uid: u32 },
-    /// They may be.
+    /// The events may be stored.
     Unsure { id: String, uid: u32 },
 }
 
@@ -77,7 +77,7 @@ pub(crate) enum Refusal {
     SnapshotNeeded,
     /// The snapshot is of an event that the journal does not have.
     SnapshotAhead,
-    /// Anything else.
+    /// The reason is any other.
     Other,
 }
 

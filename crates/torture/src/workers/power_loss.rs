@@ -1,7 +1,7 @@
-//! Works on files until it has done what it was told, and says so in the file of marks.
+//! Works on files until it has done what it was asked, and says so in the file of marks.
 //!
-//! `FOLDER STORES SEED STEPS UID END`, with the seed of its steps, how many, and the number after which those of its writes
-//! begin; `END` is `stop` to close all in the end, or `crash`.
+//! `FOLDER STORES SEED STEPS UID END`, with the seed of its steps, their number, and the number after which those of
+//! its writes begin; `END` is `stop` to close all in the end, or `crash`.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Writes states, or reads what has changed of them, until it is told to end.
+//! Writes states, or reads what has changed of them, until it is asked to end.
 //!
 //! `torture worker readers ASSIGNMENT`, for the kind `readers`.
 
@@ -22,9 +22,9 @@ use super::{Scribe, fault, told_to_end};
 
 /// The entity type of the states that are stored once, and never changed.
 pub(crate) const NEW: &str = "New";
-/// That of those which are changed and deleted all the time.
+/// The entity type of states that are changed and deleted all the time.
 pub(crate) const KEPT: &str = "Kept";
-/// So many ranges of slices have readers of their own; the ids of [`NEW`] begin with theirs.
+/// The number of ranges of slices with readers of their own; the ids of [`NEW`] begin with theirs.
 pub(crate) const RANGES: u16 = 4;
 /// No store keeps more sequences of changes.
 const MOST_SEQUENCES: u16 = 64;
@@ -34,9 +34,9 @@ const STOP_DEADLINE: Duration = Duration::from_secs(60);
 /// The assignment of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
     pub(crate) task: Task,
@@ -44,11 +44,11 @@ pub(crate) struct Assignment {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum Task {
-    /// Stores states.
+    /// The process stores states.
     Write {
-        /// Only such whose slice leaves this rest, divided by eight.
+        /// The rest that the slice of an id must leave, divided by eight; any if `None`.
         partition: Option<u16>,
-        /// So many at once are stored that are new.
+        /// The number of new states that are stored at once.
         inserters: u32,
         /// The numbers of those that are changed.
         kept: Vec<u32>,
@@ -60,18 +60,18 @@ pub(crate) enum Task {
 /// A reader, from an offset on.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Reading {
-    /// Its number in the history.
+    /// The number of the reader in the history.
     pub(crate) number: u64,
     pub(crate) how: How,
     pub(crate) entity_type: String,
-    /// Both ends included.
+    /// The first and the last slice, both inclusive.
     pub(crate) slices: (u16, u16),
-    /// So many changes at once, at most.
+    /// The largest number of changes that are read at once.
     pub(crate) page: usize,
     /// The text of the offset.
     pub(crate) offset: String,
-    /// The id whose change is the last one: whoever was shown it, and that there is no more, has seen all. Empty if it
-    /// was shown already.
+    /// The id whose change is the last one: a reader that was shown it, and that there is no more, has seen all. Empty
+    /// if it was shown already.
     pub(crate) mark: String,
 }
 
@@ -80,9 +80,9 @@ pub(crate) struct Reading {
 pub(crate) enum How {
     /// Page after page from the store.
     Pages,
-    /// By the query that ends where there are no more, again and again.
+    /// The reader uses the query that ends where there are no more, again and again.
     Current,
-    /// By the query that goes on.
+    /// The reader uses the query that goes on.
     Live,
 }
 
@@ -155,7 +155,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
                 reading::start(&process, &runtime, assignment.seed, readings)
             }
         };
-        // It also ends with whoever started us.
+        // It also ends with the process that started us.
         told_to_end().await?;
         process.ends.store(true, Ordering::Release);
         for task in tasks {

@@ -28,20 +28,20 @@ use super::{Scribe, Told, count, fault, run_until_told, writers};
 
 /// The first argument of a program that is not the newest.
 pub(crate) const OLDER: &str = "older";
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
-/// So many commands are sent at once at most.
+/// The largest number of commands that are sent at once.
 const LARGEST_GROUP: usize = 4;
-/// So many groups at most before the actor ends.
+/// The largest number of groups before the actor ends.
 const LONGEST_BURST: u32 = 10;
 
 /// An older program, and its settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Program {
     pub(crate) version: Version,
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
     /// The number of streams it writes to.
@@ -186,7 +186,7 @@ async fn look<E: EventForm, S: SnapshotForm>(
 }
 
 impl Shared {
-    /// Tells of a recovery that failed: only what this version cannot read may be a reason, and the error names it.
+    /// Reports a recovery that failed: only what this version cannot read may be a reason, and the error names it.
     fn tell_of(&self, error: &RecoveryError) {
         let Program {
             may_meet_events,
@@ -244,7 +244,7 @@ impl Shared {
     }
 }
 
-/// Folds its events, and tells of each step.
+/// Folds its events, and reports each step.
 struct Entries<E, S> {
     number: u32,
     shared: Rc<Shared>,
@@ -339,7 +339,7 @@ impl<E: EventForm, S: SnapshotForm> Entries<E, S> {
                 digest,
             });
             saves.borrow_mut().insert(number, call);
-            // Retention deletes so much at most from now on; who answers that comes later.
+            // Retention deletes no more than this from now on; who answers that comes later.
             let id = id.clone();
             shared.scribe.invoke(Operation::Retain { id, to: number });
             shared.scribe.invoke(Operation::DeleteSnapshots {

@@ -1,4 +1,4 @@
-//! Streams that nobody asks anything: they live by timers, by streams and by what they tell themselves, in every hook and
+//! Streams that are asked nothing: they live by timers, by streams and by messages to themselves, in every hook and
 //! state, and persist in all of it.
 
 use std::rc::Rc;
@@ -19,13 +19,13 @@ use super::{count, fault};
 
 /// The time between two ticks at most.
 const LONGEST_TICK: Duration = Duration::from_millis(12);
-/// An actor is let live for so long at most.
+/// The longest time for which an actor is let live.
 const LONGEST_LIFE: Duration = Duration::from_millis(1_500);
-/// An actor has its next tick within this time, also after a database was away.
+/// The time within which an actor has its next tick, even after a database was away.
 const UNTIL_ENDED: Duration = Duration::from_secs(60);
-/// An actor tells itself so many things, one after the other, at most.
+/// The largest number of messages that an actor sends to itself, one after the other.
 const MOST_STEPS: u32 = 4;
-/// A stream has so many items at most.
+/// The largest number of items of a stream.
 const MOST_ITEMS: u32 = 4;
 
 /// The way in which an actor lives by itself, from one incarnation to the next.
@@ -57,7 +57,7 @@ impl Drive {
     }
 }
 
-/// A step of something that the actor goes through by telling itself of the next one.
+/// A step of something that the actor goes through by sending itself the next one.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 struct Step(u32);
@@ -161,14 +161,14 @@ impl Stream {
         }
     }
 
-    /// Tells itself something by its own address.
+    /// Sends a message to itself by its own address.
     pub(super) fn drive_talks(&self, ctx: &mut PersistentContext<Self>) {
         if let Some(drive) = &self.drive {
             ctx.address().do_send(Step(drive.any(MOST_STEPS)));
         }
     }
 
-    /// It is asked whether it stops; what it persists here is stored.
+    /// Persists while the actor is asked whether it stops; what it persists here is stored.
     pub(super) fn drive_stopping(&mut self, ctx: &mut PersistentContext<Self>) {
         self.drive_talks(ctx);
         if let Some(drive) = self.drive.clone() {
@@ -176,14 +176,14 @@ impl Stream {
         }
     }
 
-    /// It has stopped; what it persists here is rejected.
+    /// Persists when the actor has stopped; what it persists here is rejected.
     pub(super) fn drive_stopped(&mut self, ctx: &mut PersistentContext<Self>) {
         self.drive_talks(ctx);
         if self.drive.is_some()
             && let Some(life) = &mut self.life
         {
             let uid = life.scribe.uid().0;
-            // Behind a write under way it is not heard of.
+            // After a write under way it is not heard of.
             life.hooks.too_late = life.writes.is_empty().then_some(uid);
             self.persist_one(uid, true, ctx).detach();
         }
@@ -195,7 +195,7 @@ impl Stream {
         }
     }
 
-    /// Persists an event, and may tell itself something when it is stored.
+    /// Persists an event, and may send itself a message when it is stored.
     fn persist_by_itself(&mut self, drive: &Drive, ctx: &mut PersistentContext<Self>) {
         let Some(life) = &self.life else { return };
         let (uid, holds, talks) = (life.scribe.uid().0, drive.any(4) > 0, drive.any(8) == 0);
@@ -227,7 +227,7 @@ pub(super) async fn watch(process: Rc<Process>, number: u32, mut rng: Rng) -> an
         let Some(actor) = process.start(&mut rng, factory).await? else {
             return Ok(());
         };
-        // Nobody needs to know it.
+        // No one needs to know it.
         let address = rng.bool().then_some(actor);
         let length = LONGEST_LIFE.mul_f64(rng.f64());
         let ended = timeout(length, process.persistence.stopped(&id)).await;

@@ -25,36 +25,36 @@ use crate::{Line, clock};
 
 /// The variable that names the file with the plan.
 pub(crate) const PLAN: &str = "ACTIX_PERSISTENCE_TORTURE_PLAN";
-/// A stop ends so long after its deadline at most, on a busy machine.
+/// The longest time from its deadline to the end of a stop, on a busy machine.
 pub(crate) const BOUND: Duration = Duration::from_secs(5);
 /// The time for the second stop, which finds nothing to do but to close what readers have opened.
 pub(crate) const SECOND: Duration = Duration::from_secs(20);
 /// An actor that is asked answers within this time.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// After a deadline, whoever goes on although it must not has so long to show it.
+/// The time that an actor which goes on after the deadline, although it must not, has to show it.
 const AFTERMATH: Duration = Duration::from_millis(15);
 
 /// The way in which a process ends.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    /// By a signal, or else by a call.
+    /// True if it ends by a signal, and false if by a call.
     pub(crate) by_signal: bool,
     /// A place in the code of actors and handlers, and how often it is reached before; besides when the driver says so.
     pub(crate) place: Option<(String, u32)>,
     pub(crate) deadline: Duration,
-    /// Someone else stops everything at the same time.
+    /// The deadline of another task that stops everything at the same time.
     pub(crate) other_deadline: Option<Duration>,
-    /// Someone begins to stop everything, and gives it up.
+    /// True if a task begins to stop everything, and drops that future.
     pub(crate) given_up: bool,
     /// A file of SQLite that holds everything by itself after a stop.
     pub(crate) file: Option<PathBuf>,
 }
 
-/// The things that the driver is told besides.
+/// The things that are reported to the driver besides.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Told {
-    /// From now on a signal is heard.
+    /// The process hears a signal from now on.
     Listening,
     /// The process has asked itself to stop.
     Asked,

@@ -31,13 +31,13 @@ use crate::last_look::{LONGEST_BUSY, last_look};
 use droplet::{Burst, Droplet, Fail, Fate, REFUSAL, Stop};
 use leaks::Leaks;
 
-/// Some actor answers within this time, as long as one has not, or all that are left hang.
+/// The time within which some actor answers, as long as one has not, or all that are left hang.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// All actors are gone within this time after the last answer.
+/// The time within which all actors are gone after the last answer.
 const UNTIL_GONE: Duration = Duration::from_secs(30);
 /// The time between two looks whether actors are gone.
 const INTERVAL: Duration = Duration::from_millis(1);
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
 /// The assignment of a process.
@@ -45,7 +45,7 @@ const STOP_DEADLINE: Duration = Duration::from_secs(60);
 pub(crate) struct Assignment {
     /// A file; none keeps everything in memory.
     pub(crate) config: Option<PathBuf>,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
     /// The number of actors of a storm with events, and of those with a state.
@@ -59,7 +59,7 @@ pub(crate) struct Assignment {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Over {
     pub(crate) actors: u64,
-    /// From the first start until the last actor is gone.
+    /// The time from the first start until the last actor is gone.
     pub(crate) millis: u64,
     /// The memory that the process has, in KiB.
     pub(crate) memory: u64,
@@ -107,7 +107,7 @@ async fn all_answer(mut asked: FuturesUnordered<Asked>) -> bool {
     true
 }
 
-/// Many actors at once have few permits to recover, so that one that is not given back is missed.
+/// The settings of few permits to recover for many actors at once, so that a permit that is not returned is missed.
 pub(crate) const LIMITS: &str = "
 [persistence]
 max-concurrent-recoveries = 16
@@ -150,7 +150,7 @@ fn stored(calm: Option<&Calm>) {
     }
 }
 
-/// Something that was asked of an actor, whatever its answer.
+/// A call to an actor, whatever its answer.
 type Asked = Pin<Box<dyn Future<Output = ()>>>;
 
 impl Weather {
@@ -188,7 +188,8 @@ impl Weather {
         Ok(())
     }
 
-    /// An actor that does not fail does what it is asked, whatever happens to its neighbours; a database may be too busy.
+    /// Checks that an actor that does not fail does what it is asked, whatever happens to its neighbours; a database
+    /// may be too busy.
     fn check_the_calm(&self) {
         let (asked, stored) = (self.calm.asked.get(), self.calm.stored.get());
         let least = match self.assignment.config {
@@ -251,7 +252,7 @@ impl Weather {
         }
         let last = self.burst(&actor, fate);
         if fate == Fate::Abandoned {
-            // Whoever asked goes away at once.
+            // The asker goes away at once.
             drop(last);
         } else {
             asked.push(last);
@@ -330,7 +331,7 @@ impl Weather {
         }
     }
 
-    /// Tells of all that is stored in the end, where there is no other way to see it.
+    /// Reports all that is stored in the end, where there is no other way to see it.
     async fn look_at_all(&self) {
         let again = |_: &_| count("last looks begun again");
         for number in 0..self.assignment.droplets {

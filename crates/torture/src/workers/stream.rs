@@ -16,11 +16,11 @@ use super::odd_names::odd_name;
 use super::self_driven::Drive;
 use super::versions::{AnyEvent, AnySnapshot};
 
-/// An event: nothing but what tells it apart. Programs of [older versions](super::versions) store it in other forms.
+/// An event: nothing but what identifies it. Programs of [older versions](super::versions) store it in other forms.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(from = "AnyEvent")]
 pub(crate) struct Written {
-    /// See [`Uid`].
+    /// The identity of the event, see [`Uid`].
     pub(crate) uid: u64,
 }
 
@@ -33,7 +33,7 @@ impl Event for Written {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(from = "AnySnapshot")]
 pub(crate) struct Digest {
-    /// See [`fold`].
+    /// The sum of all events, see [`fold`].
     pub(crate) digest: u64,
 }
 
@@ -45,13 +45,13 @@ impl Snapshot for Digest {
 /// The snapshots that a stream takes; the events that they cover are deleted.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub struct Retaining {
-    /// A snapshot is taken after so many events.
+    /// The number of events after which a snapshot is taken.
     pub every: u64,
     /// The number of snapshots that are kept.
     pub keep: usize,
 }
 
-/// Is told why a recovery failed.
+/// Gets the reason why a recovery failed.
 pub(crate) type Trouble = fn(&RecoveryError);
 
 /// The id of a stream.
@@ -59,7 +59,7 @@ pub(crate) fn stream_id(number: u32) -> PersistenceId {
     PersistenceId::of("Stream", &odd_name(number))
 }
 
-/// Folds its events, and tells of each step.
+/// Folds its events, and reports each step.
 pub(crate) struct Stream {
     number: u32,
     retaining: Option<Retaining>,
@@ -67,7 +67,7 @@ pub(crate) struct Stream {
     pub(super) life: Option<Life>,
     /// The number of the last event.
     pub(crate) last: SequenceNr,
-    /// All events so far.
+    /// The sum of all events so far.
     pub(crate) digest: u64,
     snapshot: Option<(SequenceNr, u64)>,
     seen: Vec<(SequenceNr, Uid)>,
@@ -91,11 +91,11 @@ pub(super) struct UnderWay {
 pub(super) struct Hooks {
     started: bool,
     stopped: bool,
-    /// It has failed, after which it hears nothing more.
+    /// True if the actor has failed, after which it hears nothing more.
     failed: bool,
-    /// It has asked to end without being asked whether it wants to.
+    /// True if the actor has asked to end without being asked whether it wants to.
     pub(super) terminated: bool,
-    /// It was persisted when the actor had stopped, and is still to be rejected.
+    /// The event that was persisted when the actor had stopped, and is still to be rejected.
     pub(super) too_late: Option<u64>,
 }
 
@@ -143,7 +143,7 @@ impl Drop for Life {
 }
 
 impl Stream {
-    /// One to be looked at, which writes nothing down.
+    /// Returns an actor to be looked at, which writes nothing down.
     pub(crate) fn shown(number: u32, retaining: Option<Retaining>) -> Self {
         Self {
             number,
@@ -160,7 +160,7 @@ impl Stream {
         }
     }
 
-    /// One to be started, which recovers now.
+    /// Returns an actor to be started, which recovers now.
     pub(crate) fn alive(
         number: u32,
         retaining: Option<Retaining>,
@@ -238,7 +238,8 @@ impl Stream {
         });
         let mut saves = life.saves.borrow_mut();
         saves.entry(number).or_default().push(call);
-        // Retention, here or by a clean-up of others, deletes so much at most from now on; who answers that comes later.
+        // Retention, here or by a clean-up of others, deletes no more than this from now on; who answers that comes
+        // later.
         life.scribe.invoke(Operation::Retain {
             id: life.id.clone(),
             to: number,
@@ -417,7 +418,7 @@ impl PersistentActor for Stream {
 #[derive(Clone, Debug, Message)]
 #[rtype(result = "Result<SequenceNr, PersistError>")]
 pub(crate) struct Write {
-    /// At least one.
+    /// The events to persist, at least one.
     pub(crate) uids: Vec<Uid>,
     /// True if commands after it do not wait for it.
     pub(crate) asynchronously: bool,
@@ -452,7 +453,7 @@ impl Handler<Pair> for Stream {
                 stream
                     .persist_one(second.0, true, ctx)
                     .then(move |_, _, ctx| {
-                        // Whoever asked may be gone.
+                        // The asker may be gone.
                         let _ = ctx.reply_to::<Pair>().send(Ok(number));
                     })
                     .detach();
@@ -463,7 +464,7 @@ impl Handler<Pair> for Stream {
 }
 
 impl Stream {
-    /// Something begins that must not come between a command and the handlers of its events.
+    /// Reports a fault if something begins between a command and the handlers of its events.
     pub(super) fn turn(&self, what: &str) {
         if self.holding > 0
             && let Some(life) = &self.life
@@ -500,7 +501,7 @@ impl Stream {
         }
     }
 
-    /// Persists these; the answer is the number of the first.
+    /// Persists these events; the answer is the number of the first.
     pub(super) fn write<M>(&mut self, write: Write, ctx: &mut PersistentContext<Self>) -> Reply<M>
     where
         M: Message<Result = Result<SequenceNr, PersistError>> + 'static,
@@ -524,7 +525,7 @@ impl Stream {
         }
     }
 
-    /// Persists one event.
+    /// Persists one event, by one of the calls.
     pub(super) fn persist_one(
         &mut self,
         uid: u64,
@@ -543,7 +544,7 @@ impl Stream {
         })
     }
 
-    /// Persists this; the future is that of the call.
+    /// Persists this event; returns the future of the call.
     pub(super) fn persisting(
         &mut self,
         uid: u64,

@@ -48,13 +48,13 @@ pub(crate) trait SnapshotForm: Snapshot {
     fn state(&self) -> u64;
 }
 
-/// The first form.
+/// The first form of an event.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Plain {
     uid: u64,
 }
 
-/// One more field, which programs of before ignore, and do not write.
+/// A form with one more field, which programs of before ignore, and do not write.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Noted {
     uid: u64,
@@ -76,7 +76,7 @@ pub(crate) struct Renamed {
     entry: u64,
 }
 
-/// One more field in a snapshot.
+/// A snapshot with one more field.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Counted {
     digest: u64,
@@ -94,7 +94,7 @@ pub(crate) struct Bare {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "AnyEvent")]
 pub(crate) struct Raised {
-    /// Nothing any more.
+    /// A field without a meaning any more.
     uid: u64,
     entry: u64,
 }
@@ -110,7 +110,7 @@ impl From<AnyEvent> for Raised {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "AnySnapshot")]
 pub(crate) struct Second {
-    /// Nothing any more.
+    /// A field without a meaning any more.
     digest: u64,
     folded: u64,
 }
@@ -202,9 +202,9 @@ impl SnapshotForm for Second {
 /// A program by its version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Version {
-    /// The oldest.
+    /// The program with the oldest form.
     Plain,
-    /// With one more field in events and in snapshots, which others do without.
+    /// The program with one more field in events and in snapshots, which others do without.
     Noted,
     /// Reads a field of events by its next name, and writes it by the old one.
     Ready,
@@ -217,7 +217,7 @@ pub(crate) enum Version {
 }
 
 impl Version {
-    /// In the order in which they were released.
+    /// The versions, in the order in which they were released.
     pub(crate) const ALL: [Self; 6] = [
         Self::Plain,
         Self::Noted,

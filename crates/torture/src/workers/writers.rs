@@ -1,4 +1,4 @@
-//! Writes to some streams and states, in every way there is, until it is told to end.
+//! Writes to some streams and states, in every way there is, until it is asked to end.
 //!
 //! `torture worker KIND ASSIGNMENT`, for every kind that disturbs writers in a way of its own.
 
@@ -26,25 +26,25 @@ use super::kept::{Change, Kept, NO_NOTE, Noted, kept_id};
 use super::stream::{Pair, Retaining, Save, Stream, Write, stream_id};
 use super::{Scribe, count, fault, self_driven, told_to_end};
 
-/// The program waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 /// The patience of clients whose server may be away.
 const PATIENCE: Duration = Duration::from_secs(100);
-/// So many commands are sent at once at most.
+/// The largest number of commands that are sent at once.
 const LARGEST_GROUP: usize = 4;
-/// So many events are one batch at most.
+/// The largest number of events in one batch.
 const LARGEST_BATCH: usize = 5;
-/// One actor with events in so many takes its id over before it recovers.
+/// The share of actors with events that take their id over before they recover: one in this many.
 const TAKES_OVER_FIRST: u8 = 4;
-/// One change of a state in so many deletes it.
+/// The share of changes of a state that delete it: one in this many.
 const DELETES: u32 = 8;
 
 /// The assignment of a process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Assignment {
-    /// A file.
+    /// The path of the config file.
     pub(crate) config: PathBuf,
-    /// Its number in the history.
+    /// The number of the process in the history.
     pub(crate) process: u32,
     pub(crate) seed: u64,
     /// The number of streams it writes to; their numbers are 0 and so on.
@@ -54,7 +54,7 @@ pub(crate) struct Assignment {
     /// The number of states it writes to.
     pub(crate) states: u32,
     pub(crate) retaining: Option<Retaining>,
-    /// An actor gets so many groups of commands at most before something else is done with its id.
+    /// The largest number of groups of commands that an actor gets before something else is done with its id.
     pub(crate) longest_burst: u32,
     /// The longest pause of a client, which lets others in between.
     pub(crate) longest_pause: Duration,
@@ -68,7 +68,7 @@ pub(super) struct Process {
     pub(super) ended: Cell<bool>,
     /// The arbiters on which actors are started; if there are none, they are started on the one of the clients.
     pub(super) arbiters: RefCell<Vec<ArbiterHandle>>,
-    /// The number of commands that an actor had accepted before everything stopped, and that nobody answered.
+    /// The number of commands that an actor had accepted before everything stopped, and that were not answered.
     pub(super) cut_off: Cell<u32>,
     /// True if clients also send actors on errands.
     pub(super) errands: Cell<bool>,
@@ -91,7 +91,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     System::new().block_on(async {
         let persistence = opened(&assignment, None).await?;
         let writing = Writing::begin(assignment, persistence);
-        // It also ends with whoever started us.
+        // It also ends with the process that started us.
         told_to_end().await?;
         let persistence = writing.end().await?;
         let report = persistence.stop(STOP_DEADLINE).await;
@@ -102,7 +102,7 @@ pub(crate) fn work(arguments: &[String]) -> anyhow::Result<()> {
     })
 }
 
-/// Clients that write until they are told to end, for whoever does something to them.
+/// Clients that write until they are asked to end, for kinds that do something to them.
 pub(super) struct Writing {
     process: Rc<Process>,
     clients: Vec<JoinHandle<anyhow::Result<()>>>,
@@ -157,7 +157,7 @@ impl Writing {
     }
 }
 
-/// Opens the stores of an assignment; so many actors recover at once, if that is not left to the default.
+/// Opens the stores of an assignment; `recoveries` actors recover at once, if that is not left to the default.
 pub(super) async fn opened(
     assignment: &Assignment,
     recoveries: Option<u32>,
@@ -306,7 +306,7 @@ impl Client {
         join_all(asks).await;
     }
 
-    /// Sends a command of one event, and tells what it was answered.
+    /// Sends a command of one event, and reports the answer.
     fn ask(
         &self,
         stream: &Addr<Stream>,
@@ -328,8 +328,8 @@ impl Client {
         Self::answer_of(process, call, sent)
     }
 
-    /// Sends a command of two events, one after the other, and tells what it was answered: that the first one is certainly
-    /// not stored is told of the whole.
+    /// Sends a command of two events, one after the other, and reports the answer: that the first one is certainly
+    /// not stored is reported for the whole.
     fn ask_pair(&self, stream: &Addr<Stream>) -> std::pin::Pin<Box<dyn Future<Output = ()>>> {
         let process = Rc::clone(&self.process);
         let scribe = Arc::clone(&process.scribe);
@@ -343,7 +343,7 @@ impl Client {
         Self::answer_of(process, call, sent)
     }
 
-    /// Waits for the answer of an ask, and tells of it.
+    /// Waits for the answer of an ask, and reports it.
     fn answer_of<M>(
         process: Rc<Process>,
         call: u64,
@@ -367,7 +367,7 @@ impl Client {
         })
     }
 
-    /// Sends a command of several events, of which the actor itself tells.
+    /// Sends a command of several events, which the actor itself reports.
     fn ask_batch(&mut self, stream: &Addr<Stream>) -> std::pin::Pin<Box<dyn Future<Output = ()>>> {
         let size = self.rng.usize(2..=LARGEST_BATCH);
         let sent = stream.send(Write {
@@ -506,7 +506,7 @@ impl Client {
     }
 }
 
-/// Counts what did not go well, and tells of what only damage explains; the history has all else.
+/// Counts what did not go well, and reports what only damage explains; the history has all else.
 pub(super) fn count_outcome<T>(outcome: &Result<Result<T, PersistError>, MailboxError>) {
     if let Ok(Err(error)) = outcome
         && is_damage(error)

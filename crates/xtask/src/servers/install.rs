@@ -18,7 +18,8 @@ use placed::Placed;
 
 const APT_GET: &str = "/usr/bin/apt-get";
 
-/// One package for the whole machine, by the key of its database; what we call with the rights of root.
+/// The options of a command that installs one package for the whole machine, by the key of its database; what we call
+/// with the rights of root.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// The key of a database in manifests.
@@ -73,7 +74,7 @@ pub(super) fn if_missing(database: Database) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Never asks for a password.
+/// Returns whether `sudo` works without asking for a password.
 fn may_sudo() -> bool {
     let mut command = Command::new("sudo");
     command.args(["-n", "true"]);

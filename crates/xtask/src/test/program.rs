@@ -79,11 +79,11 @@ impl TestProgram {
     }
 }
 
-/// The variable that says how many tests of a program run at once.
+/// The variable that sets the number of tests of a program that run at once.
 const THREADS: &str = "RUST_TEST_THREADS";
 
-/// Returns how many tests of a program run at once: more than there are cores, for they wait for servers, disks and other
-/// processes.
+/// Returns the number of tests of a program that run at once: more than there are cores, for they wait for servers,
+/// disks and other processes.
 fn tests_at_once() -> usize {
     2 * thread::available_parallelism().map_or(2, NonZero::get)
 }
@@ -123,8 +123,8 @@ pub(crate) fn build(
     Ok(Some(programs))
 }
 
-/// Tells cargo which packages, with all they can do; all of them by name of the whole, for that is how they were
-/// built before.
+/// Adds to a cargo command the packages, with all features; the workspace if they are all of it, for that is how they
+/// were built before.
 pub(crate) fn select_packages(command: &mut Command, members: &[&Package], options: &Options) {
     command.arg("--all-features");
     if options.packages.is_empty() {

@@ -5,7 +5,7 @@ use std::process::ExitStatus;
 
 use super::tally::Tally;
 
-/// One test program, or the doctests of one crate, after it has run.
+/// A test program, or the doctests of one crate, after it has run.
 #[derive(Debug)]
 pub(crate) struct Run {
     name: String,
@@ -49,7 +49,7 @@ impl Run {
         run
     }
 
-    /// Something that failed as a whole.
+    /// Returns a run that failed as a whole.
     pub(crate) fn broken(name: impl Into<String>, fault: impl Into<String>) -> Self {
         let mut run = Self::counted(name.into(), Some(Tally::default()));
         run.fail(fault.into());
@@ -77,19 +77,19 @@ impl Run {
     }
 }
 
-/// All runs; shown as what failed, a line for each conformance kit, and the closing line.
+/// The report of all runs; shown as what failed, a line for each conformance kit, and the closing line.
 #[derive(Default)]
 pub(crate) struct Report {
     runs: Vec<Run>,
 }
 
 impl Report {
-    /// Adds a run.
+    /// Adds a run to the report.
     pub(crate) fn add(&mut self, run: Run) {
         self.runs.push(run);
     }
 
-    /// Adds several.
+    /// Adds several runs to the report.
     pub(crate) fn add_all(&mut self, runs: impl IntoIterator<Item = Run>) {
         self.runs.extend(runs);
     }

@@ -3,9 +3,9 @@
 /// The counts of one closing line; libtest and libtest-mimic write the same form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
-    /// Tests that passed.
+    /// The number of tests that passed.
     pub(crate) passed: u64,
-    /// Tests that failed.
+    /// The number of tests that failed.
     pub(crate) failed: u64,
     /// Tests that were left out by their own declaration.
     pub(crate) ignored: u64,

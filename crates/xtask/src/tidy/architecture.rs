@@ -34,7 +34,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
     violations
 }
 
-/// Returns the texts in backquotes.
+/// Returns the texts in backquotes on a page.
 fn quoted(page: &str) -> BTreeSet<&str> {
     let lines = page.lines();
     lines

@@ -54,7 +54,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Violation> {
 struct DocComment {
     /// The number of its first line.
     line: usize,
-    /// Its text, without the slashes.
+    /// The text of the comment, without the slashes.
     text: String,
 }
 

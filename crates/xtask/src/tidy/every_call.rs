@@ -14,7 +14,7 @@ const TYPES: [&str; 4] = [
     "ReplyTo<M>",
     "UserStash<A>",
 ];
-/// The traits of actix that give the context more calls.
+/// The traits of actix that add calls to the context.
 const TRAITS: [&str; 2] = [" ActorContext for ", " AsyncContext<A> for "];
 /// The calls that do not compile for a state, or have nothing to be called with there.
 const NOT_OF_STATES: [&str; 7] = [

@@ -1,4 +1,4 @@
-//! No file tells where it was written.
+//! The rule that no file shows where it was written.
 
 use crate::tree::{Tree, Violation};
 

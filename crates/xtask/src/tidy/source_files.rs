@@ -2,7 +2,7 @@
 
 use crate::tree::{SourceFile, Tree, Violation};
 
-/// Lines of a file, tests included.
+/// The largest number of lines of a file, tests included.
 const LONGEST_FILE: usize = 800;
 /// Lines of a `lib.rs`, which holds no logic.
 const LONGEST_LIB: usize = 120;
@@ -14,7 +14,7 @@ const PLUGINS: [&str; 5] = ["memory", "sqlite", "postgres", "mysql", "custom-jou
 /// File names that say nothing.
 const EMPTY_NAMES: [&str; 4] = ["utils", "common", "helpers", "types"];
 
-/// Texts that no source file may contain, with the advice to give; put together so that this file does not contain
+/// Texts that no source file may contain, with the advice to print; put together so that this file does not contain
 /// them.
 const FORBIDDEN: [(&str, &str); 4] = [
     (

@@ -1,4 +1,4 @@
-//! One booking on an account that lies in a MySQL or MariaDB database.
+//! A program that makes one booking on an account that lies in a MySQL or MariaDB database.
 //!
 //! ```text
 //! cargo run -p bank-account --bin mysql -- mysql://bank:secret@localhost/bank tx-1

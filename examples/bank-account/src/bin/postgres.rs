@@ -1,4 +1,4 @@
-//! One booking on an account that lies in a PostgreSQL database.
+//! A program that makes one booking on an account that lies in a PostgreSQL database.
 //!
 //! ```text
 //! cargo run -p bank-account --bin postgres -- postgres://bank:secret@localhost/bank tx-1

@@ -1,4 +1,4 @@
-//! One booking on an account that lies in an SQLite file.
+//! A program that makes one booking on an account that lies in an SQLite file.
 //!
 //! ```text
 //! cargo run -p bank-account --bin sqlite -- bank.db tx-1

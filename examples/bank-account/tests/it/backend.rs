@@ -12,10 +12,10 @@ pub(crate) use sqlite::Sqlite;
 
 /// A database of its own, empty at first and gone when dropped.
 pub(crate) trait Backend {
-    /// Its URL.
+    /// Returns the URL of the database.
     fn address(&self) -> String;
 
-    /// Returns its section of the config: its kind, where it is, and how long it is waited for.
+    /// Returns its section of the config: its kind, where it is, and the time for which it is waited for.
     fn section(&self) -> String;
 
     /// Every event by account and number, read by plain SQL: a second way to the data that shares nothing with the first.
@@ -67,7 +67,7 @@ pub(crate) fn histories(events: Vec<StoredEvent>) -> Histories {
     histories
 }
 
-/// Runs something of sqlx to its end.
+/// Runs a future of sqlx to its end.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()

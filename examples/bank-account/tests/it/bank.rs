@@ -26,7 +26,7 @@ reset-timeout = \"500ms\"
 
 pub(crate) struct Bank {
     directory: TempDir,
-    /// Of every command, before its own.
+    /// The options of every command, before its own.
     options: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ impl Bank {
         self.command(arguments).output().unwrap()
     }
 
-    /// Runs a command that has to succeed, and gives what it printed.
+    /// Runs a command that has to succeed, and returns what it printed.
     pub(crate) fn stdout_of(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let stderr = String::from_utf8_lossy(&output.stderr);
@@ -88,7 +88,7 @@ impl Bank {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// Runs a command that has to fail, and gives its exit status and what it said on stderr.
+    /// Runs a command that has to fail, and returns its exit status and what it said on stderr.
     pub(crate) fn stderr_of(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.run(arguments);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -96,14 +96,14 @@ impl Bank {
         (output.status.code().unwrap(), stderr)
     }
 
-    /// The balance of an account, if the bank can tell it by now.
+    /// The balance of an account, if the bank can show it by now.
     pub(crate) fn try_balance(&self, account: &str) -> Option<u64> {
         let output = self.run(&["balance", account]);
         let text = String::from_utf8(output.stdout).ok()?;
         text.trim_end().parse().ok()
     }
 
-    /// The single number that a query gives.
+    /// The single number that a query returns.
     pub(crate) fn count(&self, query: &'static str) -> i64 {
         self.rows::<(i64,)>(query)[0].0
     }

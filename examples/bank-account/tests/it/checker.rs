@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// The first line of a file of bookings.
 pub(crate) const HEADER: &str = "id,account,kind,cents";
 
-/// One line of a file of bookings.
+/// A line of a file of bookings.
 #[derive(Clone, Debug)]
 pub(crate) struct FileLine {
     pub(crate) id: String,
@@ -17,7 +17,7 @@ pub(crate) struct FileLine {
     pub(crate) cents: u64,
 }
 
-/// As a file has it.
+/// Prints the line as a file has it.
 impl fmt::Display for FileLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = if self.deposit { "deposit" } else { "withdraw" };
@@ -25,7 +25,7 @@ impl fmt::Display for FileLine {
     }
 }
 
-/// A stored decision.
+/// A decision that is stored.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Booking {
     pub(crate) id: String,

@@ -1,4 +1,4 @@
-//! Each command prints what it should, and the sample of the README works.
+//! Tests that each command prints what it should, and that the sample of the README works.
 
 use std::io::{Read, Write};
 use std::process::Stdio;

@@ -10,7 +10,7 @@ use crate::bank::Bank;
 use crate::checker::{FileLine, HEADER};
 use crate::receipts::{Receipt, Receipts};
 
-/// Anything may take so long on a loaded machine; nothing is expected to.
+/// The time that any step may take on a loaded machine; none is expected to.
 const PATIENCE: Duration = Duration::from_secs(120);
 const INTERVAL: Duration = Duration::from_millis(1);
 /// A failed test shows this many lines of a log.
@@ -49,7 +49,7 @@ impl Import {
         }
     }
 
-    /// Gives it more lines, which it reads in its own time.
+    /// Adds lines to its input, which it reads in its own time.
     pub(crate) fn feed(&mut self, lines: &[FileLine]) {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         let written = self.input.as_mut().unwrap().write_all(text.as_bytes());

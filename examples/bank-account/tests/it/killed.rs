@@ -1,13 +1,13 @@
 //! An import whose process or server is killed: the same import again, or the one under way, ends with every balance right.
 //!
-//! That nothing acknowledged is lost, whoever is killed, is shown by `cargo xtask torture` on every database.
+//! That nothing acknowledged is lost, whichever process is killed, is shown by `cargo xtask torture` on every database.
 
 use actix_persistence_test_servers::Database;
 
 use crate::backend::{OwnServer, Sqlite};
 use crate::workload::Workload;
 
-/// Something is killed this many times in one import.
+/// The number of kills in one import.
 const KILLS: usize = 3;
 
 #[test]

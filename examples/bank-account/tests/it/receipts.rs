@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::checker::{Entry, Histories};
 
-/// One answer.
+/// An answer that the import has noted.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(crate) struct Receipt {
     pub(crate) account: String,
@@ -34,7 +34,7 @@ impl Receipt {
     }
 }
 
-/// Reads the receipts of an import, also while it adds to them.
+/// Reads the receipts of an import, even while it adds to them.
 pub(crate) struct Receipts {
     file: PathBuf,
     /// The number of bytes read.
@@ -43,7 +43,7 @@ pub(crate) struct Receipts {
 }
 
 impl Receipts {
-    /// Those in a file that may not exist yet.
+    /// Returns the receipts in a file that may not exist yet.
     pub(crate) fn of(file: PathBuf) -> Self {
         Self {
             file,
@@ -52,7 +52,7 @@ impl Receipts {
         }
     }
 
-    /// All there are by now.
+    /// Returns all receipts there are by now.
     pub(crate) fn so_far(&mut self) -> &[Receipt] {
         if let Ok(mut file) = File::open(&self.file) {
             let mut text = Vec::new();
@@ -74,7 +74,7 @@ impl Receipts {
     }
 }
 
-/// Fails unless every booking that was acknowledged is stored, once, as it was told.
+/// Fails unless every booking that was acknowledged is stored, once, as it was answered.
 pub(crate) fn check_acknowledged(receipts: &[Receipt], stored: &Histories) -> Result<(), String> {
     let mut decisions = BTreeMap::<(&str, &str), Vec<&Entry>>::new();
     for (account, history) in stored {

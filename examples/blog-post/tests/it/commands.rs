@@ -1,4 +1,4 @@
-//! Each command, and what it refuses.
+//! Tests of each command, and of what it refuses.
 
 use crate::place::{Place, lines_of};
 use crate::watching::Watching;

@@ -12,7 +12,7 @@ use crate::watching::Watching;
 const ROUNDS_VARIABLE: &str = "ACTIX_PERSISTENCE_TEST_ROUNDS";
 /// Programs at once, each with posts of its own.
 const WRITERS: usize = 4;
-/// In each round.
+/// The number of kills in each round.
 const KILLS: usize = 2;
 const UPDATES: usize = 2_000 / WRITERS;
 const POSTS: usize = 50;

@@ -15,7 +15,7 @@ pub(crate) struct OwnDatabase {
 }
 
 impl OwnDatabase {
-    /// On the server that `cargo xtask test` has started, or that somebody else has named.
+    /// Creates a database on the server that `cargo xtask test` has started, or that somebody else has named.
     pub(crate) fn create(database: Database) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let variable = database.variable();

@@ -23,7 +23,7 @@ pub(crate) fn line(update: usize, post: &str, posts: usize) -> String {
 }
 
 impl Posts {
-    /// Makes a change, and gives what has to be answered.
+    /// Makes a change, and returns what has to be answered.
     pub(crate) fn apply(&mut self, line: &str) -> String {
         let fields: Vec<_> = line.trim_end().split(',').collect();
         let (name, post) = (fields[1], self.0.entry(fields[1].to_owned()).or_default());

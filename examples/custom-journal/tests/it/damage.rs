@@ -134,7 +134,7 @@ async fn a_snapshot_with_any_byte_changed_is_corrupt_and_can_be_deleted() {
         let error = store.load(&id, latest).await.unwrap_err();
         assert_eq!(error.kind(), StorageErrorKind::Corrupt);
     }
-    // Whether its time matches cannot be told; without a time, nothing has to be read.
+    // Whether its time matches cannot be known; without a time, nothing has to be read.
     let error = store.delete(&taken).await.unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Corrupt);
     store.delete_matching(&id, latest).await.unwrap();

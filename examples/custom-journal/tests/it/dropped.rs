@@ -1,4 +1,4 @@
-//! Callers that lose patience.
+//! Tests of callers that stop waiting and drop their calls.
 
 use std::future::Future;
 use std::pin::pin;

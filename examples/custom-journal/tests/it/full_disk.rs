@@ -29,7 +29,7 @@ async fn a_full_disk_loses_nothing_invents_nothing_and_passes() {
         limited.status.success() && output.contains("1 passed"),
         "{output}"
     );
-    // What the limited process was told is what is there.
+    // The file holds what was confirmed to the limited process.
     let journal = open(&place).await.unwrap();
     let mut writer = Writer::recover(&journal, "a").await;
     assert!(writer.next > 6, "{}", writer.next);

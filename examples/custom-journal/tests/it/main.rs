@@ -1,4 +1,4 @@
-//! Failures that the conformance kit cannot know: files that are torn, damaged, full, locked or left over.
+//! Tests of failures that the conformance kit cannot know: files that are torn, damaged, full, locked or left over.
 #![allow(clippy::unwrap_used)]
 
 mod damage;

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 enum MemberEvent {
     Visited,
     // ANCHOR: left
-    /// The last event of a member: whoever reads events learns from it that there will be no more.
+    /// The last event of a member: a reader of events learns from it that there will be no more.
     Left,
     // ANCHOR_END: left
 }

@@ -30,7 +30,7 @@ impl State for Post {
 
     // ANCHOR: from_stored
     fn from_stored(stored: StoredState<'_>) -> Result<Self, DecodeError> {
-        /// Until version 1 the text was in one piece.
+        /// The post up to version 1, with the text in one piece.
         #[derive(Deserialize)]
         struct Post1 {
             title: String,
@@ -71,9 +71,9 @@ impl DurableState for BlogPost {
 
 #[derive(Debug)]
 enum Refused {
-    /// There is no such post.
+    /// The post does not exist.
     NoPost,
-    /// It may be stored or not; the error says what is certain.
+    /// The change may be stored or not; the error says what is certain.
     Persist(PersistError),
 }
 
@@ -84,7 +84,7 @@ impl From<PersistError> for Refused {
 }
 
 // ANCHOR: persist
-/// Adds a paragraph; answers with how many the post has then.
+/// Adds a paragraph; answers with the number that the post has then.
 #[derive(Message)]
 #[rtype(result = "Result<usize, Refused>")]
 struct Write(&'static str);

@@ -1,4 +1,4 @@
-//! A warehouse whose shelf tells the rest of the program what was put on it.
+//! A warehouse whose shelf publishes to the rest of the program what was put on it.
 //!
 //! ```text
 //! cargo run -p guide --bin published_events

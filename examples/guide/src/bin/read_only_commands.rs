@@ -91,7 +91,7 @@ impl Handler<LendQuickly> for Library {
 // ANCHOR_END: count
 
 // ANCHOR: barrier
-/// As `HowMany`, but with everything that was asked for before.
+/// The same question as `HowMany`, answered after everything that was asked for before.
 #[derive(Message)]
 #[rtype(result = "Result<usize, PersistError>")]
 struct HowManyAfterAll;

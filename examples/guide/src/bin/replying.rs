@@ -59,7 +59,7 @@ impl From<PersistError> for OfficeError {
 }
 // ANCHOR_END: error
 
-/// Answers with how many are left.
+/// Answers with the number that is left.
 #[derive(Message)]
 #[rtype(result = "Result<u64, OfficeError>")]
 struct Reserve;

@@ -92,7 +92,8 @@ impl Handler<Count> for Basket {
 }
 
 // ANCHOR: send_again
-/// Another process was there first, and nothing is stored: the same command again meets what that process has stored.
+/// Sends a command again if another process was first: nothing is stored then, and the next attempt meets what that
+/// process has stored.
 async fn send_again(basket: &Addr<Basket>, put: PutIn) -> anyhow::Result<usize> {
     for _ in 0..10 {
         match basket.send(put.clone()).await? {

@@ -104,7 +104,7 @@ impl Handler<Enter> for Museum {
 }
 
 // ANCHOR: load
-/// Answers with the visitors up to that event, as far back as a snapshot of then or earlier tells; `None` without one.
+/// Answers with the visitors up to that event, as far as a snapshot of then or earlier shows; `None` without one.
 #[derive(Message)]
 #[rtype(result = "Result<Option<u64>, LoadSnapshotError>")]
 struct VisitorsAt {

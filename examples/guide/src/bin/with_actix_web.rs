@@ -19,7 +19,7 @@ use futures_util::future::select;
 use futures_util::lock::Mutex;
 use serde::{Deserialize, Serialize};
 
-/// An item was put into a basket.
+/// The event: an item was put into a basket.
 #[derive(Serialize, Deserialize)]
 struct ItemPut {
     key: u64,

@@ -54,7 +54,7 @@ fn put(section: &mut Section, key: &str, name: &str, item: Item, warnings: &mut 
     section.insert(name, item);
 }
 
-/// Never quotes the text: there may be a password in it.
+/// Reads a connection string of Akka. Its messages never quote the text: there may be a password in it.
 fn read_connection_string(
     section: &mut Section,
     key: &str,

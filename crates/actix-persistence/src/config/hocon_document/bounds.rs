@@ -38,7 +38,7 @@ pub(super) fn check(text: &str) -> Result<(), (usize, &'static str)> {
 
 /// Counts without knowing keys from values: too much rather than too little.
 struct Scanner {
-    /// Breaks of lines so far.
+    /// The number of line breaks so far.
     line: usize,
     /// The depth that each open brace or bracket adds: itself, and the dots in its key.
     open: Vec<usize>,
@@ -48,7 +48,7 @@ struct Scanner {
     dots: usize,
     /// The last line has ended and nothing has followed; the brace of its key still may.
     line_ended: bool,
-    /// The last thing was `=` or `:`, so that the value may follow in another line.
+    /// True if the last token was `=` or `:`, so that the value may follow in another line.
     expects_value: bool,
     links: usize,
     copies: Copies,
@@ -134,7 +134,7 @@ impl Scanner {
     }
 }
 
-/// Up to the closing quotes, or all if there are none.
+/// Returns the length of a string up to the closing quotes, or of all if there are none.
 fn string_length(text: &str) -> usize {
     if let Some(inner) = text.strip_prefix("\"\"\"") {
         // Quotes at the end belong to the text.
@@ -156,7 +156,7 @@ fn string_length(text: &str) -> usize {
     text.len()
 }
 
-/// Up to the end of the line, without its break.
+/// Returns the length of the line, without its break.
 fn line_length(text: &str) -> usize {
     text.find('\n').unwrap_or(text.len())
 }

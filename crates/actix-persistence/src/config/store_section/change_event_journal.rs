@@ -11,7 +11,7 @@ use super::{JournalSections, StateSections, StateStoreSettings, StoreSection, St
 /// The key that names the journal.
 pub(super) const KEY: &str = "change-event-journal";
 
-/// Gives each state store the section of the journal that it names, for its plugin: both are in one database.
+/// Adds to each state store the section of the journal that it names, for its plugin: both are in one database.
 pub(in super::super) fn bind_change_event_journals(
     state_stores: &mut StateSections,
     journals: &JournalSections,

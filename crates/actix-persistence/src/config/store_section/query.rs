@@ -6,7 +6,7 @@ use actix_persistence_storage_api::{Item, Section, SectionReader};
 use super::super::keys::{Key, read_section, shown_section};
 use super::ForAllStores;
 
-/// The key of the section with these keys.
+/// The key under which a section of a state store has a section of these keys.
 pub(super) const KEY: &str = "query";
 
 const KEYS: &[Key<QuerySettings>] = &[

@@ -9,9 +9,9 @@ use sqlx::{MySqlConnection, SqlStr};
 use crate::Mysql;
 use crate::queries::{JournalQueries, LARGEST, MAX_ALLOWED_PACKET, RowsStatement, chunk_sizes};
 
-/// The size above which a statement has one row only; every server takes as much.
+/// The size above which a statement has one row only; every server takes a statement of this size.
 const MANY_BYTES: usize = 512 * 1024;
-/// The most that a row has beside its payloads: four keys and manifests of 255 bytes, and numbers.
+/// The largest size of a row without its payloads: four keys and manifests of 255 bytes, and numbers.
 const BYTES_BESIDE: usize = 2 * 1024;
 
 struct TagRow {

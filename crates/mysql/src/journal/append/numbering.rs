@@ -34,7 +34,7 @@ pub(super) async fn number(
     Ok(orderings.collect())
 }
 
-/// As the tables derive it from the slice.
+/// Returns the partition of an event, as the tables derive it from the slice.
 fn partition_of(row: &EventRow) -> usize {
     usize::from(row.slice) % PARTITIONS
 }

@@ -12,7 +12,7 @@ use crate::persisting::persisted_events::PersistedEvents;
 use crate::{EventMeta, PersistError, PersistentActor, RejectionCause};
 
 impl<A: PersistentActor> Incarnation<A> {
-    /// Runs the handlers of a stored call, tells the actor of a rejected one, and ends with a failed one.
+    /// Runs the handlers of a stored call, reports a rejected one to the actor, and ends with a failed one.
     pub(super) fn handle(&mut self, settled: Settled<A>) -> Result<(), Failure> {
         match settled.fate {
             Fate::Stored { first, timestamp } => self.handle_stored(settled, first, timestamp),

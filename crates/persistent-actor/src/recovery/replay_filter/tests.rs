@@ -27,7 +27,7 @@ fn event(who: char, sequence_nr: SequenceNr) -> EventRecord {
     EventRecord::new(sequence_nr, Timestamp::UNSET, writer(who), payload)
 }
 
-/// `A1 -2 B3`: writers and numbers.
+/// Returns the events of a text such as `A1 -2 B3`, in which each word is a writer and a number.
 fn stream(text: &str) -> Vec<EventRecord> {
     let one = |word: &str| event(word.chars().next().unwrap(), word[1..].parse().unwrap());
     text.split_whitespace().map(one).collect()

@@ -78,7 +78,7 @@ pub async fn a_column_whose_values_are_unique_is_kept_so(
     store(&*states, state("a", 2)).await;
 }
 
-/// In the first of two ways that the database takes.
+/// Adds a column in the first of two ways that the database takes.
 async fn add_column(tables: &dyn Tables, [one, other]: [&str; 2]) {
     let add = |column| format!("ALTER TABLE durable_state ADD COLUMN {column}");
     if tables.try_run(&add(one)).await.is_err() {

@@ -1,4 +1,4 @@
-//! Many at once, some of them code of the application that takes its time.
+//! Tests of many writers at once, some of which run code of the application that takes its time.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::with_handler;
 use crate::states::{revision_of, state, store};
 
-/// Says that it has begun, and ends when it is told to.
+/// Says that it has begun, and ends when it is asked to.
 struct Held {
     begun: Arc<Semaphore>,
     may_end: Arc<Semaphore>,
@@ -47,8 +47,9 @@ async fn append(journal: &dyn Journal, number: usize) -> Result<(), StorageError
     Ok(())
 }
 
-/// As many change handlers as the store has writers take as long as they may, and meanwhile twenty states of others and
-/// twenty events are stored, without one failure. For servers; the stores share their connections, of which two write.
+/// Lets as many change handlers as the store has writers take as long as they may; meanwhile twenty states of others
+/// and twenty events are stored, without one failure. For servers; the stores share their connections, of which two
+/// write.
 ///
 /// # Panics
 /// If one fails.

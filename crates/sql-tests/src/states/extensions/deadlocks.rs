@@ -44,9 +44,10 @@ impl ChangeHandler for CrossCounting {
     }
 }
 
-/// Two changes whose handlers each hold what the other one needs are both stored: the one that the server undoes is made
-/// again, with a new call of its handler, and what the first call did is not counted. For servers, where two transactions
-/// write at the same time; the statement adds to `n` where `name` is `$1` in the table `counts`, which stores name in their way.
+/// Checks that two changes whose handlers each hold what the other one needs are both stored: the one that the server
+/// undoes is made again, with a new call of its handler, and what the first call did is not counted. For servers, where
+/// two transactions write at the same time; the statement adds to `n` where `name` is `$1` in the table `counts`, which
+/// stores name in their way.
 ///
 /// # Panics
 /// If it is otherwise.

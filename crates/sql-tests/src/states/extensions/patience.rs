@@ -14,7 +14,7 @@ use crate::states::{revision_of, state, store};
 
 /// Lets the server sleep, again and again.
 struct Sleepy {
-    /// Takes a second.
+    /// The statement, which takes a second.
     statement: &'static str,
     times: usize,
 }
@@ -63,8 +63,8 @@ impl ChangeHandler for Endless {
     }
 }
 
-/// A statement of a handler whose time is over ends with it: whoever is next finds none of its locks. The stores that are
-/// opened give handlers 50 ms, and the given statement lasts longer than everything here.
+/// A statement of a handler whose time is over ends with it: the next call finds none of its locks. The stores that are
+/// opened allow handlers 50 ms, and the given statement lasts longer than everything here.
 ///
 /// # Panics
 /// If it is otherwise.

@@ -75,8 +75,9 @@ pub async fn what_rules_refuse_is_told_as_that(
     }
 }
 
-/// Code of the application can tell that a row of its own is there already, that a value is missing or does not fit; the text
-/// of the value is nowhere in the error. The statement makes the table `things`, which `table` names in the way of the store.
+/// Code of the application can know that a row of its own is there already, that a value is missing or does not fit;
+/// the text of the value is nowhere in the error. The statement makes the table `things`, which `table` names in the
+/// way of the store.
 ///
 /// # Panics
 /// If it is otherwise.

@@ -25,7 +25,7 @@ async fn ask(states: &dyn StateStore, statement: &'static str) -> Vec<String> {
 }
 
 /// Whatever statements set, and wherever they do it, the next transaction finds what it found before. The store has one
-/// connection for this; `look` returns texts, and must give the same before and after.
+/// connection for this; `look` returns texts, and must return the same before and after.
 ///
 /// # Panics
 /// If it is otherwise.

@@ -30,7 +30,7 @@ pub(super) struct Note {
 /// A place in a log that its end is not before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct LogEnd {
-    /// Those of the log; another log says nothing about this one.
+    /// The salts of the log; a log with others is another log, about which this says nothing.
     pub(super) salts: u64,
     /// The least number of frames; 0 if nothing is known.
     pub(super) frames: u32,
@@ -77,7 +77,7 @@ impl Note {
         )
     }
 
-    /// Always of the same length, so that each note covers the one before.
+    /// Returns the text of the note, always of the same length, so that each note covers the one before.
     pub(super) fn to_text(&self) -> String {
         let durable = if self.is_durable { "full" } else { "norm" };
         let LogEnd { salts, frames } = self.log;
@@ -91,7 +91,7 @@ impl Note {
         text
     }
 
-    /// None if it is not whole: a crash of the machine may leave anything.
+    /// Returns the note that a text holds; `None` if it is not whole: a crash of the machine may leave anything.
     pub(super) fn of_text(text: &str) -> Option<Self> {
         let text = text.strip_suffix('\n')?;
         let (told, sum) = text.split_at_checked(text.len().checked_sub(16)?)?;
@@ -123,7 +123,7 @@ fn lost(what: &str, path: &Path) -> Fault {
     )
 }
 
-/// FNV-1a: it has to find a note that was written in part, nothing worse.
+/// Returns the sum FNV-1a of a text: it has to find a note that was written in part, nothing worse.
 fn checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
         (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -10,10 +10,10 @@ use crate::queries::LARGE_PAYLOAD_BYTES;
 
 /// Takes events out of a packed value: numbers end with a comma, bytes come as many as a number before them said.
 ///
-/// First how many events, then each: sequence number, timestamp, serializer, serializer of the metadata or nothing, checksum
-/// or nothing; the lengths of writer, manifest, adapter manifest, manifest and payload of the metadata, and payload, the two of
-/// the metadata empty without any; then these themselves, unless they are too large, the payloads only if they are not
-/// large.
+/// First the number of events, then each: sequence number, timestamp, serializer, serializer of the metadata or
+/// nothing, checksum or nothing; the lengths of writer, manifest, adapter manifest, manifest and payload of the
+/// metadata, and payload, the two of the metadata empty without any; then these themselves, unless they are too large,
+/// the payloads only if they are not large.
 pub(super) struct Packed<'a> {
     whole: &'a Bytes,
     rest: &'a [u8],

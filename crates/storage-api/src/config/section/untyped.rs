@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::config::units::parse_duration;
 
-/// Text from a source that has no types, such as an environment variable: a key reads it as the type it expects.
+/// A text from a source that has no types, such as an environment variable: a key reads it as the type it expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Untyped {
     text: String,
@@ -13,7 +13,7 @@ pub struct Untyped {
 }
 
 impl Untyped {
-    /// Text whose durations need a unit.
+    /// Returns a text whose durations need a unit.
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -21,7 +21,7 @@ impl Untyped {
         }
     }
 
-    /// Text in which a duration without a unit is in milliseconds,
+    /// Returns a text in which a duration without a unit is in milliseconds,
     /// [as in HOCON](https://github.com/lightbend/config/blob/main/HOCON.md#duration-format).
     pub fn hocon(text: impl Into<String>) -> Self {
         Self {

@@ -47,7 +47,7 @@ struct Tally {
     guilty: u32,
     /// Calls that failed by a change that the error names.
     named: u32,
-    /// Those of the `named` calls that may have failed because they waited for other calls.
+    /// The number of `named` calls that may have failed because they waited for other calls.
     in_vain: u32,
 }
 
@@ -288,12 +288,13 @@ fn can_split(error: &StorageError) -> bool {
     error.is_certainly_not_stored() && may_be_one_request(error)
 }
 
-/// A store that returns too many or too few outcomes tells nothing about any of them.
+/// Fails unless there is one outcome for each change: a store that returns too many or too few says nothing about any
+/// of them.
 fn checked(expected: usize, result: GroupResult) -> GroupResult {
     match result {
         Ok(outcomes) if outcomes.len() != expected => {
             let message = format!(
-                "the plugin gave {} outcomes where {expected} are due",
+                "the plugin returned {} outcomes where {expected} are due",
                 outcomes.len()
             );
             Err(StorageError::new(StorageErrorKind::Backend, OPERATION).with_message(message))

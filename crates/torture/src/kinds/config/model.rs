@@ -17,7 +17,7 @@ pub(super) struct Head {
     snapshot: u64,
 }
 
-/// Those of all ids.
+/// The heads of all ids.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Heads(BTreeMap<String, Head>);
 
@@ -69,15 +69,15 @@ fn has_table(place: &Place, table: &str) -> bool {
 /// The way a life must see an id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Expected {
-    /// Nothing at all.
+    /// The stores are not opened.
     NotOpened,
-    /// It recovers, and its actor is started unless it cannot do without a snapshot store.
+    /// The id recovers, and its actor is started unless it cannot do without a snapshot store.
     State {
         last: u64,
         writes: Writes,
         is_started: bool,
     },
-    /// It does not recover.
+    /// The id does not recover.
     Refused { why: Refusal, is_started: bool },
 }
 
@@ -116,7 +116,7 @@ impl Model {
         }
     }
 
-    /// Compares a life with what was expected, and takes note of what it has stored; returns how many writes.
+    /// Compares a life with what was expected, and records what it has stored; returns the number of writes.
     ///
     /// # Errors
     /// A sentence if anything is otherwise.
@@ -235,7 +235,7 @@ impl Model {
     }
 }
 
-/// The writes without the first so many events.
+/// Returns the writes without the first events of this number.
 fn after(writes: &Writes, mut gone: u64) -> Writes {
     let mut left = Writes::default();
     for (uid, events) in &writes.0 {

@@ -1,5 +1,5 @@
-//! Rows of a server are damaged, one after the other: whoever reads the id gets what was written, or an error; all others get
-//! what was written.
+//! The damage of rows on a server, one after the other: a reader of the id gets what was written, or an error; all
+//! others get what was written.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -20,7 +20,7 @@ use crate::{Backend, Place, Run, open};
 const KEEPERS: [&str; 5] = ["a", "b", "r1", "s1", "d1"];
 /// The ids with a state.
 const HOLDERS: [&str; 2] = ["h0", "h1"];
-/// So many damages of what was written once.
+/// The number of damages of what was written once.
 const DAMAGES: u32 = 200;
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -246,7 +246,7 @@ fn damage_of(rows: &[Row], place: &Place, rng: &mut Rng) -> (Vec<String>, String
     }
 }
 
-/// By the product.
+/// Reads every id by the product.
 async fn read(persistence: &Persistence) -> Read {
     let again = |error: &RecoveryError| eprintln!("it is read again: {}", ErrorChain(error));
     let mut read = Read::new();

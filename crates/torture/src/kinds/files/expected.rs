@@ -1,4 +1,4 @@
-//! Says what must be in the files, from the marks of the program under test, and whether it is.
+//! The judge of files: what must be in them, from the marks of the program under test, and whether it is.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use super::program::is_retaining;
 /// The fate of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It may be there or not.
+    /// The write may be there or not.
     Open,
-    /// It must be there, and ends at this event or revision.
+    /// The write must be there, and ends at this event or revision.
     Stored(u64),
-    /// It must not be there.
+    /// The write must not be there.
     NotStored,
 }
 
@@ -24,7 +24,7 @@ struct Asked {
     fate: Fate,
 }
 
-/// Of the events and snapshots of an id.
+/// The expectation of the events and snapshots of an id.
 #[derive(Clone, Debug, Default)]
 struct Stream {
     asked: BTreeMap<u32, Asked>,
@@ -36,7 +36,7 @@ struct Stream {
     has_holes: bool,
 }
 
-/// Of the state of an id.
+/// The expectation of the state of an id.
 #[derive(Clone, Debug, Default)]
 struct Held {
     /// True if it is no tombstone, and what became of it.
@@ -68,7 +68,7 @@ pub(crate) struct Verdict {
 }
 
 impl Expected {
-    /// After a crash that left this: whatever is there stays.
+    /// Returns what is expected after a crash that left this: whatever is there stays.
     pub(crate) fn of(found: &Found) -> Self {
         let mut expected = Self::default();
         for (id, found) in &found.streams {
@@ -115,7 +115,7 @@ impl Expected {
         expected
     }
 
-    /// Takes note of what the program said.
+    /// Records what the program said.
     pub(crate) fn hear(&mut self, mark: &Mark) {
         match mark {
             Mark::Asked { id, uid, events } => {
@@ -316,7 +316,7 @@ impl Judged<'_> {
                 self.verdict.lost.push(lost);
             }
         }
-        // Of a state without any event a recovery has nothing to tell.
+        // Of a state without any event a recovery has nothing to report.
         let recovered = if writes.0.is_empty() { 0 } else { last };
         let state = (recovered, writes);
         self.verdict.states.insert(self.id.to_owned(), state);

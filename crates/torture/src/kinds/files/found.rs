@@ -18,7 +18,7 @@ pub(crate) struct FoundStream {
     pub(crate) purged_to: u64,
     /// Every row, in the order of numbers: number and text.
     pub(crate) events: Vec<(u64, String)>,
-    /// In the order of numbers.
+    /// The snapshots, in the order of numbers.
     pub(crate) snapshots: Vec<(u64, String)>,
 }
 
@@ -30,15 +30,15 @@ impl FoundStream {
     }
 }
 
-/// A state.
+/// A state that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundState {
     pub(crate) revision: u64,
-    /// None in a tombstone.
+    /// The text of the state; `None` in a tombstone.
     pub(crate) text: Option<String>,
 }
 
-/// Everything that the program under test has stored.
+/// The whole content that the program under test has stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) streams: BTreeMap<String, FoundStream>,

@@ -41,7 +41,7 @@ impl Writes {
         self.0.iter().map(|(_, events)| u64::from(*events)).sum()
     }
 
-    /// One event more.
+    /// Adds one more event.
     pub(crate) fn add(&mut self, uid: u32) {
         match self.0.last_mut() {
             Some((last, events)) if *last == uid => *events += 1,
@@ -60,7 +60,7 @@ impl Writes {
         text
     }
 
-    /// None if the text is no such thing, or belongs to another id.
+    /// Returns what a text holds; `None` if the text has another form, or belongs to another id.
     pub(crate) fn of_text(text: &str, id: &str) -> Option<Self> {
         let text = text.strip_prefix('<')?.strip_suffix('>')?;
         let rest = text.strip_prefix(id)?.strip_prefix('=')?;
@@ -86,9 +86,9 @@ impl Snapshot for KeptSnapshot {
 /// The part of the program that its actors share with it.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    /// None for an actor that only recovers.
+    /// The file for marks; `None` for an actor that only recovers.
     pub(crate) marks: Option<Marks>,
-    /// The errors that stores and recoveries gave.
+    /// The errors that stores and recoveries returned.
     pub(crate) errors: Arc<Mutex<Vec<String>>>,
 }
 
@@ -118,7 +118,7 @@ impl Shared {
     }
 }
 
-/// Keeps events.
+/// An actor that keeps events.
 #[derive(Clone, Debug)]
 pub(crate) struct Keeper {
     pub(crate) id: String,
@@ -206,7 +206,7 @@ fn uid_of(text: &str, id: &str) -> Option<u32> {
     text.strip_prefix(':')?.split(':').next()?.parse().ok()
 }
 
-/// Stores so many events at once; answers with the number of the last one.
+/// Stores this number of events at once; answers with the number of the last one.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "Result<SequenceNr, PersistError>")]
 pub(crate) struct Put {
@@ -237,7 +237,7 @@ impl Handler<Put> for Keeper {
     }
 }
 
-/// Deletes events by hand, all but so many.
+/// Deletes events by hand, all but this number.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub(crate) struct DeleteAllBut(pub(crate) u64);
@@ -269,7 +269,7 @@ impl State for Card {
     const VERSION: u32 = 1;
 }
 
-/// Keeps a state.
+/// An actor that keeps a state.
 #[derive(Clone, Debug)]
 pub(crate) struct Holder {
     pub(crate) id: String,

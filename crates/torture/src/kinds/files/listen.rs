@@ -2,7 +2,7 @@
 
 use crate::{Line, Run, Worker};
 
-/// Tells a run what its worker says, and ends the worker when the run is over.
+/// Passes to a run what its worker says, and ends the worker when the run is over.
 ///
 /// # Errors
 /// If the worker panics, aborts or says something else.

@@ -12,34 +12,34 @@ use anyhow::Context;
 /// The name of the file, in the folder of the database.
 pub(crate) const FILE: &str = "marks";
 
-/// Something that the program is about to do, or was answered.
+/// A mark: what the program is about to do, or was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
-    /// A write of so many events is asked for; `uid` is used for no other one.
+    /// A write of this number of events is asked for; `uid` is used for no other one.
     Asked { id: String, uid: u32, events: u32 },
-    /// It is confirmed; this is the number of its last event.
+    /// The write is confirmed; this is the number of its last event.
     Stored { id: String, uid: u32, last: u64 },
-    /// It is certainly not stored.
+    /// The write is certainly not stored.
     NotStored { id: String, uid: u32 },
-    /// It may be stored.
+    /// The write may be stored.
     Unsure { id: String, uid: u32 },
     /// A snapshot with this number is confirmed.
     Saved { id: String, number: u64 },
     /// A delete of events up to this number is asked for.
     Deleting { id: String, to: u64 },
-    /// It is confirmed.
+    /// The delete is confirmed.
     Deleted { id: String, to: u64 },
-    /// Everything of the id is to be forgotten.
+    /// The program is about to reset an id, which forgets everything of it.
     Resetting { id: String },
-    /// It is confirmed.
+    /// The reset is confirmed.
     Reset { id: String },
     /// A write of a state, or of a tombstone, is asked for.
     StateAsked { id: String, uid: u32, live: bool },
-    /// It is confirmed, with this revision.
+    /// The state is confirmed, with this revision.
     StateStored { id: String, uid: u32, revision: u64 },
-    /// It is certainly not stored.
+    /// The state is certainly not stored.
     StateNotStored { id: String, uid: u32 },
-    /// It may be stored.
+    /// The state may be stored.
     StateUnsure { id: String, uid: u32 },
 }
 
@@ -127,7 +127,7 @@ impl Marks {
         Ok(Self(Arc::new(Mutex::new(file))))
     }
 
-    /// In one write, so that it is there whole or not at all.
+    /// Writes a mark at once, so that it is there whole or not at all.
     ///
     /// # Panics
     /// If it cannot be written: what is not said is not judged.

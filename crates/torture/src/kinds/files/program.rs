@@ -17,12 +17,12 @@ use super::keeper::{
 use super::mark::{Mark, Marks};
 use super::stores::Stores;
 
-/// So many states are stored in groups.
+/// The number of states that are stored in groups.
 const GROUPED_STATES: u8 = 6;
-/// It waits for so long in the end for requests that are under way.
+/// The time for which the program waits in the end for requests that are under way.
 const STOP_DEADLINE: Duration = Duration::from_secs(60);
 
-/// Something that it does.
+/// A step of the program.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
     /// Events of an id, at once.
@@ -36,16 +36,16 @@ pub(crate) enum Step {
         puts: Vec<(String, u32)>,
         holds: Vec<(String, bool)>,
     },
-    /// Everything of an id is forgotten.
+    /// The program resets an id, which forgets everything of it.
     Reset { id: String },
     /// The actor of an id ends; the next command starts and recovers it again.
     Restart { id: String },
-    /// All is closed in good order, and opened again.
+    /// The program closes all in good order, and opens it again.
     Reopen,
 }
 
 impl Step {
-    /// One of those that an application has most of.
+    /// Returns a random step, of those that an application has most of.
     pub(crate) fn random(rng: &mut Rng) -> Self {
         let keeper = |rng: &mut Rng| {
             let name = *rng.choice(&["a", "b", "r1", "r2", "d1"]).unwrap_or(&"a");
@@ -100,7 +100,7 @@ impl Step {
 pub(crate) enum Plant {
     #[default]
     Nothing,
-    /// It calls every write confirmed, whatever the answer is.
+    /// The program calls every write confirmed, whatever the answer is.
     Hasty,
 }
 
@@ -151,12 +151,12 @@ impl Program {
         })
     }
 
-    /// With something that is wrong.
+    /// Returns the program with something that is wrong.
     pub(crate) fn planted(self, plant: Plant) -> Self {
         Self { plant, ..self }
     }
 
-    /// Takes the errors that stores and recoveries gave until now.
+    /// Takes the errors that stores and recoveries returned until now.
     pub(crate) fn take_errors(&self) -> Vec<String> {
         self.shared.take_errors()
     }
@@ -191,7 +191,7 @@ impl Program {
         Ok(())
     }
 
-    /// Stores so many events at once; true if they are stored.
+    /// Stores this number of events at once; true if they are stored.
     pub(crate) async fn put(&mut self, id: &str, events: u32) -> anyhow::Result<bool> {
         let uid = self.next_uid();
         let keeper = self.keeper(id).await?;

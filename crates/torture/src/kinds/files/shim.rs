@@ -26,7 +26,7 @@ pub(crate) fn environment(
     Ok(variables)
 }
 
-/// Returns the variables that move the wall clock of a process by as many nanoseconds as a file says.
+/// Returns the variables that move the wall clock of a process by the nanoseconds that a file says.
 ///
 /// # Errors
 /// If the library is not where Cargo puts it.

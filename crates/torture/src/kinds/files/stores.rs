@@ -35,7 +35,7 @@ impl Stores {
         }
     }
 
-    /// The name of the database that has the snapshots.
+    /// Returns the name of the database that has the snapshots.
     pub(crate) fn snapshot_file(self) -> &'static str {
         if self.split { SNAPSHOTS } else { MAIN }
     }

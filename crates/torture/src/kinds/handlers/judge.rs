@@ -14,11 +14,11 @@ use crate::{Place, block_on};
 /// The rows, and what was found wrong.
 pub(super) struct Judge<'a> {
     records: &'a [Record],
-    /// Of each id, the revision and the operation of its handler's rows, in order.
+    /// The revision and the operation of the handler's rows of each id, in order.
     handled: BTreeMap<String, Vec<(u64, i64)>>,
-    /// Of each id, its last revision, the column, and the state.
+    /// The last revision of each id, the column, and the state.
     states: BTreeMap<String, (u64, Option<i64>, Option<Slip>)>,
-    /// Of each id whose changes are told, the number and the payload of its events, in order.
+    /// The number and the payload of the events of each id whose changes have events, in order.
     events: BTreeMap<String, Vec<(u64, Value)>>,
     /// The parts of each transaction, in order.
     worked: HashMap<i64, Vec<i64>>,
@@ -80,7 +80,7 @@ impl<'a> Judge<'a> {
         self.faults
     }
 
-    /// There is a row of the handler for every revision, once, in the order in which the states followed on each other.
+    /// Checks that the handler has one row for every revision, in the order in which the states followed on each other.
     fn check_rows_of_handlers(&mut self) {
         for (id, (revision, op, slip)) in &self.states {
             if id.starts_with(PLAIN) {

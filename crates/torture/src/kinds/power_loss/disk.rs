@@ -15,11 +15,11 @@ use fastrand::Rng;
 use crate::kinds::files::mark;
 use crate::kinds::files::shim::Happened;
 
-/// So many writes of the same place are told apart until a sync.
+/// The number of writes of the same place up to which they are distinguished until a sync.
 const MOST_OF_ONE_PLACE: usize = 12;
-/// Disks write so many bytes at once.
+/// The numbers of bytes that disks write at once.
 const SECTORS: [u64; 2] = [512, 4096];
-/// Of the flags of `open` on Linux.
+/// The flag of `open` on Linux that cuts a file.
 const TRUNCATES: u64 = 0o1000;
 
 /// The files of one folder.
@@ -70,11 +70,11 @@ enum Change {
 /// The effect of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Changed {
-    /// It changed nothing.
+    /// The operation changed nothing.
     Nothing,
-    /// It changed what the program sees, and what may be there.
+    /// The operation changed what the program sees, and what may be there.
     Seen,
-    /// It changed what is safe.
+    /// The operation changed what is safe.
     Safe,
     /// The program has said something: whole lines.
     Said(String),
@@ -89,7 +89,7 @@ pub(crate) enum Survives {
 }
 
 impl Disk {
-    /// With these files, all of them safe.
+    /// Returns a disk with these files, all of them safe.
     pub(crate) fn new(folder: &Path, files: &BTreeMap<String, Vec<u8>>, rng: Rng) -> Self {
         let names: BTreeMap<_, _> = files.keys().cloned().zip(0..).collect();
         let of_bytes = |bytes: &Vec<u8>| File {
@@ -108,12 +108,12 @@ impl Disk {
         }
     }
 
-    /// From now on a sync does nothing.
+    /// Makes every later sync do nothing.
     pub(crate) fn lie(&mut self) {
         self.lies = true;
     }
 
-    /// Does what has happened.
+    /// Applies an operation that the program has made.
     pub(crate) fn apply(&mut self, happened: &Happened) -> anyhow::Result<Changed> {
         Ok(match happened {
             Happened::Opened { fd, flags, path } => return self.opened(*fd, *flags, path),
@@ -344,7 +344,7 @@ impl Change {
         }
     }
 
-    /// Each sector is there or not.
+    /// Writes each sector or leaves it out, at random.
     fn tear(&self, file: &mut Vec<u8>, sector: u64, rng: &mut Rng) {
         let Self::Written { offset, bytes } = self else {
             return;

@@ -1,4 +1,4 @@
-//! The note beside a database that tells how many transactions were confirmed.
+//! The note beside a database with the number of transactions that were confirmed.
 
 /// The content of a note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub(crate) struct Note {
 }
 
 impl Note {
-    /// None if it is cut, or not one; a note with a wrong checksum may pass here.
+    /// Returns the note in a text; `None` if it is cut, or no note; a note with a wrong checksum may pass here.
     pub(crate) fn of(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?.strip_suffix('\n')?;
         let rest = text.strip_prefix("actix-persistence position 1 ")?;

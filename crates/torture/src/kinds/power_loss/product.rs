@@ -13,10 +13,10 @@ use crate::kinds::files::keeper::{Holder, Keeper, Shared};
 use crate::kinds::files::stores::Stores;
 use crate::last_look::{LONGEST_BUSY, last_look};
 
-/// It may take so long on a loaded machine.
+/// The longest time that an operation of the product takes on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Opens the files.
+/// Opens the files in a folder by the product.
 async fn open(folder: &Path, stores: Stores) -> anyhow::Result<Result<Persistence, OpenError>> {
     let config = stores.config(folder)?;
     let opened = async {
@@ -26,7 +26,7 @@ async fn open(folder: &Path, stores: Stores) -> anyhow::Result<Result<Persistenc
     Ok(tokio::time::timeout(PATIENCE, opened).await?)
 }
 
-/// Opens the files, and recovers every id as the judge says it is. The last argument is told of each error after which a look
+/// Opens the files, and recovers every id as the judge says it is. The last argument gets each error after which a look
 /// is begun again.
 ///
 /// # Errors

@@ -45,7 +45,7 @@ pub(crate) struct Recording {
     pub(crate) log: Vec<Happened>,
     /// The files in the end.
     pub(crate) files: BTreeMap<String, Vec<u8>>,
-    /// Of its steps.
+    /// The seed of its steps.
     pub(crate) seed: u64,
     pub(crate) steps: u32,
 }

@@ -17,7 +17,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// In memory, or in this folder.
+    /// Makes folders in memory, or in this folder.
     pub(crate) fn new(otherwise: &Path) -> anyhow::Result<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("actix-persistence-{}-{number}", std::process::id());
@@ -54,12 +54,12 @@ impl Scratch {
         self.folder.join(name)
     }
 
-    /// For states that are read by SQL.
+    /// Returns the folder for states that are read by SQL.
     pub(crate) fn states(&self) -> &Path {
         &self.states
     }
 
-    /// For states that the product opens.
+    /// Returns the folder for states that the product opens.
     pub(crate) fn opened(&self) -> &Path {
         &self.opened
     }

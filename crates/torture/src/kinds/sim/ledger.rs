@@ -83,7 +83,7 @@ impl Ledger {
         std::mem::take(&mut hold(&self.said).faults)
     }
 
-    /// All that was said.
+    /// Returns the history of all that was said.
     pub(super) fn end(&self) -> History {
         History {
             records: std::mem::take(&mut hold(&self.said).records),

@@ -128,7 +128,7 @@ impl SimStores {
                 let wait = draw.lateness();
                 tokio::spawn(async move {
                     tokio::time::sleep(wait).await;
-                    // Nobody hears of it any more.
+                    // No caller hears of it any more.
                     let _ = work.await;
                 });
                 return Err(unknown);
@@ -146,7 +146,7 @@ impl SimStores {
         result
     }
 
-    /// Returns whether a call of this operation has been without an answer for so long that whoever waited for it may have
+    /// Returns whether a call of this operation has been without an answer until its caller may have
     /// given up just now; it is blamed once.
     pub(super) fn explains_a_time_out(&self, operation: Operation) -> bool {
         let now = Instant::now();

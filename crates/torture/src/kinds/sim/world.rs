@@ -1,4 +1,5 @@
-//! One history: processes come, write, read, are killed and go; in the end everything works, and one more looks.
+//! The world of one history: processes come, write, read, are killed and go; in the end everything works, and one more
+//! looks.
 
 mod readers;
 mod rows;
@@ -27,21 +28,21 @@ use crate::workers::Scribe;
 use crate::workers::stream::{Retaining, Stream, Write, stream_id};
 use readers::Slot;
 
-/// So many processes run at once at most.
+/// The largest number of processes that run at once.
 const MOST_PLACES: usize = 3;
-/// So many follow each other at most.
+/// The largest number of processes that follow each other.
 const MOST_LIVES: usize = 3;
 const STREAMS: u32 = 2;
 const STATES: u32 = 2;
-/// A client sends so many groups of commands at most before its actor is let go.
+/// The largest number of groups of commands that a client sends before its actor is let go.
 const LONGEST_BURST: u32 = 4;
 const LARGEST_GROUP: usize = 3;
 const LARGEST_BATCH: usize = 4;
-/// A process is killed after so long at the latest, or ends.
+/// The longest time after which a process is killed, or ends.
 const LONGEST_LIFE: Duration = Duration::from_secs(8);
-/// A client that gets no answer for so long asks again.
+/// The time after which a client that gets no answer asks again.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// Until then everything is done that comes late.
+/// The time until which everything is done that comes late.
 const AFTERMATH: Duration = Duration::from_secs(600);
 
 /// The outcome of a seed.
@@ -102,7 +103,7 @@ struct Process {
     ended: Cell<bool>,
 }
 
-/// Plays the history of this seed; the clock stands still but when everybody waits.
+/// Plays the history of this seed; the clock moves only while every task waits.
 pub(super) fn play(seed: u64) -> anyhow::Result<Played> {
     // What the product draws is drawn from the seed, too.
     fastrand::seed(seed);
@@ -198,7 +199,7 @@ impl Process {
         }
     }
 
-    /// Its clients work until it is killed or ends.
+    /// Lets the clients of a process work until it is killed or ends.
     async fn live(self, readers: &[Rc<Slot>], rng: &mut Rng) {
         let process = Rc::new(self);
         let mut clients = Vec::new();
@@ -304,7 +305,7 @@ impl Process {
             1
         };
         let uids: Vec<_> = (0..events).map(|_| scribe.uid()).collect();
-        // Of a batch the actor itself tells.
+        // A batch is reported by the actor itself.
         let call = (events == 1).then(|| {
             scribe.invoke(Operation::Ask {
                 id: stream_id(number).to_string(),
@@ -333,7 +334,7 @@ impl Process {
         }
     }
 
-    /// Sees what is stored, without an actor; gives whether that could be seen.
+    /// Sees what is stored, without an actor; returns whether that could be seen.
     async fn look(&self, number: u32) -> bool {
         let call = self.scribe.invoke(Operation::Replay {
             id: stream_id(number).to_string(),

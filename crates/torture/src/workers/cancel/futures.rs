@@ -21,10 +21,10 @@ use crate::workers::fault;
 use crate::workers::kept::{Change, Kept, KeptState};
 use crate::workers::stream::{Stream, Write, Written, stream_id};
 
-/// A public future.
+/// A public future, to be dropped.
 pub(crate) struct PublicFuture {
     pub(crate) name: &'static str,
-    /// It is chosen so often, in comparison with others.
+    /// The weight with which it is chosen, in comparison with others.
     pub(super) weight: u32,
     /// True if it ends by itself.
     pub(super) ends: bool,
@@ -32,9 +32,9 @@ pub(crate) struct PublicFuture {
     pub(super) needs_sql: bool,
     /// True if it is dropped inside of what is begun, which goes on to its end.
     pub(super) drops_inside: bool,
-    /// Is done before, to its end.
+    /// The step that is done before, to its end.
     pub(super) prepare: Option<fn(Rc<Desk>) -> LocalBoxFuture<'static, ()>>,
-    /// Begins it; the number of polls is for those that drop it inside, which tell whether it had ended by then.
+    /// Begins it; the number of polls is for those that drop it inside, which report whether it had ended by then.
     pub(super) begin: fn(Rc<Desk>, usize) -> LocalBoxFuture<'static, bool>,
 }
 
@@ -86,7 +86,7 @@ fn done<T>(_: T) -> bool {
 /// The longest time that a stop waits, in here.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// Every public future, by the name of the function that gives it.
+/// Every public future, by the name of the function that returns it.
 pub(crate) const FUTURES: &[PublicFuture] = &[
     future!(PLAIN, "open", |desk| {
         drop(Persistence::open(desk.config.clone()).await)
@@ -425,7 +425,7 @@ async fn ask(desk: &Desk) {
     scribe.answer(call, answer);
 }
 
-/// Drops a future of the context after so many polls, in the actor; the answer is whether it had ended.
+/// Drops a future of the context after this number of polls, in the actor; the answer is whether it had ended.
 #[derive(Message)]
 #[rtype(result = "bool")]
 struct InActor {

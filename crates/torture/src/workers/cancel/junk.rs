@@ -11,7 +11,7 @@ use super::Desk;
 use crate::workers::fault;
 use crate::workers::stream::{Digest, Written};
 
-/// So many events are written at once.
+/// The number of events that are written at once.
 const EVENTS: u64 = 3;
 
 static NEXT: AtomicU64 = AtomicU64::new(1);

@@ -1,4 +1,4 @@
-//! Does a mischief.
+//! The doing of a mischief.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,7 +19,7 @@ use crate::workers::stream::{Stream, Write};
 
 /// Transactions within others have this number and lower ones.
 pub(crate) const FROM_INSIDE: i64 = -100;
-/// More than a process will ever make.
+/// A number above that of the transactions that a process will ever make.
 const MOST_FROM_INSIDE: i64 = 1_000_000_000;
 
 /// The stores, for code that runs in them.

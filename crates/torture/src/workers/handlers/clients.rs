@@ -1,4 +1,4 @@
-//! Those who write side by side: some whose code misbehaves, and some beside that must not notice.
+//! The clients that write at the same time: some whose code misbehaves, and some beside that must not notice.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -24,53 +24,53 @@ use crate::{Backend, Line};
 
 /// The name of the ids that all processes write to.
 pub(super) const SHARED: &str = "shared";
-/// Of one of the two streams.
+/// The retention of one of the two streams.
 const RETAINING: Retaining = Retaining { every: 5, keep: 1 };
-/// More operations than a client ever makes.
+/// A number above that of the operations that a client ever makes.
 const OPS_OF_A_CLIENT: i64 = 1_000_000_000;
 const OPS_OF_A_PROCESS: i64 = 100 * OPS_OF_A_CLIENT;
-/// A client makes so many changes or transactions at most in a wild round.
+/// The largest number of changes or transactions that a client makes in a wild round.
 const MOST_OPS: u32 = 10;
-/// So many hang at once for each client that begins transactions.
+/// The number of calls that hang at once for each client that begins transactions.
 const CROWD: u32 = 12;
-/// A client makes so many operations in a calm round.
+/// The number of operations that a client makes in a calm round.
 const CALM_OPS: u32 = 2;
 
 /// A client that does nothing wrong gets each answer within this time, whatever code of the application does: a handler
 /// takes 300 ms at most, and one at a time comes before them; the rest is for a busy machine.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
-/// And everybody within this time.
+/// The time within which every client has its answer.
 const LONGEST_ANSWER: Duration = Duration::from_secs(40);
-/// Part of the text that tells of a conflict.
+/// Part of the text that reports a conflict.
 const CONFLICT: &str = "another writer took over";
-/// Part of the text that tells that code of the application took too long.
+/// Part of the text that reports that code of the application took too long.
 const TOO_SLOW: &str = "did not end within";
-/// Of answers that were not waited for.
+/// The text of answers that were not waited for.
 const LEFT: &str = "nobody has waited for it";
 
 /// The behaviour of the code of the application in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Round {
-    /// It does whatever it wants.
+    /// The code does whatever it wants.
     Wild,
-    /// It hangs, more of it at once than there are places for it.
+    /// The code hangs, in more calls at once than there are places for.
     Crowded,
-    /// Nothing wrong: every answer is a good one, the first too.
+    /// The code does nothing wrong: every answer is a good one, the first too.
     Calm,
 }
 
-/// All of a process.
+/// The clients of a process.
 pub(super) struct Clients {
     clients: Vec<Client>,
     /// The number of clients at work, of those that others go on beside.
     working: Cell<usize>,
 }
 
-/// One that sends one operation after the other.
+/// A client that sends one operation after the other.
 struct Client {
     to: To,
     backend: Backend,
-    /// Its own part of the seed.
+    /// The client's own part of the seed.
     rng: RefCell<Rng>,
     next: Cell<i64>,
 }
@@ -90,7 +90,7 @@ enum To {
     },
 }
 
-/// The operation, its outcome to come, and for how long it is waited for, if that is not as long as it takes.
+/// The operation, its outcome to come, and the time for which it is waited for; `None` for as long as it takes.
 type Asked = (
     Option<What>,
     LocalBoxFuture<'static, Outcome>,
@@ -153,7 +153,7 @@ impl Clients {
         })
     }
 
-    /// Lets all of them work side by side until each has done its part.
+    /// Lets all of them work at the same time until each has done its part.
     pub(super) async fn work(&self, round: Round) {
         let working = self.clients.iter().filter(|client| client.misbehaves());
         self.working.set(working.count());
@@ -187,7 +187,8 @@ impl Clients {
 }
 
 impl Client {
-    /// One that shares its id may lose against another, and where the machine is busy 300 ms may be too short for anything.
+    /// Makes an operation that should succeed. A client that shares its id may lose against another, and where the
+    /// machine is busy 300 ms may be too short for anything.
     async fn calm_op(&self) {
         let begun = Instant::now();
         loop {
@@ -208,7 +209,7 @@ impl Client {
         }
     }
 
-    /// One operation, which the driver hears of.
+    /// Makes one operation, which the driver hears of.
     async fn op(&self, round: Round) -> (Option<What>, Outcome) {
         let op = self.next.replace(self.next.get() + 1);
         let (what, asked, patience) = self.ask(op, round);

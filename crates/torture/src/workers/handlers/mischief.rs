@@ -14,7 +14,7 @@ pub(crate) enum Mischief {
     Runs {
         /// In the way of the database.
         statements: Vec<String>,
-        /// True if it takes no notice of errors.
+        /// True if the code ignores errors.
         swallows: bool,
     },
     /// Fails after all its work.
@@ -23,9 +23,9 @@ pub(crate) enum Mischief {
     Panics,
     /// The column refuses its value.
     ColumnFails,
-    /// The column panics.
+    /// The code of the column panics.
     ColumnPanics,
-    /// Never ends, outside the database.
+    /// The code never ends, outside the database.
     Hangs,
     /// Drops a statement before its end.
     GivesUp {
@@ -61,13 +61,13 @@ pub(crate) enum Mischief {
 /// The outcomes that are allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Expectation {
-    /// It is stored, or not; where nobody knows, all of it or nothing.
+    /// The write is stored, or not; where the outcome is unknown, all of it or nothing.
     Anything,
-    /// As [`Anything`](Self::Anything), but where nobody knows a transaction may be stored in part.
+    /// As [`Anything`](Self::Anything), but where the outcome is unknown a transaction may be stored in part.
     AnythingInPart,
-    /// It may be stored, and is never acknowledged.
+    /// The write may be stored, and is never acknowledged.
     NeverAcknowledged,
-    /// It is never stored, and that is certain.
+    /// The write is never stored, and its outcome is never unknown.
     NeverStored,
 }
 
@@ -85,22 +85,22 @@ pub(crate) struct Plan {
 /// The transaction in which code of the application runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// In the transaction that stores a state.
+    /// The code runs in the transaction that stores a state.
     Change {
         /// True if an event is stored with it.
         with_event: bool,
     },
-    /// In one of its own.
+    /// The code runs in a transaction of its own.
     Transaction,
 }
 
 impl Plan {
-    /// One that does nothing wrong.
+    /// Returns a plan that does nothing wrong.
     pub(crate) fn plain() -> Self {
         Self::of(Mischief::Nothing, true, Expectation::Anything)
     }
 
-    /// One that never ends.
+    /// Returns a plan that never ends.
     pub(super) fn hanging() -> Self {
         Self::of(Mischief::Hangs, true, Expectation::NeverStored)
     }
@@ -170,7 +170,7 @@ impl Plan {
     }
 }
 
-/// Never ends by itself, or not soon.
+/// Returns a statement that never ends by itself, or not soon.
 fn endless(backend: Backend) -> &'static str {
     match backend {
         Backend::Sqlite | Backend::Memory => {
@@ -181,7 +181,7 @@ fn endless(backend: Backend) -> &'static str {
     }
 }
 
-/// Takes some milliseconds.
+/// Returns a statement that takes some milliseconds.
 fn brief(backend: Backend) -> &'static str {
     match backend {
         Backend::Sqlite | Backend::Memory => {

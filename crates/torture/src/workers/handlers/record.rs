@@ -31,18 +31,18 @@ pub(crate) enum What {
 /// The answer to an operation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Outcome {
-    /// It is stored, at this revision or number, if it has one and the answer tells.
+    /// The operation is stored, at this revision or number, if it has one and the answer shows it.
     Stored(Option<u64>),
-    /// It is certainly not stored.
+    /// The operation is certainly not stored.
     NotStored(String),
-    /// Nobody knows.
+    /// The outcome is unknown.
     Unknown(String),
 }
 
-/// One operation.
+/// A record of one operation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
-    /// Its number, which no other one has.
+    /// The number of the operation, which no other one has.
     pub(crate) op: i64,
     /// The operation that was asked for.
     pub(crate) what: What,

@@ -8,7 +8,7 @@ use super::mischief::Plan;
 
 /// The entity type whose changes are handled.
 pub(crate) const SHELF: &str = "Shelf";
-/// The entity type whose changes are handled, and told to a journal.
+/// The entity type whose changes are handled, and recorded in a journal.
 pub(crate) const TOLD_SHELF: &str = "ToldShelf";
 /// The entity type without a handler.
 pub(crate) const PLAIN: &str = "Plain";
@@ -20,7 +20,7 @@ pub(crate) const DELETED: i64 = -1;
 pub(crate) struct Slip {
     /// The operation that stored it.
     pub(crate) op: i64,
-    /// Of all operations since the last delete, in their order.
+    /// The sum of all operations since the last delete, in their order.
     pub(crate) chain: u64,
     /// The mischief done beside.
     pub(crate) plan: Plan,
@@ -41,7 +41,7 @@ impl State for Slip {
     const SERIALIZER: Option<Serializer> = Some(Serializer::Json);
 }
 
-/// An event with a change.
+/// An event that is stored with a change.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Told {
     op: i64,
@@ -53,7 +53,7 @@ impl Event for Told {
     const SERIALIZER: Option<Serializer> = Some(Serializer::Json);
 }
 
-/// Holds one slip.
+/// An actor whose state is one slip.
 #[derive(Clone)]
 pub(crate) struct Shelf {
     id: PersistenceId,

@@ -1,4 +1,4 @@
-//! Asks for the states that there are, by every query that gives them as they are now.
+//! Asks for the states that there are, by every query that returns them as they are now.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,10 +20,10 @@ use crate::workers::kept::KeptState;
 
 /// The time between two lists: each costs as much as there is.
 const PAUSE: Duration = Duration::from_millis(300);
-/// So many states are asked for at once at most.
+/// The largest number of states that are asked for at once.
 const LARGEST_PAGE: usize = 300;
 
-/// Lists again and again, until the process is told to end.
+/// Lists again and again, until the process is asked to end.
 pub(super) async fn list(process: Arc<Process>, mut rng: Rng) -> anyhow::Result<()> {
     let queries = process.persistence.state_queries(None)?;
     while !process.is_told_to_end() {

@@ -18,15 +18,15 @@ use crate::workers::kept::KeptState;
 use crate::workers::{count, fault, tell};
 use crate::{Line, clock};
 
-/// A reader waits for so long after trouble that waiting cures.
+/// The time for which a reader waits after trouble that waiting cures.
 const AFTER_TROUBLE: Duration = Duration::from_millis(20);
 /// A reader is shown the last change within this time after it was stored.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// A live query is asked for so long before it is seen whether the process is to end.
+/// The time for which a live query is asked before a look whether the process is to end.
 const LIVE_WAIT: Duration = Duration::from_millis(50);
-/// One live query in so many looks is begun anew at its offset.
+/// The share of looks at which a live query is begun anew at its offset: one in this many.
 const BEGUN_ANEW: u32 = 50;
-/// So many changes of a live query are told of at once, at most.
+/// The largest number of changes of a live query that are reported at once.
 const MOST_AT_ONCE: usize = 64;
 
 pub(super) fn start(
@@ -83,7 +83,7 @@ impl Shown {
 }
 
 impl Reader {
-    /// Reads until the process is told to end, and then until it has seen all there is.
+    /// Reads until the process is asked to end, and then until it has seen all there is.
     async fn read(mut self) -> anyhow::Result<()> {
         self.offset = offset_of(&self.reading.offset)?;
         if self.reading.how == How::Live {
@@ -146,7 +146,7 @@ impl Reader {
         Ok(Some(shown))
     }
 
-    /// Returns what the query gives until it ends; what it gave before trouble, or `None` if that is nothing.
+    /// Returns what the query returns until it ends; what it returned before trouble, or `None` if that is nothing.
     async fn current(&mut self) -> anyhow::Result<Option<Shown>> {
         let settings = QuerySettings::default().page_size(self.reading.page);
         let queries = self
@@ -179,7 +179,7 @@ impl Reader {
         }
     }
 
-    /// Takes what the live query gives, until the process is told to end.
+    /// Takes what the live query returns, until the process is asked to end.
     async fn read_live(&mut self) -> anyhow::Result<()> {
         let settings = QuerySettings::default()
             .page_size(self.reading.page)
@@ -215,7 +215,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Tells of what was shown, and goes on after it, from the text of the offset.
+    /// Reports what was shown, and goes on after it, from the text of the offset.
     fn show(&mut self, asked_at: u64, shown: Shown) {
         let Shown {
             entries,

@@ -18,13 +18,13 @@ use crate::workers::kept::{Change, Kept, KeptState};
 use crate::workers::writers::{count_outcome, tell_of_recovery};
 use crate::workers::{count, fault};
 
-/// So many changes are asked for at once at most.
+/// The largest number of changes that a client sends at once.
 const LARGEST_GROUP: usize = 4;
-/// Nobody asks a server that is away all the time.
+/// The pause after a failed write, so that a server that is away is not asked all the time.
 const AFTER_TROUBLE: Duration = Duration::from_millis(20);
-/// One change in so many is a delete.
+/// The share of changes that are deletes: one in this many.
 const DELETES: u32 = 8;
-/// An actor is asked for so many groups at most before it ends.
+/// The largest number of groups that an actor is asked for before it ends.
 const LONGEST_BURST: u32 = 30;
 /// MessagePack with names, as the product writes it by default.
 const SERIALIZER: u32 = 1;

@@ -14,7 +14,7 @@ use crate::workers::stream::{Write, Written, stream_id};
 use crate::workers::writers::tell_of_recovery;
 use crate::workers::{Scribe, count};
 
-/// The panic of a storm.
+/// The text of the panics that a storm makes on purpose.
 pub(super) const PANIC: &str = "a storm";
 /// The error of a handler.
 pub(super) const REFUSAL: &str = "it does not want to";
@@ -22,9 +22,9 @@ pub(super) const REFUSAL: &str = "it does not want to";
 /// The fate of an actor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// It answers, and ends when its address is dropped.
+    /// The actor answers, and ends when its address is dropped.
     Calm,
-    /// It is asked nothing.
+    /// The actor is asked nothing.
     Idle,
     /// A handler returns an error.
     Fails,
@@ -32,15 +32,15 @@ pub(super) enum Fate {
     PanicsBefore,
     /// A handler panics after it has persisted.
     PanicsAfter,
-    /// It panics when it takes note of a new event.
+    /// The actor panics when it applies a new event.
     PanicsInEvent,
-    /// It panics when it takes note of an old event.
+    /// The actor panics when it applies an old event.
     PanicsInReplay,
-    /// It panics when it is recovered.
+    /// The actor panics when it is recovered.
     PanicsRecovered,
-    /// It stops itself while more is asked of it.
+    /// The actor stops itself while more is asked of it.
     Stops,
-    /// Its askers do not wait.
+    /// The askers of the actor do not wait.
     Abandoned,
 }
 
@@ -68,7 +68,7 @@ impl Fate {
     }
 }
 
-/// Folds its events, tells of each step, and fails as it is its fate.
+/// Folds its events, reports each step, and fails as it is its fate.
 pub(super) struct Droplet {
     number: u32,
     fate: Fate,
@@ -91,7 +91,7 @@ impl Drop for Droplet {
 }
 
 impl Droplet {
-    /// One to be started, which recovers now.
+    /// Returns an actor to be started, which recovers now.
     pub(super) fn alive(number: u32, fate: Fate, scribe: Arc<Scribe>) -> Self {
         let incarnation = scribe.incarnation();
         let recovery = scribe.invoke(Operation::Recover {
@@ -234,7 +234,7 @@ impl Handler<Burst> for Droplet {
     }
 }
 
-/// Is answered with an error.
+/// A message that is answered with an error.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "Result<(), String>")]
 pub(super) struct Fail;
@@ -247,7 +247,7 @@ impl Handler<Fail> for Droplet {
     }
 }
 
-/// Stops the actor.
+/// The message that stops the actor.
 #[derive(Clone, Copy, Debug, Message)]
 #[rtype(result = "()")]
 pub(super) struct Stop;

@@ -8,11 +8,12 @@ use crate::workers::fault;
 
 /// The first storms fill caches, pools and what an allocator keeps.
 const WARM_UP: usize = 3;
-/// So many bytes more than after them may be there for each actor since: what an allocator cannot give back.
+/// The largest number of bytes, beyond those after the first storms, for each actor since: what an allocator cannot
+/// free.
 const MOST_PER_ACTOR: u64 = 1_000;
-/// So much more may be there at any time.
+/// The largest number of bytes beyond those after the first storms, at any time.
 const MOST: u64 = 48 << 20;
-/// So many threads and descriptors more may be there: a pool opens connections as it needs them.
+/// The largest number of further threads and descriptors: a pool opens connections as it needs them.
 const MOST_MORE: usize = 24;
 
 /// The state of the process after the first storms.
@@ -26,7 +27,7 @@ pub(super) struct Leaks {
 }
 
 impl Leaks {
-    /// Looks after a storm of so many actors, and tells if something has grown; returns the memory in KiB.
+    /// Looks after a storm of this number of actors, and reports if something has grown; returns the memory in KiB.
     pub(super) fn look(&mut self, actors: u64) -> anyhow::Result<u64> {
         let memory = memory()?;
         let threads = entries("/proc/self/task")?;

@@ -9,7 +9,7 @@ use sqlx::{AssertSqlSafe, Connection, MySqlConnection, PgConnection};
 
 use super::{Backend, Row, SELECTED, Stalls, StoredEvent, block_on};
 
-/// As `SELECTED`, where ids are bytes.
+/// The same statement as `SELECTED`, where ids are bytes.
 const SELECTED_BYTES: &str = "SELECT CONVERT(persistence_id USING utf8mb4), sequence_nr, payload \
                               FROM event_journal ORDER BY event_journal.persistence_id, sequence_nr";
 
@@ -20,10 +20,10 @@ pub(crate) struct OnServer<Home> {
     home: Home,
 }
 
-/// Anything may be done to it.
+/// A server of one test alone, which may do anything to it.
 pub(crate) type OwnServer = OnServer<Server>;
 
-/// Others use the same server.
+/// A server that other tests use, too.
 pub(crate) type SharedServer = OnServer<OwnDatabase>;
 
 impl OwnServer {
@@ -38,7 +38,7 @@ impl OwnServer {
 }
 
 impl SharedServer {
-    /// On the server that `cargo xtask test` has started, or that somebody else has named.
+    /// Finds the server that `cargo xtask test` has started, or that somebody else has named.
     pub(crate) fn find(database: Database) -> Self {
         let variable = database.variable();
         let server = env::var(variable).unwrap_or_else(|_| {

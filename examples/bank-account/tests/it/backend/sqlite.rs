@@ -61,7 +61,7 @@ impl Backend for Sqlite {
     }
 }
 
-/// Another program holds the write lock for longer than anybody waits for it.
+/// A stall by another program that holds the write lock for longer than any call waits for it.
 impl Stalls for Sqlite {
     fn stall(&mut self) {
         self.locking = Some(block_on(async {

@@ -14,12 +14,12 @@ pub(super) struct Copies {
 
 struct Target {
     keys: Vec<String>,
-    /// Another one copies the same value, something within it, or what it is within.
+    /// True if another target copies the same value, a value within it, or a value that it is within.
     is_shared: bool,
 }
 
 impl Copies {
-    /// None yet, of a text of this length.
+    /// Returns no copies yet, for a text of this length.
     pub(super) fn of(text_bytes: usize) -> Self {
         Self {
             text_bytes,
@@ -57,7 +57,7 @@ impl Target {
     }
 }
 
-/// The keys of a path, without what may be written around them: two paths to one value give the same keys, or the
+/// The keys of a path, without what may be written around them: two paths to one value have the same keys, or the
 /// beginning of them.
 fn keys(inner: &str) -> Vec<String> {
     let end = inner.find('}').unwrap_or(inner.len());

@@ -1,4 +1,4 @@
-//! Mistakes that plugins find join those of the loader.
+//! Tests that mistakes which plugins find are reported together with those of the loader.
 
 use super::*;
 

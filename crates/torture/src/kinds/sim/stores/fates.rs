@@ -21,13 +21,13 @@ const LATEST: Duration = Duration::from_secs(20);
 /// what other calls there are, nor on their order. So what a call of one id has drawn stays when others come or go.
 pub(super) struct Fates {
     seed: u64,
-    /// One call in so many goes wrong.
+    /// The share of calls that go wrong: one in this many.
     fault_in: Option<u32>,
     /// The number of calls so far, by the hash of the operation and of what it is about.
     calls: Mutex<HashMap<u64, u64>>,
 }
 
-/// The fate of one call, and how long it takes.
+/// The fate of one call, and the time that it takes.
 pub(super) struct Draw {
     random: Rng,
     fault_in: Option<u32>,
@@ -38,15 +38,15 @@ pub(super) struct Draw {
 pub(super) enum Fate {
     Works,
     Fails,
-    /// Of a read: what is there cannot be read.
+    /// A read meets what cannot be read.
     Corrupt,
     UnknownDone,
     UnknownNotDone,
-    /// It is done after the answer, such as after a later recovery.
+    /// The call is done after the answer, such as after a later recovery.
     UnknownLater,
     PanicsBefore,
     PanicsAfter,
-    /// It is done, long after the caller has given up.
+    /// The call is done, long after the caller has stopped waiting.
     Hangs,
 }
 
@@ -95,20 +95,20 @@ impl Draw {
         }
     }
 
-    /// Returns whether it is one of those that are so many times rarer than the calls that go wrong.
+    /// Returns whether a call is one of those that are rarer by this factor than the calls that go wrong.
     pub(super) fn once_in(&mut self, times: u32) -> bool {
         let random = &mut self.random;
         self.fault_in
             .is_some_and(|fault_in| random.u32(..fault_in * times) == 0)
     }
 
-    /// Returns how long it takes before it is done, or after that.
+    /// Returns the time that the call takes before it is done, or after that.
     pub(super) fn lag(&mut self) -> Option<Duration> {
         let lags = self.fault_in.is_some() && self.random.bool();
         lags.then(|| LONGEST_LAG.mul_f64(self.random.f64()))
     }
 
-    /// Returns how long after its answer it is done.
+    /// Returns the time from its answer until the call is done.
     pub(super) fn lateness(&mut self) -> Duration {
         LATEST.mul_f64(self.random.f64())
     }

@@ -23,27 +23,27 @@ use crate::workers::kept::{KeptState, kept_id};
 use crate::workers::readers::writing::is_of_range;
 use crate::workers::readers::{How, KEPT, NEW, RANGES, number_of};
 
-/// So many readers go on in the processes of a place, at most.
+/// The largest number of readers that go on in the processes of a place.
 const MOST_READERS: usize = 3;
-/// So many changes or ids are read at once, at most.
+/// The largest number of changes or ids that are read at once.
 const LARGEST_PAGE: usize = 5;
 /// The longest time that a reader waits for a page of the store, or for the next change of a live query.
 const LONGEST_WAIT: Duration = Duration::from_secs(20);
-/// A reader that is shown nothing for so long, while nothing is wrong, has seen all.
+/// The time after which a reader that is shown nothing, while nothing is wrong, has seen all.
 const SILENCE: Duration = Duration::from_secs(60);
-/// So many pages are read in the end at most: there are fewer changes.
+/// The largest number of pages that are read in the end: there are fewer changes.
 const MOST_PAGES: usize = 10_000;
 
 /// A reader, from one process of its place to the next.
 pub(super) struct Slot {
     how: How,
     entity_type: &'static str,
-    /// All slices without one.
+    /// The range of slices that it reads; all slices if `None`.
     range: Option<u16>,
     page: usize,
     /// The text of the offset after all that it was shown.
     offset: RefCell<String>,
-    /// Its number in the process before.
+    /// The number of the reader in the process before.
     before: Cell<Option<u64>>,
 }
 
@@ -55,7 +55,7 @@ struct Reader {
     queries: StateQuery,
 }
 
-/// Changes that were shown at once.
+/// The changes that a reader was shown at once.
 struct Shown {
     entries: Vec<Entry>,
     offset: StateOffset,
@@ -147,7 +147,7 @@ impl Process {
         }
     }
 
-    /// Lists ids; gives whether that worked.
+    /// Lists ids; returns whether that worked.
     pub(super) async fn list(&self, rng: &mut Rng) -> bool {
         let queries = self.queries(rng.usize(1..=LARGEST_PAGE));
         let entity_type = [NEW, KEPT][rng.usize(..2)];
@@ -230,7 +230,7 @@ impl Process {
     /// A query must have failed for a simulated reason.
     fn query_failed(&self, error: &QueryError) {
         let expected = match error {
-            // The product itself tells of what took too long; of a panic it tells with its text.
+            // The product itself reports what took too long; a panic it reports with its text.
             QueryError::Store(error) if error.kind() == StorageErrorKind::Timeout => {
                 self.stores.explains_a_time_out(error.operation())
             }
@@ -253,7 +253,7 @@ impl Scene {
 }
 
 impl Reader {
-    /// Takes what there is; gives whether it was told that this is all.
+    /// Takes what there is; returns whether the query said that this is all.
     async fn look(&self) -> bool {
         let asked_at = self.now();
         let shown = match self.slot.how {
@@ -297,7 +297,7 @@ impl Reader {
         })
     }
 
-    /// Returns what the query gives until it ends, or fails.
+    /// Returns what the query returns until it ends, or fails.
     async fn current(&self) -> Option<Shown> {
         let mut changes = self.queries.current_changes_by_slices::<KeptState>(
             self.slot.entity_type,
@@ -320,7 +320,7 @@ impl Reader {
         }
     }
 
-    /// Takes some of what the live query gives, and lets go of it.
+    /// Takes some of what the live query returns, and lets go of it.
     async fn live(&self, rng: &mut Rng) {
         let asked_at = self.now();
         let mut changes = self.queries.changes_by_slices::<KeptState>(
@@ -369,7 +369,7 @@ impl Reader {
         }
     }
 
-    /// Reads until there is no more, while nothing goes wrong; gives whether that was so.
+    /// Reads until there is no more, while nothing goes wrong; returns whether that was so.
     async fn sees_all(&self) -> bool {
         if self.slot.how != How::Live {
             for _ in 0..MOST_PAGES {
@@ -396,7 +396,7 @@ impl Reader {
         true
     }
 
-    /// Tells of what was shown, and goes on after it.
+    /// Reports what was shown, and goes on after it.
     fn show(&self, asked_at: u64, shown: Shown) {
         let Shown {
             entries,

@@ -17,7 +17,7 @@ use crate::workers::kept::{Change, Kept, kept_id};
 use crate::workers::readers::RANGES;
 use crate::workers::readers::writing::{new_id, update};
 
-/// So many new states a process stores at most.
+/// The largest number of new states that a process stores.
 const MOST_INSERTED: u32 = 8;
 
 impl Process {
