@@ -21,7 +21,7 @@ struct LongTest {
     variable: Option<(&'static str, &'static str)>,
 }
 
-const LONG_TESTS: [LongTest; 7] = [
+const LONG_TESTS: [LongTest; 8] = [
     LongTest {
         name: "random programs against the model of the persistent actor",
         package: "actix-persistence-persistent-actor",
@@ -41,7 +41,7 @@ const LONG_TESTS: [LongTest; 7] = [
         package: "actix-persistence-torture",
         program: "it",
         filter: "::fight",
-        variable: ("ACTIX_PERSISTENCE_TEST_SCALE", "full"),
+        variable: Some(("ACTIX_PERSISTENCE_TEST_SCALE", "full")),
     },
     LongTest {
         name: "recovery at scale",
