@@ -234,7 +234,7 @@ pub(crate) fn expect_truth(
 ) -> CaseResult {
     match answer {
         Ok(()) => expect(is_all_stored, "what is acknowledged to be stored"),
-        Err(error) if error.is_certainly_not_stored() => {
+        Err(error) if error.is_not_stored() => {
             expect(is_nothing_stored, "what is refused not to be stored")
         }
         Err(_) => Ok(()),

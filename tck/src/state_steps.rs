@@ -67,7 +67,7 @@ pub(crate) fn refused(result: Result<(), StorageError>) -> Result<StorageError, 
         return Err(Failure::new("expected a refusal, found success"));
     };
     expect(
-        error.is_certainly_not_stored(),
+        error.is_not_stored(),
         format!("certainty that nothing is stored, found {error:?}"),
     )?;
     Ok(error)

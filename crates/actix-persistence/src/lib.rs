@@ -34,8 +34,8 @@ pub use replay::Replayed;
 pub use stopping::StopReport;
 
 pub use actix_persistence_persistent_actor::{
-    BackOffSettings, DeadLetter, DurableState, Event, EventMeta, LoadedSnapshot, ManyEvents,
-    Missed, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError, PersistFuture,
+    BackOffSettings, DeadLetter, DurableState, Event, EventMeta, Lagged, LoadedSnapshot,
+    ManyEvents, NoEvent, NoSnapshot, OnConflict, OneEvent, Persist, PersistError, PersistFuture,
     PersistentActor, PersistentContext, PublishedEvent, Recovery, RecoveryError, RecoveryReplies,
     Reply, ReplyTo, Retention, Serializer, Snapshot, SnapshotOffer, StartError, State,
     StoreResponse, StoredState, Subscription, TakeOver, UnfinishedActor, UnfinishedWork,

@@ -188,7 +188,7 @@ impl Persistence {
     /// process, or one that is recovered or has not failed yet.
     ///
     /// Meant for a caller that found a channel closed: an actor in back-off after a failure that
-    /// [waiting does not cure](RecoveryError::is_curable_by_waiting) closes them. That of a command it names in its
+    /// [waiting does not cure](RecoveryError::is_transient) closes them. That of a command it names in its
     /// [`recovery_replies`](PersistentActor::recovery_replies) is answered instead.
     pub fn recovery_failure(&self, persistence_id: &PersistenceId) -> Option<Arc<RecoveryError>> {
         let mut stores = self.0.stores.live_ids.iter();

@@ -1,5 +1,5 @@
 //! The stash: commands that wait, their largest number, and what happens to one too many.
 
 pub use actix_persistence_persistent_actor::{
-    FullStash, Overflow, OverflowReplies, OverflowStrategy, StashPolicy, UserStash,
+    NamedStash, Overflow, OverflowContext, OverflowReplies, OverflowStrategy, StashPolicy,
 };

@@ -1,7 +1,7 @@
 //! Queries over durable states.
 
 use actix_persistence_persistent_actor::StartError;
-use actix_persistence_query::{NoQueries, QuerySettings, StateQuery};
+use actix_persistence_query::{DurableStateQuery, NoQueries, QuerySettings};
 
 use crate::Persistence;
 use crate::stores::store_entries::StateEntry;
@@ -9,7 +9,7 @@ use crate::stores::store_entries::StateEntry;
 /// The reason why the states of a store cannot be queried.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum StateQueriesError {
+pub enum DurableStateQueryError {
     /// The config has no such state store, or no default one.
     #[error(transparent)]
     UnknownPlugin(StartError),
@@ -48,7 +48,10 @@ impl Persistence {
     ///
     /// # Errors
     /// If there is no such store, or it has no queries.
-    pub fn state_queries(&self, plugin_id: Option<&str>) -> Result<StateQuery, StateQueriesError> {
+    pub fn state_queries(
+        &self,
+        plugin_id: Option<&str>,
+    ) -> Result<DurableStateQuery, DurableStateQueryError> {
         let entry = self.queried_entry(plugin_id)?;
         self.queries_of(entry, entry.settings.query.clone())
     }
@@ -62,22 +65,30 @@ impl Persistence {
         &self,
         plugin_id: Option<&str>,
         settings: QuerySettings,
-    ) -> Result<StateQuery, StateQueriesError> {
+    ) -> Result<DurableStateQuery, DurableStateQueryError> {
         let entry = self.queried_entry(plugin_id)?;
         self.queries_of(entry, settings)
     }
 
-    fn queried_entry(&self, plugin_id: Option<&str>) -> Result<&StateEntry, StateQueriesError> {
+    fn queried_entry(
+        &self,
+        plugin_id: Option<&str>,
+    ) -> Result<&StateEntry, DurableStateQueryError> {
         let entry = self.0.stores.state_store(plugin_id);
-        entry.map_err(StateQueriesError::UnknownPlugin)
+        entry.map_err(DurableStateQueryError::UnknownPlugin)
     }
 
     fn queries_of(
         &self,
         entry: &StateEntry,
         settings: QuerySettings,
-    ) -> Result<StateQuery, StateQueriesError> {
+    ) -> Result<DurableStateQuery, DurableStateQueryError> {
         let (handle, runtime) = (entry.handle.clone(), self.0.store_runtime().clone());
-        Ok(StateQuery::new(handle, runtime, self.clone(), settings)?)
+        Ok(DurableStateQuery::new(
+            handle,
+            runtime,
+            self.clone(),
+            settings,
+        )?)
     }
 }

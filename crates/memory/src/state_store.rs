@@ -69,7 +69,7 @@ impl MemoryStateStore {
         let before = states.by_id.get(&persistence_id);
         let found = before.map_or(0, |entry| entry.current.revision);
         let Some(expected) = revision.checked_sub(1) else {
-            return Err(StorageError::revision_0(operation, persistence_id));
+            return Err(StorageError::invalid_revision(operation, persistence_id));
         };
         if expected != found {
             let conflict = RevisionConflict { expected, found };

@@ -45,8 +45,8 @@ use crate::snapshots::retention_steps::StepFuture;
 use crate::stashing::envelope::pack;
 use crate::stashing::stash::StashRef;
 use crate::{
-    EncodeError, Event, ManyEvents, NoEvent, Persist, PersistError, PersistentActor, Recovery,
-    RejectionCause, Reply, ReplyTo, UserStash,
+    EncodeError, Event, ManyEvents, NamedStash, NoEvent, Persist, PersistError, PersistentActor,
+    Recovery, RejectionCause, Reply, ReplyTo,
 };
 
 /// The context of a [`PersistentActor`] or a [`DurableState`](crate::DurableState): an actix context with a run loop of its own.
@@ -260,7 +260,7 @@ impl<A: PersistentActor> PersistentContext<A> {
 
     /// Puts a command aside, to process it later: to be returned from its handler.
     ///
-    /// As [`UserStash::stash`] of the stash without a name.
+    /// As [`NamedStash::stash`] of the stash without a name.
     #[must_use = "return this from the handler, so that the asker is answered when the command is processed"]
     pub fn stash<M>(&mut self, command: M) -> Reply<M>
     where
@@ -268,24 +268,24 @@ impl<A: PersistentActor> PersistentContext<A> {
         M: Message + Send + 'static,
         M::Result: Send,
     {
-        self.user_stash("").stash(command)
+        self.named_stash("").stash(command)
     }
 
     /// Processes everything put aside next, in order, before the commands that arrived since; returns their
     /// number.
     pub fn unstash_all(&mut self) -> usize {
-        self.user_stash("").unstash_all()
+        self.named_stash("").unstash_all()
     }
 
     /// Processes the oldest command put aside, after those that wait already; returns whether there is one.
     pub fn unstash(&mut self) -> bool {
-        self.user_stash("").unstash()
+        self.named_stash("").unstash()
     }
 
     /// Returns the stash of this name; an actor may have several. The one that [`stash`](Self::stash) fills has the
     /// name `""`.
-    pub fn user_stash(&mut self, name: &'static str) -> UserStash<A> {
-        UserStash::new(StashRef::clone(&self.stash), name)
+    pub fn named_stash(&mut self, name: &'static str) -> NamedStash<A> {
+        NamedStash::new(StashRef::clone(&self.stash), name)
     }
 
     /// Returns the cause of the current turn; makes it when first asked.

@@ -23,7 +23,7 @@ pub use actor::{DurableState, Event, EventMeta, PersistentActor, State};
 pub use context::PersistentContext;
 pub use persisting::{ManyEvents, NoEvent, OneEvent, Persist, PersistFuture};
 pub use publishing::{
-    DeadLetter, DeadLetterCause, DeadLetters, Missed, PublishedEvent, PublishedEvents, Subscription,
+    DeadLetter, DeadLetterCause, DeadLetters, Lagged, PublishedEvent, PublishedEvents, Subscription,
 };
 pub use recovery::{OnConflict, Recovery, RecoveryReplies, TakeOver, replay_actor, replay_events};
 pub use replying::{Reply, ReplyTo};
@@ -31,7 +31,7 @@ pub use snapshots::{
     LoadSnapshotError, LoadedSnapshot, NoSnapshot, Retention, Snapshot, SnapshotOffer,
 };
 pub use stashing::{
-    FullStash, Overflow, OverflowReplies, OverflowStrategy, StashPolicy, UserStash,
+    NamedStash, Overflow, OverflowContext, OverflowReplies, OverflowStrategy, StashPolicy,
 };
 
 pub use environment::{BackOffSettings, Environment, LiveIds, ReservedId};

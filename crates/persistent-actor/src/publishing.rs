@@ -5,5 +5,5 @@ mod notifications;
 mod published_events;
 
 pub use dead_letters::{DeadLetter, DeadLetterCause, DeadLetters};
-pub use notifications::{Missed, Subscription};
+pub use notifications::{Lagged, Subscription};
 pub use published_events::{PublishedEvent, PublishedEvents};

@@ -106,7 +106,7 @@ impl<S: State> Changes<S> {
                         live.wait_after(&error, &self.pages).await;
                     }
                 }
-                (Err(error), Some(live)) if error.kind().is_curable_by_waiting() => {
+                (Err(error), Some(live)) if error.kind().is_transient() => {
                     live.wait_after(&error, &self.pages).await;
                 }
                 (Err(error), _) => return Err(error),

@@ -245,7 +245,7 @@ impl Late {
         let is_true = match &self.told {
             Some(Ok(WriteOutcome::Stored)) => is_stored,
             Some(Ok(WriteOutcome::Failed(error)) | Err(error)) => {
-                !is_stored || !error.is_certainly_not_stored()
+                !is_stored || !error.is_not_stored()
             }
             Some(Ok(_)) => false,
             None => self.client.is_none(),
@@ -264,7 +264,7 @@ async fn recovers(journal: Arc<dyn Journal>, id: PersistenceId) -> (Writer, Reco
         match Writer::recover(&*journal, &id).await {
             Ok(recovered) => return recovered,
             Err(error) => {
-                let may_pass = error.kind().is_curable_by_waiting() && started.elapsed() < PATIENCE;
+                let may_pass = error.kind().is_transient() && started.elapsed() < PATIENCE;
                 assert!(may_pass, "{error:?}");
                 sleep(INTERVAL).await;
             }

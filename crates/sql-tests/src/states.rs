@@ -134,7 +134,7 @@ async fn timestamp_of(store: &dyn StateStore, name: &str) -> Timestamp {
 /// Checks that a write lost against another revision, and changed nothing.
 fn assert_conflict(result: Result<(), StorageError>, expected: Revision, found: Revision) {
     let error = result.expect_err("the revision is not the next one");
-    assert!(error.is_certainly_not_stored(), "{error:?}");
+    assert!(error.is_not_stored(), "{error:?}");
     let conflict = RevisionConflict { expected, found };
     assert_eq!(error.revision_conflict(), Some(&conflict), "{error:?}");
 }

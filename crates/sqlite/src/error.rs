@@ -207,7 +207,7 @@ mod tests {
             assert_eq!(Sqlite::meaning(reported).effect, expected, "{sql}");
             let error = classify::<Sqlite>(Operation::WriteMessages, Effect::NotStored, fault);
             assert_eq!(error.kind(), kind, "{sql}: {error:?}");
-            assert!(error.is_certainly_not_stored());
+            assert!(error.is_not_stored());
             assert!(error.source().is_some());
         }
     }

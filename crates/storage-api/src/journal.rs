@@ -44,7 +44,7 @@ pub trait Journal: Any + Send + Sync {
     /// No other method is called before this one has returned `Ok`.
     ///
     /// # Errors
-    /// After a kind that [`is_curable_by_waiting`](crate::StorageErrorKind::is_curable_by_waiting) the caller tries
+    /// After a kind that [`is_transient`](crate::StorageErrorKind::is_transient) the caller tries
     /// again; any other kind makes the start of the application fail.
     ///
     /// # Cancel safety

@@ -66,7 +66,7 @@ impl StorageErrorKind {
     /// An error that is not curable makes [`Persistence::open`] fail at once instead of retrying.
     ///
     /// [`Persistence::open`]: https://docs.rs/actix-persistence
-    pub fn is_curable_by_waiting(self) -> bool {
+    pub fn is_transient(self) -> bool {
         matches!(
             self,
             StorageErrorKind::Unavailable
@@ -286,7 +286,7 @@ impl StorageError {
     }
 
     /// Returns the refusal of revision 0, which is that of an id never seen.
-    pub fn revision_0(operation: Operation, persistence_id: PersistenceId) -> Self {
+    pub fn invalid_revision(operation: Operation, persistence_id: PersistenceId) -> Self {
         Self::new(StorageErrorKind::Unsupported, operation)
             .not_stored()
             .with_persistence_id(persistence_id)
@@ -356,7 +356,7 @@ impl StorageError {
     }
 
     /// Returns whether it is certain that nothing was stored.
-    pub fn is_certainly_not_stored(&self) -> bool {
+    pub fn is_not_stored(&self) -> bool {
         self.0.effect == Some(Effect::NotStored)
     }
 
@@ -441,7 +441,7 @@ mod tests {
             "could not write events of \"Account|1\": the store is not available (outcome unknown)"
         );
         assert_eq!(error.source().unwrap().to_string(), "connection reset");
-        assert!(error.clone().not_stored().is_certainly_not_stored());
+        assert!(error.clone().not_stored().is_not_stored());
         assert_eq!(error.effect(), Some(Effect::Unknown));
     }
 
@@ -458,7 +458,7 @@ mod tests {
         };
         let error = StorageError::sequence_conflict(PersistenceId::of("T", "1"), conflict);
         assert_eq!(error.conflict(), Some(&conflict));
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         let text = error.source().unwrap().to_string();
         assert!(
             text.contains(&conflict.refused.writer.to_string()),

@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
         if let (Some(error), Some(expected)) = (found, expected) {
             assert!(error.to_string().contains(expected), "{error}");
-            assert!(error.is_certainly_not_stored());
+            assert!(error.is_not_stored());
             assert_eq!(error.kind(), StorageErrorKind::Unsupported);
         }
     }

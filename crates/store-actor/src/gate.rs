@@ -101,7 +101,7 @@ impl<R: Refuse> Gate<R> {
 
     /// Notes that an attempt failed; what waiting cannot cure is answered at once.
     pub fn attempt_failed(&self, error: StorageError) {
-        if !error.kind().is_curable_by_waiting() {
+        if !error.kind().is_transient() {
             return self.abandon(error);
         }
         self.lock().cause = Some(error);

@@ -69,7 +69,7 @@ async fn attempts<S: StoreService>(service: &Weak<S>, timeout: Duration) {
 }
 
 fn failed<S: StoreService>(service: &Arc<S>, error: StorageError, attempts: u32) {
-    if error.kind().is_curable_by_waiting() {
+    if error.kind().is_transient() {
         service.health().failed(&error);
     } else {
         let store = service.gate().name();

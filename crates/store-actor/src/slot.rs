@@ -150,7 +150,7 @@ mod tests {
         drop(slot);
         let error = answer(reply).unwrap_err();
         assert_eq!(error.kind(), StorageErrorKind::Unavailable);
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         assert_eq!(outstanding.count(), 0);
 
         let (mut slot, reply, _outstanding) = question();

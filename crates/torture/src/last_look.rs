@@ -45,7 +45,7 @@ pub async fn last_look<A: PersistentActor>(
     let is_curable = |error: &ReplayError| match error {
         // There is no one left who could have overtaken it.
         ReplayError::Recovery(RecoveryError::Overtaken { .. }) => false,
-        ReplayError::Recovery(error) if error.is_curable_by_waiting() => {
+        ReplayError::Recovery(error) if error.is_transient() => {
             again(error);
             true
         }

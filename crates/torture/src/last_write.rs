@@ -162,7 +162,7 @@ impl From<PersistError> for Refused {
     fn from(error: PersistError) -> Self {
         let cure = match &error {
             PersistError::NotStored(cause) | PersistError::Unknown(cause)
-                if !cause.kind().is_curable_by_waiting() =>
+                if !cause.kind().is_transient() =>
             {
                 Cure::None
             }
@@ -210,7 +210,7 @@ async fn write_to(
     let outcome = stream.send(write).await;
     let answer = match &outcome {
         Ok(Ok(first)) => Answer::Ok(Done::Persisted { first: *first }),
-        Ok(Err(error)) if error.is_certainly_not_stored() => Answer::Failed,
+        Ok(Err(error)) if error.is_not_stored() => Answer::Failed,
         _ => Answer::Unknown,
     };
     scribe.answer(call, answer);

@@ -368,7 +368,7 @@ impl<'a> Writers<'a> {
 }
 
 fn is_curable(error: &CleanupError) -> bool {
-    matches!(error, CleanupError::Storage(error) if error.kind().is_curable_by_waiting())
+    matches!(error, CleanupError::Storage(error) if error.kind().is_transient())
 }
 
 /// Lets the checker judge a history; its violations are those of the run.

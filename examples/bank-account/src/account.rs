@@ -201,7 +201,7 @@ impl BookError {
         match error {
             PersistError::Conflict(_) => true,
             PersistError::NotStored(cause) | PersistError::Unknown(cause) => {
-                cause.kind().is_curable_by_waiting()
+                cause.kind().is_transient()
             }
             _ => false,
         }

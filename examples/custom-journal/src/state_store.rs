@@ -64,7 +64,7 @@ impl FileStateStore {
         make: impl FnOnce(Timestamp) -> CurrentState + Send + 'static,
     ) -> Result<(), StorageError> {
         let Some(expected) = revision.checked_sub(1) else {
-            return Err(StorageError::revision_0(operation, id));
+            return Err(StorageError::invalid_revision(operation, id));
         };
         let conflict = self.on_file(operation, &id, move |file| {
             let before = file.read()?;

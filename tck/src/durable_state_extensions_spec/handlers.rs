@@ -184,10 +184,7 @@ async fn store_nothing_when_it_goes_wrong(
     let Err(removed) = store.hard_delete(&post(1)).await else {
         return Err(Failure::new("expected a refusal, found success"));
     };
-    expect(
-        removed.is_certainly_not_stored(),
-        "certainty that nothing is removed",
-    )?;
+    expect(removed.is_not_stored(), "certainty that nothing is removed")?;
     expect_state(&*store, &state(&post(1), 1)).await?;
     site.expect_count(&*store, 1).await?;
     // And the store goes on.

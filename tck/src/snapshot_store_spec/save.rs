@@ -207,7 +207,7 @@ async fn expect_too_large(
         Err(error) => error,
     };
     expect_eq("kind", error.kind(), StorageErrorKind::TooLarge)?;
-    expect_eq("not stored", error.is_certainly_not_stored(), true)?;
+    expect_eq("not stored", error.is_not_stored(), true)?;
     let id = &before.metadata.persistence_id;
     expect_snapshots(subject.store(), id, [&before]).await
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use actix::prelude::*;
 use actix_persistence::memory::MemoryStorage;
 use actix_persistence::prelude::*;
-use actix_persistence::{Missed, PublishedEvent, error::DeadLetterCause};
+use actix_persistence::{Lagged, PublishedEvent, error::DeadLetterCause};
 use futures_util::StreamExt;
 use futures_util::future::join_all;
 
@@ -58,15 +58,15 @@ async fn events_of_actors_on_several_arbiters_come_in_the_order_of_each_actor() 
 /// An actor that is told of events.
 #[derive(Default)]
 struct Watcher {
-    heard: Vec<Result<u64, Missed>>,
+    heard: Vec<Result<u64, Lagged>>,
 }
 
 impl Actor for Watcher {
     type Context = Context<Self>;
 }
 
-impl StreamHandler<Result<PublishedEvent<Counted>, Missed>> for Watcher {
-    fn handle(&mut self, item: Result<PublishedEvent<Counted>, Missed>, _: &mut Self::Context) {
+impl StreamHandler<Result<PublishedEvent<Counted>, Lagged>> for Watcher {
+    fn handle(&mut self, item: Result<PublishedEvent<Counted>, Lagged>, _: &mut Self::Context) {
         self.heard.push(item.map(|published| published.event.0));
     }
 
@@ -74,7 +74,7 @@ impl StreamHandler<Result<PublishedEvent<Counted>, Missed>> for Watcher {
 }
 
 #[derive(Message)]
-#[rtype(result = "Vec<Result<u64, Missed>>")]
+#[rtype(result = "Vec<Result<u64, Lagged>>")]
 struct Heard;
 
 impl Handler<Heard> for Watcher {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actix::prelude::*;
 use actix_persistence::prelude::*;
-use actix_persistence::query::{Changed, StateOffset, StateQueriesError, slice_ranges};
+use actix_persistence::query::{Changed, DurableStateQueryError, StateOffset, slice_ranges};
 use futures_util::stream::select_all;
 use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
@@ -128,7 +128,7 @@ async fn queries_of_a_store_that_is_not_there_are_refused_by_name() {
     let persistence = Persistence::memory().await.unwrap();
     let error = persistence.state_queries(Some("archive")).unwrap_err();
     assert!(
-        matches!(error, StateQueriesError::UnknownPlugin(_)),
+        matches!(error, DurableStateQueryError::UnknownPlugin(_)),
         "{error:?}"
     );
     assert!(error.to_string().contains("archive"), "{error}");

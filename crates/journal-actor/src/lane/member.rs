@@ -90,7 +90,7 @@ impl Member for WriteJob {
     }
 
     fn can_split(error: &StorageError) -> bool {
-        error.is_certainly_not_stored() && may_be_one_request(error)
+        error.is_not_stored() && may_be_one_request(error)
     }
 
     fn store_failed(outcomes: &[WriteOutcome]) -> bool {
@@ -103,7 +103,7 @@ impl Member for WriteJob {
         result: &Result<Vec<WriteOutcome>, StorageError>,
         unsettled: &mut HashSet<PersistenceId>,
     ) {
-        let is_unknown = |outcome: &WriteOutcome| matches!(outcome, WriteOutcome::Failed(error) if !error.is_certainly_not_stored());
+        let is_unknown = |outcome: &WriteOutcome| matches!(outcome, WriteOutcome::Failed(error) if !error.is_not_stored());
         let mut rest = result.as_deref().unwrap_or_default();
         for job in part {
             let unknown = match result {
@@ -112,7 +112,7 @@ impl Member for WriteJob {
                     rest = after;
                     own.iter().any(is_unknown)
                 }
-                Err(error) => !error.is_certainly_not_stored(),
+                Err(error) => !error.is_not_stored(),
             };
             if unknown {
                 unsettled.insert(job.persistence_id().clone());

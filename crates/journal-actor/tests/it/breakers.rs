@@ -26,7 +26,7 @@ fn after_ten_failed_writes_all_fail_at_once_until_a_trial_works() {
         fixture.fail_writes(9, &error).await;
         fixture.fail_writes(1, &error).await;
         let answer = failure(now(fixture.write("a")).await);
-        assert!(answer.is_certainly_not_stored());
+        assert!(answer.is_not_stored());
         let text = refused(&answer);
         assert!(text.contains("writes of journal \"scripted\""), "{text}");
         assert!(text.ends_with("for another 30s"), "{text}");

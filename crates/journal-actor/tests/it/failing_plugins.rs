@@ -217,8 +217,8 @@ fn sent_calls_are_unknown_and_queued_not_stored_when_the_runtime_ends() {
         .unwrap();
     let error = failure(waiter.block_on(sent));
     assert_eq!(error.effect(), Some(Effect::Unknown));
-    assert!(failure(waiter.block_on(queued)).is_certainly_not_stored());
-    assert!(failure(waiter.block_on(after)).is_certainly_not_stored());
+    assert!(failure(waiter.block_on(queued)).is_not_stored());
+    assert!(failure(waiter.block_on(after)).is_not_stored());
     waiter.block_on(handle.drained());
 }
 
@@ -243,6 +243,6 @@ fn a_runtime_that_ends_before_initialising_did_answers_too() {
     let waiter = tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap();
-    assert!(waiter.block_on(held).unwrap_err().is_certainly_not_stored());
+    assert!(waiter.block_on(held).unwrap_err().is_not_stored());
     assert!(waiter.block_on(handle.ready()).is_err());
 }

@@ -84,7 +84,7 @@ fn failing_initialisation_answers_all_at_its_timeout_and_works_later() {
         assert_eq!(started.elapsed().as_secs(), 30);
         assert!(attempts > 3, "{attempts} attempts");
         let error = failure(write);
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         assert!(cause(&error).contains("scripted"), "{}", cause(&error));
         assert!(cause(&read.unwrap_err()).contains("scripted"));
 
@@ -107,7 +107,7 @@ fn what_waiting_cannot_cure_is_answered_at_once() {
         let error = initialize_error(StorageErrorKind::SchemaMismatch);
         fixture.calls.next().await.fails(error);
         let answer = failure(now(held).await);
-        assert!(answer.is_certainly_not_stored());
+        assert!(answer.is_not_stored());
         assert!(cause(&answer).contains("scripted"));
         let ready = fixture.handle.ready().await;
         assert_eq!(ready.unwrap_err().kind(), StorageErrorKind::SchemaMismatch);
@@ -134,7 +134,7 @@ fn no_more_requests_are_held_than_the_stash_takes() {
         let held = [fixture.write("a"), fixture.write("b")];
         let error = failure(now(fixture.write("c")).await);
         assert_eq!(error.kind(), StorageErrorKind::Unavailable);
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         fixture.calls.next().await.works();
         let (called, ids) = fixture.calls.next_write().await;
         assert_eq!(ids, ["a", "b"]);
@@ -190,6 +190,6 @@ fn trying_ends_with_the_last_handle() {
         // The journal, and with it the script, goes with the actor.
         assert!(calls.recv().await.is_none());
         let error = now(held).await.unwrap_err();
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
     });
 }

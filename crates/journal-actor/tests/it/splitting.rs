@@ -45,7 +45,7 @@ fn the_guilty_write_fails_alone_and_its_neighbours_are_stored() {
         assert_eq!(calls, 9);
         let error = failure(now(replies.remove(5)).await);
         assert_eq!(error.kind(), StorageErrorKind::Backend);
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         assert_eq!(error.persistence_id(), Some(&id(&names[5])));
         for reply in replies {
             assert!(is_stored(&now(reply).await));
@@ -107,7 +107,7 @@ fn an_outcome_that_becomes_unknown_while_splitting_spares_those_not_tried() {
         for reply in not_tried {
             let error = failure(now(reply).await);
             assert_eq!(error.kind(), StorageErrorKind::Unavailable);
-            assert!(error.is_certainly_not_stored());
+            assert!(error.is_not_stored());
         }
     });
 }
@@ -145,7 +145,7 @@ fn the_parts_of_a_split_group_leave_out_writes_that_were_given_up() {
         for too_late in [replies.remove(6), replies.remove(1)] {
             let error = failure(now(too_late).await);
             assert_eq!(error.kind(), StorageErrorKind::Timeout);
-            assert!(error.is_certainly_not_stored());
+            assert!(error.is_not_stored());
         }
         for reply in replies {
             assert!(is_stored(&now(reply).await));
@@ -169,7 +169,7 @@ fn a_group_that_meets_an_outage_is_not_split() {
             for reply in replies {
                 let error = failure(now(reply).await);
                 assert_eq!(error.kind(), kind);
-                assert!(error.is_certainly_not_stored());
+                assert!(error.is_not_stored());
             }
         }
     });
@@ -188,7 +188,7 @@ fn splitting_stops_when_it_is_the_store_that_fails() {
         }
         assert!(calls < 30, "{calls} calls");
         for reply in replies {
-            assert!(failure(now(reply).await).is_certainly_not_stored());
+            assert!(failure(now(reply).await).is_not_stored());
         }
     });
 }

@@ -17,7 +17,7 @@ use crate::place::{Place, assert_error, chain, id, numbers, store};
 async fn refusal(options: MysqlOptions) -> StorageError {
     let journal = MysqlJournal::new(options).unwrap();
     let error = journal.initialize().await.unwrap_err();
-    assert!(error.is_certainly_not_stored(), "{error}");
+    assert!(error.is_not_stored(), "{error}");
     error
 }
 

@@ -197,7 +197,7 @@ async fn wherever_the_replies_to_a_write_are_cut_the_error_says_what_is_certain(
         let is_stored = highest.highest_sequence_nr == next + 3;
         match result {
             Ok(outcomes) => assert!(outcomes[0].is_stored() && is_stored),
-            Err(error) if error.is_certainly_not_stored() => assert!(!is_stored, "{error:?}"),
+            Err(error) if error.is_not_stored() => assert!(!is_stored, "{error:?}"),
             Err(error) => {
                 assert_eq!(error.effect(), Some(Effect::Unknown), "{error:?}");
                 unknown += usize::from(is_stored);

@@ -96,7 +96,7 @@ pub(crate) struct Failure {
 impl Failure {
     pub(crate) fn of_recovery(error: Arc<RecoveryError>) -> Self {
         Self {
-            is_lasting: !error.is_curable_by_waiting(),
+            is_lasting: !error.is_transient(),
             worked_for: None,
             was_stopping: false,
             is_conflict: false,

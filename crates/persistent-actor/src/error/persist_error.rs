@@ -74,7 +74,7 @@ impl PersistError {
 
     /// Returns whether it is certain that nothing is stored, nor ever will be: of the write, or, in the answer to a
     /// command, of all the command led to so far. Then sending it again is safe.
-    pub fn is_certainly_not_stored(&self) -> bool {
+    pub fn is_not_stored(&self) -> bool {
         !matches!(
             self,
             PersistError::Unknown(_)
@@ -88,7 +88,7 @@ impl PersistError {
         use actix_persistence_storage_api::StorageErrorKind::{RevisionConflict, SequenceConflict};
         if matches!(error.kind(), SequenceConflict | RevisionConflict) {
             PersistError::Conflict(error)
-        } else if error.is_certainly_not_stored() {
+        } else if error.is_not_stored() {
             PersistError::NotStored(error)
         } else {
             PersistError::Unknown(error)
@@ -104,7 +104,7 @@ impl PersistError {
 #[diagnostic::on_unimplemented(
     message = "the result `{Self}` of the command cannot report that persisting failed",
     label = "not a `FromPersistError`",
-    note = "let the command result in a `Result<T, E>` with `E: From<PersistError>`, as `Result<T, PersistError>`; or close the channel with `reply_or_close` or `by_handler_or_close`"
+    note = "let the command result in a `Result<T, E>` with `E: From<PersistError>`, as `Result<T, PersistError>`; or close the channel with `reply_or_close` or `deferred_or_close`"
 )]
 pub trait FromPersistError {
     /// The answer that stands for the failure.

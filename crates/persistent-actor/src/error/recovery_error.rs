@@ -199,14 +199,14 @@ impl RecoveryError {
     /// Returns whether a later attempt may succeed without an operator.
     ///
     /// While an actor that failed otherwise waits for its next attempt, commands to it are closed at once.
-    pub fn is_curable_by_waiting(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
             RecoveryError::Journal { source, .. }
             | RecoveryError::SnapshotStore { source, .. }
-            | RecoveryError::StateStore { source, .. } => source.kind().is_curable_by_waiting(),
-            RecoveryError::SnapshotNeeded { source, .. } => source
-                .as_ref()
-                .is_some_and(|source| source.is_curable_by_waiting()),
+            | RecoveryError::StateStore { source, .. } => source.kind().is_transient(),
+            RecoveryError::SnapshotNeeded { source, .. } => {
+                source.as_ref().is_some_and(|source| source.is_transient())
+            }
             RecoveryError::Overtaken { .. } => true,
             _ => false,
         }

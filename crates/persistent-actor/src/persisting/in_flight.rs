@@ -109,5 +109,5 @@ fn is_rejection(error: &StorageError) -> bool {
             | StorageErrorKind::Extension
             | StorageErrorKind::Constraint
     );
-    lies_in_the_state && error.is_certainly_not_stored()
+    lies_in_the_state && error.is_not_stored()
 }

@@ -116,10 +116,10 @@ impl<A: PersistentActor, N: 'static> Persist<A, N> {
     /// Declares that no code waits for it: it happens all the same, and the turn goes on at once.
     ///
     /// For events of timers, of other handlers and of commands that were sent without asking, and before
-    /// [`Reply::by_handler`], where a handler answers. The name is that of a task that is detached from the code that
+    /// [`Reply::deferred`], where a handler answers. The name is that of a task that is detached from the code that
     /// spawned it. A failure is reported to [`on_persist_failure`](PersistentActor::on_persist_failure) or
     /// [`on_persist_rejected`](PersistentActor::on_persist_rejected), and to no caller; of a command that is answered
-    /// by [`Reply::by_handler`], or by another call's reply, its asker.
+    /// by [`Reply::deferred`], or by another call's reply, its asker.
     pub fn detach(self) {}
 
     /// Runs `completion` once, after the last event was handled, even if there were no events, in the same order.

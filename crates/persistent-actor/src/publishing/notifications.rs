@@ -22,13 +22,13 @@ pub(crate) const MAX_CAPACITY: usize = 1 << 20;
 /// sender is left.
 ///
 /// May be read on any thread; in an actor with `ctx.add_stream(subscription)`, that is as
-/// `StreamHandler<Result<T, Missed>>`.
+/// `StreamHandler<Result<T, Lagged>>`.
 ///
 /// # Cancel safety
 /// No notification is lost if a reader stops waiting for the next one.
 #[must_use = "notifications are lost unless the stream is read"]
 pub struct Subscription<T: Clone + Send + 'static> {
-    received: BoxStream<'static, Result<T, Missed>>,
+    received: BoxStream<'static, Result<T, Lagged>>,
     notifications: Weak<Notifications>,
 }
 
@@ -38,7 +38,7 @@ pub struct Subscription<T: Clone + Send + 'static> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{count} notifications were missed, read the stream faster or raise its capacity")]
 #[non_exhaustive]
-pub struct Missed {
+pub struct Lagged {
     /// The number of notifications, at least 1.
     pub count: u64,
 }
@@ -118,18 +118,18 @@ fn sender_of<T: 'static>(channel: &(dyn Any + Send + Sync)) -> &broadcast::Sende
         .expect("a channel is kept under the type of what it carries")
 }
 
-fn received<T: Clone>(receiver: broadcast::Receiver<T>) -> impl Stream<Item = Result<T, Missed>> {
+fn received<T: Clone>(receiver: broadcast::Receiver<T>) -> impl Stream<Item = Result<T, Lagged>> {
     stream::unfold(receiver, |mut receiver| async move {
         match receiver.recv().await {
             Ok(notification) => Some((Ok(notification), receiver)),
-            Err(RecvError::Lagged(count)) => Some((Err(Missed { count }), receiver)),
+            Err(RecvError::Lagged(count)) => Some((Err(Lagged { count }), receiver)),
             Err(RecvError::Closed) => None,
         }
     })
 }
 
 impl<T: Clone + Send + 'static> Stream for Subscription<T> {
-    type Item = Result<T, Missed>;
+    type Item = Result<T, Lagged>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         self.received.poll_next_unpin(cx)
@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     /// Returns the notifications that can be read now.
-    fn read<T: Clone + Send>(subscription: &mut Subscription<T>) -> Vec<Result<T, Missed>> {
+    fn read<T: Clone + Send>(subscription: &mut Subscription<T>) -> Vec<Result<T, Lagged>> {
         std::iter::from_fn(|| subscription.next().now_or_never().flatten()).collect()
     }
 

@@ -13,7 +13,7 @@ use crate::{FromPersistError, OverflowReplies, PersistError, RecoveryError};
 /// Returned by [`recovery_replies`](crate::PersistentActor::recovery_replies). The answer is
 /// [`PersistError::NotRecovered`], turned into the result of the command. It goes to every asker that waits when the
 /// actor is given up, or sends while it is in back-off after a failure that [waiting does not
-/// cure](RecoveryError::is_curable_by_waiting).
+/// cure](RecoveryError::is_transient).
 ///
 /// ```
 /// # use actix::Message;

@@ -129,7 +129,7 @@ impl Fates {
                 (self.stored, self.unanswered) = (true, true);
                 return;
             }
-            error if error.is_certainly_not_stored() => &mut self.refused,
+            error if error.is_not_stored() => &mut self.refused,
             _ => &mut self.unknown,
         };
         noted.get_or_insert_with(|| error.clone());

@@ -13,7 +13,7 @@ use crate::replying::cause::{CauseRef, FailureAnswer, ReplySender};
 ///
 /// Made by [`now`](Self::now); by [`Persist::reply`](crate::Persist::reply) and
 /// [`Persist::reply_or_close`](crate::Persist::reply_or_close) for an answer that waits until its events are stored and
-/// handled; by [`by_handler`](Self::by_handler) for an answer that one of the handlers returns; and by
+/// handled; by [`deferred`](Self::deferred) for an answer that one of the handlers returns; and by
 /// [`PersistentContext::stash`](crate::PersistentContext::stash) for a command that has to wait. If it is dropped
 /// without being returned, the asker gets no answer.
 #[must_use = "an answer has to be returned from the handler"]
@@ -41,7 +41,7 @@ impl<M: Message> Reply<M> {
     ///
     /// If no code has answered and none can any more, the asker gets the error of the failed or rejected persist that
     /// prevented it, or finds its channel closed if there was none.
-    pub fn by_handler() -> Self
+    pub fn deferred() -> Self
     where
         M::Result: FromPersistError,
     {
@@ -50,9 +50,9 @@ impl<M: Message> Reply<M> {
         }))
     }
 
-    /// Leaves the answer as [`by_handler`](Self::by_handler) does, for results that cannot hold the error of a failed
+    /// Leaves the answer as [`deferred`](Self::deferred) does, for results that cannot hold the error of a failed
     /// persist: it closes the channel.
-    pub fn by_handler_or_close() -> Self {
+    pub fn deferred_or_close() -> Self {
         Self(Kind::ByHandler(|_| None))
     }
 

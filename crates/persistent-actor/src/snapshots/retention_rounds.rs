@@ -57,7 +57,7 @@ impl Outcome {
             StoreResponse::SaveSnapshotFailure {
                 error: SaveSnapshotError::Storage(error),
                 ..
-            } if !error.is_certainly_not_stored() => Outcome::SaveUnknown,
+            } if !error.is_not_stored() => Outcome::SaveUnknown,
             StoreResponse::DeleteMessagesSuccess { .. } => Outcome::EventsDeleted,
             StoreResponse::DeleteSnapshotsSuccess { .. } => Outcome::SnapshotsDeleted,
             _ => Outcome::Failed,

@@ -56,13 +56,13 @@ pub enum Overflow {
 /// Decides case by case, for [`StashPolicy::custom`].
 pub trait OverflowStrategy: Send + Sync {
     /// Returns the fate of a message that does not fit. A waiting message is asked about again when there may be room.
-    fn overflow(&self, stash: &FullStash<'_>) -> Overflow;
+    fn overflow(&self, stash: &OverflowContext<'_>) -> Overflow;
 }
 
 /// A stash that has no room.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct FullStash<'a> {
+pub struct OverflowContext<'a> {
     /// The persistence id of the actor.
     pub persistence_id: &'a PersistenceId,
     /// The number of messages that the stash holds.
@@ -112,7 +112,7 @@ impl StashPolicy {
         match &self.strategy {
             Strategy::Always(overflow) => overflow.clone(),
             Strategy::Custom(strategy) => caught(|| {
-                strategy.overflow(&FullStash {
+                strategy.overflow(&OverflowContext {
                     persistence_id,
                     capacity: self.capacity,
                 })
@@ -152,9 +152,9 @@ impl fmt::Debug for StashPolicy {
 
 impl<F> OverflowStrategy for F
 where
-    F: Fn(&FullStash<'_>) -> Overflow + Send + Sync,
+    F: Fn(&OverflowContext<'_>) -> Overflow + Send + Sync,
 {
-    fn overflow(&self, stash: &FullStash<'_>) -> Overflow {
+    fn overflow(&self, stash: &OverflowContext<'_>) -> Overflow {
         self(stash)
     }
 }

@@ -133,7 +133,7 @@ fn a_look_or_a_replay_fails_when_its_events_are_deleted_meanwhile() {
                 ),
                 "{error:?}"
             );
-            assert!(error.is_curable_by_waiting());
+            assert!(error.is_transient());
         };
         overtaken(looked.await.unwrap().map(drop).unwrap_err());
         overtaken(replayed.await.unwrap().unwrap_err());

@@ -139,8 +139,8 @@ fn calls<A: Visitor>() -> Vec<Call<A>> {
             ctx.unstash();
             ctx.unstash_all();
         }),
-        call("user_stash", |_, ctx| {
-            let stash = ctx.user_stash("other");
+        call("named_stash", |_, ctx| {
+            let stash = ctx.named_stash("other");
             drop(stash.stash(Nothing));
             assert!(!stash.is_empty());
             assert!(stash.unstash());
@@ -185,7 +185,7 @@ fn is_reached(place: Place, situation: Situation) -> bool {
 fn is_meant<A: Actor>(call: &Call<A>, work: UnfinishedWork) -> bool {
     match call.name {
         "terminate" => true,
-        "stop" | "stash" | "user_stash" => work == UnfinishedWork::Declined,
+        "stop" | "stash" | "named_stash" => work == UnfinishedWork::Declined,
         _ => false,
     }
 }

@@ -42,7 +42,7 @@ fn a_write_of_unknown_outcome_is_answered_so_and_the_recovery_finds_out() {
         journal.next(Next::StoreButFailUnknown);
         let failed = tally.send(Add(2)).await.unwrap().unwrap_err();
         assert_eq!(kind(&failed), "Unknown");
-        assert!(!failed.is_certainly_not_stored());
+        assert!(!failed.is_not_stored());
         assert_eq!(tally.send(Get).await.unwrap(), 2, "it was stored");
         assert_eq!(tally.send(Add(3)).await.unwrap().unwrap(), 5);
     });

@@ -75,7 +75,7 @@ pub(crate) async fn failure(world: &World, log: &Log, recovery: Recovery) -> Rec
     log.take();
     // What waiting may cure is tried again and again, though the last address of the actor is gone.
     let once = BackOffSettings::default().max_restarts(0);
-    let back_off = error.is_curable_by_waiting().then_some(once);
+    let back_off = error.is_transient().then_some(once);
     let shared = log.clone();
     let tally = move || Tally {
         recovery,
@@ -91,7 +91,7 @@ pub(crate) async fn failure(world: &World, log: &Log, recovery: Recovery) -> Rec
         }
         tokio::task::yield_now().await;
     }
-    if !error.is_curable_by_waiting() {
+    if !error.is_transient() {
         let asked = address.send(Get).await;
         assert!(matches!(asked, Err(MailboxError::Closed)), "{asked:?}");
     }

@@ -105,7 +105,7 @@ fn assert_unlucky(error: &PersistError) {
         matches!(error, PersistError::NotRecovered(reason) if is_unlucky(reason)),
         "{error:?}"
     );
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
     let text = ErrorChain(error).to_string();
     assert!(text.ends_with("an unlucky number"), "{text}");
 }

@@ -203,7 +203,7 @@ fn an_optional_snapshot_is_needed_if_its_events_were_deleted() {
             source.as_deref(),
             Some(RecoveryError::Snapshot { sequence_nr: 3, .. })
         ));
-        assert!(!error.is_curable_by_waiting());
+        assert!(!error.is_transient());
         assert!(error.to_string().contains("up to 3 were deleted"));
     });
 }
@@ -220,7 +220,7 @@ fn waiting_cures_the_lack_of_a_snapshot_whose_store_is_away() {
             matches!(error, RecoveryError::SnapshotNeeded { deleted_to: 1, .. }),
             "{error}"
         );
-        assert!(error.is_curable_by_waiting());
+        assert!(error.is_transient());
         snapshots.set(Loads::Work);
         let (entries, _) = recovered(&world, &log, Recovery::default()).await;
         assert_eq!(entries, ["snapshot 3", "event 4", "recovered at 4"]);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use actix::{Handler, MailboxError, Message};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    Overflow, OverflowReplies, PersistError, Reply, ReplyTo, StashPolicy, UserStash,
+    NamedStash, Overflow, OverflowReplies, PersistError, Reply, ReplyTo, StashPolicy,
 };
 
 use crate::scripted_journal::Next;
@@ -37,7 +37,7 @@ impl Handler<AddNested> for Tally {
                     .detach();
             })
             .detach();
-        Reply::by_handler()
+        Reply::deferred()
     }
 }
 
@@ -73,7 +73,7 @@ fn a_command_of_which_something_is_stored_is_not_told_that_nothing_is() {
             panic!("{error:?}");
         };
         assert!(matches!(**rest, PersistError::NotStored(_)), "{rest:?}");
-        assert!(!error.is_certainly_not_stored());
+        assert!(!error.is_not_stored());
     });
 }
 
@@ -84,7 +84,7 @@ fn a_command_of_which_nothing_is_stored_may_be_sent_again() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         journal.next(Next::FailNotStored);
         let error = tally.send(AddTwice(1, 1)).await.unwrap().unwrap_err();
-        assert!(error.is_certainly_not_stored(), "{error:?}");
+        assert!(error.is_not_stored(), "{error:?}");
         assert_eq!(tally.send(AddTwice(1, 1)).await.unwrap().unwrap(), 2);
     });
 }
@@ -127,7 +127,7 @@ fn a_rejected_command_learns_that_a_later_write_of_it_is_stored() {
         journal.next(Next::RejectWritesOf(1));
         let error = tally.send(AddAndMore(1, 2)).await.unwrap().unwrap_err();
         assert_eq!(tally.send(Get).await.unwrap(), 2);
-        assert!(!error.is_certainly_not_stored(), "{error:?}");
+        assert!(!error.is_not_stored(), "{error:?}");
         assert!(matches!(error, PersistError::PartlyStored(_)), "{error:?}");
     });
 }
@@ -171,7 +171,7 @@ fn what_a_command_stored_before_it_was_put_aside_belongs_to_its_answer() {
         journal.next(Next::StoreButFailUnknown);
         journal.next(Next::FailNotStored);
         let error = tally.send(AddAndWait(9)).await.unwrap().unwrap_err();
-        assert!(!error.is_certainly_not_stored(), "{error:?}");
+        assert!(!error.is_not_stored(), "{error:?}");
     });
 }
 
@@ -217,7 +217,7 @@ impl Handler<WaitOnly> for Tally {
 /// The part of the turns of [`Hold`] and [`PutAside`] that the actor keeps.
 #[derive(Default)]
 struct Kept {
-    stash: Option<UserStash<Tally>>,
+    stash: Option<NamedStash<Tally>>,
     hold: Option<ReplyTo<Hold>>,
     put_aside: Option<ReplyTo<PutAside>>,
     is_open: bool,
@@ -237,10 +237,10 @@ impl Handler<Hold> for Tally {
 
     fn handle(&mut self, _: Hold, ctx: &mut Self::Context) -> Reply<Hold> {
         KEPT.with_borrow_mut(|kept| {
-            kept.stash = Some(ctx.user_stash("kept"));
+            kept.stash = Some(ctx.named_stash("kept"));
             kept.hold = Some(ctx.reply_to());
         });
-        Reply::by_handler()
+        Reply::deferred()
     }
 }
 
@@ -257,7 +257,7 @@ impl Handler<PutAside> for Tally {
             Some(stash) if !kept.is_open => stash.stash(command),
             _ => {
                 kept.put_aside = Some(ctx.reply_to());
-                Reply::by_handler()
+                Reply::deferred()
             }
         })
     }
@@ -274,7 +274,7 @@ impl Handler<Open> for Tally {
     fn handle(&mut self, _: Open, _: &mut Self::Context) -> usize {
         KEPT.with_borrow_mut(|kept| {
             kept.is_open = true;
-            kept.stash.as_ref().map_or(0, UserStash::unstash_all)
+            kept.stash.as_ref().map_or(0, NamedStash::unstash_all)
         })
     }
 }

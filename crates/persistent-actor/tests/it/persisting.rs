@@ -215,7 +215,7 @@ fn an_event_that_cannot_be_encoded_leaves_its_number_to_the_next_one() {
             matches!(error, PersistError::Rejected(RejectionCause::Encode(_))),
             "{error:?}"
         );
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         assert_eq!(eighth.await.unwrap().unwrap(), 14);
         let highest = world
             .storage

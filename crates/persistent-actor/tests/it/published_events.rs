@@ -3,7 +3,7 @@
 use actix::ActorContext;
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    Missed, PublishedEvent, PublishedEvents, Subscription, replay_actor,
+    Lagged, PublishedEvent, PublishedEvents, Subscription, replay_actor,
 };
 use actix_persistence_storage_api::{Journal, PageLimit, ReplayRange};
 use futures_util::{FutureExt, StreamExt};
@@ -15,7 +15,7 @@ use crate::world::{World, run};
 type Events = Subscription<PublishedEvent<Added>>;
 
 /// Returns the events that can be read now, with their numbers.
-fn read(events: &mut Events) -> Vec<Result<(u64, i64), Missed>> {
+fn read(events: &mut Events) -> Vec<Result<(u64, i64), Lagged>> {
     std::iter::from_fn(|| events.next().now_or_never().flatten())
         .map(|item| item.map(|published| (published.sequence_nr, published.event.n)))
         .collect()

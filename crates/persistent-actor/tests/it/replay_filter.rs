@@ -85,7 +85,7 @@ fn overlapping_writers_fail_the_recovery_unless_the_config_says_otherwise() {
         ] {
             assert!(text.contains(part), "{text}");
         }
-        assert!(!error.is_curable_by_waiting());
+        assert!(!error.is_transient());
     });
 }
 

@@ -17,12 +17,12 @@ type Code = Box<dyn FnOnce(&mut Tally, &mut PersistentContext<Tally>) -> Reply<A
 
 impl Ask {
     /// The code leaves the answer to a handler.
-    fn by_handler(
+    fn deferred(
         code: impl FnOnce(&mut Tally, &mut PersistentContext<Tally>) + Send + 'static,
     ) -> Self {
         Self::new(|tally, ctx| {
             code(tally, ctx);
-            Reply::by_handler()
+            Reply::deferred()
         })
     }
 
@@ -50,7 +50,7 @@ fn a_nested_handler_answers_the_command_that_caused_it() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
-        let ask = Ask::by_handler(|_, ctx| {
+        let ask = Ask::deferred(|_, ctx| {
             persist(ctx, 1)
                 .then(|_, _, ctx| {
                     ctx.persist_async(added(2))
@@ -73,7 +73,7 @@ fn handlers_of_commands_in_between_answer_their_own_askers() {
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let asks: Vec<_> = (0..20)
             .map(|n| {
-                tally.send(Ask::by_handler(move |_, ctx| {
+                tally.send(Ask::deferred(move |_, ctx| {
                     ctx.persist_async(added(n))
                         .then(move |_, _, ctx| {
                             ctx.defer_async(move |_, ctx| answer(ctx, n).unwrap())
@@ -124,7 +124,7 @@ fn the_channel_travels_into_a_spawned_future() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
-        let ask = Ask::by_handler(|_, ctx| {
+        let ask = Ask::deferred(|_, ctx| {
             let reply_to = ctx.reply_to::<Ask>();
             let future = wrap_future::<_, Tally>(async {
                 tokio::time::sleep(std::time::Duration::from_secs(5)).await;
@@ -148,7 +148,7 @@ fn a_timer_and_another_command_have_no_channel_of_the_first() {
     run(|| async {
         let ((world, journal), log) = (World::held(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
-        let ask = tally.send(Ask::by_handler(|_, ctx| {
+        let ask = tally.send(Ask::deferred(|_, ctx| {
             ctx.persist_async(added(1))
                 .then(|_, _, ctx| answer(ctx, 1).unwrap())
                 .detach();
@@ -177,7 +177,7 @@ fn the_wrong_type_of_message_does_not_answer() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
-        let ask = Ask::by_handler(|_, ctx| {
+        let ask = Ask::deferred(|_, ctx| {
             ctx.defer(|_, ctx| {
                 let back = ctx.reply_to::<Other>().send("no".to_owned());
                 assert_eq!(back, Err("no".to_owned()));
@@ -194,7 +194,7 @@ fn an_asker_without_an_answer_finds_its_channel_closed() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
-        let ask = Ask::by_handler(|_, ctx| {
+        let ask = Ask::deferred(|_, ctx| {
             persist(ctx, 1).detach();
         });
         assert_eq!(tally.send(ask).await.unwrap_err(), MailboxError::Closed);
@@ -207,7 +207,7 @@ fn an_asker_whose_handler_never_runs_learns_of_the_rejection() {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         journal.next(Next::RejectWritesOf(1));
-        let ask = Ask::by_handler(|_, ctx| {
+        let ask = Ask::deferred(|_, ctx| {
             persist(ctx, 1)
                 .then(|_, _, ctx| answer(ctx, 1).unwrap())
                 .detach();
@@ -223,7 +223,7 @@ fn a_handler_after_a_rejection_still_answers() {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         journal.next(Next::RejectWritesOf(2));
-        let ask = Ask::by_handler(|_, ctx| {
+        let ask = Ask::deferred(|_, ctx| {
             ctx.persist_all([added(1), added(2)]).detach();
             persist(ctx, 3)
                 .then(|_, event, ctx| answer(ctx, event.n).unwrap())
@@ -239,7 +239,7 @@ fn an_asker_whose_handler_never_runs_learns_what_may_be_stored() {
         let ((world, journal), log) = (World::scripted(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let ask = || {
-            Ask::by_handler(|_, ctx| {
+            Ask::deferred(|_, ctx| {
                 persist(ctx, 1)
                     .then(|_, _, ctx| {
                         persist(ctx, 2)
@@ -260,7 +260,7 @@ fn a_panic_in_a_handler_tells_the_asker_that_its_event_is_stored() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
-        let ask = Ask::by_handler(|_, ctx| {
+        let ask = Ask::deferred(|_, ctx| {
             persist(ctx, 1).then(|_, _, _| panic!("scripted")).detach();
             persist(ctx, 2)
                 .then(|_, _, ctx| answer(ctx, 2).unwrap())
@@ -292,7 +292,7 @@ fn without_an_asker_an_answer_is_given_back() {
     run(|| async {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
-        tally.do_send(Ask::by_handler(|_, ctx| {
+        tally.do_send(Ask::deferred(|_, ctx| {
             persist(ctx, 1)
                 .then(|tally, _, ctx| {
                     tally
@@ -355,7 +355,7 @@ fn the_handler_of_one_event_uses_up_what_it_was_given() {
         let (world, log) = (World::new(), Log::default());
         let tally = world.start(Tally::factory("1", &log)).unwrap();
         let (sender, receiver) = tokio::sync::oneshot::channel();
-        tally.do_send(Ask::by_handler(move |_, ctx| {
+        tally.do_send(Ask::deferred(move |_, ctx| {
             persist(ctx, 7)
                 .then(move |tally, _, _| sender.send(tally.sum).unwrap())
                 .detach();

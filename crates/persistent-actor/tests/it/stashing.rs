@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use actix::{Actor, Addr, Handler, MailboxError, Message};
 use actix_persistence_memory::MemoryStorage;
 use actix_persistence_persistent_actor::{
-    FullStash, NoSnapshot, Overflow, OverflowReplies, PersistentActor, PersistentContext, Reply,
-    StashPolicy,
+    NoSnapshot, Overflow, OverflowContext, OverflowReplies, PersistentActor, PersistentContext,
+    Reply, StashPolicy,
 };
 use actix_persistence_storage_api::PersistenceId;
 use futures_util::StreamExt;
@@ -93,7 +93,7 @@ impl Handler<Pass> for Door {
             self.log.add(format!("pass {}", pass.n));
             Reply::now(pass.n)
         } else if pass.apart && pass.n % 2 == 0 {
-            ctx.user_stash("even").stash(pass)
+            ctx.named_stash("even").stash(pass)
         } else {
             ctx.stash(pass)
         }
@@ -152,7 +152,7 @@ fn unstash_all_runs_stashed_commands_in_order_and_answers_their_askers() {
         let door = world.start(Door::factory(&log, None)).unwrap();
         let passing: Vec<_> = (1..=3).map(|n| door.send(pass(n))).collect();
         with(&door, |door, ctx| {
-            assert_eq!(ctx.user_stash("").len(), 3);
+            assert_eq!(ctx.named_stash("").len(), 3);
             door.open = true;
             assert_eq!(ctx.unstash_all(), 3);
             assert_eq!(ctx.unstash_all(), 0);
@@ -215,7 +215,7 @@ fn an_actor_has_several_stashes_and_each_is_taken_back_by_its_name() {
         }
         with(&door, |door, ctx| {
             door.open = true;
-            assert_eq!(ctx.user_stash("even").unstash_all(), 3);
+            assert_eq!(ctx.named_stash("even").unstash_all(), 3);
         })
         .await;
         door.send(note("between")).await.unwrap();
@@ -476,7 +476,7 @@ fn overflow_reply_answers_by_the_type_of_the_message() {
 fn a_strategy_of_the_application_decides_message_by_message() {
     run(|| async {
         let asked = AtomicUsize::new(0);
-        let every_second = move |stash: &FullStash<'_>| {
+        let every_second = move |stash: &OverflowContext<'_>| {
             assert_eq!(stash.capacity, 1);
             assert_eq!(stash.persistence_id, &PersistenceId::of("Door", "1"));
             match asked.fetch_add(1, Ordering::Relaxed) {
@@ -498,7 +498,7 @@ fn a_strategy_of_the_application_decides_message_by_message() {
 #[test]
 fn a_panic_of_the_strategy_or_of_an_answer_leaves_the_address_alive() {
     run(|| async {
-        let broken = |_: &FullStash<'_>| -> Overflow { panic!("scripted") };
+        let broken = |_: &OverflowContext<'_>| -> Overflow { panic!("scripted") };
         let waiting = Waiting::with(StashPolicy::custom(1, Arc::new(broken))).await;
         let (fits, refused) = (waiting.door.send(pass(1)), waiting.door.send(pass(2)));
         assert_eq!(refused.await.unwrap_err(), MailboxError::Closed);
@@ -643,7 +643,7 @@ fn two_stashes_are_taken_back_in_the_order_of_the_calls() {
         }
         with(&door, |door, ctx| {
             door.open = true;
-            ctx.user_stash("even").unstash_all();
+            ctx.named_stash("even").unstash_all();
             ctx.unstash_all();
         })
         .await;

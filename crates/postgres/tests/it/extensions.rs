@@ -205,7 +205,7 @@ async fn a_value_that_its_column_does_not_take_is_refused_whole() {
     ] {
         let store = open(&place, with_columns(vec![Always(column, value)])).await;
         let error = store.upsert(state(1)).await.unwrap_err();
-        assert!(error.is_certainly_not_stored(), "{column}: {error:?}");
+        assert!(error.is_not_stored(), "{column}: {error:?}");
         assert_ne!(error.kind(), StorageErrorKind::RevisionConflict);
         assert_eq!(store.get(&id("a")).await.unwrap().revision, 0);
     }
@@ -422,7 +422,7 @@ async fn data_beside_an_answer_is_no_trouble_of_the_store() {
             StorageErrorKind::Extension,
             "{sql}: {error:?}"
         );
-        assert!(error.is_certainly_not_stored(), "{sql}: {error:?}");
+        assert!(error.is_not_stored(), "{sql}: {error:?}");
     }
 }
 

@@ -15,7 +15,7 @@ use crate::place::{Place, assert_error, chain, id, numbers, store};
 async fn refusal(options: PostgresOptions) -> StorageError {
     let journal = PostgresJournal::new(options).unwrap();
     let error = journal.initialize().await.unwrap_err();
-    assert!(error.is_certainly_not_stored(), "{error}");
+    assert!(error.is_not_stored(), "{error}");
     error
 }
 

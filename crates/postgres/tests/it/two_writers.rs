@@ -22,7 +22,7 @@ async fn an_event_of_another_tool_is_kept_and_counts_at_the_next_recovery() {
     let write = write(&id, epoch, writer, 1..=1);
     let error = journal.write_messages(vec![write]).await.unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Corrupt);
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
     let recovered = journal.recover(&id, writer).await.unwrap();
     assert_eq!(recovered.highest_sequence_nr, 1);
     store(&journal, &id, 1).await;

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use actix_persistence_memory::MemoryStateStore;
 use actix_persistence_persistent_actor::State;
-use actix_persistence_query::{Changed, ChangesStream, QueryError, QuerySettings, StateQuery};
+use actix_persistence_query::{
+    Changed, ChangesStream, DurableStateQuery, QueryError, QuerySettings,
+};
 use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::{
     Payload, PersistenceId, Revision, StateStore, StateUpdate, StorageError, StorageErrorKind,
@@ -77,7 +79,7 @@ impl Hook<StateStores> for Queries {
 pub(crate) struct Fixture {
     pub(crate) store: Arc<Store>,
     pub(crate) handle: StateHandle,
-    pub(crate) queries: StateQuery,
+    pub(crate) queries: DurableStateQuery,
     runtime: Arc<Runtime>,
     _thread: StoreThread,
 }
@@ -106,7 +108,7 @@ impl Fixture {
             runtime.handle().clone(),
             &thread,
         );
-        let queries = StateQuery::new(
+        let queries = DurableStateQuery::new(
             handle.clone(),
             runtime.handle().clone(),
             Arc::clone(&runtime),

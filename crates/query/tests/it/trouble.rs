@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use actix_persistence_memory::MemoryStateStore;
-use actix_persistence_query::{NoQueries, QueryError, QuerySettings, StateQuery};
+use actix_persistence_query::{DurableStateQuery, NoQueries, QueryError, QuerySettings};
 use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::StorageErrorKind;
 use actix_persistence_store_actor::StoreThread;
@@ -75,7 +75,7 @@ async fn a_store_without_queries_is_refused_when_they_are_asked_for() {
     let settings = StateSettings::new("plain");
     let plain = Intercepted::state_store(MemoryStateStore::new()).without_queries();
     let handle = StateHandle::start(Arc::new(plain), settings, Handle::current(), &thread);
-    let refused = StateQuery::new(handle, Handle::current(), (), QuerySettings::default());
+    let refused = DurableStateQuery::new(handle, Handle::current(), (), QuerySettings::default());
     let plugin_id = "plain".to_owned();
     assert_eq!(refused.err(), Some(NoQueries { plugin_id }));
 }

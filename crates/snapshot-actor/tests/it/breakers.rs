@@ -27,7 +27,7 @@ fn after_five_failed_saves_all_fail_at_once_until_a_trial_works() {
             fail(&mut fixture, save).await;
         }
         let answer = now(fixture.save("b", 1)).await.unwrap_err();
-        assert!(answer.is_certainly_not_stored());
+        assert!(answer.is_not_stored());
         let text = refused(&answer);
         assert!(text.contains("saves of snapshot store"), "{text}");
         assert!(text.contains("is open for another 59.99"), "{text}");

@@ -35,7 +35,7 @@ fn nothing_is_deleted_after_a_save_that_certainly_stored_nothing() {
         let save = fixture.save("a", 1);
         let failure = error(StorageErrorKind::Backend, Operation::SaveSnapshot).not_stored();
         fixture.calls.next().await.fails(failure);
-        assert!(now(save).await.unwrap_err().is_certainly_not_stored());
+        assert!(now(save).await.unwrap_err().is_not_stored());
         assert!(fixture.calls.is_quiet().await);
     });
 }

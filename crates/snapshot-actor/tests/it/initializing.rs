@@ -49,7 +49,7 @@ fn failing_initialisation_answers_all_at_its_timeout_and_works_later() {
         assert_eq!(refused.kind(), StorageErrorKind::Unavailable);
         assert!(refused.source().is_some());
         let refused = now(fixture.save("a", 1)).await.unwrap_err();
-        assert!(refused.is_certainly_not_stored());
+        assert!(refused.is_not_stored());
         assert!(refused.source().is_some());
 
         fixture.calls.next().await.works();
@@ -67,7 +67,7 @@ fn what_waiting_cannot_cure_is_answered_at_once() {
         let held = fixture.save("a", 1);
         let cause = error(StorageErrorKind::AccessDenied, Operation::Initialize);
         fixture.calls.next().await.fails(cause);
-        assert!(now(held).await.unwrap_err().is_certainly_not_stored());
+        assert!(now(held).await.unwrap_err().is_not_stored());
         let first = fixture.handle.first_attempt().await;
         assert_eq!(first.unwrap_err().kind(), StorageErrorKind::AccessDenied);
     });

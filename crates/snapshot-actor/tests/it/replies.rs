@@ -144,7 +144,7 @@ fn sent_calls_are_unknown_and_queued_not_stored_when_the_runtime_ends() {
     assert_eq!(failure.effect(), Some(Effect::Unknown));
     for reply in [queued, after] {
         let failure = waiter.block_on(reply).unwrap_err();
-        assert!(failure.is_certainly_not_stored());
+        assert!(failure.is_not_stored());
     }
     waiter.block_on(handle.drained());
 }

@@ -26,7 +26,7 @@ pub async fn the_first_of_two_writers_is_fenced_and_both_are_named(place: &dyn T
     let outcomes = here.write_messages(late).await.unwrap();
     let error = failure(&outcomes[0]);
     assert_eq!(error.kind(), StorageErrorKind::SequenceConflict);
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
     let conflict = error.conflict().unwrap();
     assert_eq!(
         (conflict.refused.writer, conflict.refused.epoch),

@@ -95,7 +95,7 @@ async fn write(
         } else {
             assert_ne!(error.kind(), StorageErrorKind::Corrupt, "{error:?}");
             course.errors.fetch_add(1, Ordering::Relaxed);
-            if !error.is_certainly_not_stored() {
+            if !error.is_not_stored() {
                 unknown = Some(next);
             }
         }

@@ -34,7 +34,7 @@ pub async fn a_full_pool_is_no_trouble_of_the_store(
         if let Err(error) = result {
             assert_eq!(error.kind(), StorageErrorKind::Busy, "{error:?}");
             assert!(!error.kind().counts_as_store_failure());
-            assert!(error.is_certainly_not_stored(), "{error:?}");
+            assert!(error.is_not_stored(), "{error:?}");
             refused += 1;
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use actix_persistence_persistent_actor::State;
-use actix_persistence_query::{QuerySettings, StateQuery};
+use actix_persistence_query::{DurableStateQuery, QuerySettings};
 use actix_persistence_state_actor::{StateHandle, StateSettings};
 use actix_persistence_storage_api::{PersistenceId, Revision, StateOffset};
 use actix_persistence_store_actor::StoreThread;
@@ -36,7 +36,7 @@ pub async fn a_live_query_gives_every_last_state_of_a_thousand(tables: &dyn Tabl
     let (settings, runtime) = (StateSettings::new("tests"), Handle::current());
     let handle = StateHandle::start(tables.open().await, settings, runtime.clone(), &thread);
     let settings = QuerySettings::default().page_size(30);
-    let queries = StateQuery::new(handle.clone(), runtime, (), settings);
+    let queries = DurableStateQuery::new(handle.clone(), runtime, (), settings);
     let queries = queries.expect("there are queries");
     let mut changes = queries.changes_by_slices::<Number>("Test", 0..=1023, StateOffset::start());
     let write = async {

@@ -152,7 +152,7 @@ pub async fn a_lost_column_is_an_error_and_no_state(tables: &dyn Tables) {
         let error = result.expect_err("a column is gone");
         assert_eq!(error.kind(), StorageErrorKind::SchemaMismatch, "{error:?}");
         assert!(
-            error.effect().is_none() || error.is_certainly_not_stored(),
+            error.effect().is_none() || error.is_not_stored(),
             "{error:?}"
         );
     }

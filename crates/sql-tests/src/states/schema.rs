@@ -220,6 +220,6 @@ fn copy_of_kept(id: &str) -> String {
 fn mismatch(result: Result<(), StorageError>) -> String {
     let error = result.expect_err("the tables are not those of the store");
     assert_eq!(error.kind(), StorageErrorKind::SchemaMismatch, "{error:?}");
-    assert!(!error.kind().is_curable_by_waiting());
+    assert!(!error.kind().is_transient());
     error.to_string()
 }

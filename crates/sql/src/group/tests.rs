@@ -131,7 +131,7 @@ fn a_conflict_names_both_writers_and_where_they_stand() {
         (conflict.stored.epoch, conflict.stored.sequence_nr),
         (7, 70)
     );
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
 }
 
 #[test]

@@ -156,7 +156,7 @@ impl<D: Dialect> SqlStateStore<D> {
             self.check_event(operation, &id, event)?;
         }
         let Some(expected) = revision.checked_sub(1) else {
-            return Err(StorageError::revision_0(operation, id));
+            return Err(StorageError::invalid_revision(operation, id));
         };
         let Some(number) = to_integer(revision) else {
             return Err(self.beyond(operation, id, expected).await);

@@ -30,7 +30,7 @@ impl Guilty {
     /// Returns the error with the id, if one was noted and nothing can be stored.
     pub(super) fn named_in(&self, error: StorageError) -> StorageError {
         match self.lock().take() {
-            Some(id) if error.is_certainly_not_stored() => error.with_persistence_id(id),
+            Some(id) if error.is_not_stored() => error.with_persistence_id(id),
             _ => error,
         }
     }

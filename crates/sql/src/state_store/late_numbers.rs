@@ -126,7 +126,7 @@ impl<D: Dialect> LateNumbers<D> {
         let mut delays = BackOff::new(SHORTEST_DELAYS[0], PATIENCE, 0.5);
         let numbered = timeout(PATIENCE, async {
             while let Err(error) = work.number(Operation::UpsertState, statements, id).await {
-                if !error.kind().is_curable_by_waiting() {
+                if !error.kind().is_transient() {
                     return Err(error);
                 }
                 sleep(delays.next_delay()).await;

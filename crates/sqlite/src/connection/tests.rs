@@ -89,7 +89,7 @@ async fn a_full_database_stores_nothing_and_works_again_on_a_fresh_connection() 
     let fill = "CREATE TABLE filler (a); INSERT INTO filler VALUES (zeroblob(1000000))";
     let error = run(&database, fill).await.unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
 
     for a in 2..10 {
         let result = database.transaction(OPERATION, a, |connection, a| {
@@ -111,7 +111,7 @@ async fn what_fails_before_the_commit_is_rolled_back_and_certainly_not_stored() 
     let (_directory, database) = database().await;
     let twice = "INSERT INTO t VALUES (1); INSERT INTO t VALUES (2); INSERT INTO t VALUES (1)";
     let error = run(&database, twice).await.unwrap_err();
-    assert!(error.is_certainly_not_stored(), "{error:?}");
+    assert!(error.is_not_stored(), "{error:?}");
     run(&database, "INSERT INTO t VALUES (3)").await.unwrap();
     assert_eq!(number(&database, "SELECT sum(a) FROM t").await, 3);
 }
@@ -210,7 +210,7 @@ async fn waiting_for_a_connection_ends_with_unavailable() {
         .await
         .unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Unavailable);
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
     go_on.send(()).unwrap();
     holder.await.unwrap().unwrap();
     run(&database, "INSERT INTO t VALUES (1)").await.unwrap();

@@ -44,7 +44,7 @@ async fn a_write_that_finds_the_disk_full_fails_and_is_not_a_rejection() {
     ];
     let error = journal.write_messages(group.clone()).await.unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
     assert_eq!(journal.read_highest_sequence_nr(&id, 0).await.unwrap(), 1);
 
     let outcomes = journal.write_messages(group).await.unwrap();

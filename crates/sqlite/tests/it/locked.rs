@@ -26,7 +26,7 @@ async fn a_write_waits_for_the_lock_until_its_timeout_and_stores_nothing() {
     let error = journal.write_messages(first()).await.unwrap_err();
     assert!(begin.elapsed() >= wait);
     assert_error(&error, StorageErrorKind::Unavailable, "'busy-timeout'");
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
     // Who only reads does not wait.
     assert_eq!(numbers(&journal, &id("a")).await, [0_u64; 0]);
 
@@ -47,7 +47,7 @@ async fn initializing_while_another_holds_the_lock_is_curable_by_waiting() {
     let options = place.options().with_busy_timeout(Duration::from_millis(1));
     let journal = actix_persistence_sqlite::SqliteJournal::new(options).unwrap();
     let error = journal.initialize().await.unwrap_err();
-    assert!(error.kind().is_curable_by_waiting(), "{error:?}");
+    assert!(error.kind().is_transient(), "{error:?}");
     sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
     journal.initialize().await.unwrap();
 }

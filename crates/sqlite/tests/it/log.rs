@@ -34,7 +34,7 @@ async fn what_was_confirmed_stays_when_these_are_removed(ends: &[&str]) {
                 // Until the connections to the log of before are closed, no other connection may use another one.
                 Err(error) => {
                     assert_eq!(error.kind(), StorageErrorKind::Unavailable, "{error:?}");
-                    assert!(error.is_certainly_not_stored(), "{error:?}");
+                    assert!(error.is_not_stored(), "{error:?}");
                     assert!(error.to_string().contains("write-ahead log"), "{error}");
                     let _ = journal.read_highest_sequence_nr(&id("a"), 0).await;
                 }

@@ -11,7 +11,7 @@ use crate::place::{Place, assert_error, id, numbers, store};
 async fn refusal(options: SqliteOptions) -> StorageError {
     let journal = SqliteJournal::new(options).unwrap();
     let error = journal.initialize().await.unwrap_err();
-    assert!(error.is_certainly_not_stored(), "{error}");
+    assert!(error.is_not_stored(), "{error}");
     error
 }
 

@@ -95,6 +95,6 @@ async fn a_counter_that_is_gone_is_an_error_and_nothing_is_stored() {
     place.run("DELETE FROM durable_state_ordering").await;
     let error = store.upsert(state("a", 1)).await.unwrap_err();
     assert_error(&error, StorageErrorKind::Corrupt, "lacks a row");
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
     assert_eq!(store.get(&id("a")).await.unwrap().revision, 0);
 }

@@ -28,7 +28,7 @@ fn after_ten_failed_writes_all_fail_at_once_until_a_trial_works() {
             now(fixture.handle.delete(id("b"), 1)).await.unwrap_err(),
             now(fixture.handle.hard_delete(id("b"))).await.unwrap_err(),
         ] {
-            assert!(refusal.is_certainly_not_stored());
+            assert!(refusal.is_not_stored());
             let text = refused(&refusal);
             assert!(
                 text.contains("writes of state store \"scripted\""),
@@ -78,7 +78,7 @@ fn what_the_store_refuses_with_reason_does_not_open_the_breaker() {
         };
         let refusals = [
             StorageError::of_revisions(operation, id("a"), conflict),
-            StorageError::revision_0(operation, id("a")),
+            StorageError::invalid_revision(operation, id("a")),
             StorageError::new(Kind::TooLarge, operation).not_stored(),
             StorageError::new(Kind::Extension, operation).not_stored(),
             StorageError::new(Kind::Constraint, operation).not_stored(),
@@ -90,7 +90,7 @@ fn what_the_store_refuses_with_reason_does_not_open_the_breaker() {
             let error = now(write).await.unwrap_err();
             assert_eq!(error.kind(), refusal.kind());
             assert_eq!(error.revision_conflict(), refusal.revision_conflict());
-            assert!(error.is_certainly_not_stored());
+            assert!(error.is_not_stored());
         }
         let write = fixture.upsert("a", 1);
         fixture.calls.next().await.works();

@@ -136,7 +136,7 @@ fn a_group_that_changed_nothing_is_split_until_the_guilty_change_is_found() {
         let error = outcomes.remove(2).unwrap_err();
         assert_eq!(error.kind(), StorageErrorKind::Constraint);
         assert_eq!(error.persistence_id(), Some(&id("c")));
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         assert!(outcomes.iter().all(Result::is_ok));
     });
 }
@@ -225,7 +225,7 @@ fn a_change_whose_asker_has_left_or_whose_time_is_over_is_not_sent() {
         for reply in replies {
             let error = now(reply).await.unwrap_err();
             assert_eq!(error.kind(), StorageErrorKind::Timeout);
-            assert!(error.is_certainly_not_stored());
+            assert!(error.is_not_stored());
         }
         fixture.calls.expect_group(&[("d", 1)]).await.makes_all();
         assert!(now(last).await.is_ok());
@@ -260,7 +260,7 @@ fn a_change_that_waits_for_a_held_row_does_not_fail_its_neighbours() {
         let error = now(guilty).await.unwrap_err();
         assert_eq!(error.kind(), StorageErrorKind::Unavailable);
         assert_eq!(error.persistence_id(), Some(&id("b")));
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         assert!(calls.is_quiet().await);
         fixture.handle.drained().await;
     });
@@ -305,7 +305,7 @@ fn a_group_of_which_every_row_is_held_is_given_up_soon() {
             let error = now(reply).await.unwrap_err();
             assert_eq!(error.kind(), StorageErrorKind::Unavailable);
             assert_eq!(error.persistence_id(), Some(&id(name)));
-            assert!(error.is_certainly_not_stored());
+            assert!(error.is_not_stored());
         }
         fixture.handle.drained().await;
     });
@@ -359,9 +359,9 @@ fn a_change_that_waits_for_a_group_is_refused_when_its_time_is_over() {
         for reply in replies {
             let error = now(reply).await.unwrap_err();
             assert_eq!(error.kind(), StorageErrorKind::Timeout);
-            assert!(error.is_certainly_not_stored());
+            assert!(error.is_not_stored());
         }
-        assert!(now(after_b).await.unwrap_err().is_certainly_not_stored());
+        assert!(now(after_b).await.unwrap_err().is_not_stored());
         let last = fixture.upsert("b", 3);
         called.makes_all();
         fixture.calls.expect_group(&[("b", 3)]).await.makes_all();
@@ -384,7 +384,7 @@ fn a_change_of_a_later_part_is_refused_when_its_time_is_over() {
         tokio::time::sleep(seconds(2)).await;
         let error = now(replies.remove(1)).await.unwrap_err();
         assert_eq!(error.kind(), StorageErrorKind::Timeout);
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         lower.makes_all();
         assert!(now(replies.remove(0)).await.is_ok());
         assert!(fixture.calls.is_quiet().await);
@@ -410,7 +410,7 @@ fn a_store_that_refuses_everything_is_not_asked_for_each_change() {
         }
         assert!(alone < MANY / 2, "{alone}");
         for reply in replies {
-            assert!(now(reply).await.unwrap_err().is_certainly_not_stored());
+            assert!(now(reply).await.unwrap_err().is_not_stored());
         }
         fixture.handle.drained().await;
     });

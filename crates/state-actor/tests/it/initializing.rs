@@ -36,7 +36,7 @@ fn what_waiting_cannot_cure_is_answered_at_once_with_its_cause() {
         let cause = StorageError::new(Kind::SchemaMismatch, Operation::Initialize);
         fixture.calls.next().await.fails(cause);
         let refusal = now(held).await.unwrap_err();
-        assert!(refusal.is_certainly_not_stored());
+        assert!(refusal.is_not_stored());
         assert!(refusal.source().is_some());
         let first = fixture.handle.first_attempt().await;
         assert_eq!(first.unwrap_err().kind(), Kind::SchemaMismatch);

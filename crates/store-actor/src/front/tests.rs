@@ -131,7 +131,7 @@ fn an_actor_that_panicked_is_started_again_and_loses_no_reply() {
         let lost = fixture.send(round, true);
         let at_risk: Vec<_> = (0..3).map(|_| fixture.send(round, false)).collect();
         let error = fixture.runtime.block_on(lost).unwrap_err();
-        assert!(error.is_certainly_not_stored());
+        assert!(error.is_not_stored());
         // These may have been in the mailbox of the actor that ended, or be the first of the next one.
         for reply in at_risk {
             let _ = fixture.runtime.block_on(reply);
@@ -169,7 +169,7 @@ fn a_runtime_that_ends_before_initialising_began_answers_all_the_same() {
         waiter.block_on(async { tokio::time::timeout(Duration::from_secs(60), held).await });
     let error = answer.expect("an answer").unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Unavailable);
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
     assert!(waiter.block_on(front.service().gate.ready()).is_err());
     waiter.block_on(outstanding.drained());
 }
@@ -189,5 +189,5 @@ fn a_request_is_refused_when_its_thread_has_ended() {
         }
     };
     assert_eq!(error.kind(), StorageErrorKind::Unavailable);
-    assert!(error.is_certainly_not_stored());
+    assert!(error.is_not_stored());
 }

@@ -534,10 +534,8 @@ async fn store_once(store: &dyn StateStore, id: PersistenceId, uid: Uid) -> anyh
             {
                 return Ok(());
             }
-            Err(error)
-                if error.kind().is_curable_by_waiting() && since.elapsed() < LONGEST_BUSY =>
-            {
-                is_perhaps_stored |= !error.is_certainly_not_stored();
+            Err(error) if error.kind().is_transient() && since.elapsed() < LONGEST_BUSY => {
+                is_perhaps_stored |= !error.is_not_stored();
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
             Err(error) => return Err(error.into()),

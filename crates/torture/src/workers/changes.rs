@@ -13,7 +13,7 @@ use actix_persistence::prelude::*;
 use actix_persistence::storage_api::{NUMBER_OF_SLICES, StateOffset, Timestamp};
 use actix_persistence::{
     Config, EventMeta, Revision,
-    query::{Changed, QueryError, StateQuery},
+    query::{Changed, DurableStateQuery, QueryError},
 };
 use actix_persistence_history::{Entry, Page, Uid, What};
 use anyhow::Context as _;
@@ -155,7 +155,7 @@ async fn read_until(told: Told, reading: Reading) -> anyhow::Result<()> {
 /// Follows all changes, and goes on from the last one.
 struct Reader {
     number: u64,
-    queries: StateQuery,
+    queries: DurableStateQuery,
     offset: StateOffset,
     /// The last change of each id.
     seen: HashMap<String, (Revision, Timestamp)>,
@@ -187,7 +187,7 @@ impl Reader {
                 }
                 Err(error) => {
                     let is_busy = match &error {
-                        QueryError::Store(error) => error.kind().is_curable_by_waiting(),
+                        QueryError::Store(error) => error.kind().is_transient(),
                         _ => false,
                     };
                     if !is_busy {

@@ -140,7 +140,7 @@ impl DurableState for Kept {
     }
 
     fn on_persist_failure(&mut self, error: &PersistError, _: Option<&KeptState>, _: Revision) {
-        self.change_has_ended(match error.is_certainly_not_stored() {
+        self.change_has_ended(match error.is_not_stored() {
             true => Answer::Failed,
             false => Answer::Unknown,
         });

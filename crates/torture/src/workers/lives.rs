@@ -182,7 +182,7 @@ async fn write(
         })?;
         let said = match keeper.send(Put { uid, events }).await {
             Ok(Ok(last)) => Said::Stored { id, uid, last },
-            Ok(Err(error)) if error.is_certainly_not_stored() => Said::NotStored { id, uid },
+            Ok(Err(error)) if error.is_not_stored() => Said::NotStored { id, uid },
             Ok(Err(_)) => Said::Unsure { id, uid },
             // An actor that is not recovered takes no commands.
             Err(_) => Said::NotStored { id, uid },

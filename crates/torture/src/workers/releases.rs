@@ -141,7 +141,7 @@ async fn write<E: EventForm, S: SnapshotForm>(
                 async move {
                     let answer = match sent.await {
                         Ok(Ok(first)) => Answer::Ok(Done::Persisted { first }),
-                        Ok(Err(error)) if error.is_certainly_not_stored() => Answer::Failed,
+                        Ok(Err(error)) if error.is_not_stored() => Answer::Failed,
                         _ => Answer::Unknown,
                     };
                     shared.scribe.answer(call, answer);
@@ -209,7 +209,7 @@ impl Shared {
             error => error,
         };
         let is_named = match what {
-            error if error.is_curable_by_waiting() => {
+            error if error.is_transient() => {
                 count("recoveries begun again");
                 return;
             }
@@ -434,7 +434,7 @@ impl<E: EventForm, S: SnapshotForm> PersistentActor for Entries<E, S> {
     }
 
     fn on_persist_failure(&mut self, error: &PersistError, event: &E, _: SequenceNr) {
-        let answer = match error.is_certainly_not_stored() {
+        let answer = match error.is_not_stored() {
             true => Answer::Failed,
             false => Answer::Unknown,
         };

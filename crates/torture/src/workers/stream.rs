@@ -360,7 +360,7 @@ impl PersistentActor for Stream {
         if let Some(life) = &mut self.life
             && let Some(UnderWay { call, .. }) = life.writes.remove(&event.uid)
         {
-            let answer = match error.is_certainly_not_stored() {
+            let answer = match error.is_not_stored() {
                 true => Answer::Failed,
                 false => Answer::Unknown,
             };
@@ -459,7 +459,7 @@ impl Handler<Pair> for Stream {
                     .detach();
             })
             .detach();
-        Reply::by_handler()
+        Reply::deferred()
     }
 }
 

@@ -359,7 +359,7 @@ impl Client {
             let outcome = process.answered(sent, accepted).await;
             let answer = match &outcome {
                 Ok(Ok(first)) => Answer::Ok(Done::Persisted { first: *first }),
-                Ok(Err(error)) if error.is_certainly_not_stored() => Answer::Failed,
+                Ok(Err(error)) if error.is_not_stored() => Answer::Failed,
                 _ => Answer::Unknown,
             };
             scribe.answer(call, answer);
@@ -434,7 +434,7 @@ impl Client {
             Ok(()) => count("clean-ups"),
             // The database is busy with others, or another writer has come between.
             Err(CleanupError::Storage(error))
-                if error.kind().is_curable_by_waiting()
+                if error.kind().is_transient()
                     || error.kind() == StorageErrorKind::SequenceConflict =>
             {
                 eprintln!("cleanup of {id}: {error}");
@@ -516,7 +516,7 @@ pub(super) fn count_outcome<T>(outcome: &Result<Result<T, PersistError>, Mailbox
     match outcome {
         Ok(Ok(_)) => {}
         Ok(Err(PersistError::Conflict(_))) => count("conflicts"),
-        Ok(Err(error)) if error.is_certainly_not_stored() => count("not stored"),
+        Ok(Err(error)) if error.is_not_stored() => count("not stored"),
         Ok(Err(_)) | Err(_) => count("unknown"),
     }
 }
@@ -544,7 +544,7 @@ fn is_damage(error: &PersistError) -> bool {
 
 /// A database that is busy, and events that were deleted meanwhile, are no faults: the actor recovers once more.
 pub(super) fn tell_of_recovery(error: &RecoveryError) {
-    if error.is_curable_by_waiting() || matches!(error, RecoveryError::Overtaken { .. }) {
+    if error.is_transient() || matches!(error, RecoveryError::Overtaken { .. }) {
         count("recoveries begun again");
     } else {
         fault(error.to_string());

@@ -21,7 +21,7 @@ fn ledger() -> Ledger {
 }
 
 fn is_curable(error: &ReplayError) -> bool {
-    matches!(error, ReplayError::Recovery(error) if error.is_curable_by_waiting())
+    matches!(error, ReplayError::Recovery(error) if error.is_transient())
 }
 
 /// A database with one entry, and its stores opened by a program in a hurry.

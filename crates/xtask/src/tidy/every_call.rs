@@ -12,7 +12,7 @@ const TYPES: [&str; 4] = [
     "PersistentContext<A>",
     "Persist<A",
     "ReplyTo<M>",
-    "UserStash<A>",
+    "NamedStash<A>",
 ];
 /// The traits of actix that add calls to the context.
 const TRAITS: [&str; 2] = [" ActorContext for ", " AsyncContext<A> for "];

@@ -66,7 +66,7 @@ async fn fill(place: &Path) {
         };
         // Certain, because the part that was written is cut off again.
         assert_eq!(length(), before);
-        assert!(error.is_certainly_not_stored(), "{error}");
+        assert!(error.is_not_stored(), "{error}");
         assert_ne!(error.kind(), StorageErrorKind::Corrupt);
         // Something small still fits where the part was.
         writer.store(&journal, 1).await;

@@ -28,7 +28,7 @@ async fn a_second_process_is_refused_until_the_first_has_ended() {
     std::fs::write(place.path().join("lock"), "4711\n").unwrap();
     let error = open(&place).await.unwrap_err();
     assert_eq!(error.kind(), StorageErrorKind::Unavailable);
-    assert!(error.kind().is_curable_by_waiting());
+    assert!(error.kind().is_transient());
     assert!(
         error.to_string().contains("is in use by process 4711,"),
         "{error}"

@@ -58,7 +58,7 @@ impl PersistentActor for Ledger {
 
     // ANCHOR: failure
     fn on_recovery_failure(&mut self, error: &RecoveryError) {
-        if !error.is_curable_by_waiting() {
+        if !error.is_transient() {
             println!("somebody has to look at this: {error}");
         }
     }

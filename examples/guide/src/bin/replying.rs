@@ -94,7 +94,7 @@ struct Buy {
 impl Handler<Buy> for Office {
     type Result = Reply<Buy>;
 
-    // ANCHOR: by_handler
+    // ANCHOR: deferred
     fn handle(&mut self, buy: Buy, ctx: &mut Self::Context) -> Reply<Buy> {
         if self.left == 0 {
             return Reply::now(Err(OfficeError::SoldOut));
@@ -111,9 +111,9 @@ impl Handler<Buy> for Office {
                     .detach();
             })
             .detach();
-        Reply::by_handler()
+        Reply::deferred()
     }
-    // ANCHOR_END: by_handler
+    // ANCHOR_END: deferred
 }
 
 /// Prints what it is sent.
@@ -146,7 +146,7 @@ fn show(what: &str, answer: Result<u64, OfficeError>) {
     match answer {
         Ok(number) => println!("{what}: {number}"),
         Err(OfficeError::SoldOut) => println!("sold out"),
-        Err(OfficeError::Persist(error)) if error.is_certainly_not_stored() => {
+        Err(OfficeError::Persist(error)) if error.is_not_stored() => {
             println!("not done, you may ask again: {error}");
         }
         Err(OfficeError::Persist(error)) => println!("look before you ask again: {error}"),

@@ -78,7 +78,7 @@ fn the_loser_of_a_conflict_gets_both_revisions_and_the_winners_state() {
         assert!(matches!(lost, PersistError::Conflict(_)), "{lost:?}");
         let conflict = lost.revision_conflict().unwrap();
         assert_eq!((conflict.expected, conflict.found), (1, 3));
-        assert!(lost.is_certainly_not_stored());
+        assert!(lost.is_not_stored());
         assert_eq!(first.send(Get).await.unwrap(), (Some(11), 3));
         first.send(Set(4)).await.unwrap().unwrap();
         assert_eq!(first.send(Get).await.unwrap(), (Some(4), 4));

@@ -135,7 +135,7 @@ impl Handler<Play> for Player {
         self.play(command.ops, ctx);
         match command.reply {
             How::Now => Reply::now(Ok(ask)),
-            How::ByHandler => Reply::by_handler(),
+            How::ByHandler => Reply::deferred(),
             How::With(call) => self.persist(call, ctx).reply(move |player| {
                 player.log.add(format!("answer {ask}"));
                 Ok(ask)

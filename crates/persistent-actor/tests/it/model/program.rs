@@ -40,7 +40,7 @@ pub(crate) struct Command {
 #[derive(Clone, Debug)]
 pub(crate) enum How {
     Now,
-    /// With `Reply::by_handler`; some [`Op::Answer`] may answer it.
+    /// With `Reply::deferred`; some [`Op::Answer`] may answer it.
     ByHandler,
     /// With a last call that has a reply.
     With(Call),

@@ -65,7 +65,7 @@ async fn transact(store: &dyn StateStore, script: &Script) -> Result<(), Storage
 fn assert_true(script: &Script, answer: &Result<(), StorageError>, all: bool, nothing: bool) {
     match answer {
         Ok(()) => assert!(all, "{script:?} was acknowledged, and is not stored"),
-        Err(error) if error.is_certainly_not_stored() => {
+        Err(error) if error.is_not_stored() => {
             assert!(nothing, "{script:?} is stored, and was refused: {error:?}");
         }
         Err(error) => assert_eq!(error.effect(), Some(Effect::Unknown), "{script:?}"),
@@ -223,7 +223,7 @@ pub async fn nothing_is_committed_after_a_statement_that_was_given_up(
                 if goes_on {
                     let next = session.execute(Sql::assert_safe(insert), [2_i64.into()]);
                     let error = next.await.expect_err("the session can only end");
-                    assert!(error.is_certainly_not_stored(), "{error:?}");
+                    assert!(error.is_not_stored(), "{error:?}");
                 }
                 Ok(())
             })
@@ -231,7 +231,7 @@ pub async fn nothing_is_committed_after_a_statement_that_was_given_up(
         let error = sql(&*states).transact(work).await;
         let error = error.expect_err("a statement was given up");
         assert_eq!(error.kind(), StorageErrorKind::Extension, "{error:?}");
-        assert!(error.is_certainly_not_stored(), "{error:?}");
+        assert!(error.is_not_stored(), "{error:?}");
     }
     // Its connection does no harm.
     let next = state("a", 1);

@@ -119,7 +119,7 @@ pub async fn a_crowd_of_the_application_is_no_trouble_of_the_store(
     let mut refused = 0;
     for transaction in crowd {
         let error = transaction.await.expect("no panic").expect_err("it hangs");
-        assert!(error.is_certainly_not_stored(), "{error:?}");
+        assert!(error.is_not_stored(), "{error:?}");
         assert!(!error.kind().counts_as_store_failure(), "{error:?}");
         refused += usize::from(error.kind() == StorageErrorKind::Busy);
     }

@@ -276,7 +276,7 @@ async fn end_of<C, T>(call: impl Future<Output = CallEnd<T>>, parts: &mut [Part<
 /// Returns the place of the change that failed the call, if the error names one, and certainly none was made.
 fn place_of<C>(error: &StorageError, part: &[Member<C>]) -> Option<usize> {
     // One that never came to the store says nothing about a change.
-    if !error.is_certainly_not_stored() || error.kind() == StorageErrorKind::Busy {
+    if !error.is_not_stored() || error.kind() == StorageErrorKind::Busy {
         return None;
     }
     let named = error.persistence_id()?;
@@ -285,7 +285,7 @@ fn place_of<C>(error: &StorageError, part: &[Member<C>]) -> Option<usize> {
 }
 
 fn can_split(error: &StorageError) -> bool {
-    error.is_certainly_not_stored() && may_be_one_request(error)
+    error.is_not_stored() && may_be_one_request(error)
 }
 
 /// Fails unless there is one outcome for each change: a store that returns too many or too few says nothing about any

@@ -333,7 +333,7 @@ fn told_of_events(shared: &Shared, id: String, uid: u32, answer: Answer) -> bool
             uid,
             last: *last,
         },
-        Ok(Err(error)) if error.is_certainly_not_stored() => Mark::NotStored { id, uid },
+        Ok(Err(error)) if error.is_not_stored() => Mark::NotStored { id, uid },
         _ => Mark::Unsure { id, uid },
     };
     told(shared, mark, answer)
@@ -347,7 +347,7 @@ fn told_of_a_state(shared: &Shared, id: String, uid: u32, answer: Answer) -> boo
             uid,
             revision: *revision,
         },
-        Ok(Err(error)) if error.is_certainly_not_stored() => Mark::StateNotStored { id, uid },
+        Ok(Err(error)) if error.is_not_stored() => Mark::StateNotStored { id, uid },
         _ => Mark::StateUnsure { id, uid },
     };
     told(shared, mark, answer)

@@ -66,7 +66,7 @@ thread_local! {
 fn trouble(error: &RecoveryError) {
     let text = format!("{error:?}");
     let expected = text.contains(SIMULATED)
-        || error.is_curable_by_waiting()
+        || error.is_transient()
         || matches!(error, RecoveryError::Overtaken { .. });
     if !expected {
         TROUBLE.with_borrow_mut(|trouble| trouble.push(format!("a recovery failed: {error:?}")));
@@ -323,7 +323,7 @@ impl Process {
             let outcome = sent.await;
             let (answer, acknowledged) = match &outcome {
                 Ok(Ok(Ok(first))) => (Answer::Ok(Done::Persisted { first: *first }), true),
-                Ok(Ok(Err(error))) if error.is_certainly_not_stored() => (Answer::Failed, false),
+                Ok(Ok(Err(error))) if error.is_not_stored() => (Answer::Failed, false),
                 _ => (Answer::Unknown, false),
             };
             if let Some(call) = call {

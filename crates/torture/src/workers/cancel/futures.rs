@@ -419,7 +419,7 @@ async fn ask(desk: &Desk) {
     });
     let answer = match sent.await {
         Ok(Ok(first)) => Answer::Ok(Done::Persisted { first }),
-        Ok(Err(error)) if error.is_certainly_not_stored() => Answer::Failed,
+        Ok(Err(error)) if error.is_not_stored() => Answer::Failed,
         _ => Answer::Unknown,
     };
     scribe.answer(call, answer);

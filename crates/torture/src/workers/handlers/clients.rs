@@ -350,7 +350,7 @@ fn outcome_of(answer: Result<Result<u64, PersistError>, MailboxError>) -> Outcom
         Ok(Err(PersistError::StoredUnanswered)) => Outcome::Stored(None),
         Ok(Err(error)) => {
             let text = ErrorChain(&error).to_string();
-            match error.is_certainly_not_stored() {
+            match error.is_not_stored() {
                 true => Outcome::NotStored(text),
                 false => Outcome::Unknown(text),
             }
@@ -361,7 +361,7 @@ fn outcome_of(answer: Result<Result<u64, PersistError>, MailboxError>) -> Outcom
 
 fn of_storage(error: &StorageError) -> Outcome {
     let text = ErrorChain(error).to_string();
-    match error.is_certainly_not_stored() {
+    match error.is_not_stored() {
         true => Outcome::NotStored(text),
         false => Outcome::Unknown(text),
     }

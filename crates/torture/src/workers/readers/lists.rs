@@ -80,7 +80,7 @@ async fn ids(mut ids: PersistenceIdsStream) -> anyhow::Result<Option<Vec<Entry>>
                 number: 0,
                 uid: None,
             }),
-            Err(QueryError::Store(error)) if error.kind().is_curable_by_waiting() => {
+            Err(QueryError::Store(error)) if error.kind().is_transient() => {
                 return Ok(None);
             }
             Err(error) => return Err(error.into()),
@@ -98,7 +98,7 @@ async fn find(process: &Process, mut query: FindStates) -> anyhow::Result<Option
             .find_states::<KeptState>(None, query.clone());
         let found = match found.await {
             Ok(found) => found,
-            Err(FindStatesError::Storage(error)) if error.kind().is_curable_by_waiting() => {
+            Err(FindStatesError::Storage(error)) if error.kind().is_transient() => {
                 return Ok(None);
             }
             Err(error) => return Err(error).context("states cannot be found"),

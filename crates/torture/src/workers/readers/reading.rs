@@ -266,7 +266,7 @@ fn offset_of(text: &str) -> anyhow::Result<StateOffset> {
 
 /// Trouble of the database is waited for; anything else is the end.
 fn trouble<T>(error: StorageError) -> anyhow::Result<Option<T>> {
-    if !error.kind().is_curable_by_waiting() {
+    if !error.kind().is_transient() {
         return Err(error.into());
     }
     count("reads begun again");

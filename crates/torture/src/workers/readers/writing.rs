@@ -103,10 +103,10 @@ async fn insert(
         let answer = match store.upsert(update(id, uid.0)?).await {
             Ok(()) => Answer::Ok(Done::Changed { revision: 1 }),
             Err(error) => {
-                if !error.kind().is_curable_by_waiting() {
+                if !error.kind().is_transient() {
                     fault(format!("a new state: {error}"));
                 }
-                match error.is_certainly_not_stored() {
+                match error.is_not_stored() {
                     true => {
                         count("not stored");
                         Answer::Failed

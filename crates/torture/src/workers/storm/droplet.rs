@@ -178,7 +178,7 @@ impl PersistentActor for Droplet {
     }
 
     fn on_persist_failure(&mut self, error: &PersistError, event: &Written, _: SequenceNr) {
-        let answer = match error.is_certainly_not_stored() {
+        let answer = match error.is_not_stored() {
             true => Answer::Failed,
             false => Answer::Unknown,
         };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actix_persistence::payload::decode_state;
 use actix_persistence::query::{
-    Changed, PersistenceIdsStream, QueryError, QuerySettings, StateOffset, StateQuery,
+    Changed, DurableStateQuery, PersistenceIdsStream, QueryError, QuerySettings, StateOffset,
 };
 use actix_persistence_history::{Answer, Done, Entry, Listed, Operation, Page, Uid, What};
 use actix_persistence_storage_api::{
@@ -52,7 +52,7 @@ struct Reader {
     process: Rc<Process>,
     slot: Rc<Slot>,
     number: u64,
-    queries: StateQuery,
+    queries: DurableStateQuery,
 }
 
 /// The changes that a reader was shown at once.
@@ -196,10 +196,10 @@ impl Process {
         Some(entries)
     }
 
-    fn queries(&self, page: usize) -> StateQuery {
+    fn queries(&self, page: usize) -> DurableStateQuery {
         let settings = QuerySettings::default().page_size(page);
         let runtime = tokio::runtime::Handle::current();
-        StateQuery::new(self.state_handle.clone(), runtime, (), settings)
+        DurableStateQuery::new(self.state_handle.clone(), runtime, (), settings)
             .expect("the store has queries")
     }
 

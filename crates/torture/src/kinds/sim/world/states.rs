@@ -114,7 +114,7 @@ impl Process {
                 if !format!("{error:?}").contains(SIMULATED) {
                     self.fault(format!("a new state is not stored: {error:?}"));
                 }
-                match error.is_certainly_not_stored() {
+                match error.is_not_stored() {
                     true => Answer::Failed,
                     false => Answer::Unknown,
                 }

@@ -33,11 +33,11 @@ pub type ChangesStream<S> = Pin<Box<dyn Stream<Item = Result<Changed<S>, QueryEr
 /// are `Unpin`. Dropping one ends it; a change that was not taken is returned to the next query from the offset before.
 /// Each keeps the stores open for as long as it lives.
 #[derive(Clone)]
-pub struct StateQuery {
+pub struct DurableStateQuery {
     pages: Arc<Pages>,
 }
 
-impl StateQuery {
+impl DurableStateQuery {
     /// Queries of the store of this handle, on this runtime, which has a timer and lives as long as `keeper`.
     ///
     /// # Errors
@@ -134,9 +134,9 @@ impl StateQuery {
 }
 
 /// Shows the settings only.
-impl fmt::Debug for StateQuery {
+impl fmt::Debug for DurableStateQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StateQuery")
+        f.debug_struct("DurableStateQuery")
             .field("settings", self.settings())
             .finish_non_exhaustive()
     }

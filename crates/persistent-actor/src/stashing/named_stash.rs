@@ -16,12 +16,12 @@ use crate::{PersistentActor, Reply};
 /// before everything that has arrived since. All stashes of an actor together hold as many messages as its
 /// [`StashPolicy`](crate::StashPolicy) says; what does not fit is treated as there, but cannot wait: it is dropped.
 /// Stopping the actor closes the channels of what is in it.
-pub struct UserStash<A: PersistentActor> {
+pub struct NamedStash<A: PersistentActor> {
     stash: StashRef<A>,
     name: &'static str,
 }
 
-impl<A: PersistentActor> UserStash<A> {
+impl<A: PersistentActor> NamedStash<A> {
     pub(crate) fn new(stash: StashRef<A>, name: &'static str) -> Self {
         Self { stash, name }
     }
@@ -66,9 +66,9 @@ impl<A: PersistentActor> UserStash<A> {
     }
 }
 
-impl<A: PersistentActor> fmt::Debug for UserStash<A> {
+impl<A: PersistentActor> fmt::Debug for NamedStash<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("UserStash")
+        f.debug_struct("NamedStash")
             .field("name", &self.name)
             .field("len", &self.len())
             .finish_non_exhaustive()
