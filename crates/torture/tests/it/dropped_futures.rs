@@ -10,10 +10,6 @@ use actix_persistence_torture::dropped_futures;
 /// the reason.
 const EXCEPTIONS: &[(&str, &str)] = &[
     (
-        "cli",
-        "a program, whose main function polls it to its end; the clean-up within it is dropped here",
-    ),
-    (
         "journal-actor",
         "within the calls of actors, which are dropped here",
     ),
@@ -31,22 +27,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ),
     (
         "sql",
-        "within tasks of the stores, which go on when their callers are gone",
-    ),
-    (
-        "sqlite",
-        "within tasks of the stores, which go on when their callers are gone",
-    ),
-    (
-        "postgres",
-        "within tasks of the stores, which go on when their callers are gone",
-    ),
-    (
-        "mysql",
-        "within tasks of the stores, which go on when their callers are gone",
-    ),
-    (
-        "memory",
         "within tasks of the stores, which go on when their callers are gone",
     ),
     ("testkit", "takes the place of a store in tests"),
