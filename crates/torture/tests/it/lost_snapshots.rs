@@ -85,7 +85,7 @@ async fn starts(place: &Place, retaining: Retaining, entries: u64) -> bool {
     let replayed = loop {
         match persistence.replay(ledger(retaining)).await {
             // A slow machine.
-            Err(ReplayError::Recovery(error)) if error.is_curable_by_waiting() => {}
+            Err(ReplayError::Recovery(error)) if error.is_transient() => {}
             replayed => break replayed,
         }
     };
