@@ -153,23 +153,21 @@ impl<D: Dialect> SqlJournal<D> {
     }
 
     /// Returns why an id cannot be taken over if its row shows it: a database reports of a number that cannot be raised
-    /// only that it breaks a rule.
+    /// only that it breaks a rule. Of several ids, whoever asks finds the guilty one by asking for fewer.
     async fn reason_of(&self, error: StorageError, requests: &[RecoveryRequest]) -> StorageError {
         use StorageErrorKind::{Busy, Timeout, Unavailable};
+        let [request] = requests else {
+            return error;
+        };
         if matches!(error.kind(), Busy | Timeout | Unavailable) {
             return error;
         }
-        for request in requests {
-            if let Err(reason) = self.read_head(&request.persistence_id).await
-                && reason.kind() == StorageErrorKind::Corrupt
-            {
-                let effect = error.effect().unwrap_or(Effect::Unknown);
-                return reason
-                    .with_operation(Operation::Recover)
-                    .with_effect(effect);
-            }
+        match self.read_head(&request.persistence_id).await {
+            Err(reason) if reason.kind() == StorageErrorKind::Corrupt => reason
+                .with_operation(Operation::Recover)
+                .with_effect(error.effect().unwrap_or(Effect::Unknown)),
+            _ => error,
         }
-        error
     }
 
     /// Returns the heads of the ids that lost.

@@ -142,7 +142,7 @@ fn send_lines(reader: PipeReader, events: &Sender<Event>) {
 fn spawn(command: &mut Command) -> io::Result<Child> {
     let mut running = running();
     if running.interrupted {
-        end_interrupted();
+        wait_for_the_end(running);
     }
     let child = command.process_group(0).stdin(Stdio::null()).spawn()?;
     running.groups.push(group_of(&child));
@@ -159,10 +159,22 @@ fn finish(mut child: Child) -> io::Result<ExitStatus> {
     let _ = kill_process_group(group, Signal::KILL);
     let status = child.wait()?;
     running.groups.retain(|other| *other != group);
-    if running.interrupted && running.groups.is_empty() {
-        end_interrupted();
+    if running.interrupted {
+        wait_for_the_end(running);
     }
     Ok(status)
+}
+
+/// Ends this process if no other program runs any more; else its end does, or the time of grace.
+fn wait_for_the_end(running: MutexGuard<'_, Running>) -> ! {
+    let is_last = running.groups.is_empty();
+    drop(running);
+    if is_last {
+        end_interrupted();
+    }
+    loop {
+        thread::park();
+    }
 }
 
 /// Servers are no programs of ours to wait for: they would end before the tests that use them.

@@ -200,6 +200,9 @@ impl<D: Dialect> Work<D> {
     async fn number_all(&self, closing: &watch::Receiver<()>) -> Result<(), StorageError> {
         let mut all = Ok(());
         for statements in &self.tables {
+            if closing.has_changed().unwrap_or(true) {
+                break;
+            }
             let of_table = async {
                 while self.number_some(statements, closing).await? {}
                 Ok(())

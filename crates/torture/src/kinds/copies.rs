@@ -102,7 +102,10 @@ fn noted(place: &Place) -> anyhow::Result<Option<(u64, bool)>> {
     }
     let text = fs::read_to_string(path)?;
     let words: Vec<_> = text.split_whitespace().collect();
-    let Some([commits, durable, _]) = words.last_chunk() else {
+    let mut pairs = words.windows(2);
+    let Some([commits, durable]) = pairs.find(|pair| ["full", "norm"].contains(&pair[1])) else {
+        // A process that was killed may have left it empty.
+        anyhow::ensure!(text.is_empty(), "the note has another form: {text:?}");
         return Ok(None);
     };
     Ok(Some((commits.parse()?, *durable == "full")))

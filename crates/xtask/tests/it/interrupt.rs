@@ -26,6 +26,18 @@ fn main() {
 }
 "#;
 
+/// A test that goes on after an interrupt, beside another one: it writes where it is, and is not heard before.
+const STUBBORN: &str = r#"
+fn main() {
+    let mut child = std::process::Command::new("sh")
+        .args(["-c", "trap '' INT; echo $$ > started.new; mv started.new started; sleep 1000"])
+        .spawn()
+        .unwrap();
+    child.wait().unwrap();
+    std::thread::park();
+}
+"#;
+
 /// A test that says where its server is until it is not heard any more.
 const TALKATIVE: &str = r#"
 fn main() {
@@ -73,6 +85,36 @@ fn an_interrupt_ends_the_tests_and_what_they_started() {
     let deadline = Instant::now() + Duration::from_secs(10);
     while is_running(&sleeper) {
         assert!(Instant::now() < deadline, "process {sleeper} still runs");
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn an_interrupt_ends_tests_that_run_at_the_same_time_and_do_not_heed_it() {
+    let fixture = Fixture::new()
+        .with_crate("alpha", "tck", ENDLESS)
+        .with_crate("beta", "tck", STUBBORN)
+        .with_crate("gamma", "tck", "fn main() {}");
+    let mut xtask = fixture
+        .xtask(&["test", "--quick"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let started = fixture.folder("crates/beta/started");
+    let deadline = Instant::now() + PATIENCE;
+    while !started.exists() {
+        assert!(Instant::now() < deadline, "both tests run at the same time");
+        thread::yield_now();
+    }
+    let stubborn = fs::read_to_string(started).unwrap();
+
+    kill_process(Pid::from_child(&xtask), Signal::INT).unwrap();
+
+    assert_eq!(xtask.wait().unwrap().code(), Some(130));
+    let deadline = Instant::now() + PATIENCE;
+    while is_running(stubborn.trim()) {
+        assert!(Instant::now() < deadline, "process {stubborn} still runs");
         thread::yield_now();
     }
 }
