@@ -25,7 +25,7 @@ impl Fronts {
         Self::default()
     }
 
-    /// Sets what makes a journal of a journal.
+    /// Sets the function that puts another journal, such as an actor, in front of the one that is tested.
     #[must_use]
     pub fn journal<J: Journal + 'static, E: Into<BoxError>>(
         mut self,
@@ -38,7 +38,7 @@ impl Fronts {
         self
     }
 
-    /// Sets what makes a snapshot store of a snapshot store.
+    /// Sets the function that puts another snapshot store in front of the one that is tested.
     #[must_use]
     pub fn snapshot_store<S: SnapshotStore + 'static, E: Into<BoxError>>(
         mut self,
@@ -51,7 +51,7 @@ impl Fronts {
         self
     }
 
-    /// Sets what makes a state store of a state store.
+    /// Sets the function that puts another state store in front of the one that is tested.
     #[must_use]
     pub fn state_store<S: StateStore + 'static, E: Into<BoxError>>(
         mut self,

@@ -93,7 +93,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Collects what is broken.
+/// The violations that were found so far.
 #[derive(Debug, Default)]
 pub(crate) struct Violations(pub(crate) Vec<Violation>);
 

@@ -44,7 +44,7 @@ pub struct Head {
 pub struct EventRow {
     /// The persistence id of the event.
     pub id: PersistenceId,
-    /// The slice of that id.
+    /// The slice of the persistence id.
     pub slice: u16,
     /// The event, with each of its tags once.
     pub event: EventRecord,

@@ -172,7 +172,7 @@ impl Scribe {
         Uid::of(self.process, before + 1)
     }
 
-    /// A new life of an actor.
+    /// Returns the number of a new life of an actor.
     pub(crate) fn incarnation(&self) -> Incarnation {
         let before = self.incarnations.fetch_add(1, Ordering::Relaxed);
         Incarnation::of(self.process, before + 1)

@@ -13,7 +13,7 @@ use crate::ledger::{Enter, Ledger};
 
 /// Longer than anything takes, on any machine.
 const LONG: Duration = Duration::from_secs(100);
-/// A statement gives up soon, and the product tells that it got no answer in time.
+/// The settings of a store whose statements time out soon.
 const HURRY: &str = "statement-timeout = \"1s\"\nlock-timeout = \"300ms\"\n";
 
 fn ledger() -> Ledger {

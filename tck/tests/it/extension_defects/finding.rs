@@ -34,7 +34,7 @@ defect! {
 }
 
 defect! {
-    /// Gives a page in no order that a next page could follow on.
+    /// Returns the states of a page in an order of its own, so that no next page can go on after them.
     FindsInAnyOrder,
     find(inner, query) {
         let mut page = inner.sql().find(query).await?;
